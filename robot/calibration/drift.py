@@ -28,7 +28,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from robot.api.documents import JsonObject, read_document
-from robot.calibration.sighting import BELOW, Sighting, turners
+from robot.calibration.sighting import BELOW, PoseDeviation, turners
 from robot.records.storage import StorageError, set_aside, write_atomically
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
@@ -195,7 +195,7 @@ class DriftRecord(BaseModel):
         same = self.robot == profile.name and self.views == _views(profile)
         return same and pulses == list(_pulses(profile))
 
-    def after(self, seen: Sequence[Sighting]) -> DriftRecord:
+    def after(self, seen: Sequence[PoseDeviation]) -> DriftRecord:
         """After a solve in which faces were seen like this."""
         if not seen:
             return self
@@ -347,7 +347,7 @@ def values_of(correction: Correction) -> JsonObject:
     return {f"{key}.{position}": pulse for position, pulse in correction.after_us.items()}
 
 
-def _after(one: PositionDrift, seen: Sequence[Sighting]) -> PositionDrift:
+def _after(one: PositionDrift, seen: Sequence[PoseDeviation]) -> PositionDrift:
     here = (one.actuator, one.position)
     angles = [face.degrees for face in seen if (face.actuator, face.position) == here]
     return one.seen_at(median(angles)) if angles else one

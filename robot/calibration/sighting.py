@@ -42,7 +42,7 @@ ABOVE: Site = "U"
 
 
 @dataclass(frozen=True, eq=False)
-class LookTaken:
+class ScanSample:
     """A picture of the face at a site, and where the actuators were meanwhile."""
 
     image: FaceImage
@@ -51,7 +51,7 @@ class LookTaken:
 
 
 @dataclass(frozen=True)
-class Sighting:
+class PoseDeviation:
     """A face as it was seen: ``degrees`` as the actuator's angles count, from where the calibration
     has the face, and how far ``right`` and ``down`` its middle was beside where they put it, in
     half widths.
@@ -112,7 +112,7 @@ def turners(profile: RobotProfile) -> Iterator[CubeTurner]:
         yield CubeTurner(part, site, others, own)
 
 
-def sightings(profile: RobotProfile, looks: Iterable[LookTaken]) -> list[Sighting]:
+def sightings(profile: RobotProfile, looks: Iterable[ScanSample]) -> list[PoseDeviation]:
     """What those pictures show of its tables and grippers; those without a whole face show
     nothing."""
     found = (
@@ -124,7 +124,7 @@ def sightings(profile: RobotProfile, looks: Iterable[LookTaken]) -> list[Sightin
     return [one for one in found if one is not None]
 
 
-def _sighting(look: LookTaken, turner: CubeTurner) -> Sighting | None:
+def _sighting(look: ScanSample, turner: CubeTurner) -> PoseDeviation | None:
     grid = look.image.grid
     try:
         face = face_in_view(look.image.frame.image, grid.size)
@@ -143,7 +143,7 @@ def _sighting(look: LookTaken, turner: CubeTurner) -> Sighting | None:
     right, down = off.mean(axis=0)
     picture = _picture_turn(off, moving, _camera_turning(usual, look.image.frame.image, matrix))
     place = str(look.positions[turner.part.motor])
-    return Sighting(turner.part.motor, place, degrees, float(right), float(down), picture)
+    return PoseDeviation(turner.part.motor, place, degrees, float(right), float(down), picture)
 
 
 def _turned(flat: Floats) -> tuple[float, Floats, Floats] | None:

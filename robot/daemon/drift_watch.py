@@ -16,7 +16,7 @@ from robot.calibration.drift import (
     DriftStore,
     values_of,
 )
-from robot.calibration.sighting import Sighting, sightings
+from robot.calibration.sighting import PoseDeviation, sightings
 from robot.calibration.store import BadCalibration, CalibrationStore, apply
 from robot.daemon.job import Job
 from robot.daemon.models import DriftReport
@@ -131,7 +131,7 @@ class DriftWatch:
         calibrated = apply(self._profile, self._calibrations.load(self._profile))
         return calibrated, self._store.load(calibrated, self._today())
 
-    def _noted(self, record: DriftRecord, seen: list[Sighting]) -> DriftRecord:
+    def _noted(self, record: DriftRecord, seen: list[PoseDeviation]) -> DriftRecord:
         after = record.after(seen)
         if after is not record:
             self._store.save(after)

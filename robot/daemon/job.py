@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterat
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-from robot.calibration.sighting import LookTaken
+from robot.calibration.sighting import ScanSample
 from robot.computer.memory import leave_libraries
 from robot.daemon.live import LiveBoard
 from robot.daemon.models import Event, RobotState
@@ -78,7 +78,7 @@ class Job:
         self._motion_began: tuple[float, float] | None = None
         self._interrupted: str | None = None
         self.explanation: Callable[[], bytes] | None = None
-        self.looks: list[LookTaken] = []
+        self.looks: list[ScanSample] = []
         self._report = report
         self._progressed = progressed
         self._told = 0.0

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from robot.api.documents import JsonObject
-from robot.calibration.sighting import LookTaken
+from robot.calibration.sighting import ScanSample
 from robot.daemon.job import Job
 from robot.daemon.models import RobotState
 from robot.machine.assembly import Machine
@@ -221,7 +221,7 @@ async def _look_around(
             # A person may have put the cube in askew; now the robot itself has moved it.
             at = step.plan.final_positions
             seen_now = zip(kept, step.looks, strict=True)
-            job.looks += [LookTaken(image, view.site, at) for image, view in seen_now]
+            job.looks += [ScanSample(image, view.site, at) for image, view in seen_now]
         view = asyncio.create_task(_check_view(job, machine, step.looks, taken))
         meanwhile.append(view)
         if seen < count:

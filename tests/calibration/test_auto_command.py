@@ -10,7 +10,7 @@ import pytest
 
 from robot.api.client import ControlClient, NoDaemon, RequestRefused
 from robot.calibration.finding import flow
-from robot.calibration.finding.finder import SeenMoving
+from robot.calibration.finding.finder import FilmedServo
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.step import Session
 from robot.cli.main import run
@@ -29,7 +29,7 @@ Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 class BrokenOff:
     """A finder that finds one position, and then something happens."""
 
-    seen_moving: Mapping[str, SeenMoving] = {}
+    seen_moving: Mapping[str, FilmedServo] = {}
     happens: CubistError
 
     def __init__(self, session: Session) -> None:

@@ -29,7 +29,7 @@ from robot.calibration.drift import (
     PositionDrift,
     values_of,
 )
-from robot.calibration.sighting import Sighting, sightings, turners
+from robot.calibration.sighting import PoseDeviation, sightings, turners
 from robot.calibration.store import Calibration, apply
 from robot.settings import RobotProfile, list_profiles, load_profile
 from tests.rig.virtual.drifting import FIRST_DAY, DriftingRobot
@@ -45,15 +45,15 @@ DEGREE_US = 500 / 90
 
 def seen(
     degrees: float, *positions: str, right: float = 0.0, picture: float = 0.0
-) -> list[Sighting]:
+) -> list[PoseDeviation]:
     """Faces of one solve that stood so at these positions of the table."""
     return [
-        Sighting("holder", position, degrees, right, 0.0, picture)
+        PoseDeviation("holder", position, degrees, right, 0.0, picture)
         for position in positions or ("home",)
     ]
 
 
-def followed(*solves: list[Sighting], since: date = MAY) -> DriftRecord:
+def followed(*solves: list[PoseDeviation], since: date = MAY) -> DriftRecord:
     """A record of a robot in order, and after more solves."""
     record = DriftRecord.of(CUBOTINO, since)
     for one in [seen(0.0, "home", "cw")] * FIRST_SOLVES + list(solves):
@@ -369,16 +369,16 @@ def test_grippers_that_drift_are_followed_the_one_below_by_turns_the_other_by_ti
     assert all(np.hypot(one.right, one.down) < 0.02 for solve in seen for one in solve)
 
 
-def spied(robot: DriftingRobot) -> list[list[Sighting]]:
+def spied(robot: DriftingRobot) -> list[list[PoseDeviation]]:
     """What each solve shows, from now on."""
-    seen: list[list[Sighting]] = []
+    seen: list[list[PoseDeviation]] = []
     made = robot.daemon
 
     def spying() -> Any:
         controller, watch, maintenance = made()
         noted = watch._noted
 
-        def noting(record: DriftRecord, sightings: list[Sighting]) -> DriftRecord:
+        def noting(record: DriftRecord, sightings: list[PoseDeviation]) -> DriftRecord:
             seen.append(sightings)
             return noted(record, sightings)
 

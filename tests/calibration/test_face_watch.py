@@ -17,8 +17,8 @@ from robot.calibration.finding.face_watch import (
     SAME_DEGREES,
     SAME_PLACE,
     UNIT_SQUARE,
-    FaceSeen,
-    FaceWatch,
+    FacePose,
+    RotationGauge,
     differ,
     nearest_quarter,
     off_square,
@@ -45,12 +45,12 @@ def in_picture(flat: Any) -> Any:
     return np.asarray(flat) * HALF + np.array(SIZE) / 2
 
 
-def watch(sign: int = 1, zero: float = 0.0) -> FaceWatch:
+def watch(sign: int = 1, zero: float = 0.0) -> RotationGauge:
     """It looks straight down at a face that is square in the middle."""
     session: Any = SimpleNamespace(profile=CUBOTINO)
     camera: Any = SimpleNamespace(name="top", resolution=SIZE)
     view: Any = SimpleNamespace(quad=(in_picture(UNIT_SQUARE) / SIZE).tolist())
-    made = FaceWatch(session, camera, view, sign)
+    made = RotationGauge(session, camera, view, sign)
     assert made.profile is CUBOTINO
     grid: Any = SimpleNamespace(corners=np.roll(in_picture(UNIT_SQUARE), 3, axis=0))
     plain = pytest.MonkeyPatch()
@@ -153,11 +153,11 @@ def test_a_face_turns_within_the_picture(half: float, turn: float) -> None:
     assert one.turn_in_view == (off[0] if off else 45)
 
 
-def seen(degrees: float) -> FaceSeen:
-    return FaceSeen(degrees, stickers(), in_picture(spun(degrees)))
+def seen(degrees: float) -> FacePose:
+    return FacePose(degrees, stickers(), in_picture(spun(degrees)))
 
 
-def glancing(one: FaceWatch, name: str, found: list[Any]) -> list[int]:
+def glancing(one: RotationGauge, name: str, found: list[Any]) -> list[int]:
     """Lets a watch see these, one after the other; how many it has taken."""
     taken: list[int] = []
 
@@ -252,7 +252,7 @@ def test_the_first_face_seen_is_where_degrees_begin(monkeypatch: pytest.MonkeyPa
     session: Any = SimpleNamespace(profile=CUBOTINO)
     camera: Any = SimpleNamespace(name="top", resolution=SIZE)
     view: Any = SimpleNamespace(quad=(in_picture(UNIT_SQUARE) / SIZE).tolist())
-    one = FaceWatch(session, camera, view, 1)
+    one = RotationGauge(session, camera, view, 1)
     odd = OddView("a hand", "face-covered")
     lifted = spun(0.0)
     lifted[0] += 2 * LIFTED

@@ -15,7 +15,7 @@ from robot.calibration.finding import film
 from robot.calibration.finding.film import (
     FILMING,
     Film,
-    FilmedFace,
+    FilmedPose,
     FilmRequest,
     Passage,
     angles,
@@ -139,7 +139,7 @@ def test_pictures_are_kept_no_wider_than_needed(
 
 def test_pictures_without_a_face_keep_their_time() -> None:
     frame = Frame(np.zeros((48, 64, 3), np.uint8), "top", 4)
-    assert film._located((frame, 1.0), 3) == FilmedFace(time_us=4)
+    assert film._located((frame, 1.0), 3) == FilmedPose(time_us=4)
 
 
 def test_angles_are_counted_from_the_first_picture_of_a_face() -> None:
@@ -151,8 +151,8 @@ def test_angles_are_counted_from_the_first_picture_of_a_face() -> None:
 
     asked: list[float] = []
     watch: Any = SimpleNamespace(turned=turned)
-    faces = [FilmedFace(time_us=7)] + [
-        FilmedFace(time_us=at, corners=[(float(at), float(at))], colours=[]) for at in (1, 3, 6, 9)
+    faces = [FilmedPose(time_us=7)] + [
+        FilmedPose(time_us=at, corners=[(float(at), float(at))], colours=[]) for at in (1, 3, 6, 9)
     ]
     assert angles(watch, Film(pictures=faces), -90.0) == [(1, 0.0), (3, 2.0), (9, 8.0)]
     assert asked == [-45.0] * 4

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from robot.calibration.finding import flow
 from robot.calibration.finding.face_watch import (
     UNIT_SQUARE,
-    FaceWatch,
+    RotationGauge,
     chromaticities,
     degrees_of,
     differ,
@@ -23,7 +23,7 @@ from robot.calibration.finding.face_watch import (
     view_from_above,
 )
 from robot.calibration.finding.film import Passage, passage_of, travel_us
-from robot.calibration.finding.finder import SeenMoving
+from robot.calibration.finding.finder import FilmedServo
 from robot.calibration.finding.flipper import FlipperFinder
 from robot.calibration.finding.flow import AutomaticCalibration, can_find, stage_of, stages_of
 from robot.calibration.finding.proof import PROVING
@@ -272,7 +272,7 @@ def test_a_face_that_the_picture_cuts_off_where_it_stands_square_is_named(
     beyond_px: float, is_shown: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corners = np.array([[-beyond_px, 10.0], [300.0, 10.0], [300.0, 300.0], [0.0, 300.0]])
-    monkeypatch.setattr(FaceWatch, "corners_at", lambda *_: corners)
+    monkeypatch.setattr(RotationGauge, "corners_at", lambda *_: corners)
     with robot() as (_, session):
         finder = FlipperFinder(session)
         if is_shown:
@@ -290,7 +290,7 @@ PLACE_FOR_SEVEN = [[0.26892, 0.11743], [0.69297, 0.17039], [0.69132, 0.7253], [0
 class KnowingFinder:
     """Finds a position at once; the camera sees nothing move."""
 
-    seen_moving: Mapping[str, SeenMoving] = {}
+    seen_moving: Mapping[str, FilmedServo] = {}
     watch = None
 
     def __init__(self, session: Session) -> None:
@@ -430,7 +430,7 @@ def test_stickers_tell_how_far_a_face_has_turned_beyond_quarter_turns(
 ) -> None:
     profile = load_profile("cubotino")
     painter = Painter(place_camera(profile.cameras[0]), 2.0)
-    watch = FaceWatch(Session(profile=profile), *view_from_above(profile), sign=-1)
+    watch = RotationGauge(Session(profile=profile), *view_from_above(profile), sign=-1)
     seen = []
     for angle in (0.0, degrees):
         image = painter.paint(

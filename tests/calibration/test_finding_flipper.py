@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from robot.calibration.finding import flipper
-from robot.calibration.finding.face_watch import FaceSeen
+from robot.calibration.finding.face_watch import FacePose
 from robot.calibration.finding.flipper import FlipperFinder
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.finding.servo_line import ServoLine
@@ -93,10 +93,10 @@ class World:
     def try_out(self, values: Any) -> None:
         self.tried.append(values)
 
-    def look(self, near: float = 0.0) -> FaceSeen | None:
+    def look(self, near: float = 0.0) -> FacePose | None:
         if self.covers(self.lid) or self.is_gone:
             return None
-        return FaceSeen(near, FACES[self.face], np.zeros((4, 2)))
+        return FacePose(near, FACES[self.face], np.zeros((4, 2)))
 
 
 class Table:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from robot.api.documents import JsonObject
-from robot.calibration.finding.face_watch import UNIT_SQUARE, FaceWatch, view_from_above
+from robot.calibration.finding.face_watch import UNIT_SQUARE, RotationGauge, view_from_above
 from robot.calibration.finding.film import FILMING, angles, passage_of, travel_us
 from robot.calibration.finding.finder import finder_for
 from robot.calibration.finding.flow import AutomaticCalibration
@@ -180,7 +180,7 @@ def test_a_gripper_is_filmed_while_the_other_one_is_out_of_the_way(
     profile = load_profile("two-arm")
     with Rehearsal(profile, scrambled(3, 1)) as rehearsal:
         session = CalibratingSession(rehearsal)
-        watch = FaceWatch(session, *view_from_above(profile), sign=-1)
+        watch = RotationGauge(session, *view_from_above(profile), sign=-1)
         session.keep(confirmable(profile))
         with session.maintenance():
             assert watch.look() is not None
@@ -204,7 +204,7 @@ def test_a_face_at_rest_may_be_seen_in_two_ways(
 ) -> None:
     """Jaws hide a part of it, and the rest of it fits twice; what moves on is not at rest."""
     seen = iter([None if place is None else np.full((4, 2), place) for place in places])
-    monkeypatch.setattr(FaceWatch, "_level_glance", lambda self, follow: next(seen))
+    monkeypatch.setattr(RotationGauge, "_level_glance", lambda self, follow: next(seen))
     with robot() as (_, session):
         watch = GripperFinder(session).watch
         corners = watch.level_corners()

@@ -12,8 +12,8 @@ import pytest
 from robot.api.client import NoDaemon
 from robot.calibration.colours import LOOKING
 from robot.calibration.finding import flow
-from robot.calibration.finding.film import FILMING, Film, FilmedFace, Passage
-from robot.calibration.finding.finder import SeenMoving
+from robot.calibration.finding.film import FILMING, Film, FilmedPose, Passage
+from robot.calibration.finding.finder import FilmedServo
 from robot.calibration.finding.flow import AutomaticCalibration, _why_not, stage_of
 from robot.calibration.finding.proof import PROVING, Proof
 from robot.calibration.finding.result import Finding
@@ -82,7 +82,7 @@ class Robot:
         if trial is LOOKING:
             return SimpleNamespace(facelets="URF", values={"colours": {"trust": 1}})
         assert trial is FILMING
-        return Film(pictures=[FilmedFace(time_us=83_000 * number) for number in range(20)])
+        return Film(pictures=[FilmedPose(time_us=83_000 * number) for number in range(20)])
 
     @property
     def proofs(self) -> list[Any]:
@@ -93,7 +93,7 @@ class Finds:
     """Finds two positions and a camera's place; the table is seen to move."""
 
     def __init__(self, session: Any) -> None:
-        self.seen_moving = {"holder": SeenMoving(session.turning, {"lid": "open"})}
+        self.seen_moving = {"holder": FilmedServo(session.turning, {"lid": "open"})}
 
     def find(self) -> Iterator[Finding]:
         yield Finding("camera", "the face is in view", {QUAD: [[0, 0]]}, {QUAD: 0.003})

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.calibration.finding.face_watch import FaceSeen
-from robot.calibration.finding.film import Film, FilmedFace
+from robot.calibration.finding.face_watch import FacePose
+from robot.calibration.finding.film import Film, FilmedPose
 from robot.calibration.finding.result import CouldNot
 from robot.calibration.finding.rotations import SpinningPart, TiltingGripper, _sense
 from robot.calibration.finding.servo_line import ServoLine, SweepPoint
@@ -42,12 +42,12 @@ class Watch:
         self.went.append(to)
         return SimpleNamespace(position=to, low=0, high=9999)
 
-    def look(self, near: float) -> FaceSeen | None:
+    def look(self, near: float) -> FacePose | None:
         self.near.append(near)
         if self.is_hidden:
             return None
         degrees = self.degrees_of(self.load) - self.zero
-        return FaceSeen(degrees, np.zeros((9, 3)), np.zeros((4, 2)))
+        return FacePose(degrees, np.zeros((9, 3)), np.zeros((4, 2)))
 
 
 def spinning(degrees_of: Callable[[float], float], slack: float = 0.0) -> tuple[Watch, Any]:
@@ -298,12 +298,12 @@ def test_points_of_a_sweep_are_measured_again_once_the_camera_is_known() -> None
 
 def pictured(*tilts: tuple[float, int], miss: float = 0.0) -> Film:
     """Faces tilted so far, each of a colour; one without corners before them."""
-    faces = [FilmedFace(time_us=0)]
+    faces = [FilmedPose(time_us=0)]
     for number, (tilt, colour) in enumerate(tilts):
         one = [0.0, 0.0, 0.0]
         one[colour] = 1.0
         faces.append(
-            FilmedFace(
+            FilmedPose(
                 time_us=1000 * number,
                 corners=[(tilt, tilt + miss)] * 4,
                 colours=[tuple(one)] * 9,  # type: ignore[list-item]

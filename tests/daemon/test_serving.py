@@ -18,7 +18,7 @@ import aiohttp
 import pytest
 
 from robot.calibration.drift import FIRST_SOLVES, DriftRecord, DriftStore
-from robot.calibration.sighting import Sighting
+from robot.calibration.sighting import PoseDeviation
 from robot.calibration.sizes import CubeSizes
 from robot.calibration.store import CalibrationStore
 from robot.daemon import main as daemon_main
@@ -209,7 +209,7 @@ async def test_what_is_calibrated_and_what_has_moved_is_known_from_the_start(
     values.note_under_way()
     record = DriftRecord.of(CUBOTINO, MAY)
     for degrees in [0.0] * FIRST_SOLVES + [3.0] * 20:
-        record = record.after([Sighting("holder", "home", degrees, 0.0, 0.0)])
+        record = record.after([PoseDeviation("holder", "home", degrees, 0.0, 0.0)])
     DriftStore(store).save(record)
     left = store / f"{TEMPORARY_PREFIX}calibration.json.1{TEMPORARY_SUFFIX}"
     left.touch()

@@ -18,7 +18,7 @@ import numpy as np
 from robot.api.documents import JsonObject
 from robot.calibration.camera import Corners, Image, take_picture
 from robot.calibration.finding.cube_pose import Quads, faces_in_view
-from robot.calibration.finding.finder import FINDERS, Finder, SeenMoving, find_line
+from robot.calibration.finding.finder import FINDERS, FilmedServo, Finder, find_line
 from robot.calibration.finding.motors import let_turn, motor_finding
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.finding.rotations import Rotation
@@ -42,7 +42,7 @@ QUAD_SURE = 0.008
 """By which part of the picture a corner of a face may be off."""
 
 
-class SpinningFace(Rotation):
+class DirectRotation(Rotation):
     """A face that a motor turns, before a camera; degrees clockwise as seen from outside."""
 
     sweep = 24.0
@@ -108,7 +108,7 @@ class DirectFinder(Finder):
         )
 
     @property
-    def seen_moving(self) -> Mapping[str, SeenMoving]:
+    def seen_moving(self) -> Mapping[str, FilmedServo]:
         """No servo is."""
         return {}
 
@@ -128,7 +128,7 @@ class DirectFinder(Finder):
             # Neighbours have moved by their play since the first picture.
             _, image = take_picture(self._session, camera.name)
             walker = walker_of(self._session, self._profile, name)
-            face = SpinningFace(self._session, walker, camera.name, corners, image)
+            face = DirectRotation(self._session, walker, camera.name, corners, image)
             yield find_line(face)
             yield motor_finding(face)
             face.settle()

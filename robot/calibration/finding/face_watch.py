@@ -37,7 +37,7 @@ OTHER_FACE = 0.12
 
 
 @dataclass(frozen=True, eq=False)
-class FaceSeen:
+class FacePose:
     """A face flat on its table: ``degrees`` it is turned in the picture's sense, as the robot's
     table would have turned it; ``colours``: float64[n * n, 3], chromaticities of its stickers in
     the order in which it stands."""
@@ -47,7 +47,7 @@ class FaceSeen:
     corners: Corners
 
 
-class FaceWatch:
+class RotationGauge:
     """One camera that looks at one face from above.
 
     The first face that it sees, and ``zero`` degrees from it, is where degrees count from; its
@@ -68,7 +68,7 @@ class FaceWatch:
         self.zero = 0.0
         self.advice: list[str] = []
 
-    def look(self, near: float = 0.0) -> FaceSeen | None:
+    def look(self, near: float = 0.0) -> FacePose | None:
         """The face once the picture is at rest; None while something covers it.
 
         A face looks the same after a quarter turn: the angle is the one nearest to ``near``.
@@ -140,7 +140,7 @@ class FaceWatch:
         except OddView:
             return image, None
 
-    def _glance(self, near: float) -> FaceSeen | None:
+    def _glance(self, near: float) -> FacePose | None:
         image, grid = self._grid()
         if grid is None:
             return None
@@ -148,7 +148,7 @@ class FaceWatch:
             self.begin(image, grid)
         corners = np.asarray(grid.corners, dtype=np.float64)
         degrees = self.degrees(corners, near)
-        return None if degrees is None else FaceSeen(degrees, chromaticities(image, grid), corners)
+        return None if degrees is None else FacePose(degrees, chromaticities(image, grid), corners)
 
     def begin(self, image: Image, grid: FaceGrid) -> None:
         """Count degrees from a face in a picture."""
@@ -256,7 +256,7 @@ def off_square(flat: Floats) -> float:
     return min(float(np.abs(turned - square).max()) for turned in turns)
 
 
-def _is_same(before: FaceSeen | None, after: FaceSeen | None) -> bool:
+def _is_same(before: FacePose | None, after: FacePose | None) -> bool:
     if before is None or after is None:
         return before is after
     return abs(after.degrees - before.degrees) < SAME_DEGREES

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from robot.api.documents import ApiDocument, ApiRequest
-from robot.calibration.finding.face_watch import FaceWatch, chromaticities
+from robot.calibration.finding.face_watch import RotationGauge, chromaticities
 from robot.calibration.travel import AT_ONCE_US, PATIENCE, STILL_PICTURES, servo_between
 from robot.calibration.trial import Bench, Trial
 from robot.motion.schedule import Schedule, TimedTurn
@@ -51,7 +51,7 @@ class FilmRequest(ApiRequest):
     aside: dict[str, str] = Field(default_factory=dict, max_length=16)
 
 
-class FilmedFace(ApiDocument):
+class FilmedPose(ApiDocument):
     """The face in the picture of a time: its corners in pixels and the chromaticities of its
     stickers, row by row from the first corner on; empty where no face was in view."""
 
@@ -63,7 +63,7 @@ class FilmedFace(ApiDocument):
 class Film(ApiDocument):
     """Pictures from before the motion to after it; times are of the camera's clock."""
 
-    pictures: list[FilmedFace]
+    pictures: list[FilmedPose]
 
 
 def _filmed(bench: Bench, asked: FilmRequest) -> Film:
@@ -111,21 +111,21 @@ def _reduced(frame: Frame) -> tuple[Frame, float]:
     return Frame(image, frame.camera, frame.time_us), factor
 
 
-def _located(taken: tuple[Frame, float], size: int) -> FilmedFace:
+def _located(taken: tuple[Frame, float], size: int) -> FilmedPose:
     frame, factor = taken
     try:
         grid = face_in_view(frame.image, size)
     except OddView:
-        return FilmedFace(time_us=frame.time_us)
+        return FilmedPose(time_us=frame.time_us)
     corners, colours = grid.corners * factor, chromaticities(frame.image, grid)
-    return FilmedFace(
+    return FilmedPose(
         time_us=frame.time_us,
         corners=[(float(x), float(y)) for x, y in corners.round(2)],
         colours=[(float(r), float(g), float(b)) for r, g, b in colours.round(3)],
     )
 
 
-def angles(watch: FaceWatch, film: Film, way: float) -> list[tuple[int, float]]:
+def angles(watch: RotationGauge, film: Film, way: float) -> list[tuple[int, float]]:
     """Times of the pictures that show the face, and how far it has turned since the first of them;
     ``way`` is how far it should turn in all. Its stickers tell one quarter turn from the next."""
     seen = [

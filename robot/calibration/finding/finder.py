@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from robot.api.documents import JsonObject
-from robot.calibration.finding.face_watch import FaceWatch, view_from_above
+from robot.calibration.finding.face_watch import RotationGauge, view_from_above
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.finding.rotations import FilmedRotation, Rotation
 from robot.calibration.home import HOMING
@@ -31,7 +31,7 @@ SCALE_SPREAD = 0.2
 
 
 @dataclass(frozen=True)
-class SeenMoving:
+class FilmedServo:
     """A servo whose motion the camera sees from start to end, by the cube that ``rotation`` turns.
 
     ``aside``: positions to which others go meanwhile, because they would hold the cube.
@@ -48,7 +48,7 @@ class SeenMoving:
 class Finder(ABC):
     """Finds the positions of one kind of mechanism; ``watch`` is what it measures with."""
 
-    watch: FaceWatch
+    watch: RotationGauge
 
     @abstractmethod
     def __init__(self, session: Session) -> None:
@@ -65,7 +65,7 @@ class Finder(ABC):
 
     @property
     @abstractmethod
-    def seen_moving(self) -> Mapping[str, SeenMoving]:
+    def seen_moving(self) -> Mapping[str, FilmedServo]:
         """Actuators whose motion the camera sees from start to end."""
 
     def _face_in_view(self, prepared: str, session: Session | None = None) -> Finding:

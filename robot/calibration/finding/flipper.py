@@ -28,13 +28,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from robot.api.documents import JsonObject
-from robot.calibration.finding.face_watch import FaceSeen, FaceWatch, differ, view_from_above
+from robot.calibration.finding.face_watch import FacePose, RotationGauge, differ, view_from_above
 from robot.calibration.finding.finder import (
     FINDERS,
     HOLD_MARGIN_DEGREES,
     SCALE_SPREAD,
+    FilmedServo,
     Finder,
-    SeenMoving,
     find_line,
 )
 from robot.calibration.finding.motors import let_turn, motor_finding
@@ -117,7 +117,7 @@ class FlipperFinder(Finder):
         self._towards_hold = 1 if holds > 0 else -1
         camera, view = view_from_above(profile)
         # Angles of the table count clockwise from below; the camera is above.
-        self.watch = FaceWatch(session, camera, view, sign=-1)
+        self.watch = RotationGauge(session, camera, view, sign=-1)
         table = walker_of(session, profile, self._motor)
         self.table = SpinningPart(self.watch, table, self._quarters)
         self._side = -1
@@ -155,9 +155,9 @@ class FlipperFinder(Finder):
         self.table.settle()
 
     @property
-    def seen_moving(self) -> Mapping[str, SeenMoving]:
+    def seen_moving(self) -> Mapping[str, FilmedServo]:
         """The table, whose turns the cube shows; not the lid, which hides it."""
-        return {} if self.table.is_stepper else {self.table.name: SeenMoving(self.table)}
+        return {} if self.table.is_stepper else {self.table.name: FilmedServo(self.table)}
 
     def find_open(self) -> Finding:
         """Where the lid is out of the picture and the cube free."""
@@ -389,7 +389,7 @@ class FlipperFinder(Finder):
             "with `cubist calibrate servo`, or put its horn on another tooth"
         )
 
-    def _face(self) -> FaceSeen:
+    def _face(self) -> FacePose:
         seen = self.watch.look(self.table.expected)
         if seen is None:
             raise CouldNot(

@@ -12,7 +12,7 @@ from robot.api.documents import JsonMapping, JsonObject
 from robot.calibration.colours import LOOKING
 from robot.calibration.finding.faster import shortened, steps_to
 from robot.calibration.finding.film import FILMING, Passage, passage_of, travel_us
-from robot.calibration.finding.finder import Finder, SeenMoving, finder_for
+from robot.calibration.finding.finder import FilmedServo, Finder, finder_for
 from robot.calibration.finding.motors import check_motors, common_speeds
 from robot.calibration.finding.proof import PROVING, Proof
 from robot.calibration.finding.result import CouldNot, Finding
@@ -298,7 +298,7 @@ class AutomaticCalibration(Measurement):
             for row in servo.travel:
                 yield self._filmed(finder.seen_moving[name], row.between)
 
-    def _filmed(self, seen: SeenMoving, way: tuple[str, str]) -> Finding:
+    def _filmed(self, seen: FilmedServo, way: tuple[str, str]) -> Finding:
         name = seen.rotation.name
         key = f"actuators.{name}.travel"
         passages: list[Passage] = []

@@ -28,11 +28,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from robot.api.documents import JsonObject
-from robot.calibration.finding.face_watch import FaceWatch, view_from_above
+from robot.calibration.finding.face_watch import RotationGauge, view_from_above
 from robot.calibration.finding.finder import (
     FINDERS,
+    FilmedServo,
     Finder,
-    SeenMoving,
     find_line,
 )
 from robot.calibration.finding.jaws import JawFinder
@@ -58,7 +58,7 @@ class GripperFinder(Finder):
         assert isinstance(mechanism, GrippersSettings)
         camera, view = view_from_above(profile)
         self._session = session
-        self.watch = FaceWatch(session, camera, view, sign=-1)
+        self.watch = RotationGauge(session, camera, view, sign=-1)
         below = mechanism.grippers[BELOW]
         ((site, beside),) = ((at, one) for at, one in mechanism.grippers.items() if at != BELOW)
         self._below = SpinningPart(
@@ -86,11 +86,11 @@ class GripperFinder(Finder):
         )
 
     @property
-    def seen_moving(self) -> Mapping[str, SeenMoving]:
+    def seen_moving(self) -> Mapping[str, FilmedServo]:
         """Both grippers, each while the other one is open."""
         pairs = ((self._below, self._jaws_beside), (self._beside, self._jaws_below))
         return {
-            rotation.name: SeenMoving(rotation, {jaws.walker.name: jaws.open_name})
+            rotation.name: FilmedServo(rotation, {jaws.walker.name: jaws.open_name})
             for rotation, jaws in pairs
         }
 

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from robot.calibration.finding.face_watch import FaceWatch, view_from_above
-from robot.calibration.finding.finder import Finder, SeenMoving, find_line
+from robot.calibration.finding.face_watch import RotationGauge, view_from_above
+from robot.calibration.finding.finder import FilmedServo, Finder, find_line
 from robot.calibration.finding.jaws import JawFinder
 from robot.calibration.finding.motors import let_turn, motor_finding
 from robot.calibration.finding.result import Finding
@@ -40,7 +40,7 @@ class RingGripper:
     """One of them: what turns it, and its jaws."""
 
     def __init__(
-        self, session: Session, watch: FaceWatch, site: Site, settings: GripperSettings
+        self, session: Session, watch: RotationGauge, site: Site, settings: GripperSettings
     ) -> None:
         profile = session.calibrated
         motor = walker_of(session, profile, settings.motor)
@@ -55,7 +55,7 @@ class RingFinder(Finder):
         profile = session.calibrated
         mechanism = profile.mechanism
         assert isinstance(mechanism, GrippersSettings)
-        self.watch = FaceWatch(session, *view_from_above(profile), sign=-1)
+        self.watch = RotationGauge(session, *view_from_above(profile), sign=-1)
         self._session = session
         self._grippers = {
             site: RingGripper(session, self.watch, site, one)
@@ -75,7 +75,7 @@ class RingFinder(Finder):
         )
 
     @property
-    def seen_moving(self) -> Mapping[str, SeenMoving]:
+    def seen_moving(self) -> Mapping[str, FilmedServo]:
         """Nothing that servos move: the jaws hide nothing of the cube that turns."""
         return {}
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from robot.calibration.finding.face_watch import LIFTED, FaceWatch, Floats, differ
+from robot.calibration.finding.face_watch import LIFTED, Floats, RotationGauge, differ
 from robot.calibration.finding.film import Film, angles
 from robot.calibration.finding.result import CouldNot
 from robot.calibration.finding.servo_line import ServoLine, SweepPoint, fit_line
@@ -286,7 +286,7 @@ class SpinningPart(FilmedRotation):
     sweep = 70.0
     step_us, step_degrees = 40, 6.0
 
-    def __init__(self, watch: FaceWatch, walker: Walker, quarters: Mapping[str, int]) -> None:
+    def __init__(self, watch: RotationGauge, walker: Walker, quarters: Mapping[str, int]) -> None:
         super().__init__(walker, quarters)
         self.watch = watch
         self.expected = 0.0
@@ -333,7 +333,7 @@ class TiltingGripper(FilmedRotation):
     most_off = 2 * MOST_OFF_DEGREES
 
     def __init__(
-        self, watch: FaceWatch, walker: Walker, quarters: Mapping[str, int], site: Site
+        self, watch: RotationGauge, walker: Walker, quarters: Mapping[str, int], site: Site
     ) -> None:
         super().__init__(walker, quarters)
         self.watch = watch
