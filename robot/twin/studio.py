@@ -76,7 +76,7 @@ def _box(left: float, top: float, right: float, bottom: float) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Shot:
+class Rendering:
     """A picture and whether the profile's calibrated places hold for it."""
 
     image: Image
@@ -116,7 +116,7 @@ class Studio:
             for number, (name, camera) in enumerate(self._cameras.items())
         }
 
-    def shoot(self, name: str | None = None) -> Shot:
+    def shoot(self, name: str | None = None) -> Rendering:
         """A picture by the camera called ``name`` (the first when None) at this moment."""
         return self.pose_for(name)()
 
@@ -128,7 +128,7 @@ class Studio:
         for name in self._cameras:
             self.shoot(name)
 
-    def pose_for(self, name: str | None = None) -> Callable[[], Shot]:
+    def pose_for(self, name: str | None = None) -> Callable[[], Rendering]:
         """What makes the picture of this moment, whatever moves until then.
 
         It may be called on another thread.
@@ -137,12 +137,12 @@ class Studio:
         camera = self._cameras[name]
         photograph = self._photograph(camera)
         if photograph is not None:
-            shot = Shot(photograph, calibrated=False)
+            shot = Rendering(photograph, calibrated=False)
             return lambda: shot
         covered = not any(self._in_sight(view) for view in camera.views)
         seen = (self._shown(), self._robot.pose(), self.disturbances.light, covered)
         painter, props, calibrated = self._painters[name], self._props(), not self._photographs
-        return lambda: Shot(painter.paint(*seen, props), calibrated)
+        return lambda: Rendering(painter.paint(*seen, props), calibrated)
 
     def _shown(self) -> CubeBody | None:
         """The cube that the camera sees, if any, as it is now: not one that turns any further."""
