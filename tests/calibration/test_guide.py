@@ -22,7 +22,7 @@ from robot.calibration.camera import Image
 from robot.calibration.positions import Placing, positions
 from robot.calibration.step import STEPS, Session, steps_of
 from robot.cli.guide.app import CalibrationApp, MakeScreen, screen_for, screen_of
-from robot.cli.guide.camera import Picture
+from robot.cli.guide.camera import ImageWidget
 from robot.cli.guide.jog import JogScreen
 from robot.cli.guide.screens import MeasureScreen
 from robot.machine.first_contact import confirmable
@@ -293,7 +293,7 @@ async def test_the_camera_s_frame_is_found_moved_and_kept(
         await settled(pilot)
         shown = app.screen.query_one("#advice", Static)
         assert "pixels off the face" in str(shown.content)
-        picture = app.screen.query_one(Picture)
+        picture = app.screen.query_one(ImageWidget)
         assert picture.render_line(10).text.count("▀") > 30
         await press(pilot, "f", "enter")
         found = np.array(client.values["cameras.top.views.U.quad"])

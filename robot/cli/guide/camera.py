@@ -49,7 +49,7 @@ class CameraScreen(StepScreen):
 
     def contents(self) -> Iterator[Widget]:
         """The picture and the advice."""
-        yield Picture(id="picture")
+        yield ImageWidget(id="picture")
         yield Static("", id="advice")
 
     def on_mount(self) -> None:
@@ -101,7 +101,7 @@ class CameraScreen(StepScreen):
 
     def _show(self, image: Image) -> None:
         self._image = image
-        self.query_one(Picture).show(self._frame.drawn(image, self._corner))
+        self.query_one(ImageWidget).show(self._frame.drawn(image, self._corner))
         lines = [f"camera {self._frame.camera}, face {self._frame.view.site}"]
         lines += self._frame.advice(image)
         self.query_one("#advice", Static).update("\n".join(lines))
@@ -148,7 +148,7 @@ class CameraScreen(StepScreen):
         self.kept()
 
 
-class Picture(Widget):
+class ImageWidget(Widget):
     """Shows an image as large as there is room, in its proportions."""
 
     def __init__(self, *, id: str) -> None:  # noqa: A002  # Textual's name
