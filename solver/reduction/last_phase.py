@@ -163,14 +163,14 @@ def solved(
 
     There is at least one unless the search is cancelled, even when the time is over.
     """
-    with _Looks(request, goal, watch) as looks:
+    with _Probes(request, goal, watch) as looks:
         while chosen := list(islice(reductions, looks.most(FIRST_LOOK_S))):
             yield from looks.rounds(chosen)
             if not looks.may_go_on():
                 return
 
 
-class _Looks:
+class _Probes:
     """Looks at the 3x3x3 of reductions, on several threads."""
 
     def __init__(self, request: Request, goal: Goal, watch: SearchClock) -> None:

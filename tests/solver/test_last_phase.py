@@ -16,7 +16,7 @@ from solver import two_phase
 from solver.cube.cube import Cube
 from solver.cube.notation import Move, parse_moves
 from solver.reduction import last_phase
-from solver.reduction.last_phase import Fastest, Finish, Reduction, Shortest, _Looks
+from solver.reduction.last_phase import Fastest, Finish, Reduction, Shortest, _Probes
 from solver.solution import CancelFlag
 from tests.solver.stand_ins import FakeClock, FakeCosts, request
 
@@ -38,8 +38,8 @@ class Goal:
         return None if worth is None else Finish((Move("U"),), worth)
 
 
-def looks(goal: Any, clock: FakeClock | None = None, **asked: Any) -> _Looks:
-    return _Looks(request(**({"time_limit": 1000.0} | asked)), goal, clock or FakeClock())  # type: ignore[arg-type] # as far as it is used
+def looks(goal: Any, clock: FakeClock | None = None, **asked: Any) -> _Probes:
+    return _Probes(request(**({"time_limit": 1000.0} | asked)), goal, clock or FakeClock())  # type: ignore[arg-type] # as far as it is used
 
 
 def test_how_many_reductions_are_looked_at_in_the_time_left() -> None:
