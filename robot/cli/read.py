@@ -27,7 +27,7 @@ from solver.files import parse_json_values, read_text
 
 if TYPE_CHECKING:
     from vision.decide.reader import CubeReading, Unreadable
-    from vision.locate.six_faces import CubeLooks
+    from vision.locate.six_faces import CubeScan
     from vision.measure.sticker_colours import StickerColours
 
 
@@ -97,7 +97,7 @@ def _read_photographs(folder: Path, size: int | None, report: _Report) -> ExitCo
         return exit_code_of(error)
 
 
-def _decided(looks: CubeLooks, colours: StickerColours) -> CubeReading:
+def _decided(looks: CubeScan, colours: StickerColours) -> CubeReading:
     """The cube in photographs. A picture that hardly shows its face counts if all six make one
     cube for sure; otherwise that picture is what is wrong.
     """
@@ -145,7 +145,7 @@ class _Report:
         colours: StickerColours,
         decide: Callable[[StickerColours], CubeReading],
         start: float,
-        looks: CubeLooks | None = None,
+        looks: CubeScan | None = None,
     ) -> ExitCode:
         """Decide on the cube and report; the exit code. ``start`` is when reading began."""
         from vision.decide.reader import Unreadable
@@ -197,7 +197,7 @@ class _Report:
         self,
         colours: StickerColours,
         outcome: CubeReading | Unreadable,
-        looks: CubeLooks | None,
+        looks: CubeScan | None,
     ) -> None:
         if self.explain is None:
             return

@@ -31,7 +31,7 @@ from vision.explain.drawing import png
 from vision.explain.explain import explain
 from vision.frame import Camera, Frame
 from vision.locate.face import FaceGrid, NoFace, at_working_size, locate_face
-from vision.locate.six_faces import CubeLooks
+from vision.locate.six_faces import CubeScan
 from vision.locate.view_check import OddView, face_in_view
 from vision.measure.colour_space import (
     USUAL,
@@ -369,7 +369,7 @@ def explanation(
         return png(explain(colours, outcome, None))
     frames = {face: image.frame for face, image in last.items()}
     grids = {face: image.grid for face, image in last.items()}
-    return png(explain(colours, outcome, CubeLooks(frames, grids, colours)))
+    return png(explain(colours, outcome, CubeScan(frames, grids, colours)))
 
 
 def as_cube_face(seen: FaceColours, view: FaceView, size: int) -> FaceColours:

@@ -22,7 +22,7 @@ from robot.twin.render import Optics, Painter, StudioLight, moved_camera, place_
 from robot.twin.render import site_corners as true_corners
 from tests.rig.virtual.calibrating import CalibratingSession
 from tests.rig.virtual.rehearsal import Rehearsal
-from vision.locate.face import FaceGrid, HintedFaces
+from vision.locate.face import FaceGrid, HintedSearch
 
 PROFILE = load_profile("six-motor")
 CAMERA = PROFILE.cameras[0]
@@ -73,7 +73,7 @@ def test_two_faces_tell_where_a_third_is_that_is_too_dark_to_be_found(seed: int)
         with session.maintenance():
             _, image = take_picture(session, camera.name)
     left = FaceGrid.of_corners(optics.project(true_corners("L")), 3)
-    assert HintedFaces(image).near(left) is None
+    assert HintedSearch(image).near(left) is None
     found = faces_in_view(camera, image, 3)
     for site, corners in found.items():
         assert np.abs(corners - optics.project(true_corners(site))).max() < 0.15 * left.pitch

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vision.cameras.base import CameraFault, CameraTrouble, FrameGuard
+from vision.cameras.base import CameraFault, CameraGuard, CameraTrouble
 from vision.frame import Frame
 
 NOW_US = 10_000_000
@@ -21,7 +21,7 @@ def picture(lit: int = 1000, level: int = 11, time_us: int = NOW_US) -> Frame:
     return Frame(image, "top", time_us)
 
 
-def trouble(guard: FrameGuard, frame: Frame) -> CameraTrouble | None:
+def trouble(guard: CameraGuard, frame: Frame) -> CameraTrouble | None:
     try:
         assert guard.checked(frame) is frame
     except CameraFault as fault:
@@ -30,14 +30,14 @@ def trouble(guard: FrameGuard, frame: Frame) -> CameraTrouble | None:
 
 
 @pytest.fixture
-def guard() -> FrameGuard:
-    return FrameGuard("top", lambda: NOW_US)
+def guard() -> CameraGuard:
+    return CameraGuard("top", lambda: NOW_US)
 
 
-def test_a_picture_may_be_half_a_second_old(guard: FrameGuard) -> None:
+def test_a_picture_may_be_half_a_second_old(guard: CameraGuard) -> None:
     assert trouble(guard, picture(time_us=NOW_US - 500_000)) is None
     assert trouble(guard, picture(time_us=NOW_US - 500_001)) is CameraTrouble.STALE
-    assert trouble(FrameGuard("top", lambda: NOW_US, 0), picture(time_us=NOW_US)) is None
+    assert trouble(CameraGuard("top", lambda: NOW_US, 0), picture(time_us=NOW_US)) is None
     with pytest.raises(CameraFault, match=r"2\.5 s old"):
         guard.checked(picture(time_us=NOW_US - 2_500_000))
 
@@ -46,12 +46,12 @@ def test_a_picture_may_be_half_a_second_old(guard: FrameGuard) -> None:
     ("lit", "level", "is_black"), [(2, 11, False), (1, 255, True), (9, 10, True)]
 )
 def test_a_few_lit_pixels_are_a_picture(
-    guard: FrameGuard, lit: int, level: int, is_black: bool
+    guard: CameraGuard, lit: int, level: int, is_black: bool
 ) -> None:
     assert (trouble(guard, picture(lit, level)) is CameraTrouble.BLACK) == is_black
 
 
-def test_the_third_time_the_same_picture_is_frozen(guard: FrameGuard) -> None:
+def test_the_third_time_the_same_picture_is_frozen(guard: CameraGuard) -> None:
     one, other = picture(level=100), picture(level=101)
     frozen = CameraTrouble.FROZEN
     assert [trouble(guard, one) for _ in range(4)] == [None, None, frozen, frozen]

@@ -252,7 +252,7 @@ def test_near_a_hint_the_best_of_what_may_be_a_face_is_taken(
     monkeypatch.setattr(finding, "window_at", window_at)
     image = np.zeros((960, 1280, 3), np.uint8)
     hint = at(100, 50, pitch=40)
-    found = finding.HintedFaces(image).near(hint)
+    found = finding.HintedSearch(image).near(hint)
     assert (None if found is None else found.fit) == fit
     if found is not None:
         assert found.corners == pytest.approx(hint.corners)

@@ -64,7 +64,7 @@ _REPEATS = 2
 """A sensor never gives the same picture twice: its noise differs. So many repeats are a fault."""
 
 
-class FrameGuard:
+class CameraGuard:
     """Checks the frames of one camera as they come; keeps nothing but the last checksum.
 
     ``max_age_us`` is how much older than the moment of asking a picture may be.

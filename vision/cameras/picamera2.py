@@ -20,9 +20,9 @@ from solver.errors import root_sentence
 from solver.files import parse_json
 from vision.cameras.base import (
     CameraFault,
+    CameraGuard,
     CameraTrouble,
     Clock,
-    FrameGuard,
     Unsettled,
     monotonic_us,
 )
@@ -229,7 +229,7 @@ class Picamera2Camera:
         self._open_device = open_device
         self._camera: PiCamera | None = None
         self._locked: dict[str, Any] = {}
-        self._guard = FrameGuard(name, clock)
+        self._guard = CameraGuard(name, clock)
 
     def settle(self) -> None:
         """Let exposure, white balance and focus adapt, then lock them; raises CameraFault."""

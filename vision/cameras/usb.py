@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from solver.errors import root_sentence
 from vision.cameras.base import (
     CameraFault,
+    CameraGuard,
     CameraTrouble,
     Clock,
-    FrameGuard,
     Unsettled,
     monotonic_us,
 )
@@ -100,7 +100,7 @@ class UsbCamera:
         self._open_device = open_device
         self._capture: Capture | None = None
         self._focuses = False
-        self._guard = FrameGuard(name, clock)
+        self._guard = CameraGuard(name, clock)
 
     def settle(self) -> None:
         """Let exposure, white balance and focus adapt, then lock them; raises CameraFault."""

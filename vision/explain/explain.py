@@ -23,7 +23,7 @@ from vision.measure.sticker_colours import FACES, StickerColours, linear_to_srgb
 
 if TYPE_CHECKING:
     from vision.decide.reader import CubeReading, Unreadable
-    from vision.locate.six_faces import CubeLooks
+    from vision.locate.six_faces import CubeScan
 
 _WIDTH = 1560
 _MARGIN = 36
@@ -73,7 +73,7 @@ class _Shown:
 def explain(
     colours: StickerColours,
     outcome: CubeReading | Unreadable,
-    looks: CubeLooks | None = None,
+    looks: CubeScan | None = None,
 ) -> NDArray[np.uint8]:
     """The picture of a reading or refusal, uint8[height, 1560, 3] in RGB.
 
@@ -85,7 +85,7 @@ def explain(
 
 
 def _upper_part(
-    shown: _Shown, outcome: CubeReading | Unreadable, looks: CubeLooks | None
+    shown: _Shown, outcome: CubeReading | Unreadable, looks: CubeScan | None
 ) -> NDArray[np.uint8]:
     top, photo_height = 148, 232
     height = top if looks is None else top + photo_height
@@ -159,7 +159,7 @@ def _verdict(outcome: CubeReading | Unreadable) -> tuple[str, Colour, list[str]]
     return ("confident", _GOOD, details) if outcome.confident else ("unsure", _UNSURE, details)
 
 
-def _draw_photographs(canvas: Canvas, top: float, looks: CubeLooks, shown: _Shown) -> None:
+def _draw_photographs(canvas: Canvas, top: float, looks: CubeScan, shown: _Shown) -> None:
     room = _PHOTO
     for number, face in enumerate(FACES):
         x = _MARGIN + number * (room[0] + _GAP)

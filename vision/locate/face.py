@@ -209,7 +209,7 @@ def _is_settled(grids: list[FaceGrid]) -> bool:
     return bool(np.abs(best[0].corners - best[1].corners).max() < _SAME_PLACE * best[0].pitch)
 
 
-class HintedFaces:
+class HintedSearch:
     """Faces of one picture uint8[H, W, 3] near where hints have them: for faces of which too little
     can be seen to find them alone."""
 
@@ -234,7 +234,7 @@ class HintedFaces:
 
 def confirm_grid(image: Picture, hint: FaceGrid) -> FaceGrid | None:
     """The face near where a hint from another picture of the same camera and size has it."""
-    return HintedFaces(image).near(hint)
+    return HintedSearch(image).near(hint)
 
 
 def cell_evidence(image: Picture, grid: FaceGrid) -> GridEvidence:

@@ -33,7 +33,7 @@ _MISSED = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class CubeLooks:
+class CubeScan:
     """Six photographs, the grid found in each, and the colours measured, by face letter.
 
     ``doubt`` says what is odd about a picture in which the face was only assumed where the others
@@ -46,7 +46,7 @@ class CubeLooks:
     doubt: OddView | None = None
 
 
-def look_at_folder(folder: Path, size: int | None = None, *, may_doubt: bool = False) -> CubeLooks:
+def look_at_folder(folder: Path, size: int | None = None, *, may_doubt: bool = False) -> CubeScan:
     """Locate and measure the photographs ``U.*`` .. ``B.*`` of a folder.
 
     ``may_doubt`` as in :func:`look_at_frames`. Raises
@@ -65,7 +65,7 @@ def look_at_folder(folder: Path, size: int | None = None, *, may_doubt: bool = F
 
 def look_at_frames(
     frames: Mapping[str, Frame], size: int | None = None, *, may_doubt: bool = False
-) -> CubeLooks:
+) -> CubeScan:
     """Locate and measure one frame per face letter; raises :class:`vision.locate.face.NoFace`.
 
     ``may_doubt``: one picture in which nothing like a face shows is measured where the five others
@@ -76,7 +76,7 @@ def look_at_frames(
     cube = locate_cube(pictures, sizes, may_doubt=may_doubt)
     grids = cube.grids
     looks = {f: measure_face(frames[f], grids[f].quads, fit=grids[f].fit) for f in FACES}
-    return CubeLooks(frames, grids, StickerColours.of_faces(looks), cube.doubt)
+    return CubeScan(frames, grids, StickerColours.of_faces(looks), cube.doubt)
 
 
 @dataclass(frozen=True, eq=False)

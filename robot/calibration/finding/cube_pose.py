@@ -22,7 +22,7 @@ from robot.calibration.finding.result import CouldNot
 from robot.settings.base import Site
 from robot.settings.profile import CameraSettings
 from solver.cube.facelets import NORMALS, READING
-from vision.locate.face import FaceGrid, HintedFaces, confirm_grid, locate_grids
+from vision.locate.face import FaceGrid, HintedSearch, confirm_grid, locate_grids
 from vision.locate.view_check import OddView, face_in_view
 
 Floats = NDArray[np.float64]
@@ -161,7 +161,7 @@ def _faces_askew(image: Image, drawn: Quads, size: int, usual: CubePose) -> Quad
     best: dict[int, tuple[float, Quads | None]] = {}
     resolution = (image.shape[1], image.shape[0])
     middle = np.array(resolution) / 2
-    faces = HintedFaces(image)
+    faces = HintedSearch(image)
     for scale, degrees, right, down in product(
         ASKEW_SCALES, ASKEW_DEGREES, ASKEW_SHIFTS, ASKEW_SHIFTS
     ):
@@ -181,7 +181,7 @@ def _faces_askew(image: Image, drawn: Quads, size: int, usual: CubePose) -> Quad
     return best[max(best)][1] if best else None
 
 
-def _near(faces: HintedFaces, hints: Quads, size: int) -> Quads:
+def _near(faces: HintedSearch, hints: Quads, size: int) -> Quads:
     """Every face that is near its hint, as long as there may still be enough of them."""
     found: dict[Site, Floats] = {}
     for left, (site, hint) in zip(range(len(hints), 0, -1), hints.items(), strict=True):
