@@ -3,7 +3,7 @@
 A name may lead anywhere: to a pipe nobody writes to, to a device that never ends, to a file of
 gigabytes. Only ordinary files are opened, and no more than a stated number of bytes is read. JSON
 gets bounds of its own, as a short text can hold numbers of thousands of digits. The same bounds
-hold for what another process sends; :mod:`robot.api.documents` adds models to them.
+hold for what another process sends; :mod:`robot.records.documents` adds models to them.
 """
 
 from __future__ import annotations
@@ -21,6 +21,12 @@ from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 from solver.errors import CubistError, printable, shortened
+
+JsonObject = dict[str, Any]
+"""A JSON object; its keys are listed where it is made."""
+
+JsonMapping = Mapping[str, Any]
+"""A JSON object that is only read."""
 
 STANDARD_INPUT = "-"
 

@@ -16,7 +16,8 @@ from solver.errors import CubistError
 from solver.files import BadFile, parse_object
 
 if TYPE_CHECKING:
-    from robot.api.documents import Document, JsonMapping, JsonObject
+    from robot.records.documents import Document
+    from solver.files import JsonMapping, JsonObject
 
 TIMEOUT_S = 30.0
 LEAVING_S = 60.0
@@ -116,7 +117,7 @@ class ControlClient:
         body: Mapping[str, object] | None = None,
     ) -> Document:
         """One request, and its answer as a ``model``."""
-        from robot.api.documents import check_document  # most commands do without pydantic
+        from robot.records.documents import check_document  # most commands do without pydantic
 
         answer = self.call(method, path, body)
         try:

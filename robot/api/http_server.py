@@ -36,8 +36,8 @@ from aiohttp import ClientPayloadError, web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_protocol import RequestHandler
 
-from robot.api.documents import JsonMapping
 from solver.errors import CubistError, one_line, shortened
+from solver.files import JsonMapping
 
 BACKLOG = 128
 HEAD_LIMIT_S = 15.0

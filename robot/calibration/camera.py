@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from robot.api.documents import ApiDocument, ApiRequest, JsonObject
 from robot.calibration.home import HOMING
 from robot.calibration.step import STEPS, Measurement, NotPossible, Row, Script, Session, Step
 from robot.calibration.trial import Bench, Trial
 from robot.machine.scanner import from_jpeg
+from robot.records.documents import ApiDocument, ApiRequest
 from robot.settings.profile import CameraSettings, View
+from solver.files import JsonObject
 from vision.frame import Frame
 from vision.locate.advice import advise
 from vision.locate.face import FaceGrid

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from robot.api.documents import ApiDocument, ApiRequest, JsonObject
 from robot.calibration.step import (
     STEPS,
     Command,
@@ -21,8 +20,10 @@ from robot.calibration.step import (
     Step,
 )
 from robot.calibration.trial import Bench, Trial
+from robot.records.documents import ApiDocument, ApiRequest
 from robot.text.faults import NotReadable
 from solver.cube.facelets import FACES
+from solver.files import JsonObject
 
 if TYPE_CHECKING:
     from robot.machine.assembly import Machine

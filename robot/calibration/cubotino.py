@@ -12,13 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from robot.api.documents import JsonObject
 from robot.calibration.store import BadCalibration
 from robot.mechanism.flipper.settings import FlipperSettings
 from robot.settings import RobotProfile, Servo
 from robot.settings.actuators import LEAST_CLEAR_PART
 from solver.errors import shortened
-from solver.files import parse_json, read_text
+from solver.files import JsonObject, parse_json, read_text
 
 MAX_BYTES = 64 * 1024
 

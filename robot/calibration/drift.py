@@ -27,13 +27,13 @@ from statistics import mean, median
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from robot.api.documents import JsonObject, read_document
 from robot.calibration.sighting import BELOW, PoseDeviation, turners
+from robot.records.documents import read_document
 from robot.records.storage import StorageError, set_aside, write_atomically
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from robot.text.notes import Note
-from solver.files import BadFile, NoSuchFile
+from solver.files import BadFile, JsonObject, NoSuchFile
 
 log = logging.getLogger(__name__)
 

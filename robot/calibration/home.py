@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from robot.api.documents import ApiRequest, Nothing
 from robot.calibration.step import STEPS, Command, Measurement, Question, Script, Session, Step
 from robot.calibration.trial import Bench, Trial
 from robot.machine.first_contact import FirstContact, NotConfirmed
+from robot.records.documents import ApiRequest, Nothing
 
 KEEP_FIRST = "keep them first, in the steps of calibration before this one"
 

@@ -14,7 +14,6 @@ from typing import get_args
 from pydantic import Field
 
 from robot.api.client import RequestRefused
-from robot.api.documents import ApiDocument, ApiRequest, JsonObject, WholeNumber
 from robot.calibration.step import (
     STEPS,
     Command,
@@ -36,10 +35,12 @@ from robot.machine.first_contact import (
     largest_step,
     position_key,
 )
+from robot.records.documents import ApiDocument, ApiRequest, WholeNumber
 from robot.settings import RobotProfile
 from robot.settings.actuators import ActuatorSettings
 from robot.settings.base import Site
 from robot.text.faults import InvalidRequest
+from solver.files import JsonObject
 
 UNIT_OF = {"servo": "us", "stepper": "steps"}
 FARTHEST = (-1_000_000, 1_000_000)

@@ -7,11 +7,11 @@ from datetime import datetime
 
 from pydantic import Field
 
-from robot.api.documents import ApiDocument
 from robot.calibration.step import steps_of
 from robot.calibration.store import BadCalibration, CalibrationStore
 from robot.calibration.versions import Maker
 from robot.machine.first_contact import confirmable
+from robot.records.documents import ApiDocument
 from robot.settings import RobotProfile
 from robot.text.notes import Note
 

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from robot.api.documents import JsonMapping, JsonObject
 from robot.settings import RobotProfile
 from robot.settings.other_cubes import for_cube
+from solver.files import JsonMapping, JsonObject
 
 
 @dataclass(frozen=True)

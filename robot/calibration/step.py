@@ -22,13 +22,14 @@ from functools import cached_property
 from urllib.parse import urlencode
 
 from robot.api.client import ControlClient
-from robot.api.documents import JsonMapping, JsonObject, check_document
 from robot.calibration.store import Calibration, apply
 from robot.calibration.trial import AnyTrial, Asked, Found, Trial
+from robot.records.documents import check_document
 from robot.settings import RobotProfile, load_profile
 from robot.settings.kinds import Kinds
 from robot.settings.other_cubes import for_cube
 from solver.errors import CubistError
+from solver.files import JsonMapping, JsonObject
 
 LONGEST_TRIAL_S = 600.0
 ANSWER = "cubistd's answer"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
-from robot.api.documents import JsonObject
 from robot.calibration.plausible import FASTER
 from robot.calibration.step import (
     Command,
@@ -21,6 +20,7 @@ from robot.calibration.stepper_trials import SPEEDING, SpeedTried
 from robot.calibration.trial import stepper_of
 from robot.motion.stepper import stepper_limits
 from robot.settings import RobotProfile
+from solver.files import JsonObject
 
 FIELDS = {"speed": "speed_steps_per_s", "acceleration": "acceleration_steps_per_s2"}
 """What is raised -> its name in requests; with ``max_`` in front in profiles."""

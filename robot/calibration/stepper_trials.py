@@ -10,15 +10,16 @@ from collections.abc import Callable
 
 from pydantic import Field
 
-from robot.api.documents import ApiDocument, ApiRequest, JsonObject, WholeNumber
 from robot.calibration.stepper_motor import Motor, Stillness, motor_on
 from robot.calibration.trial import Bench, Trial, stepper_of
 from robot.machine.first_contact import PARTS_OF_TRAVEL, direction_key
 from robot.motion.schedule import MotionError
 from robot.motion.stepper import StepperLimits, stepper_limits
+from robot.records.documents import ApiDocument, ApiRequest, WholeNumber
 from robot.settings import RobotProfile
 from robot.settings.stepper import Stepper
 from robot.text.faults import InvalidRequest, MotionFault
+from solver.files import JsonObject
 
 LONGEST_TURNS = 40
 """A trial makes at most so many turns to reach its speed."""

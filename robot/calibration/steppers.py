@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from robot.api.documents import JsonObject
 from robot.calibration.plausible import STEPS_OFF
 from robot.calibration.positions import STEPPER_POSITION, position_items
 from robot.calibration.step import (
@@ -25,6 +24,7 @@ from robot.calibration.stepper_trials import PLAYING, SPEEDING, STEPPING, TURNIN
 from robot.calibration.trial import stepper_of, steppers_of
 from robot.machine.first_contact import direction_key
 from robot.settings import RobotProfile
+from solver.files import JsonObject
 
 PLAY_LIMIT = 1000
 

@@ -17,7 +17,6 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from robot.api.documents import JsonMapping, JsonObject
 from robot.calibration.sizes import CubeSizes
 from robot.calibration.versions import (
     FORMAT,
@@ -37,7 +36,7 @@ from robot.settings.complaints import complaints_of
 from robot.settings.document import ProfileDocument, dotted
 from robot.settings.other_cubes import sizes_of
 from solver.errors import CubistError
-from solver.files import BadFile, NoSuchFile, read_file
+from solver.files import BadFile, JsonMapping, JsonObject, NoSuchFile, read_file
 
 UNDER_WAY = "calibrating"
 """A file that is there while motors may stand askew for calibration."""

@@ -7,16 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from robot.api.documents import ApiDocument, ApiRequest, JsonMapping, JsonObject
 from robot.calibration.step import STEPS, Command, Measurement, Row, Script, Step
 from robot.calibration.trial import Bench, Trial
 from robot.mechanism.graph import Operation, Transition
 from robot.motion.schedule import Schedule
 from robot.planner import Mechanism, NoWay, Plan, State, build_mechanism, plan_composites
 from robot.planner.plan import make_plan
+from robot.records.documents import ApiDocument, ApiRequest
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from solver.cost import composite_index
+from solver.files import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from robot.machine.motion_controller import MotionController

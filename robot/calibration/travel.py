@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from robot.api.documents import ApiDocument, ApiRequest, JsonObject
 from robot.calibration.step import (
     STEPS,
     Command,
@@ -32,9 +31,11 @@ from robot.calibration.step import (
 from robot.calibration.trial import Bench, Trial
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
+from robot.records.documents import ApiDocument, ApiRequest
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from robot.text.faults import InvalidRequest
+from solver.files import JsonObject
 
 if TYPE_CHECKING:
     from robot.machine.assembly import Machine

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from robot.api.documents import ApiDocument, ApiRequest
 from robot.machine.first_contact import FirstContact
+from robot.records.documents import ApiDocument, ApiRequest
 from robot.settings import RobotProfile
 from robot.settings.stepper import Stepper
 from robot.text.faults import InvalidRequest

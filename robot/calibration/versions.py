@@ -24,7 +24,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from robot.api.documents import JsonMapping, JsonObject, check_document
+from robot.records.documents import check_document
 from robot.records.storage import (
     StorageError,
     flush_directory,
@@ -33,7 +33,7 @@ from robot.records.storage import (
     write_atomically,
 )
 from robot.settings.base import Name
-from solver.files import BadFile, NoSuchFile, parse_json, read_text
+from solver.files import BadFile, JsonMapping, JsonObject, NoSuchFile, parse_json, read_text
 
 FOLDER = "calibration"
 EARLIER_NAME = "calibration.json"

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import click
 
 from robot.api.client import NoDaemon
-from robot.api.documents import JsonMapping
 from robot.calibration.step import STEPS, Session, Step, steps_of
 from robot.calibration.store import Calibration, apply
 from robot.cli.measuring import calibrating, conduct, finish, on_screen
@@ -21,6 +20,7 @@ from robot.settings.other_cubes import for_cube
 from robot.text.faults import MotionFault
 from robot.text.outcomes import ExitCode, worst
 from solver.errors import CubistError
+from solver.files import JsonMapping
 
 if TYPE_CHECKING:
     from robot.calibration.finding.flow import AutomaticCalibration

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from robot.cli.texts import TerminalText, say
 
 if TYPE_CHECKING:
-    from robot.api.documents import JsonMapping
+    from solver.files import JsonMapping
 
 MAKERS: Mapping[str, TerminalText] = {
     "auto": TerminalText.MEASURED,

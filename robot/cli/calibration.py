@@ -17,7 +17,7 @@ from solver.files import BadFile, parse_json, read_text
 
 if TYPE_CHECKING:
     from robot.api.client import ControlClient
-    from robot.api.documents import JsonMapping, JsonObject
+    from solver.files import JsonMapping, JsonObject
 
 MAX_CALIBRATION_BYTES = 2**20
 

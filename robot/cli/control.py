@@ -28,7 +28,7 @@ from robot.text.outcomes import ExitCode, exit_code, is_success
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from robot.api.documents import JsonMapping
+    from solver.files import JsonMapping
 
 
 @click.command()

@@ -16,7 +16,7 @@ from robot.cli.texts import TerminalText, duration_text, ending_text, say
 from robot.text.outcomes import ExitCode, Outcome, exit_code, worst
 
 if TYPE_CHECKING:
-    from robot.api.documents import JsonMapping, JsonObject
+    from solver.files import JsonMapping, JsonObject
 
 
 @click.command()

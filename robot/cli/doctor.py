@@ -37,7 +37,7 @@ from robot.text.notes import DRIFT_NOTES
 from robot.text.outcomes import ExitCode
 
 if TYPE_CHECKING:
-    from robot.api.documents import JsonMapping
+    from solver.files import JsonMapping
 
 _COLOURS = {"ok": "green", "warning": "yellow", "bad": "red"}
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robot.api.documents import JsonMapping
 from robot.calibration.step import Items, Measurement, Row, Session, Step
 from robot.cli.output import emit, exit_code_of, note, require_terminal, shown_colour
 from robot.text.outcomes import ExitCode
 from solver.errors import CubistError
+from solver.files import JsonMapping
 
 if TYPE_CHECKING:
     from robot.cli.guide.screens import StepScreen

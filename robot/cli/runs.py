@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from robot.api.client import ControlClient, NoDaemon
-from robot.api.documents import JsonObject
 from robot.api.paths import state_directory
 from robot.cli.numbers import Whole
 from robot.cli.output import (
@@ -38,6 +37,7 @@ from robot.records.runs import (
 from robot.text.languages import chosen_catalogue
 from robot.text.outcomes import ExitCode, Outcome, before_the_end, exit_code
 from solver.errors import shortened
+from solver.files import JsonObject
 
 _STAGES = ("home", "scan", "view", "wait", "read", "search", "turn", "check", "save")
 

@@ -20,8 +20,8 @@ from solver.search import ALGORITHMS, algorithm_for, solve_many
 from solver.solution import CancelFlag, Progress, Request, Solution
 
 if TYPE_CHECKING:
-    from robot.api.documents import JsonObject
     from robot.mechanism.graph import Mechanism
+    from solver.files import JsonObject
 
 EVERY_S = 0.1
 BAR = 20

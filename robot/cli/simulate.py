@@ -22,8 +22,8 @@ from robot.simulate.fault_injection import INJECTIONS, parse_injected_fault
 from robot.text.outcomes import ExitCode
 
 if TYPE_CHECKING:
-    from robot.api.documents import JsonObject
     from robot.twin.misadjustment import Misadjustment
+    from solver.files import JsonObject
 
 
 @click.group(cls=Listing, invoke_without_command=True)

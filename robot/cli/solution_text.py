@@ -16,7 +16,7 @@ from solver.cube.notation import Move
 from solver.cube.orientation import Orientation
 
 if TYPE_CHECKING:
-    from robot.api.documents import JsonMapping
+    from solver.files import JsonMapping
 
 
 BAR_WIDTH = 40

@@ -27,7 +27,7 @@ from solver.files import read_lines
 from solver.processors import spare_processors
 
 if TYPE_CHECKING:
-    from robot.api.documents import JsonObject
+    from solver.files import JsonObject
 
 METRICS = ("htm", "qtm", "axial", "axial-qtm", "obtm")
 

@@ -36,7 +36,7 @@ from robot.text.outcomes import ExitCode
 from solver.errors import CubistError
 
 if TYPE_CHECKING:
-    from robot.api.documents import JsonMapping
+    from solver.files import JsonMapping
 
 
 _LIVE = frozenset({"cube", "look", "motion", "clock"})

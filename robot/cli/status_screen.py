@@ -29,7 +29,7 @@ from solver.cube.notation import parse_moves
 
 if TYPE_CHECKING:
     from robot.api.client import ControlClient
-    from robot.api.documents import JsonMapping, JsonObject
+    from solver.files import JsonMapping, JsonObject
 
 POLL_S = 0.25
 WIDTH = 80

@@ -14,7 +14,7 @@ from robot.text.languages import ENGLISH, chosen_catalogue
 from robot.text.outcomes import before_the_end, is_success
 
 if TYPE_CHECKING:
-    from robot.api.documents import JsonMapping
+    from solver.files import JsonMapping
 
 
 class TerminalText(StrEnum):

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from datetime import date
 from typing import Protocol
 
-from robot.api.documents import JsonMapping
 from robot.calibration.drift import (
     Correction,
     DriftRecord,
@@ -24,6 +23,7 @@ from robot.settings import RobotProfile
 from robot.text.notes import Note
 from robot.text.outcomes import Outcome
 from solver.errors import CubistError
+from solver.files import JsonMapping
 
 log = logging.getLogger("cubistd")
 

@@ -13,7 +13,6 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.api.documents import JsonObject
 from robot.daemon.models import LiveActuator, LiveCube, LiveMotion, LiveScan, LiveState
 from robot.machine.scanner import FaceImage
 from robot.mechanism.graph import ActuatorMotion, Operation
@@ -21,6 +20,7 @@ from robot.planner import FaceView, move_ends_us
 from solver.cost import merged_moves
 from solver.cube.facelets import FACES
 from solver.cube.orientation import Orientation
+from solver.files import JsonObject
 from vision.measure.sticker_colours import linear_to_srgb
 
 CLOCK_PERIOD_S = 0.2

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Literal
 
-from robot.api.documents import JsonMapping, JsonObject
 from robot.calibration.plausible import require_plausible
 from robot.calibration.report import report
 from robot.calibration.store import (
@@ -39,6 +38,7 @@ from robot.settings.stepper import Stepper
 from robot.text.faults import MotionFault, Refused
 from robot.text.notes import Note
 from solver.errors import CubistError
+from solver.files import JsonMapping, JsonObject
 
 CONNECTION_ENDED = "the connection of the program that calibrated ended"
 

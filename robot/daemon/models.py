@@ -11,12 +11,13 @@ from typing import Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from robot.api.documents import ApiDocument, ApiRequest, JsonObject
 from robot.calibration.report import CalibrationReport
 from robot.calibration.store import Calibration, VersionSummary
 from robot.daemon.motion_run import Place
+from robot.records.documents import ApiDocument, ApiRequest
 from robot.records.runs import FaultRecord, JobKind, LinkRecord, NoteRecord, RunRecord
 from robot.text.outcomes import Outcome
+from solver.files import JsonObject
 
 MOST_CALIBRATED = 500
 """Values of one robot."""

@@ -9,7 +9,6 @@ from typing import TypeVar
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from robot.api.documents import JsonObject, Nothing
 from robot.calibration.step import STEPS
 from robot.calibration.store import Calibration
 from robot.calibration.trial import AnyTrial
@@ -33,7 +32,9 @@ from robot.daemon.models import (
     StopRequest,
     VersionList,
 )
+from robot.records.documents import Nothing
 from robot.records.runs import MEDIA_TYPES, NUMBER_PATTERN, RunList, RunRecord
+from solver.files import JsonObject
 
 MAX_LISTED = 1000
 

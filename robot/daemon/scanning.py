@@ -12,7 +12,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import groupby
 
-from robot.api.documents import JsonObject
 from robot.calibration.sighting import ScanSample
 from robot.daemon.job import Job
 from robot.daemon.models import RobotState
@@ -24,6 +23,7 @@ from robot.text.faults import MotionFault, NotReadable
 from robot.text.notes import Note
 from robot.text.steps import JobStep
 from solver.errors import CubistError
+from solver.files import JsonObject
 from solver.search import AnyCube
 from vision.decide.reader import CubeReading
 

@@ -17,7 +17,6 @@ from aiohttp import web
 from pydantic import BaseModel
 
 from robot.api import http_server
-from robot.api.documents import parse_document
 from robot.api.http_server import BadBody, HttpServer
 from robot.calibration.store import BadCalibration
 from robot.daemon.job_control import JobController
@@ -27,6 +26,7 @@ from robot.daemon.motion_run import CALLER, Caller
 from robot.daemon.rights import Program
 from robot.daemon.routes import ROUTES, Call, Parameter, Route, document
 from robot.daemon.service import complaint
+from robot.records.documents import parse_document
 from robot.records.storage import NotStored, StorageError
 from robot.text.faults import FAULTS, InvalidRequest, Refused, fault_code
 from robot.text.notes import Note

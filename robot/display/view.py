@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from robot.api.documents import JsonMapping
 from robot.display.menu import ENTRIES, MenuPage
 from robot.text.languages import Catalogue
+from solver.files import JsonMapping
 
 Mood = Literal["good", "busy", "bad"]
 

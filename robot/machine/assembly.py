@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from robot.api.documents import JsonObject
 from robot.link.protocol import SILENCE_HOLD_MS
 from robot.machine.first_contact import FirstContact
 from robot.machine.motion_controller import LONGEST_SILENCE_HOLD_MS, MotionController
@@ -32,6 +31,7 @@ from robot.settings.base import Level
 from robot.settings.profile import CameraSettings, PanelSettings, PolicySettings, RobotProfile
 from robot.twin.client import TwinCamera, TwinGpio
 from solver.errors import CubistError
+from solver.files import JsonObject
 from vision.cameras.registry import open_camera
 from vision.frame import Camera
 

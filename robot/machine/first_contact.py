@@ -17,12 +17,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Iterator, Mapping
 
-from robot.api.documents import JsonMapping, JsonObject
 from robot.motion.schedule import MotionProfile, Schedule, ServoSegment
 from robot.settings import RobotProfile
 from robot.settings.actuators import ActuatorSettings
 from robot.text.faults import FAULTS, Refused, advised, described
 from solver.errors import CubistError
+from solver.files import JsonMapping, JsonObject
 
 LARGEST_STEP_US = 50
 """Of a servo beyond what is confirmed: four or five degrees."""

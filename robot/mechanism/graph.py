@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from robot.api.documents import JsonMapping, JsonObject
 from robot.settings.profile import RobotProfile
 from solver.cube.orientation import Orientation
+from solver.files import JsonMapping, JsonObject
 
 
 @dataclass(frozen=True, slots=True)

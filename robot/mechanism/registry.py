@@ -10,12 +10,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from robot.api.documents import JsonMapping
 from robot.mechanism.compile.soundness import check_reachable, check_turnable
 from robot.mechanism.graph import Mechanism
 from robot.settings.kinds import Kinds
 from robot.settings.mechanisms import BUILT_IN_MECHANISMS, MechanismSettings
 from robot.settings.profile import RobotProfile
+from solver.files import JsonMapping
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, groupby
 
-from robot.api.documents import JsonMapping
 from solver.cost import merged_moves
 from solver.cube.notation import Move
 from solver.cube.orientation import Orientation
+from solver.files import JsonMapping
 
 _Turn = tuple[Move, int]
 """A turn of layers, as the cube sees it, and when it ends in us."""

@@ -20,7 +20,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from robot.api.documents import ApiDocument, JsonObject, read_document
+from robot.records.documents import ApiDocument, read_document
 from robot.records.storage import (
     NotStored,
     StorageError,
@@ -35,7 +35,7 @@ from robot.text.faults import FAULTS, fault_code
 from robot.text.notes import Note
 from robot.text.outcomes import OUTCOMES, Outcome
 from solver.errors import CubistError, shortened
-from solver.files import BadFile, NoSuchFile, parse_object
+from solver.files import BadFile, JsonObject, NoSuchFile, parse_object
 
 JobKind = Literal["solve", "home", "scramble"]
 

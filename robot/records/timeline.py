@@ -12,9 +12,9 @@ from html import escape
 from pathlib import Path
 from statistics import median
 
-from robot.api.documents import JsonMapping
 from robot.records.storage import write_given
 from solver.cube.notation import Move
+from solver.files import JsonMapping
 
 
 def write_chart(path: Path, operations: Sequence[JsonMapping], duration_us: int) -> None:

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from robot.api.documents import JsonObject
 from robot.settings.document import Complaint, Path, ProfileDocument
 from robot.settings.kinds import KindSettings
 from solver.errors import shortened
+from solver.files import JsonObject
 
 UNITS = ("_ms", "_us", "_s", "_mm", "_degrees", "_quarters", "_steps", "_gpio")
 

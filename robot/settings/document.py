@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from robot.api.documents import JsonObject
 from solver.errors import CubistError, one_line, printable, shortened
+from solver.files import JsonObject
 
 Path = tuple[str | int, ...]
 """Where a value stands in a document: keys and list indexes from the top."""

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from pydantic import ValidationError
 
-from robot.api.documents import JsonMapping, JsonObject
 from robot.settings.complaints import complaints_of
 from robot.settings.document import BadProfile, ProfileDocument
 from robot.settings.profile import RobotProfile
 from solver.errors import CubistError
+from solver.files import JsonMapping, JsonObject
 
 OTHER_CUBES = "other_cubes"
 

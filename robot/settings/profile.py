@@ -7,7 +7,6 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, PrivateAttr
 
-from robot.api.documents import JsonObject
 from robot.panel.gpio import Pull
 from robot.settings.actuators import ActuatorSettings
 from robot.settings.base import Gpio, Level, Name, Settings, Site
@@ -16,6 +15,7 @@ from robot.settings.document import Complaint, Path, ProfileDocument, dotted
 from robot.settings.kinds import OneOf
 from robot.settings.mechanisms import MechanismSettings
 from solver.errors import CubistError
+from solver.files import JsonObject
 from solver.processors import MOST_THREADS, spare_processors
 from vision.cameras import registry as cameras
 

@@ -11,7 +11,6 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from robot.api.documents import JsonMapping
 from robot.daemon.models import RobotState
 from robot.mechanism.registry import words_of
 from robot.records.runs import RunRecord
@@ -19,6 +18,7 @@ from robot.simulate.progress import DemoProgress, Display, Stage
 from robot.simulate.session import DemoOutcome
 from robot.text.outcomes import OUTCOMES, before_the_end, is_success
 from robot.text.terminal import FACE_COLOURS, moves_text, net_of, picture_text, progress_bar
+from solver.files import JsonMapping
 
 WIDTH = 88
 _FRAME = 6

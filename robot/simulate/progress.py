@@ -10,8 +10,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.api.documents import JsonMapping
 from robot.daemon.models import RobotState
+from solver.files import JsonMapping
 
 STAGES: tuple[tuple[RobotState, str], ...] = (
     (RobotState.HOMING, "home"),

@@ -15,7 +15,6 @@ from typing import TypeVar
 import aiohttp
 import yaml
 
-from robot.api.documents import JsonObject
 from robot.daemon.models import LIVE_EVENTS, Event, RobotState
 from robot.machine.scanner import from_jpeg
 from robot.planner import move_ends_us
@@ -48,6 +47,7 @@ from robot.twin.server import PinPort, SimulatedPanel, TwinServer
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
 from robot.twin.violations import Violation
+from solver.files import JsonObject
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ import os
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from robot.api.documents import JsonObject
 from robot.api.paths import Simulation, announced
 from robot.daemon.models import WORKING
 from robot.simulate.fault_injection import parse_injected_fault
@@ -28,7 +27,7 @@ from robot.twin.streams import listening
 from robot.twin.studio import OddScene
 from solver.cube.cube import from_scramble
 from solver.errors import CubistError
-from solver.files import BadFile, parse_object
+from solver.files import BadFile, JsonObject, parse_object
 
 LONGEST_REQUEST = 10_000
 ANSWER_LIMIT_S = 30.0

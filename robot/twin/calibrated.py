@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from robot.api.documents import JsonMapping
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from robot.twin.misadjustment import BUILT_AS_DRAWN, Misadjustment
 from robot.twin.registry import degree_us, parts_of
+from solver.files import JsonMapping
 
 
 def position_errors(

@@ -11,9 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from robot.api.documents import JsonObject
 from robot.panel.gpio import PanelFault, Pull
-from solver.files import BadFile, parse_object
+from solver.files import BadFile, JsonObject, parse_object
 from vision.cameras.base import CameraFault, CameraTrouble
 from vision.frame import Frame
 

@@ -22,14 +22,13 @@ import termios
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
-from robot.api.documents import JsonObject
 from robot.settings.profile import FIRST_BOARD, PanelSettings
 from robot.twin.pulses import PulseMaker
 from robot.twin.shared_time import keep_time
 from robot.twin.simulated import Kind, PinStream, SimulatedRobot, input_record, order_record
 from robot.twin.streams import listening
 from robot.twin.studio import Studio
-from solver.files import BadFile, parse_object
+from solver.files import BadFile, JsonObject, parse_object
 
 BOUNCES = 5
 """How often the contact opens and closes before it comes to rest."""

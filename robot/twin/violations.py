@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from robot.api.documents import JsonObject
+from solver.files import JsonObject
 
 SAME_INCIDENT_US = 500_000.0
 """Reports of one kind closer together than this are one incident."""

@@ -9,8 +9,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from robot.api.documents import ApiDocument, read_document
 from robot.api.paths import LARGEST_ANNOUNCEMENT, SYSTEM_RUNTIME, control_socket
+from robot.records.documents import ApiDocument, read_document
 from robot.records.storage import write_atomically
 from solver.errors import CubistError
 from solver.files import BadFile, NoSuchFile

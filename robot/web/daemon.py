@@ -13,9 +13,8 @@ from typing import Self
 
 import aiohttp
 
-from robot.api.documents import JsonObject
 from robot.web.reasons import Reason
-from solver.files import BadFile, parse_object
+from solver.files import BadFile, JsonObject, parse_object
 
 ANSWER_LIMIT_S = 20.0
 MOST_BYTES = 8 * 1024 * 1024

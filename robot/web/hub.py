@@ -19,10 +19,9 @@ from typing import Self
 
 from aiohttp import WSMsgType, web
 
-from robot.api.documents import JsonObject
 from robot.web.daemon import Daemon, DaemonGone
 from robot.web.reasons import Reason
-from solver.files import BadFile, parse_object
+from solver.files import BadFile, JsonObject, parse_object
 
 log = logging.getLogger("cubist-web")
 

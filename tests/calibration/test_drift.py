@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot.api.documents import JsonMapping
 from robot.calibration.drift import (
     ADJUST_FROM_DEGREES,
     FIRST_SOLVES,
@@ -32,6 +31,7 @@ from robot.calibration.drift import (
 from robot.calibration.sighting import PoseDeviation, sightings, turners
 from robot.calibration.store import Calibration, apply
 from robot.settings import RobotProfile, list_profiles, load_profile
+from solver.files import JsonMapping
 from tests.rig.virtual.drifting import FIRST_DAY, DriftingRobot
 
 MAY = date(2026, 5, 3)

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from robot.api.documents import JsonObject
 from robot.calibration.finding.face_watch import UNIT_SQUARE, RotationGauge, view_from_above
 from robot.calibration.finding.film import FILMING, angles, passage_of, travel_us
 from robot.calibration.finding.finder import finder_for
@@ -28,6 +27,7 @@ from robot.settings import load_profile
 from robot.settings.base import Site
 from robot.twin.cube import NORMALS, scrambled, turned
 from robot.twin.misadjustment import parse_misadjustment
+from solver.files import JsonObject
 from tests.calibration.found import LEAST_WIDER, MOST_WIDER, Outcome
 from tests.rig.virtual.calibrating import CalibratingSession
 from tests.rig.virtual.rehearsal import Rehearsal

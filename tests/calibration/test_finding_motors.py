@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robot.api.documents import JsonObject
 from robot.calibration.finding.finder import finder_for
 from robot.calibration.finding.motors import (
     MICROSTEPS,
@@ -35,6 +34,7 @@ from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import parse_misadjustment
+from solver.files import JsonObject
 from tests.calibration.found import wrong_motors
 from tests.rig.virtual.calibrating import CalibratingSession
 from tests.rig.virtual.rehearsal import Rehearsal

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.api.documents import ApiRequest
 from robot.calibration.colours import ColoursRequest, measured_colours
 from robot.calibration.positions import jaw_position
 from robot.calibration.step import Session
@@ -21,6 +20,7 @@ from robot.calibration.trial import Bench
 from robot.machine.scanner import FaceImage, Scanner, as_jpeg, as_values, stored_colours
 from robot.motion.schedule import Schedule
 from robot.planner import build_mechanism
+from robot.records.documents import ApiRequest
 from robot.settings import RobotProfile, load_profile
 from robot.text.faults import MotionFault, NotReadable
 from solver.cube.cube import Cube

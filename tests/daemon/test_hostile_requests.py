@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robot.api.documents import MOST_PROBLEMS
 from robot.daemon.job_control import JobController
 from robot.daemon.routes import ROUTES
 from robot.daemon.server import make_app, serving
+from robot.records.documents import MOST_PROBLEMS
 
 ENDLESS = ("/events", "/maintenance", "/shutdown")
 PATHS = [*sorted({route.path for route in ROUTES} - set(ENDLESS)), "/openapi.json", "/none", "*"]

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from robot.api.documents import ApiRequest, Nothing
 from robot.calibration.store import CalibrationStore
 from robot.calibration.trial import Bench, Trial
 from robot.daemon.front_panel import FrontPanel
@@ -20,6 +19,7 @@ from robot.daemon.models import RobotState, StartRequest
 from robot.motion.schedule import Schedule
 from robot.panel.button import Hands, Press
 from robot.panel.panel import Input, Output, PanelPins
+from robot.records.documents import ApiRequest, Nothing
 from robot.text.faults import MotionFault, Refused, RunStopped
 from tests.daemon.test_front_panel import PADS, FakeGpio
 

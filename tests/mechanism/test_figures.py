@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from robot.api.documents import JsonObject
 from robot.mechanism.graph import Mechanism, Transition
 from robot.mechanism.registry import build_mechanism
 from robot.settings import list_profiles, load_profile
 from robot.settings.other_cubes import for_cube
+from solver.files import JsonObject
 
 FIGURES = Path(__file__).with_name("figures.json")
 ALIKE = {"cubotino-micro", "cubotino-pocket", "cubotino-uno", "rubpyx", "six-motor-cnc"}

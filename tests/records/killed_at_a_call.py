@@ -18,7 +18,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from robot.api.documents import JsonObject
 from robot.calibration.drift import DriftRecord, DriftStore
 from robot.calibration.store import CalibrationStore, apply
 from robot.daemon.maintenance import Maintenance
@@ -26,6 +25,7 @@ from robot.machine.first_contact import FirstContact, confirmable
 from robot.records.runs import RunStore
 from robot.settings import load_profile
 from robot.text.outcomes import Outcome
+from solver.files import JsonObject
 from tests.rig.virtual.kept import kept
 
 CALLS = "open write fsync close link rename replace unlink mkdir rmdir scandir".split()  # noqa: SIM905

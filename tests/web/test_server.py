@@ -24,9 +24,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from robot.api import documents
 from robot.api.paths import SYSTEM_RUNTIME
 from robot.cli.main import run
+from robot.records import documents
 from robot.records.storage import StorageError
 from robot.text.languages import LANGUAGES
 from robot.web import announcement, hub

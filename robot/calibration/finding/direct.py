@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from robot.api.documents import JsonObject
 from robot.calibration.camera import Corners, Image, take_picture
 from robot.calibration.finding.cube_pose import Quads, faces_in_view
 from robot.calibration.finding.finder import FINDERS, FilmedServo, Finder, find_line
@@ -29,6 +28,7 @@ from robot.mechanism.direct.settings import DirectSettings
 from robot.settings import RobotProfile
 from robot.settings.profile import CameraSettings
 from robot.settings.stepper import Stepper
+from solver.files import JsonObject
 
 MOST_LOOKS = 12
 """Pictures until two in a row show the same."""

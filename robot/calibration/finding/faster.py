@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from robot.api.documents import JsonObject
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
+from solver.files import JsonObject
 
 STEP = 0.05
 """Part of the times by which each test is faster than the one before."""

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from robot.api.documents import ApiDocument, ApiRequest
 from robot.calibration.finding.face_watch import RotationGauge, chromaticities
 from robot.calibration.travel import AT_ONCE_US, PATIENCE, STILL_PICTURES, servo_between
 from robot.calibration.trial import Bench, Trial
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
+from robot.records.documents import ApiDocument, ApiRequest
 from robot.text.faults import InvalidRequest
 from vision.frame import Frame
 from vision.locate.view_check import OddView, face_in_view

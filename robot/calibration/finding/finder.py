@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from robot.api.documents import JsonObject
 from robot.calibration.finding.face_watch import RotationGauge, view_from_above
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.finding.rotations import FilmedRotation, Rotation
@@ -17,6 +16,7 @@ from robot.calibration.step import Session
 from robot.machine.first_contact import confirmable
 from robot.settings import RobotProfile
 from robot.settings.kinds import Kinds
+from solver.files import JsonObject
 
 HOLD_MARGIN_DEGREES = 3.0
 """How much further than where they begin to hold a lid or jaws go: enough to hold, far from

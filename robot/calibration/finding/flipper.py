@@ -27,7 +27,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from robot.api.documents import JsonObject
 from robot.calibration.finding.face_watch import FacePose, RotationGauge, differ, view_from_above
 from robot.calibration.finding.finder import (
     FINDERS,
@@ -47,6 +46,7 @@ from robot.mechanism.flipper.settings import FlipperSettings, Roll
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
+from solver.files import JsonObject
 
 SEARCH_UP_US, SEARCH_BACK_US = 60, 150
 """How far a lid that is in the picture at first goes to get out of it: towards the cube, where that

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterator
 from statistics import mean
 
 from robot.api.client import NoDaemon, RequestRefused
-from robot.api.documents import JsonMapping, JsonObject
 from robot.calibration.colours import LOOKING
 from robot.calibration.finding.faster import shortened, steps_to
 from robot.calibration.finding.film import FILMING, Passage, passage_of, travel_us
@@ -24,6 +23,7 @@ from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
 from robot.text.faults import MotionFault, NotReadable
 from solver.errors import CubistError
+from solver.files import JsonMapping, JsonObject
 
 MARGIN = 1.04
 """Travel times are kept so much longer than measured: too short a time spoils a solve."""

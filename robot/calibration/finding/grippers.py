@@ -27,7 +27,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from robot.api.documents import JsonObject
 from robot.calibration.finding.face_watch import RotationGauge, view_from_above
 from robot.calibration.finding.finder import (
     FINDERS,
@@ -45,6 +44,7 @@ from robot.mechanism.grippers.settings import GrippersSettings
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from robot.settings.base import Site
+from solver.files import JsonObject
 
 BELOW: Site = "D"
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from robot.api.documents import JsonMapping, JsonObject
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.finding.rotations import Rotation
 from robot.calibration.plausible import MICROSTEPS, STEPS_OFF
@@ -19,6 +18,7 @@ from robot.calibration.stepper_trials import SPEEDING, STEPPING
 from robot.machine.first_contact import direction_key
 from robot.settings import RobotProfile
 from robot.settings.stepper import Stepper
+from solver.files import JsonMapping, JsonObject
 
 SPEEDS = ("max_speed_steps_per_s", "max_acceleration_steps_per_s2")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from robot.api.documents import ApiDocument, ApiRequest
 from robot.calibration.trial import Bench, Trial
 from robot.machine.solve_planner import SolvePlanner
 from robot.mechanism.registry import build_mechanism
+from robot.records.documents import ApiDocument, ApiRequest
 from robot.text.faults import NotReadable
 from solver.solution import Progress
 

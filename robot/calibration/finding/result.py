@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from robot.api.documents import JsonMapping, JsonObject
 from robot.calibration.step import Row
 from solver.errors import CubistError
+from solver.files import JsonMapping, JsonObject
 
 
 class CouldNot(CubistError, RuntimeError):

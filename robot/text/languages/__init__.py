@@ -23,7 +23,7 @@ from robot.text.outcomes import OUTCOMES
 from robot.text.steps import STEPS
 
 if TYPE_CHECKING:
-    from robot.api.documents import JsonMapping, JsonObject
+    from solver.files import JsonMapping, JsonObject
 
 ENGLISH: Final = "en"
 LANGUAGES: Final[Mapping[str, str]] = {

@@ -9,10 +9,10 @@ from functools import partial
 from typing import Final
 
 from robot.api.client import NoDaemon
-from robot.api.documents import JsonMapping, JsonObject
 from robot.calibration.camera import Image, QuadEditor, frames_of, take_picture
 from robot.web.guide.desk import KEPT, Desk, GuideButton, GuidePage
 from solver.errors import CubistError
+from solver.files import JsonMapping, JsonObject
 from vision.locate.view_check import OddView
 
 EVERY_S = 0.4

@@ -10,9 +10,9 @@ from functools import partial
 from typing import Final, TypeVar
 
 from robot.api.client import NoDaemon
-from robot.api.documents import JsonMapping, JsonObject
 from robot.calibration.step import Session
 from solver.errors import CubistError
+from solver.files import JsonMapping, JsonObject
 
 T = TypeVar("T")
 

@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import TextIO
 
 from robot.api.client import ControlClient, RequestRefused
-from robot.api.documents import JsonObject
 from robot.calibration.step import LONGEST_TRIAL_S, Session
 from robot.web.guide.desk import Desk
 from robot.web.guide.pages import StepsPage
 from solver.errors import CubistError
-from solver.files import parse_object
+from solver.files import JsonObject, parse_object
 
 
 def main() -> None:

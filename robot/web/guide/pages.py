@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
-from robot.api.documents import JsonMapping, JsonObject
 from robot.calibration.positions import NOT_CONFIRMED, Placing
 from robot.calibration.step import (
     STEPS,
@@ -22,6 +21,7 @@ from robot.calibration.step import (
 )
 from robot.web.guide.camera import CameraPage
 from robot.web.guide.desk import AT_WORK, KEPT, Desk, GuideButton, GuidePage
+from solver.files import JsonMapping, JsonObject
 from vision.measure.sticker_colours import linear_to_srgb
 
 EVERYTHING: Final = "Everything, step by step: for a new robot"

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from robot.api.documents import JsonMapping, JsonObject
 from robot.calibration.plausible import require_plausible
 from robot.calibration.step import Session
 from robot.calibration.store import Calibration, apply
@@ -23,6 +22,7 @@ from robot.planner import build_mechanism
 from robot.settings import RobotProfile
 from robot.twin.render import Image
 from robot.twin.studio import Studio
+from solver.files import JsonMapping, JsonObject
 from tests.rig.virtual.kept import SEEN
 from tests.rig.virtual.link import VirtualLink
 from tests.rig.virtual.rehearsal import Rehearsal

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from robot.api.documents import JsonMapping
 from robot.calibration.store import Calibration
 from robot.calibration.versions import Source
+from solver.files import JsonMapping
 
 SEEN = Source(how="person", at=datetime(2026, 5, 3, 12, 0, tzinfo=UTC))
 

@@ -1,4 +1,4 @@
-"""JSON documents: what their models have in common, and the one way to read them.
+"""JSON documents as pydantic models: their base classes, and the functions that read them.
 
 Files of our own, answers of other processes and messages of the page are all read here: within
 bounds (:mod:`solver.files`), and then as a model. Programs that do without pydantic read objects
@@ -7,9 +7,8 @@ with :func:`solver.files.parse_object`, which has the same bounds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
@@ -17,35 +16,29 @@ from pydantic_core import ErrorDetails
 from solver.errors import one_line, shortened
 from solver.files import BadFile, decode_text, parse_json, read_file
 
-JsonObject = dict[str, Any]
-"""A JSON object; what keys it has is said where it is made."""
-
-JsonMapping = Mapping[str, Any]
-"""The same, only to be read."""
-
 
 class ApiDocument(BaseModel):
-    """Base: unknown keys in a request are refused, not ignored."""
+    """Base of documents; unknown keys are refused, not ignored."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class Nothing(ApiDocument):
-    """Done; there is nothing to tell."""
+    """An empty answer: the request was carried out."""
 
 
 class ApiRequest(ApiDocument):
-    """Base of what is asked: types as the description has them, nothing read into them."""
+    """Base of requests; values must have the described type and are not converted."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-def _whole(value: object) -> object:
-    """JSON knows no difference between 5 and 5.0."""
+def _as_whole_number(value: object) -> object:
+    """Return 5 for 5.0, which JSON does not distinguish."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-WholeNumber = Annotated[int, BeforeValidator(_whole)]
+WholeNumber = Annotated[int, BeforeValidator(_as_whole_number)]
 """An int; 5.0 counts as 5."""
 
 

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 from robot.api.client import ControlClient, NoDaemon
-from robot.api.documents import read_document
 from robot.calibration.drift import FILE_NAME as DRIFT
 from robot.calibration.drift import DriftRecord
 from robot.calibration.sizes import CubeSizes
 from robot.calibration.store import CalibrationStore
 from robot.cli.main import run
 from robot.daemon.service import owned
+from robot.records.documents import read_document
 from robot.records.runs import RunRecord, RunStore
 from robot.settings import load_profile
 from robot.web.announcement import FILE_NAME as PAGE
@@ -209,7 +209,7 @@ def test_a_record_that_somebody_edited_is_shown_or_refused_with_the_reason(
 READING = {"loads", "load", "read_text", "read_bytes", "model_validate_json"}
 ELSEWHERE = {
     "solver/files.py": "the reader itself",
-    "robot/api/documents.py": "the reader itself",
+    "robot/records/documents.py": "the reader itself",
     "robot/text/languages/__init__.py": "a file of the package, in TOML",
     "robot/web/app.py": "files of the package",
     "robot/computer/memory.py": "what the kernel says of this process",
