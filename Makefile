@@ -20,14 +20,15 @@ demo: build ## the whole robot in simulation, from the start button to a solved 
 
 test: ready ## every test but the long campaigns
 	@$(BIN)/lint-imports
-	@$(BIN)/python -m pytest -m 'not long' -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(BIN)/python -m pytest -m 'not long' -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder \
+	  --durations=25 --durations-min=1 $(ARGS)
 
 coverage: ready ## the lines that the tests leave out
 	@$(BIN)/python -m pytest -m 'not long' --cov --cov-report=term:skip-covered $(ARGS)
 
-test-long: ## the long campaigns too
+test-long: ## the long campaigns, two hours at most, resumable: ARGS=kernel runs one shard
 	@.ci/prepare long
-	@$(BIN)/python -m pytest --timeout 7200 --hypothesis-profile explore $(ARGS)
+	@$(BIN)/python -m tests.audit.long $(ARGS)
 
 lint: ready ## style of Python, C and C++, types, import layers, code that nobody uses
 	@$(BIN)/ruff check .

@@ -112,7 +112,7 @@ def count() -> Iterator[Figure]:
     yield from _sizes("firmware", firmware)
     yield from _words([one for one in python if one.parts[0] in PRODUCT])
     benchmarks = [one for one in tracked if one.parts[:2] == ("docs", "benchmarks")]
-    yield Figure("lines of docs/benchmarks", _lines([*benchmarks, Path("docs/benchmarks.md")]))
+    yield Figure("lines of docs/benchmarks", _lines(benchmarks))
 
 
 def list_files() -> list[Path]:
