@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.calibration.finding.cube_pose import faces_in_view
+from robot.calibration.auto.cube_pose import faces_in_view
 from robot.settings import load_profile
 from robot.settings.profile import CameraSettings
 from robot.twin.cube import NORMALS, Pose, scrambled, turned

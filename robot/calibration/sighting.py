@@ -18,14 +18,14 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.calibration.finding.face_watch import (
+from robot.calibration.auto.face_watch import (
     LIFTED,
     UNIT_SQUARE,
     Floats,
     degrees_of,
     off_square,
 )
-from robot.calibration.finding.tilt import TiltGauge
+from robot.calibration.auto.fitting import TiltGauge
 from robot.machine.scanner import FaceImage
 from robot.mechanism.clearance import clear_place
 from robot.settings import RobotProfile

@@ -8,7 +8,8 @@ measurement asks the robot for *trials*, each an operation of the control socket
 values that would be kept. All of that goes through a *session*, which also keeps and undoes values,
 for all of them alike.
 
-A step is a module beside this one. It registers itself in :data:`STEPS` when it is first used.
+A step is a module of :mod:`robot.calibration.steps`. It registers itself in :data:`STEPS` when it
+is first used.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from urllib.parse import urlencode
 
 from robot.api.client import ControlClient
 from robot.calibration.store import Calibration, apply
-from robot.calibration.trial import AnyTrial, Asked, Found, Trial
+from robot.calibration.trials.trial import AnyTrial, Asked, Found, Trial
 from robot.records.documents import check_document
 from robot.settings import RobotProfile, load_profile
 from robot.settings.kinds import Kinds
@@ -321,8 +322,16 @@ class Step:
 
 STEPS: Kinds[Step] = Kinds(
     "step of calibration",
-    "robot.calibration.{kind}",
-    ("auto", "positions", "steppers", "home", "camera", "travel", "colours", "timing"),
+    {
+        "auto": "robot.calibration.auto.calibration",
+        "positions": "robot.calibration.steps.positions",
+        "steppers": "robot.calibration.steps.steppers",
+        "home": "robot.calibration.steps.home",
+        "camera": "robot.calibration.steps.camera",
+        "travel": "robot.calibration.steps.travel",
+        "colours": "robot.calibration.steps.colours",
+        "timing": "robot.calibration.steps.timing",
+    },
 )
 """All steps in the order in which a new robot needs them; the first does as much as it can of those
 behind it."""

@@ -34,7 +34,7 @@ from robot.text.outcomes import ExitCode
 from robot.text.terminal import picture_text
 
 if TYPE_CHECKING:
-    from robot.calibration.camera import Image
+    from robot.calibration.steps.camera import Image
 
 
 @click.command()
@@ -59,7 +59,7 @@ def camera(  # one argument per option
     as_json: bool,
 ) -> int:
     """Show what a camera sees, in the terminal, with advice about framing, light and focus."""
-    from robot.calibration.camera import CameraCheck
+    from robot.calibration.steps.camera import CameraCheck
     from robot.records.storage import write_given
 
     refuse_two_outputs(save_to, as_json)

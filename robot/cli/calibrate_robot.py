@@ -23,7 +23,7 @@ from solver.errors import CubistError
 from solver.files import JsonMapping
 
 if TYPE_CHECKING:
-    from robot.calibration.finding.flow import AutomaticCalibration
+    from robot.calibration.auto.calibration import AutomaticCalibration
     from robot.twin.misadjustment import Misadjustment
     from robot.twin.simulated import SimulatedRobot
 
@@ -143,7 +143,7 @@ def automatic(
     takes four to six minutes. What was found is kept once two solves have proven it; Ctrl-C leaves
     the calibration as it was.
     """
-    from robot.calibration.finding.flow import AutomaticCalibration, require_finder, stages_of
+    from robot.calibration.auto.calibration import AutomaticCalibration, require_finder, stages_of
 
     robot = _set_up_for(load_profile(profile or _usual_robot(which["simulated"])), which)
     if only is not None and only not in stages_of(robot):
@@ -257,7 +257,7 @@ def _daemon_runs() -> bool:
 
 def _given(robot: RobotProfile, settings: tuple[str, ...]) -> Iterator[tuple[str, int]]:
     """Yield ``--set`` as keys of the calibration and values."""
-    from robot.calibration.positions import position_keys
+    from robot.calibration.steps.positions import position_keys
 
     known = position_keys(robot)
     for setting in settings:

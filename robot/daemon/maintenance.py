@@ -20,7 +20,7 @@ from robot.calibration.store import (
     ignored,
     require_possible,
 )
-from robot.calibration.trial import Asked, Bench, Found, Trial
+from robot.calibration.trials.trial import Asked, Bench, Found, Trial
 from robot.calibration.versions import Source
 from robot.daemon.job_control import JobController
 from robot.daemon.models import (

@@ -11,7 +11,7 @@ from pydantic.json_schema import models_json_schema
 
 from robot.calibration.step import STEPS
 from robot.calibration.store import Calibration
-from robot.calibration.trial import AnyTrial
+from robot.calibration.trials.trial import AnyTrial
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.models import (

@@ -115,8 +115,8 @@ def carry_out(action: MenuAction, client: ControlClient) -> None:
 
 def _learn_colours(socket: Path) -> None:
     """As ``cubist calibrate colours`` does with a cube that can be read, and keep them."""
-    from robot.calibration.colours import LOOKING
     from robot.calibration.step import LONGEST_TRIAL_S, Session
+    from robot.calibration.steps.colours import LOOKING
 
     session = Session(ControlClient(socket, timeout_s=LONGEST_TRIAL_S), place="display")
     with session.maintenance():

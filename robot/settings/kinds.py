@@ -36,17 +36,25 @@ class UnknownKind(CubistError, KeyError):
 class Kinds(MutableMapping[str, Known]):
     """What a room knows of each kind of ``part``; ``kinds["flipper"] = ...`` registers one.
 
-    Each of ``built_in`` registers itself when ``module`` is imported, with ``{kind}`` in it
-    replaced by its name (``_`` for ``-``). Looking up an unknown kind raises :class:`UnknownKind`.
+    ``modules``: the module in which each built-in kind registers itself, or a pattern for them
+    (``{kind}`` is the kind's name, ``_`` for ``-``) and the names in ``built_in``. Looking up an
+    unknown kind raises :class:`UnknownKind`.
     """
 
-    def __init__(self, part: str, module: str = "", built_in: tuple[str, ...] = ()) -> None:
-        self._part, self._module, self._built_in = part, module, built_in
+    def __init__(
+        self, part: str, modules: str | Mapping[str, str] = "", built_in: tuple[str, ...] = ()
+    ) -> None:
+        self._part = part
+        self._modules = (
+            {kind: modules.format(kind=kind.replace("-", "_")) for kind in built_in}
+            if isinstance(modules, str)
+            else dict(modules)
+        )
         self._known: dict[str, Known] = {}
 
     def __getitem__(self, kind: str) -> Known:
-        if kind not in self._known and kind in self._built_in:
-            import_module(self._module.format(kind=kind.replace("-", "_")))
+        if kind not in self._known and kind in self._modules:
+            import_module(self._modules[kind])
         if kind not in self._known:
             raise UnknownKind(f"no {self._part} {shortened(kind)}; there is {', '.join(self)}")
         return self._known[kind]
@@ -59,7 +67,7 @@ class Kinds(MutableMapping[str, Known]):
 
     def __iter__(self) -> Iterator[str]:
         """Names, built-in kinds first; imports nothing."""
-        return iter(dict.fromkeys([*self._built_in, *self._known]))
+        return iter(dict.fromkeys([*self._modules, *self._known]))
 
     def __len__(self) -> int:
         return len(list(iter(self)))

@@ -45,7 +45,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
     "robot/cli/guide": ("calibration",),
     "robot/cli/measuring": ("calibration",),
     "robot/calibration": ("calibration", "cli", "daemon", "system/service"),
-    "robot/calibration/stepper_trials.py": ("calibration", "simulate/test_steppers.py"),
+    "robot/calibration/trials/stepper_trials.py": ("calibration", "simulate/test_steppers.py"),
     "robot/records": ("records", "daemon", "cli"),
     "solver": ("solver", "planner", "cli"),
     "solver/native": ("solver", "planner"),

@@ -27,7 +27,7 @@ def test_tests_of_the_line_come_first_then_quick_ones_file_by_file() -> None:
 def test_every_source_has_tests_that_are_there() -> None:
     for places in FOLDERS.values():
         assert all((ROOT / "tests" / place).exists() for place in places)
-    assert folders_for("robot/calibration/stepper_trials.py") != folders_for(
+    assert folders_for("robot/calibration/trials/stepper_trials.py") != folders_for(
         "robot/calibration/store.py"
     )
     assert folders_for("solver/native/bindings.cpp") == FOLDERS["solver/native"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from robot.calibration.finding.flow import AutomaticCalibration
+from robot.calibration.auto.calibration import AutomaticCalibration
 from robot.mechanism.grippers.settings import GrippersSettings
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from robot.api.client import ControlClient, NoDaemon, RequestRefused
-from robot.calibration.finding import flow
-from robot.calibration.finding.finder import FilmedServo
-from robot.calibration.finding.result import CouldNot, Finding
+from robot.calibration.auto import calibration as flow
+from robot.calibration.auto.finder import FilmedServo
+from robot.calibration.auto.finding import CouldNot, Finding
 from robot.calibration.step import Session
 from robot.cli.main import run
 from robot.settings import RobotProfile, load_profile

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.calibration import camera
-from robot.calibration.camera import CHOSEN, FRAME, CameraCheck, Image, QuadEditor
 from robot.calibration.step import STEPS, NotPossible, Row
+from robot.calibration.steps import camera
+from robot.calibration.steps.camera import CHOSEN, FRAME, CameraCheck, Image, QuadEditor
 from robot.machine.scanner import as_jpeg
 from robot.settings import load_profile
 from robot.twin.cube import scrambled

@@ -22,7 +22,6 @@ import pytest
 
 from robot.api.client import ControlClient, RequestRefused
 from robot.calibration.sizes import CubeSizes
-from robot.calibration.stepper_trials import TurnRequest, tried_turn
 from robot.calibration.store import (
     BadCalibration,
     Calibration,
@@ -30,7 +29,8 @@ from robot.calibration.store import (
     apply,
     differences,
 )
-from robot.calibration.trial import Bench
+from robot.calibration.trials.stepper_trials import TurnRequest, tried_turn
+from robot.calibration.trials.trial import Bench
 from robot.cli.main import run
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.calibration.finding import cube_pose, face_watch
-from robot.calibration.finding.face_watch import (
+from robot.calibration.auto import cube_pose, face_watch
+from robot.calibration.auto.face_watch import (
     BORDER,
     LIFTED,
     MOST_LOOKS,
@@ -24,7 +24,7 @@ from robot.calibration.finding.face_watch import (
     off_square,
     view_from_above,
 )
-from robot.calibration.finding.result import CouldNot
+from robot.calibration.auto.finding import CouldNot
 from robot.settings import load_profile
 from vision.locate.face import FaceGrid
 from vision.locate.view_check import OddView

@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robot.api.client import RequestRefused
-from robot.calibration.finding.faster import STEP, shortened, steps_to
-from robot.calibration.finding.flow import AutomaticCalibration
-from robot.calibration.finding.proof import PROVING, Proof
-from robot.calibration.finding.result import CouldNot, Finding
+from robot.calibration.auto.calibration import STEP, AutomaticCalibration, shortened, steps_to
+from robot.calibration.auto.finding import CouldNot, Finding
 from robot.calibration.store import Calibration, apply
-from robot.calibration.trial import Trial
+from robot.calibration.trials.proof import PROVING, Proof
+from robot.calibration.trials.trial import Trial
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
 from robot.text.faults import MotionFault

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.calibration.finding import film
-from robot.calibration.finding.film import (
+from robot.calibration.auto import film
+from robot.calibration.auto.film import (
     FILMING,
     Film,
     FilmedPose,
@@ -22,8 +22,8 @@ from robot.calibration.finding.film import (
     passage_of,
     travel_us,
 )
-from robot.calibration.travel import AT_ONCE_US, PATIENCE, STILL_PICTURES
-from robot.calibration.trial import Bench
+from robot.calibration.steps.travel import AT_ONCE_US, PATIENCE, STILL_PICTURES
+from robot.calibration.trials.trial import Bench
 from robot.motion.schedule import TimedTurn
 from robot.motion.servo import servo_slew
 from robot.settings import load_profile

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robot.calibration.finding import flow
-from robot.calibration.finding.face_watch import (
+from robot.calibration.auto import calibration as flow
+from robot.calibration.auto.calibration import AutomaticCalibration, can_find, stage_of, stages_of
+from robot.calibration.auto.face_watch import (
     UNIT_SQUARE,
     RotationGauge,
     chromaticities,
@@ -22,14 +23,13 @@ from robot.calibration.finding.face_watch import (
     nearest_quarter,
     view_from_above,
 )
-from robot.calibration.finding.film import Passage, passage_of, travel_us
-from robot.calibration.finding.finder import FilmedServo
-from robot.calibration.finding.flipper import FlipperFinder
-from robot.calibration.finding.flow import AutomaticCalibration, can_find, stage_of, stages_of
-from robot.calibration.finding.proof import PROVING
-from robot.calibration.finding.result import CouldNot, Finding
-from robot.calibration.finding.servo_line import SweepPoint, fit_line
+from robot.calibration.auto.film import Passage, passage_of, travel_us
+from robot.calibration.auto.finder import FilmedServo
+from robot.calibration.auto.finding import CouldNot, Finding
+from robot.calibration.auto.fitting import SweepPoint, fit_line
+from robot.calibration.auto.flipper import FlipperFinder
 from robot.calibration.step import Row, Session
+from robot.calibration.trials.proof import PROVING
 from robot.machine.first_contact import confirmable
 from robot.settings import load_profile
 from robot.settings.actuators import Servo

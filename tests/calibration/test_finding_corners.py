@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from robot.calibration.camera import take_picture
-from robot.calibration.finding.cube_pose import CubePose, faces_in_view, site_corners
-from robot.calibration.finding.result import CouldNot
-from robot.calibration.finding.spin import Unrolled
+from robot.calibration.auto.cube_pose import CubePose, faces_in_view, site_corners
+from robot.calibration.auto.direct import Unrolled
+from robot.calibration.auto.finding import CouldNot
+from robot.calibration.steps.camera import take_picture
 from robot.settings import load_profile
 from robot.settings.base import Site
 from robot.twin.cube import CubeBody, Pose, scrambled

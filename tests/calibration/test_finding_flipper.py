@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.calibration.finding import flipper
-from robot.calibration.finding.face_watch import FacePose
-from robot.calibration.finding.flipper import FlipperFinder
-from robot.calibration.finding.result import CouldNot, Finding
-from robot.calibration.finding.servo_line import ServoLine
-from robot.calibration.positions import MOVING
+from robot.calibration.auto import flipper
+from robot.calibration.auto.face_watch import FacePose
+from robot.calibration.auto.finding import CouldNot, Finding
+from robot.calibration.auto.fitting import ServoLine
+from robot.calibration.auto.flipper import FlipperFinder
+from robot.calibration.steps.positions import MOVING
 from robot.machine.first_contact import confirmable
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled

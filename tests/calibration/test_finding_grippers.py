@@ -12,15 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from robot.calibration.finding.face_watch import UNIT_SQUARE, RotationGauge, view_from_above
-from robot.calibration.finding.film import FILMING, angles, passage_of, travel_us
-from robot.calibration.finding.finder import finder_for
-from robot.calibration.finding.flow import AutomaticCalibration
-from robot.calibration.finding.grippers import GripperFinder
-from robot.calibration.finding.jaws import WIDER_PART
-from robot.calibration.finding.result import CouldNot
-from robot.calibration.finding.rotations import Rotation, TiltingGripper
-from robot.calibration.finding.tilt import TiltGauge
+from robot.calibration.auto.calibration import AutomaticCalibration
+from robot.calibration.auto.face_watch import UNIT_SQUARE, RotationGauge, view_from_above
+from robot.calibration.auto.film import FILMING, angles, passage_of, travel_us
+from robot.calibration.auto.finder import finder_for
+from robot.calibration.auto.finding import CouldNot
+from robot.calibration.auto.fitting import TiltGauge
+from robot.calibration.auto.grippers import WIDER_PART, GripperFinder
+from robot.calibration.auto.rotations import Rotation, TiltingGripper
 from robot.calibration.step import Session
 from robot.machine.first_contact import confirmable
 from robot.settings import load_profile

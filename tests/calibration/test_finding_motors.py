@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robot.calibration.finding.finder import finder_for
-from robot.calibration.finding.motors import (
+from robot.calibration.auto.finder import finder_for
+from robot.calibration.auto.finding import CouldNot
+from robot.calibration.auto.grippers import RingFinder
+from robot.calibration.auto.motors import (
     MICROSTEPS,
     _limits,
     _speed_of,
@@ -23,12 +25,10 @@ from robot.calibration.finding.motors import (
     wiring_finding,
     wiring_of,
 )
-from robot.calibration.finding.result import CouldNot
-from robot.calibration.finding.ring import RingFinder
-from robot.calibration.finding.rotations import Rotation
-from robot.calibration.finding.walking import Walker
-from robot.calibration.stepper_trials import STEPPING
+from robot.calibration.auto.rotations import Rotation
+from robot.calibration.auto.stepwise_move import Walker
 from robot.calibration.store import Calibration, apply
+from robot.calibration.trials.stepper_trials import STEPPING
 from robot.settings import load_profile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper

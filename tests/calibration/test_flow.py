@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from robot.api.client import NoDaemon
-from robot.calibration.colours import LOOKING
-from robot.calibration.finding import flow
-from robot.calibration.finding.film import FILMING, Film, FilmedPose, Passage
-from robot.calibration.finding.finder import FilmedServo
-from robot.calibration.finding.flow import AutomaticCalibration, _why_not, stage_of
-from robot.calibration.finding.proof import PROVING, Proof
-from robot.calibration.finding.result import Finding
+from robot.calibration.auto import calibration as flow
+from robot.calibration.auto.calibration import AutomaticCalibration, _why_not, stage_of
+from robot.calibration.auto.film import FILMING, Film, FilmedPose, Passage
+from robot.calibration.auto.finder import FilmedServo
+from robot.calibration.auto.finding import Finding
 from robot.calibration.step import Row
+from robot.calibration.steps.colours import LOOKING
 from robot.calibration.store import Calibration
+from robot.calibration.trials.proof import PROVING, Proof
 from robot.machine.first_contact import confirmable
 from robot.settings import load_profile
 from robot.settings.actuators import Servo

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from robot.calibration.finding.motors import let_turn
-from robot.calibration.positions import MOVING
+from robot.calibration.auto.motors import let_turn
+from robot.calibration.steps.positions import MOVING
 from robot.link import Distrust
 from robot.machine.first_contact import FirstContact, confirmable
 from robot.machine.motion_controller import MotionController

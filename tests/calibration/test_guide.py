@@ -18,9 +18,9 @@ from textual.widgets import DataTable, Digits, Static
 from textual.worker import WorkerCancelled
 
 from robot.api.client import BadRequest, RequestRefused
-from robot.calibration.camera import Image
-from robot.calibration.positions import Placing, positions
 from robot.calibration.step import STEPS, Session, steps_of
+from robot.calibration.steps.camera import Image
+from robot.calibration.steps.positions import Placing, positions
 from robot.cli.guide.app import CalibrationApp, MakeScreen, screen_for, screen_of
 from robot.cli.guide.camera import ImageWidget
 from robot.cli.guide.jog import JogScreen

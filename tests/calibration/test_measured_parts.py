@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from robot.calibration import colours, timing
-from robot.calibration.colours import CubeColours
-from robot.calibration.cubotino import _holder_times, _lid_times, _pulses, _ServoFile
-from robot.calibration.finding import proof
-from robot.calibration.finding.motors import (
+from robot.calibration.auto.finding import CouldNot
+from robot.calibration.auto.grippers import RingFinder
+from robot.calibration.auto.motors import (
     MotorWiring,
     _slowed,
     common_speeds,
@@ -22,13 +21,14 @@ from robot.calibration.finding.motors import (
     wiring_finding,
     wiring_of,
 )
-from robot.calibration.finding.proof import ProofRequest
-from robot.calibration.finding.result import CouldNot
-from robot.calibration.finding.ring import RingFinder
+from robot.calibration.cubotino import _holder_times, _lid_times, _pulses, _ServoFile
 from robot.calibration.sizes import CubeSizes, _leaves
 from robot.calibration.step import NotPossible
-from robot.calibration.timing import OperationTimes, _Timed
-from robot.calibration.trial import Bench
+from robot.calibration.steps.colours import CubeColours
+from robot.calibration.steps.timing import OperationTimes, _Timed
+from robot.calibration.trials import proof
+from robot.calibration.trials.proof import ProofRequest
+from robot.calibration.trials.trial import Bench
 from robot.mechanism.graph import Operation
 from robot.planner import build_mechanism
 from robot.settings import list_profiles, load_profile

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.calibration.colours import ColoursRequest, measured_colours
-from robot.calibration.positions import jaw_position
 from robot.calibration.step import Session
-from robot.calibration.stepper_trials import SpeedRequest, tried_speed
+from robot.calibration.steps.colours import ColoursRequest, measured_colours
+from robot.calibration.steps.positions import jaw_position
+from robot.calibration.steps.timing import Timings, measured_timing
 from robot.calibration.store import BadCalibration, Calibration, apply
-from robot.calibration.timing import Timings, measured_timing
-from robot.calibration.trial import Bench
+from robot.calibration.trials.stepper_trials import SpeedRequest, tried_speed
+from robot.calibration.trials.trial import Bench
 from robot.machine.scanner import FaceImage, Scanner, as_jpeg, as_values, stored_colours
 from robot.motion.schedule import Schedule
 from robot.planner import build_mechanism

@@ -9,8 +9,7 @@ import pytest
 
 from robot.calibration.plausible import require_plausible
 from robot.calibration.step import NotPossible, Session
-from robot.calibration.stepper_limit import Limit
-from robot.calibration.steppers import TurnSteps
+from robot.calibration.steps.steppers import Limit, TurnSteps
 from robot.calibration.store import BadCalibration, Calibration, apply
 from robot.settings import load_profile
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from robot.calibration.positions import AllPositions, Placing, named_position
 from robot.calibration.step import NotPossible, Session
+from robot.calibration.steps.positions import AllPositions, Placing, named_position
 from robot.cli.measuring import conduct, finish
 from robot.machine.first_contact import direction_key
 from robot.settings import load_profile

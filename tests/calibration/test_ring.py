@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from robot.calibration.finding import ring
-from robot.calibration.finding.ring import RingFinder
+from robot.calibration.auto import ring
+from robot.calibration.auto.grippers import RingFinder
 
 SITES = "RFLB"
 

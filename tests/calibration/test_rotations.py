@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.calibration.finding.face_watch import FacePose
-from robot.calibration.finding.film import Film, FilmedPose
-from robot.calibration.finding.result import CouldNot
-from robot.calibration.finding.rotations import SpinningPart, TiltingGripper, _sense
-from robot.calibration.finding.servo_line import ServoLine, SweepPoint
-from robot.calibration.finding.walking import Walker
+from robot.calibration.auto.face_watch import FacePose
+from robot.calibration.auto.film import Film, FilmedPose
+from robot.calibration.auto.finding import CouldNot
+from robot.calibration.auto.fitting import ServoLine, SweepPoint
+from robot.calibration.auto.rotations import SpinningPart, TiltingGripper, _sense
+from robot.calibration.auto.stepwise_move import Walker
 from robot.settings import load_profile
 
 HOLDER = load_profile("cubotino").actuators["holder"]

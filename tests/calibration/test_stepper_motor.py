@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.calibration import stepper_trials
 from robot.calibration.step import Row
-from robot.calibration.stepper_limit import Limit
-from robot.calibration.stepper_motor import Motor, Stillness, motor_on
-from robot.calibration.stepper_trials import (
+from robot.calibration.steps.steppers import Backlash, Limit
+from robot.calibration.trials import stepper_trials
+from robot.calibration.trials.stepper_motor import Motor, Stillness, motor_on
+from robot.calibration.trials.stepper_trials import (
     SpeedRequest,
     StepperRequest,
     StepsRequest,
@@ -30,8 +30,7 @@ from robot.calibration.stepper_trials import (
     tried_steps,
     tried_turn,
 )
-from robot.calibration.steppers import Backlash
-from robot.calibration.trial import Bench
+from robot.calibration.trials.trial import Bench
 from robot.machine.first_contact import confirmable
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import StepperLimits
@@ -421,7 +420,7 @@ def test_an_end_stop_counts_before_a_look_after_each_turn(homing: bool) -> None:
         raise InvalidRequest("enough")
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("robot.calibration.stepper_motor.actuator_setups", setups)
+        patched.setattr("robot.calibration.trials.stepper_motor.actuator_setups", setups)
         with (
             pytest.raises(InvalidRequest),
             motor_on(Bench(machine, document), name, {}),  # type: ignore[arg-type]

@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from robot.calibration.step import STEPS, Doubt, Session, next_of
-from robot.calibration.stepper_limit import Limit, Ramp
-from robot.calibration.stepper_motor import motor_on
-from robot.calibration.stepper_trials import SpeedTried
-from robot.calibration.steppers import Backlash, Direction, TurnSteps
-from robot.calibration.trial import Bench
+from robot.calibration.steps.steppers import Backlash, Direction, Limit, Ramp, TurnSteps
+from robot.calibration.trials.stepper_motor import motor_on
+from robot.calibration.trials.stepper_trials import SpeedTried
+from robot.calibration.trials.trial import Bench
 from robot.cli.main import run
 from robot.settings import RobotProfile, load_profile
 from tests.rig.virtual.kept import answered

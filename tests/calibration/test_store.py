@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from robot.api.client import RequestRefused
-from robot.calibration.positions import (
+from robot.calibration.step import NotPossible, Session
+from robot.calibration.steps.positions import (
     MOVING,
     MoveRequest,
     Placing,
@@ -21,7 +22,6 @@ from robot.calibration.positions import (
     position_items,
     position_keys,
 )
-from robot.calibration.step import NotPossible, Session
 from robot.calibration.store import (
     BadCalibration,
     Calibration,
@@ -29,7 +29,7 @@ from robot.calibration.store import (
     apply,
     differences,
 )
-from robot.calibration.trial import Bench
+from robot.calibration.trials.trial import Bench
 from robot.calibration.versions import Source
 from robot.machine.first_contact import FirstContact, NotConfirmed, direction_key
 from robot.settings import RobotProfile, load_profile

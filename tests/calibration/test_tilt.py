@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robot.calibration.finding.face_watch import UNIT_SQUARE
-from robot.calibration.finding.tilt import CENTRE_MOVES, HEIGHTS, USUAL_HEIGHT, TiltGauge
+from robot.calibration.auto.face_watch import UNIT_SQUARE
+from robot.calibration.auto.fitting import CENTRE_MOVES, HEIGHTS, USUAL_HEIGHT, TiltGauge
 
 SITES = ["R", "L", "F", "B"]
 AXES = {"R": (1.0, 0.0, 0.0), "L": (-1.0, 0.0, 0.0), "F": (0.0, 1.0, 0.0), "B": (0.0, -1.0, 0.0)}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from robot.calibration.step import STEPS
-from robot.calibration.travel import (
+from robot.calibration.steps.travel import (
     STILL_PICTURES,
     Grey,
     Motion,
@@ -23,7 +23,7 @@ from robot.calibration.travel import (
     travel_values,
     why_unseen,
 )
-from robot.calibration.trial import Bench
+from robot.calibration.trials.trial import Bench
 from robot.motion.schedule import Schedule
 from robot.settings import Servo, load_profile
 from robot.text.faults import InvalidRequest

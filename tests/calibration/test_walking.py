@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.calibration.finding.jaws import JawFinder
-from robot.calibration.finding.least_squares import fitted
-from robot.calibration.finding.result import CouldNot
-from robot.calibration.finding.servo_line import (
+from robot.calibration.auto.direct import BINS, RADII, Unrolled
+from robot.calibration.auto.finding import CouldNot
+from robot.calibration.auto.fitting import (
     USUAL_DEGREE_US,
     ServoLine,
     SweepPoint,
     fit_line,
+    fitted,
     servo_degree_us,
 )
-from robot.calibration.finding.spin import BINS, RADII, Unrolled
-from robot.calibration.finding.walking import Edge, Walker
+from robot.calibration.auto.grippers import JawFinder
+from robot.calibration.auto.stepwise_move import Edge, Walker
 from robot.settings import RobotProfile, load_profile
 from robot.settings.stepper import Stepper
 

@@ -53,8 +53,8 @@ def test_a_step_of_calibration_is_imported_when_it_is_used() -> None:
     script = "import sys; from robot.cli.main import run; run(sys.argv[1:]); print(*sys.modules)"
     command = [sys.executable, "-c", script, "calibrate", "servo", "--help"]
     imported = set(subprocess.run(command, stdout=-1, text=True, check=True).stdout.split())
-    assert "robot.calibration.positions" in imported
-    assert not {"robot.calibration.timing", "cv2", "numpy", "textual"} & imported
+    assert "robot.calibration.steps.positions" in imported
+    assert not {"robot.calibration.steps.timing", "cv2", "numpy", "textual"} & imported
 
 
 def test_a_reader_that_leaves_is_no_error() -> None:

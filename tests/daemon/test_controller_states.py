@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from robot.calibration.store import BadCalibration
-from robot.calibration.trial import Bench, Trial
+from robot.calibration.trials.trial import Bench, Trial
 from robot.daemon import job_control
 from robot.daemon.job_control import JobController
 from robot.daemon.models import RobotState, StartRequest

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from robot.calibration.store import CalibrationStore
-from robot.calibration.trial import Bench, Trial
+from robot.calibration.trials.trial import Bench, Trial
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance

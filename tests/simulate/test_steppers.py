@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from robot.calibration.stepper_trials import (
+from robot.calibration.trials.stepper_trials import (
     SpeedRequest,
     SpeedTried,
     StepperRequest,
@@ -18,7 +18,7 @@ from robot.calibration.stepper_trials import (
     tried_steps,
     tried_turn,
 )
-from robot.calibration.trial import Bench
+from robot.calibration.trials.trial import Bench
 from robot.machine.assembly import Machine
 from robot.settings import RobotProfile, load_profile
 from robot.text.faults import InvalidRequest

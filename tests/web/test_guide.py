@@ -15,8 +15,8 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page as BrowserPage
 
 from robot.api.client import ControlClient
-from robot.calibration.positions import positions
 from robot.calibration.step import Session
+from robot.calibration.steps.positions import positions
 from robot.twin.misadjustment import Misadjustment
 from robot.web.main import PageOptions, parse
 from tests.web.browser import PHONE, Scene, hold_down, needs_browser, scene, until

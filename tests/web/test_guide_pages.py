@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from robot.calibration.positions import NOT_CONFIRMED
-from robot.calibration.positions import Placing as RealPlacing
 from robot.calibration.step import STEPS, Doubt, Item, Measurement, Row, Script, Step, steps_of
+from robot.calibration.steps.positions import NOT_CONFIRMED
+from robot.calibration.steps.positions import Placing as RealPlacing
 from robot.settings import load_profile
 from robot.web.guide import pages
 from robot.web.guide.camera import CameraPage

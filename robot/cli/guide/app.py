@@ -15,8 +15,8 @@ from textual.widget import Widget
 from textual.widgets import DataTable, Footer, Header, OptionList, Static
 from textual.widgets.option_list import Option
 
-from robot.calibration.positions import Placing
 from robot.calibration.step import STEPS, Item, Items, Measurement, Session, Step, steps_of
+from robot.calibration.steps.positions import Placing
 from robot.cli.guide.camera import CameraScreen
 from robot.cli.guide.jog import JogScreen
 from robot.cli.guide.screens import MeasureScreen, StepScreen

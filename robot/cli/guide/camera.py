@@ -12,7 +12,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Static
 
-from robot.calibration.camera import Image, QuadEditor, frames_of, take_picture
+from robot.calibration.steps.camera import Image, QuadEditor, frames_of, take_picture
 from robot.cli.guide.screens import StepScreen
 from robot.text.terminal import picture_cells
 from solver.errors import CubistError

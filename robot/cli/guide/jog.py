@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Digits, Static
 
-from robot.calibration.positions import NOT_CONFIRMED, Placing
+from robot.calibration.steps.positions import NOT_CONFIRMED, Placing
 from robot.cli.guide.screens import StepScreen
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from robot.api.client import NoDaemon
-from robot.calibration.camera import Image, QuadEditor, frames_of, take_picture
+from robot.calibration.steps.camera import Image, QuadEditor, frames_of, take_picture
 from robot.web.guide.desk import KEPT, Desk, GuideButton, GuidePage
 from solver.errors import CubistError
 from solver.files import JsonMapping, JsonObject

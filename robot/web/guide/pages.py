@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
-from robot.calibration.positions import NOT_CONFIRMED, Placing
 from robot.calibration.step import (
     STEPS,
     Doubt,
@@ -19,6 +18,7 @@ from robot.calibration.step import (
     next_of,
     steps_of,
 )
+from robot.calibration.steps.positions import NOT_CONFIRMED, Placing
 from robot.web.guide.camera import CameraPage
 from robot.web.guide.desk import AT_WORK, KEPT, Desk, GuideButton, GuidePage
 from solver.files import JsonMapping, JsonObject

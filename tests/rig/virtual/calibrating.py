@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from robot.calibration.plausible import require_plausible
 from robot.calibration.step import Session
 from robot.calibration.store import Calibration, apply
-from robot.calibration.trial import Asked, Bench, Found, Trial
+from robot.calibration.trials.trial import Asked, Bench, Found, Trial
 from robot.link.protocol import SILENCE_HOLD_MS
 from robot.machine.assembly import Machine
 from robot.machine.first_contact import FirstContact, guessed_steps

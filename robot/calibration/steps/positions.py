@@ -27,7 +27,7 @@ from robot.calibration.step import (
     Step,
 )
 from robot.calibration.store import Calibration, apply, require_possible
-from robot.calibration.trial import Bench, Trial, stepper_of, steppers_of
+from robot.calibration.trials.trial import Bench, Trial, stepper_of, steppers_of
 from robot.calibration.versions import Means, Source
 from robot.machine.first_contact import (
     direction_key,

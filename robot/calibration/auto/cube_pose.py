@@ -16,9 +16,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.calibration.camera import Image
-from robot.calibration.finding.least_squares import fitted
-from robot.calibration.finding.result import CouldNot
+from robot.calibration.auto.finding import CouldNot
+from robot.calibration.auto.fitting import fitted
+from robot.calibration.steps.camera import Image
 from robot.settings.base import Site
 from robot.settings.profile import CameraSettings
 from solver.cube.facelets import NORMALS, READING

@@ -28,7 +28,7 @@ from robot.calibration.step import (
     Session,
     Step,
 )
-from robot.calibration.trial import Bench, Trial
+from robot.calibration.trials.trial import Bench, Trial
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.records.documents import ApiDocument, ApiRequest

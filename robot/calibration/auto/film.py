@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from robot.calibration.finding.face_watch import RotationGauge, chromaticities
-from robot.calibration.travel import AT_ONCE_US, PATIENCE, STILL_PICTURES, servo_between
-from robot.calibration.trial import Bench, Trial
+from robot.calibration.auto.face_watch import RotationGauge, chromaticities
+from robot.calibration.steps.travel import AT_ONCE_US, PATIENCE, STILL_PICTURES, servo_between
+from robot.calibration.trials.trial import Bench, Trial
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.records.documents import ApiDocument, ApiRequest

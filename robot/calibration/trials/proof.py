@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from robot.calibration.trial import Bench, Trial
+from robot.calibration.trials.trial import Bench, Trial
 from robot.machine.solve_planner import SolvePlanner
 from robot.mechanism.registry import build_mechanism
 from robot.records.documents import ApiDocument, ApiRequest

@@ -27,8 +27,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from robot.calibration.finding.face_watch import FacePose, RotationGauge, differ, view_from_above
-from robot.calibration.finding.finder import (
+from robot.calibration.auto.face_watch import FacePose, RotationGauge, differ, view_from_above
+from robot.calibration.auto.finder import (
     FINDERS,
     HOLD_MARGIN_DEGREES,
     SCALE_SPREAD,
@@ -36,11 +36,11 @@ from robot.calibration.finding.finder import (
     Finder,
     find_line,
 )
-from robot.calibration.finding.motors import let_turn, motor_finding
-from robot.calibration.finding.result import CouldNot, Finding
-from robot.calibration.finding.rotations import SpinningPart
-from robot.calibration.finding.servo_line import servo_degree_us
-from robot.calibration.finding.walking import COARSE_US, FINE_US, Edge, walker_of
+from robot.calibration.auto.finding import CouldNot, Finding
+from robot.calibration.auto.fitting import servo_degree_us
+from robot.calibration.auto.motors import let_turn, motor_finding
+from robot.calibration.auto.rotations import SpinningPart
+from robot.calibration.auto.stepwise_move import COARSE_US, FINE_US, Edge, walker_of
 from robot.calibration.step import Session
 from robot.mechanism.flipper.settings import FlipperSettings, Roll
 from robot.settings import RobotProfile

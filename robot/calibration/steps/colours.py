@@ -19,7 +19,7 @@ from robot.calibration.step import (
     Session,
     Step,
 )
-from robot.calibration.trial import Bench, Trial
+from robot.calibration.trials.trial import Bench, Trial
 from robot.records.documents import ApiDocument, ApiRequest
 from robot.text.faults import NotReadable
 from solver.cube.facelets import FACES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robot.calibration.step import STEPS, Command, Measurement, Question, Script, Session, Step
-from robot.calibration.trial import Bench, Trial
+from robot.calibration.trials.trial import Bench, Trial
 from robot.machine.first_contact import FirstContact, NotConfirmed
 from robot.records.documents import ApiRequest, Nothing
 

@@ -9,12 +9,11 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from robot.calibration.finding.face_watch import LIFTED, Floats, RotationGauge, differ
-from robot.calibration.finding.film import Film, angles
-from robot.calibration.finding.result import CouldNot
-from robot.calibration.finding.servo_line import ServoLine, SweepPoint, fit_line
-from robot.calibration.finding.tilt import TiltGauge
-from robot.calibration.finding.walking import Walker
+from robot.calibration.auto.face_watch import LIFTED, Floats, RotationGauge, differ
+from robot.calibration.auto.film import Film, angles
+from robot.calibration.auto.finding import CouldNot
+from robot.calibration.auto.fitting import ServoLine, SweepPoint, TiltGauge, fit_line
+from robot.calibration.auto.stepwise_move import Walker
 from robot.settings.base import Site
 from robot.settings.stepper import Stepper
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.calibration.trial import Bench, stepper_of
+from robot.calibration.trials.trial import Bench, stepper_of
 from robot.link import StepperSetup
 from robot.machine.board_configuration import actuator_setups
 from robot.machine.first_contact import largest_step

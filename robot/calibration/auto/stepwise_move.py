@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from robot.calibration.finding.result import CouldNot
-from robot.calibration.positions import FARTHEST, MOVING, Moved
+from robot.calibration.auto.finding import CouldNot
 from robot.calibration.step import Session
+from robot.calibration.steps.positions import FARTHEST, MOVING, Moved
 from robot.machine.first_contact import largest_step, position_key
 from robot.settings import RobotProfile
 from robot.settings.actuators import ActuatorSettings

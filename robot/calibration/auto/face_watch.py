@@ -9,9 +9,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.calibration.camera import Corners, Image, take_picture
-from robot.calibration.finding.result import CouldNot
+from robot.calibration.auto.finding import CouldNot
 from robot.calibration.step import Session
+from robot.calibration.steps.camera import Corners, Image, take_picture
 from robot.settings import RobotProfile
 from robot.settings.profile import CameraSettings, View
 from vision.frame import Frame

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from robot.calibration.step import STEPS, Command, Measurement, Row, Script, Step
-from robot.calibration.trial import Bench, Trial
+from robot.calibration.trials.trial import Bench, Trial
 from robot.mechanism.graph import Operation, Transition
 from robot.motion.schedule import Schedule
 from robot.planner import Mechanism, NoWay, Plan, State, build_mechanism, plan_composites

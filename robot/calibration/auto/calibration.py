@@ -8,15 +8,14 @@ from collections.abc import Callable, Collection, Iterator
 from statistics import mean
 
 from robot.api.client import NoDaemon, RequestRefused
-from robot.calibration.colours import LOOKING
-from robot.calibration.finding.faster import shortened, steps_to
-from robot.calibration.finding.film import FILMING, Passage, passage_of, travel_us
-from robot.calibration.finding.finder import FilmedServo, Finder, finder_for
-from robot.calibration.finding.motors import check_motors, common_speeds
-from robot.calibration.finding.proof import PROVING, Proof
-from robot.calibration.finding.result import CouldNot, Finding
-from robot.calibration.step import Measurement, Row, Script, Session
-from robot.calibration.travel import rate_of, too_few, travel_values
+from robot.calibration.auto.film import FILMING, Passage, passage_of, travel_us
+from robot.calibration.auto.finder import FilmedServo, Finder, finder_for
+from robot.calibration.auto.finding import CouldNot, Finding
+from robot.calibration.auto.motors import check_motors, common_speeds
+from robot.calibration.step import STEPS, Measurement, Row, Script, Session, Step
+from robot.calibration.steps.colours import LOOKING
+from robot.calibration.steps.travel import rate_of, too_few, travel_values
+from robot.calibration.trials.proof import PROVING, Proof
 from robot.machine.first_contact import FirstContact, NotConfirmed, confirmable
 from robot.settings import NotDrivable, RobotProfile
 from robot.settings.actuators import Servo
@@ -354,3 +353,52 @@ def _why_not(profile: RobotProfile) -> str:
     else:
         why = "is not built like a robot that finds its positions itself so far"
     return f"{profile.name} {why}, see docs/calibration.md: use `cubist calibrate all`"
+
+
+STEP = 0.05
+"""Part of the times by which each test is faster than the one before."""
+
+
+def steps_to(part: float) -> Iterator[float]:
+    """The parts that are tried out, up to what was asked for."""
+    count = 1
+    while count * STEP < part - 1e-9:
+        yield count * STEP
+        count += 1
+    yield part
+
+
+def shortened(profile: RobotProfile, filmed: Collection[str], part: float) -> JsonObject:
+    """Times of the profile's servos, shorter by a part of them, as calibrated values.
+
+    A profile's times are those of its author's servos. Nothing shows how long a lid takes, except
+    that everything still works when it is given less time. So the times are shortened in steps,
+    and after each step cubes are scrambled and solved. Of servos that were ``filmed`` only what
+    friction of the cube adds gets shorter.
+    """
+    values: JsonObject = {}
+    left = 1 - part
+    for name, servo in profile.actuators_of(Servo).items():
+        key = f"actuators.{name}"
+        rows = [row.model_dump(mode="json") for row in servo.travel]
+        for row in rows:
+            if name not in filmed:
+                row["ms"] = round(row["ms"] * left, 1)
+            if row["held_ms"] is not None:
+                row["held_ms"] = max(row["ms"], round(row["held_ms"] * left, 1))
+        values[f"{key}.travel"] = rows
+        values[f"{key}.settle_ms"] = {
+            position: round(ms * left, 1) for position, ms in servo.settle_ms.items()
+        }
+        values[f"{key}.held_settle_ms"] = round(servo.held_settle_ms * left, 1)
+    return values
+
+
+STEPS["auto"] = Step(
+    name="auto",
+    title="By itself: positions, times and colours, found by watching the cube",
+    trials=[FILMING, PROVING],
+    begin=AutomaticCalibration,
+    on_request=True,
+    is_needed=can_find,
+)

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from pydantic import Field
 
-from robot.calibration.stepper_motor import Motor, Stillness, motor_on
-from robot.calibration.trial import Bench, Trial, stepper_of
+from robot.calibration.trials.stepper_motor import Motor, Stillness, motor_on
+from robot.calibration.trials.trial import Bench, Trial, stepper_of
 from robot.machine.first_contact import PARTS_OF_TRAVEL, direction_key
 from robot.motion.schedule import MotionError
 from robot.motion.stepper import StepperLimits, stepper_limits

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from robot.calibration.finding.result import CouldNot, Finding
-from robot.calibration.finding.rotations import Rotation
+from robot.calibration.auto.finding import CouldNot, Finding
+from robot.calibration.auto.rotations import Rotation
 from robot.calibration.plausible import MICROSTEPS, STEPS_OFF
 from robot.calibration.step import Session
-from robot.calibration.stepper_trials import SPEEDING, STEPPING
+from robot.calibration.trials.stepper_trials import SPEEDING, STEPPING
 from robot.machine.first_contact import direction_key
 from robot.settings import RobotProfile
 from robot.settings.stepper import Stepper

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from robot.calibration.finding.face_watch import RotationGauge, view_from_above
-from robot.calibration.finding.result import CouldNot, Finding
-from robot.calibration.finding.rotations import FilmedRotation, Rotation
-from robot.calibration.home import HOMING
+from robot.calibration.auto.face_watch import RotationGauge, view_from_above
+from robot.calibration.auto.finding import CouldNot, Finding
+from robot.calibration.auto.rotations import FilmedRotation, Rotation
 from robot.calibration.step import Session
+from robot.calibration.steps.home import HOMING
 from robot.machine.first_contact import confirmable
 from robot.settings import RobotProfile
 from robot.settings.kinds import Kinds
@@ -52,7 +52,7 @@ class Finder(ABC):
 
     @abstractmethod
     def __init__(self, session: Session) -> None:
-        """Ready to find; raises :class:`robot.calibration.finding.result.CouldNot`."""
+        """Ready to find; raises :class:`robot.calibration.auto.finding.CouldNot`."""
 
     @staticmethod
     @abstractmethod
@@ -124,7 +124,7 @@ def find_line(rotation: Rotation) -> Finding:
 
 FINDERS: Kinds[tuple[type[Finder], ...]] = Kinds(
     "finder of positions",
-    "robot.calibration.finding.{kind}",
+    "robot.calibration.auto.{kind}",
     ("flipper", "grippers", "direct"),
 )
 """By the kind of the mechanism: those of its robots that there is one for."""

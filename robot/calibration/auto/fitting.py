@@ -1,0 +1,193 @@
+"""Models fitted to what the camera saw: the line of a servo or stepper, and the tilt of a face."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot.calibration.auto.face_watch import UNIT_SQUARE
+from robot.settings import RobotProfile
+from robot.settings.actuators import Servo
+from robot.settings.base import Site
+
+FEWEST_POINTS = 6
+
+USUAL_DEGREE_US = 1000 / 90
+"""Of hobby servos: a quarter turn for a millisecond more."""
+
+
+@dataclass(frozen=True)
+class SweepPoint:
+    """An angle in degrees that was seen at a pulse, reached ``upwards`` or from above."""
+
+    pulse_us: float
+    degrees: float
+    upwards: bool
+
+
+@dataclass(frozen=True)
+class ServoLine:
+    """Degrees against pulse: a line for each direction, ``slack_us`` of pulse apart. Of a stepper
+    steps stand for microseconds, and its play for the slack.
+
+    A servo stops within its dead band before it is there, so that the angle for a pulse depends on
+    the side it comes from. ``residual_degrees`` is how far points are off their line (root of the
+    mean square).
+    """
+
+    degrees_per_us: float
+    pulse_at_zero: float
+    slack_us: float
+    residual_degrees: float
+
+    @property
+    def sign(self) -> int:
+        """1 where a longer pulse means a larger angle."""
+        return 1 if self.degrees_per_us > 0 else -1
+
+    def pulse(self, degrees: float, upwards: bool | None = None) -> float:
+        """The pulse for an angle, reached with rising or falling pulses; None: from either side."""
+        middle = self.pulse_at_zero + degrees / self.degrees_per_us
+        if upwards is None:
+            return middle
+        return middle + (self.slack_us if upwards else -self.slack_us) / 2
+
+    def about(self, degrees: float) -> ServoLine:
+        """The same with angles counted from ``degrees`` on."""
+        zero = self.pulse_at_zero + degrees / self.degrees_per_us
+        return ServoLine(self.degrees_per_us, zero, self.slack_us, self.residual_degrees)
+
+
+def fit_line(points: Sequence[SweepPoint]) -> ServoLine | None:
+    """The line through points of both directions by least squares; None where nothing turned.
+
+    Solved as ``degrees = k pulse + c - side d``, the side being 1 upwards and -1 downwards, so that
+    the slack is ``2 d / k``. Points at which a servo has not taken up its slack yet must be left
+    out.
+    """
+    if len(points) < FEWEST_POINTS:
+        return None
+    pulses = np.array([point.pulse_us for point in points])
+    degrees = np.array([point.degrees for point in points])
+    sides = np.array([1.0 if point.upwards else -1.0 for point in points])
+    middle = pulses.mean()
+    system = np.stack([pulses - middle, np.ones_like(pulses), -sides], axis=1)
+    (slope, offset, lag), *_ = np.linalg.lstsq(system, degrees, rcond=None)
+    if abs(slope) < 1e-3:
+        return None
+    residual = degrees - system @ np.array([slope, offset, lag])
+    return ServoLine(
+        degrees_per_us=float(slope),
+        pulse_at_zero=float(middle - offset / slope),
+        slack_us=max(0.0, float(2 * lag / slope)),
+        residual_degrees=float(np.sqrt(np.mean(residual**2))),
+    )
+
+
+def servo_degree_us(profile: RobotProfile) -> float:
+    """Pulse microseconds to a degree of a servo of this robot: by the positions of one that turns
+    something by quarters, where it has any."""
+    for part in profile.mechanism.rotating:
+        servo = profile.actuators[part.motor]
+        if isinstance(servo, Servo) and len(part.angles) > 1:
+            places = sorted((servo.positions_us[name], q) for name, q in part.angles.items())
+            (low, first), *_, (high, last) = places
+            return (high - low) / (90 * abs(last - first))
+    return USUAL_DEGREE_US
+
+
+Floats = NDArray[np.float64]
+
+ROUNDS = 8
+"""Of a fit: from angles of some degrees it is exact after four."""
+
+NUDGE = 1e-4
+
+
+def fitted(misses: Callable[[Floats], Floats], start: Floats) -> Floats:
+    """The values with the least squares of misses, by Gauss and Newton."""
+    at = start
+    for _ in range(ROUNDS):
+        missed = misses(at)
+        slopes = [(misses(at + NUDGE * step) - missed) / NUDGE for step in np.eye(len(at))]
+        change, *_ = np.linalg.lstsq(np.stack(slopes, axis=1), -missed, rcond=None)
+        at = at + change
+    return at
+
+
+USUAL_HEIGHT = 4.5
+"""Of a camera above the face, in half widths of it: good enough to begin a sweep with."""
+
+HEIGHTS = (1.5, 50.0)
+CENTRE_MOVES: dict[Site, tuple[float, float]] = {
+    "R": (0.0, -1.0),
+    "L": (0.0, 1.0),
+    "F": (1.0, 0.0),
+    "B": (-1.0, 0.0),
+}
+"""Where the middle of the face on top goes, right and down in the face's plane, while the gripper
+at a site turns the cube clockwise as seen from outside."""
+
+
+@dataclass(frozen=True)
+class TiltGauge:
+    r"""The tilt of a face by the gripper at a ``site``, measured by the face's corners.
+
+    A gripper beside the cube turns it about a horizontal axis through its middle. Between level
+    positions the camera still sees the face on top, displaced and foreshortened. Where its corners
+    are in the plane of the level face depends on the angle and on where the camera stands above
+    that plane, but not on its lens or on its distance in pixels::
+
+                 camera at (foot, height)
+                  \\
+        ___________\\__________  plane of the level face, one half width above the axis
+              \\     \\
+               face  ' seen here
+
+    Displacement alone confuses the angle with the camera's height. Foreshortening tells them apart,
+    so that a sweep of some degrees is enough to find both. ``foot`` (right, down) and ``height`` of
+    the camera over the level face are in half widths of it.
+    """
+
+    site: Site
+    foot: tuple[float, float] = (0.0, 0.0)
+    height: float = USUAL_HEIGHT
+
+    def corners(self, degrees: float) -> Floats:
+        """Where a face that is tilted so far has its corners in the level plane, float64[4, 2]."""
+        angle, along = np.radians(degrees), np.array(CENTRE_MOVES[self.site])
+        forwards = UNIT_SQUARE @ along
+        aside = UNIT_SQUARE - np.outer(forwards, along)
+        rise = np.cos(angle) - 1 - forwards * np.sin(angle)
+        point = np.outer(forwards * np.cos(angle) + np.sin(angle), along) + aside
+        foot = np.array(self.foot)
+        seen = foot + (point - foot) * (self.height / (self.height - rise))[:, None]
+        return np.asarray(seen, dtype=np.float64)
+
+    def degrees(self, corners: Floats) -> float:
+        """The tilt of a face with these corners in the level plane, float64[4, 2]."""
+        found = fitted(lambda at: (self.corners(float(at[0])) - corners).ravel(), np.zeros(1))
+        return float(found[0])
+
+    def misses(self, corners: Floats, degrees: float) -> float:
+        """How far corners are from those of a face that is tilted so, in half widths."""
+        return float(np.abs(self.corners(degrees) - corners).max())
+
+    def adapted(self, views: Sequence[Floats]) -> Self:
+        """With the camera where the corners of a face at several angles say that it is."""
+        first = [self.degrees(corners) for corners in views]
+
+        def misses(at: Floats) -> Floats:
+            gauge = self._at(at)
+            parts = [gauge.corners(d) - seen for d, seen in zip(at[3:], views, strict=True)]
+            return np.concatenate([part.ravel() for part in parts])
+
+        return self._at(fitted(misses, np.array([*self.foot, self.height, *first])))
+
+    def _at(self, values: Floats) -> Self:
+        right, down, height = (float(value) for value in values[:3])
+        return type(self)(self.site, (right, down), min(max(height, HEIGHTS[0]), HEIGHTS[1]))

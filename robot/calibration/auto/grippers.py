@@ -1,0 +1,398 @@
+"""Finds the positions of two grippers at right angles, one below the cube, one beside it.
+
+The camera looks down at the cube. A gripper that holds the cube alone turns it whole: the one below
+turns the face in view, the one beside tilts it. A gripper that turns while the other one holds too
+turns only its own layer, and the face in view stays. So each shows what the other does:
+
+1. *The jaws beside the cube open*, far, while those below hold the cube as it was put in.
+2. *The gripper below* goes up and down in small steps while the angle of the face is measured: a
+   line for each direction, the dead band between them.
+3. *The jaws beside the cube close* a little further each time, and the gripper below turns a few
+   degrees and back. The first pulse at which the face stays is where they begin to hold; where it
+   follows again on the way back gives their slack. They hold the cube square to the robot.
+4. *The gripper below* goes to each of its positions and is looked at. The jaws beside the cube are
+   less open meanwhile than they will be: the cube turns past them, so they are clear of it.
+5. The same the other way round: the jaws below open, the gripper beside tilts the face some degrees
+   to either side, the jaws below close while it does so, and it goes to its positions.
+
+Neither jaws are seen to move when nothing follows them any more. How far ``open`` is from
+``closed`` is therefore the profile's, as far as servos of one make differ in their scale; that it
+is enough is shown.
+
+While its jaws may be neither open nor closed no gripper turns further than layers may be off
+square, and the one that is tried out is never the only one that holds the cube.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from robot.calibration.auto.face_watch import RotationGauge, view_from_above
+from robot.calibration.auto.finder import (
+    FINDERS,
+    HOLD_MARGIN_DEGREES,
+    SCALE_SPREAD,
+    FilmedServo,
+    Finder,
+    find_line,
+)
+from robot.calibration.auto.finding import CouldNot, Finding
+from robot.calibration.auto.fitting import servo_degree_us
+from robot.calibration.auto.motors import let_turn, motor_finding
+from robot.calibration.auto.rotations import Rotation, SpinningPart, TiltingGripper
+from robot.calibration.auto.stepwise_move import FINE_US, walker_of
+from robot.calibration.step import Session
+from robot.mechanism.grippers.settings import GripperSettings, GrippersSettings
+from robot.settings import RobotProfile
+from robot.settings.actuators import Servo
+from robot.settings.base import AXIS_OF, Site
+from robot.settings.stepper import Stepper
+from solver.files import JsonObject
+
+BELOW: Site = "D"
+
+
+CLOSING_US = 30
+"""A step of jaws that close: less than the margin from where they begin to hold to where they
+should be."""
+
+BEYOND_CLOSED_DEGREES = 40.0
+"""Jaws that do not hold so far beyond where the profile has them closed never will."""
+
+WIDER_DEGREES = 20.0
+"""How much further than the profile says jaws open before anything of them is known: more than a
+horn may be off."""
+
+CLEAR_PART = 0.1
+"""The part of their way by which jaws are less open than they will be while the cube turns past
+them."""
+
+WIDER_PART = 0.05
+"""By which part of their way jaws open further than in the profile, as far as their limits allow:
+a servo may turn by so much less for a pulse, and jaws that open too little touch the cube or other
+jaws, while those that open too far only take a little longer."""
+
+SWING_DEGREES = 4.0
+"""How far a gripper turns to see whether the cube follows."""
+
+FOLLOWED_PART = 0.6
+"""The part of a swing from which the cube has followed."""
+
+
+class JawFinder:
+    """The jaws of one gripper, found by what another gripper does to the cube.
+
+    A gripper that turns a few degrees and back takes the whole cube along while it holds it alone,
+    and only its own layer while other jaws hold the rest. The camera sees which.
+    ``towards_closed`` is 1 if longer pulses close the jaws.
+    """
+
+    def __init__(self, session: Session, profile: RobotProfile, gripper: GripperSettings) -> None:
+        self.walker = walker_of(session, profile, gripper.jaw)
+        self.closed_name, self.open_name = gripper.closed, gripper.open
+        places = self.walker.settings.places
+        self.closed, self.open = float(places[gripper.closed]), float(places[gripper.open])
+        self.towards_closed = 1 if self.closed > self.open else -1
+        self.slack_us = 0.0
+        self._degree_us = servo_degree_us(profile)
+
+    def find_edge(self, holds: Callable[[], bool], farthest: float) -> float:
+        """The pulse at which they begin to hold, for a servo without slack; they end there or
+        closed a little further. Raises :class:`CouldNot`."""
+        walker, step = self.walker, self.towards_closed * CLOSING_US
+        while not holds():
+            if (farthest - walker.at - step) * step < 0:
+                raise CouldNot(
+                    f"{walker.name} does not hold the cube even at {walker.at} us: do the jaws "
+                    "reach it?"
+                )
+            walker.go(walker.at + step)
+        held, free = float(walker.at), float(walker.at - step)
+        begins = self._edge_between(free, held, free - step, holds)
+        free = held - 2 * step
+        walker.go(free)
+        if holds():
+            raise CouldNot(f"{walker.name} holds the cube at {free:.0f} us, and before it did not")
+        ends = self._edge_between(free, held, held, holds)
+        self.slack_us = abs(ends - begins)
+        walker.go(held)
+        return (begins + ends) / 2
+
+    def _edge_between(
+        self, free: float, held: float, start: float, holds: Callable[[], bool]
+    ) -> float:
+        """The edge between two pulses, always reached from ``start``."""
+        while abs(held - free) > FINE_US:
+            middle = (held + free) / 2
+            self.walker.go(start)
+            self.walker.go(middle)
+            if holds():
+                held = middle
+            else:
+                free = middle
+        return (held + free) / 2
+
+    def open_wide(self) -> None:
+        """Open them with their first pulse, when only the profile says how far."""
+        low, high = self.walker.limits
+        wide = self.open - self.towards_closed * WIDER_DEGREES * self._degree_us
+        self.walker.wake(round(max(low, min(high, wide))))
+
+    def go_open(self) -> None:
+        """Open them."""
+        self.walker.go(self.open)
+
+    def go_just_clear(self) -> None:
+        """Open them less than they will be."""
+        self.walker.go(self._just_clear)
+
+    @property
+    def _just_clear(self) -> float:
+        return self.open + CLEAR_PART * (self.closed - self.open)
+
+    def cleared(self, other: Rotation) -> Finding:
+        """The cube has turned past them, by quarters, while they were less open."""
+        less_us = abs(self.open - self._just_clear)
+        return Finding(
+            "jaws",
+            f"{self.walker.name} {self.open_name}: {other.name} has turned the cube past the jaws "
+            f"while they were {less_us:.0f} us less open",
+            evidence={"clear_at_us": round(self._just_clear)},
+        )
+
+    def go_closed(self) -> None:
+        """Close them."""
+        self.walker.go(self.closed)
+
+    def find_by(self, other: Rotation) -> Finding:
+        """The first pulse at which they hold the cube against the other gripper, and a margin."""
+        towards, degree_us = self.towards_closed, self._degree_us
+        distance = self.open - self.closed
+
+        def holds() -> bool:
+            return abs(other.swing(SWING_DEGREES)) < FOLLOWED_PART * SWING_DEGREES
+
+        low, high = self.walker.limits
+        farthest = self.closed + towards * BEYOND_CLOSED_DEGREES * degree_us
+        farthest = max(low, min(high, farthest))
+        self.walker.go(self.open)
+        edge = self.find_edge(holds, farthest)
+        self.closed = edge + towards * HOLD_MARGIN_DEGREES * degree_us
+        self.open = max(low, min(high, self.closed + (1 + WIDER_PART) * distance))
+        self.go_closed()
+        walker, sure_us = self.walker, FINE_US + self.slack_us / 2
+        closed, opened = walker.key(self.closed_name), walker.key(self.open_name)
+        return Finding(
+            "jaws",
+            f"{walker.name} {self.closed_name}: {self.closed:.0f} us (they hold from "
+            f"{edge:.0f} us on); {self.open_name}: {self.open:.0f} us",
+            {closed: round(self.closed), opened: round(self.open)},
+            {
+                closed: round(sure_us, 1),
+                opened: round(sure_us + SCALE_SPREAD * abs(distance), 1),
+            },
+            {"holds_from_us": round(edge, 1), "slack_us": round(self.slack_us, 1)},
+        )
+
+
+class GripperFinder(Finder):
+    """Two grippers of servos, one of them below the cube, and a camera above it."""
+
+    def __init__(self, session: Session) -> None:
+        profile = session.calibrated
+        mechanism = profile.mechanism
+        assert isinstance(mechanism, GrippersSettings)
+        camera, view = view_from_above(profile)
+        self._session = session
+        self.watch = RotationGauge(session, camera, view, sign=-1)
+        below = mechanism.grippers[BELOW]
+        ((site, beside),) = ((at, one) for at, one in mechanism.grippers.items() if at != BELOW)
+        self._below = SpinningPart(
+            self.watch, walker_of(session, profile, below.motor), below.angles
+        )
+        self._beside = TiltingGripper(
+            self.watch, walker_of(session, profile, beside.motor), beside.angles, site
+        )
+        self._jaws_below = JawFinder(session, profile, below)
+        self._jaws_beside = JawFinder(session, profile, beside)
+
+    @staticmethod
+    def suits(profile: RobotProfile) -> bool:
+        """See :meth:`Finder.suits`."""
+        mechanism = profile.mechanism
+        if not isinstance(mechanism, GrippersSettings):
+            return False
+        names = [name for one in mechanism.grippers.values() for name in (one.rotation, one.jaw)]
+        beside = set(mechanism.grippers) - {BELOW, "U"}
+        return (
+            len(mechanism.grippers) == 2
+            and BELOW in mechanism.grippers
+            and len(beside) == 1
+            and all(isinstance(profile.actuators[name], Servo) for name in names)
+        )
+
+    @property
+    def seen_moving(self) -> Mapping[str, FilmedServo]:
+        """Both grippers, each while the other one is open."""
+        pairs = ((self._below, self._jaws_beside), (self._beside, self._jaws_below))
+        return {
+            rotation.name: FilmedServo(rotation, {jaws.walker.name: jaws.open_name})
+            for rotation, jaws in pairs
+        }
+
+    def find(self) -> Iterator[Finding]:
+        """See :meth:`Finder.find`."""
+        yield self._face_in_view("square to the robot, both grippers closed on it", self._session)
+        self._jaws_beside.open_wide()
+        yield find_line(self._below)
+        yield self._jaws_beside.find_by(self._below)
+        off = self._below.set_square()
+        yield self._square_place(
+            f"square is as {self._jaws_beside.walker.name} holds the cube",
+            {"off_first_picture_degrees": round(off, 2)},
+        )
+        self._jaws_beside.go_just_clear()
+        yield self._find_stops(self._below)
+        yield self._jaws_beside.cleared(self._below)
+        self._jaws_beside.go_closed()
+        self._jaws_below.open_wide()
+        yield find_line(self._beside)
+        yield self._jaws_below.find_by(self._beside)
+        self._beside.set_square()
+        self._jaws_below.go_just_clear()
+        yield self._find_stops(self._beside)
+        yield self._jaws_below.cleared(self._beside)
+        self._jaws_below.go_closed()
+
+    def _find_stops(self, rotation: Rotation) -> Finding:
+        """A gripper's positions, each looked at."""
+        places, off = rotation.find_stops()
+        values: JsonObject = {rotation.walker.key(name): pulse for name, pulse in places.items()}
+        uncertain = round(rotation.line.slack_us / 2 + 1, 1)
+        listed = ", ".join(f"{name} {pulse} us" for name, pulse in places.items())
+        return Finding(
+            "rotation",
+            f"{rotation.name}: {listed}",
+            values,
+            dict.fromkeys(values, uncertain),
+            {"off_the_line_degrees": dict(off)},
+        )
+
+
+BESIDE: frozenset[Site] = frozenset(("R", "L", "F", "B"))
+
+
+class RingGripper:
+    """One of them: what turns it, and its jaws."""
+
+    def __init__(
+        self, session: Session, watch: RotationGauge, site: Site, settings: GripperSettings
+    ) -> None:
+        profile = session.calibrated
+        motor = walker_of(session, profile, settings.motor)
+        self.rotation = TiltingGripper(watch, motor, settings.angles, site)
+        self.jaws = JawFinder(session, profile, settings)
+
+
+class RingFinder(Finder):
+    """Four grippers beside the cube, each turned by a stepper, and a camera above it.
+
+    A gripper that holds the cube alone tilts it, and the face on top shows by how much. While
+    others of the crossing axis hold too, only a layer turns, and the face stays. So each gripper is
+    swept while it is the only one that holds, and shows where the jaws of the crossing axis close.
+    Then it hands the cube over to one of those:
+
+    1. *All but the first open*: seven stickers or more of the face on top are then in view.
+    2. *The first* tilts the face to either side: direction, steps of a turn and play of its motor.
+       The jaws of both neighbours close a little further each time while it swings by a few
+       degrees.
+    3. *A neighbour* holds, the first opens: the same for the neighbour's motor, and for the jaws of
+       the first and of the gripper opposite to it.
+    4. The two others have only their motors left.
+
+    A motor has no positions: how it stands when switched on is square, and set by hand.
+    """
+
+    def __init__(self, session: Session) -> None:
+        profile = session.calibrated
+        mechanism = profile.mechanism
+        assert isinstance(mechanism, GrippersSettings)
+        self.watch = RotationGauge(session, *view_from_above(profile), sign=-1)
+        self._session = session
+        self._grippers = {
+            site: RingGripper(session, self.watch, site, one)
+            for site, one in mechanism.grippers.items()
+        }
+
+    @staticmethod
+    def suits(profile: RobotProfile) -> bool:
+        """See :meth:`Finder.suits`."""
+        mechanism = profile.mechanism
+        if not isinstance(mechanism, GrippersSettings) or set(mechanism.grippers) != BESIDE:
+            return False
+        grippers = mechanism.grippers.values()
+        motors = [profile.actuators[one.motor] for one in grippers]
+        return all(isinstance(one, Stepper) and one.homing is None for one in motors) and all(
+            isinstance(profile.actuators[one.jaw], Servo) for one in grippers
+        )
+
+    @property
+    def seen_moving(self) -> Mapping[str, FilmedServo]:
+        """Nothing that servos move: the jaws hide nothing of the cube that turns."""
+        return {}
+
+    def find(self) -> Iterator[Finding]:
+        """See :meth:`Finder.find`."""
+        first_site: Site = next(iter(self._grippers))
+        first = self._grippers[first_site]
+        axis = AXIS_OF[first_site]
+        beside = [one for site, one in self._grippers.items() if AXIS_OF[site] != axis]
+        near, far = beside
+        (opposite,) = (one for one in self._grippers.values() if one not in (first, *beside))
+        let_turn(self._session, [one.rotation.name for one in self._grippers.values()])
+        for other in (near, far, opposite):
+            other.jaws.open_wide()
+        yield self._face_in_view("square to the robot, all grippers closed on it")
+        yield from self._find_motor(first)
+        yield near.jaws.find_by(first.rotation)
+        off = first.rotation.set_square()
+        near.jaws.go_open()
+        yield far.jaws.find_by(first.rotation)
+        far.jaws.go_open()
+        yield self._square_place(
+            f"square is as {near.jaws.walker.name} holds the cube",
+            {"off_first_picture_degrees": round(off, 2)},
+        )
+        near.jaws.go_closed()
+        first.jaws.open_wide()
+        yield from self._find_motor(near)
+        yield first.jaws.find_by(near.rotation)
+        near.rotation.set_square()
+        first.jaws.go_open()
+        yield opposite.jaws.find_by(near.rotation)
+        opposite.jaws.go_open()
+        yield from self._hand_over(near, far, first)
+        yield from self._hand_over(far, opposite, near)
+        for one in self._grippers.values():
+            one.jaws.go_closed()
+        for one in self._grippers.values():
+            one.rotation.settle()
+
+    def _find_motor(self, holder: RingGripper) -> Iterator[Finding]:
+        """What the line of the gripper that holds the cube alone says."""
+        yield find_line(holder.rotation)
+        yield motor_finding(holder.rotation)
+
+    def _hand_over(
+        self, before: RingGripper, after: RingGripper, beside: RingGripper
+    ) -> Iterator[Finding]:
+        """The motor of another gripper, all jaws being known: ``beside`` holds the cube square."""
+        after.jaws.go_closed()
+        before.jaws.go_open()
+        yield from self._find_motor(after)
+        beside.jaws.go_closed()
+        after.rotation.set_square()
+        beside.jaws.go_open()
+
+
+FINDERS["grippers"] = (GripperFinder, RingFinder)

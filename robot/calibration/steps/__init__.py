@@ -1,0 +1,1 @@
+"""The steps of calibration: each module registers one."""
