@@ -24,9 +24,7 @@ from robot.settings.boards import BOARD_TARGETS
 from robot.settings.profile import FIRST_BOARD
 from robot.text.faults import RobotFault
 from solver.files import BadFile, read_file, read_text
-from vision.cameras.base import CameraTrouble, Unsettled
-from vision.cameras.picamera2 import NoLibrary, ask_for_cameras
-from vision.cameras.v4l2 import Unusable, device_path, examine
+from vision.cameras.registry import CameraCheck, check_camera
 
 Verdict = Literal["ok", "warning", "bad"]
 
@@ -97,8 +95,7 @@ class Computer:
     sys: Path = Path("/sys")
     run: Path = Path("/run")
     now_s: Callable[[], float] = time.time
-    pi_cameras: Callable[[], Sequence[str]] = ask_for_cameras
-    examine_video: Callable[[Path], frozenset[Unsettled]] = examine
+    check_camera: Callable[[str, int | str], CameraCheck] = check_camera
     open_gpio: Callable[[], RpiGpio] = RpiGpio
     may_use: Callable[[Path], bool] = field(default=lambda path: os.access(path, os.R_OK | os.W_OK))
     members_of: Callable[[str], frozenset[str] | None] = members_of
@@ -150,7 +147,7 @@ def check_up(profile: RobotProfile, state_dir: Path, machine: Computer) -> Itera
         yield of_board(finding, name, profile)
     yield from sockets(profile, machine)
     for camera in profile.cameras:
-        yield camera_of_kind(camera.kind, camera.device, machine)
+        yield CheckResult("camera", *machine.check_camera(camera.kind, camera.device))
     if any(pin is not None for key, pin in profile.panel if key.endswith("_gpio")):
         yield gpio(machine)
     yield disk(state_dir)
@@ -299,17 +296,6 @@ def firmware(port: str, baud: int, ask: Callable[[str, int], Capabilities] = ask
     return CheckResult("firmware", "ok", f"{found.firmware_version} on {found.board.name.lower()}")
 
 
-def camera_of_kind(kind: str, device: int | str, machine: Computer) -> CheckResult:
-    """A camera of the profile."""
-    if kind == "picamera2":
-        return _picamera(int(device), machine)
-    if kind == "usb":
-        return _usb_camera(device_path(device), machine)
-    if kind == "folder" and not Path(str(device)).is_dir():
-        return CheckResult("camera", "bad", f"{device} is no folder", "Correct it in the profile.")
-    return CheckResult("camera", "ok", f"{kind} {device}")
-
-
 def gpio(machine: Computer) -> CheckResult:
     """The library for button, light and buzzer, and whether it can open the chip."""
     try:
@@ -363,40 +349,3 @@ def worst(findings: Sequence[CheckResult]) -> Verdict:
     """The worst verdict of all."""
     order: tuple[Verdict, ...] = ("bad", "warning", "ok")
     return next(verdict for verdict in order if verdict in {f.verdict for f in findings})
-
-
-def _picamera(number: int, machine: Computer) -> CheckResult:
-    try:
-        models = machine.pi_cameras()
-    except NoLibrary as error:
-        remedy = (
-            "sudo apt install python3-picamera2 --no-install-recommends; if it is there, install "
-            "Cubist again"
-        )
-        return CheckResult("camera", "bad", str(error), remedy)
-    if number >= len(models):
-        remedy = "Check the ribbon cable (power off first), then `rpicam-hello --list-cameras`."
-        return CheckResult("camera", "bad", f"the Pi sees no camera {number}", remedy)
-    return CheckResult("camera", "ok", f"picamera2 {number}: {models[number]}")
-
-
-_VIDEO_REMEDIES = {
-    CameraTrouble.ABSENT: "Plug the camera in; `ls /dev/v4l/by-id` shows those that are.",
-    CameraTrouble.REFUSED: "sudo usermod -aG video $USER, then log in again.",
-}
-
-
-def _usb_camera(path: Path, machine: Computer) -> CheckResult:
-    try:
-        loose = machine.examine_video(path)
-    except Unusable as error:
-        if error.trouble is CameraTrouble.BUSY:
-            return CheckResult("camera", "ok", f"{path} is in use: by cubistd, if that runs")
-        return CheckResult("camera", "bad", str(error), _VIDEO_REMEDIES.get(error.trouble, ""))
-    if loose:
-        names = " and ".join(
-            what.removesuffix("-not-locked").replace("-", " ") for what in sorted(loose)
-        )
-        remedy = "Colours may change between faces: keep the light even, or use another camera."
-        return CheckResult("camera", "warning", f"{path}: its driver does not lock {names}", remedy)
-    return CheckResult("camera", "ok", str(path))

@@ -30,14 +30,9 @@ from robot.records.latency import Stopwatch
 from robot.settings.base import Level
 from robot.settings.profile import CameraSettings, PanelSettings, PolicySettings, RobotProfile
 from robot.twin.client import TwinCamera, TwinGpio
-from solver.errors import CubistError
 from solver.files import JsonObject
 from vision.cameras.registry import open_camera
 from vision.frame import Camera
-
-
-class NoRobot(CubistError, ValueError):
-    """The profile describes a robot of which a part cannot be reached from here."""
 
 
 @dataclass(frozen=True)
@@ -142,11 +137,6 @@ def _silence_hold_ms(twin: str | None) -> int:
 def _camera(settings: CameraSettings, twin: str | None) -> Camera:
     if twin:
         return TwinCamera(twin, settings.name, settings.name)
-    if settings.kind == "simulated":
-        raise NoRobot(
-            f"camera {settings.name} is simulated: say `kind: picamera2` or `kind: usb` in the "
-            "profile, or start cubistd with --twin and the socket of a simulated robot"
-        )
     return open_camera(
         settings.kind, settings.device, settings.resolution, settings.name, settings.options
     )

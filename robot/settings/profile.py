@@ -26,9 +26,6 @@ class NotDrivable(CubistError, ValueError):
     """A robot that its profile describes only by how long motions take."""
 
 
-SIMULATED_CAMERA = "simulated"
-"""The kind of a camera that only the simulated robot has."""
-
 Fraction = Annotated[
     float, Field(ge=0, le=1, description="a fraction of the picture's width or height, 0..1")
 ]
@@ -74,7 +71,7 @@ class CameraSettings(Settings):
     """
 
     name: Name
-    kind: Annotated[str, OneOf(lambda: (*cameras.camera_kinds(), SIMULATED_CAMERA))]
+    kind: Annotated[str, OneOf(cameras.camera_kinds)]
     device: int | str = 0
     resolution: tuple[
         Annotated[int, Field(ge=64, le=8192)], Annotated[int, Field(ge=64, le=8192)]

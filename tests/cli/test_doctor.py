@@ -25,6 +25,7 @@ from robot.text.faults import Fault, LinkFault
 from tests.panel.fake_gpio import FakeModule
 from tests.rig.virtual.kept import kept
 from tests.rig.virtual.refused import refusing
+from vision.cameras.registry import CameraCheck
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def machine(tmp_path: Path) -> Computer:
         sys=tmp_path / "sys",
         run=tmp_path / "run",
         now_s=lambda: 1_800_000_000.0,
-        pi_cameras=lambda: ["imx219"],
+        check_camera=lambda kind, device: CameraCheck("ok", f"{kind} {device}"),
         open_gpio=lambda: RpiGpio(FakeModule()),
         may_use=lambda _: True,
     )

@@ -19,9 +19,7 @@ from robot.panel.gpio import RpiGpio
 from robot.settings import load_profile
 from robot.settings.profile import PanelSettings
 from tests.panel.fake_gpio import FakeModule, LgpioError
-from vision.cameras.base import CameraTrouble, Unsettled
-from vision.cameras.picamera2 import NoLibrary
-from vision.cameras.v4l2 import Unusable
+from vision.cameras.registry import CameraCheck
 
 
 @pytest.fixture
@@ -31,8 +29,7 @@ def machine(tmp_path: Path) -> Computer:
     return Computer(
         **places,
         now_s=lambda: 1_800_000_000.0,
-        pi_cameras=lambda: ["imx219", "imx708"],
-        examine_video=lambda _: frozenset(),
+        check_camera=lambda kind, device: CameraCheck("ok", f"{kind} {device}"),
         open_gpio=lambda: RpiGpio(FakeModule()),
         may_use=lambda _: True,
         members_of=lambda _: frozenset({"cubist"}),
@@ -107,67 +104,6 @@ def test_a_folder_that_is_not_ours_is_told(tmp_path: Path, monkeypatch: pytest.M
     found = checkup.disk(tmp_path)
     assert (found.verdict, found.text) == ("warning", f"{tmp_path}: not writable by you")
     assert asked == [(tmp_path, os.W_OK)]
-
-
-def camera(machine: Computer, kind: str, device: int | str = 0) -> tuple[str, str, str]:
-    result = checkup.camera_of_kind(kind, device, machine)
-    assert result.about == "camera"
-    return result.verdict, result.text, result.remedy
-
-
-def test_a_raspberry_pi_camera_is_one_that_libcamera_sees(machine: Computer) -> None:
-    assert camera(machine, "picamera2", 1) == ("ok", "picamera2 1: imx708", "")
-    (machine.dev / "media1").touch()  # as on every Pi: of decoders
-    verdict, text, remedy = camera(replace(machine, pi_cameras=list), "picamera2")
-    assert (verdict, text) == ("bad", "the Pi sees no camera 0") and "ribbon" in remedy
-
-    def fails() -> list[str]:
-        raise NoLibrary("picamera2 cannot be loaded: No module named 'libcamera'")
-
-    verdict, text, remedy = camera(replace(machine, pi_cameras=fails), "picamera2")
-    assert verdict == "bad" and text.endswith("No module named 'libcamera'")
-    assert "apt install python3-picamera2" in remedy
-
-
-def test_usb_cameras_are_asked_of_their_driver(machine: Computer) -> None:
-    asked: list[Path] = []
-
-    def loose(path: Path) -> frozenset[Unsettled]:
-        asked.append(path)
-        return frozenset({Unsettled.WHITE_BALANCE, Unsettled.EXPOSURE})
-
-    verdict, text, remedy = camera(replace(machine, examine_video=loose), "usb", "/dev/v4l/cam")
-    assert asked == [Path("/dev/v4l/cam")]
-    assert (verdict, text) == (
-        *("warning", "/dev/v4l/cam: its driver does not lock exposure and white balance"),
-    )
-    assert "light" in remedy
-    assert camera(machine, "usb", 3) == ("ok", "/dev/video3", "")
-
-
-@pytest.mark.parametrize(
-    ("trouble", "verdict", "remedy"),
-    [
-        (CameraTrouble.ABSENT, "bad", "Plug the camera in"),
-        (CameraTrouble.REFUSED, "bad", "usermod -aG video"),
-        (CameraTrouble.BUSY, "ok", ""),  # cubistd has it
-    ],
-)
-def test_a_usb_camera_that_cannot_be_used(
-    machine: Computer, trouble: CameraTrouble, verdict: str, remedy: str
-) -> None:
-    def fails(path: Path) -> frozenset[Unsettled]:
-        raise Unusable(trouble, f"video device {path}: so it is")
-
-    found = camera(replace(machine, examine_video=fails), "usb", 3)
-    assert found[0] == verdict and "/dev/video3" in found[1] and remedy in found[2]
-
-
-def test_other_cameras(machine: Computer) -> None:
-    folder = str(machine.dev)
-    assert camera(machine, "folder", folder) == ("ok", f"folder {folder}", "")
-    assert camera(machine, "folder", f"{folder}/no")[:2] == ("bad", f"{folder}/no is no folder")
-    assert camera(machine, "simulated") == ("ok", "simulated 0", "")
 
 
 def test_button_light_and_buzzer(machine: Computer) -> None:

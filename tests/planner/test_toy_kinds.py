@@ -1,9 +1,8 @@
-"""Kinds from outside the package: a mechanism that nobody has built, and a camera."""
+"""A kind of mechanism from outside the package, which nobody has built."""
 
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-import numpy as np
 import pytest
 
 from robot.machine.board_configuration import actuator_setups, homing_order, homing_steps
@@ -19,7 +18,7 @@ from robot.mechanism.graph import (
 )
 from robot.mechanism.registry import MECHANISMS, HomeActuator, MechanismKind, build_mechanism
 from robot.planner import plan_scan, plan_solve
-from robot.settings import BadProfile, parse_profile, profile_path
+from robot.settings import BadProfile, parse_profile
 from robot.settings.base import Name
 from robot.settings.document import Finding
 from robot.settings.mechanisms import (
@@ -39,8 +38,6 @@ from robot.twin.twisting import Slipping, TwistingCube
 from robot.twin.violations import Reporter
 from solver.cube.cube import Cube
 from solver.cube.orientation import Orientation
-from vision.cameras import registry as cameras
-from vision.frame import Frame
 
 PROFILE = """\
 format: 1
@@ -235,25 +232,3 @@ def test_a_new_kind_is_set_up_and_homed(gimbal):
     order = homing_order(gimbal)
     assert [setup.name for setup in setups] == ["layer", "pitch", "roll"]
     assert homing_steps(gimbal, setups, order, {}) == [HomeActuator(name) for name in order]
-
-
-class ToyCamera:
-    """Sees grey."""
-
-    def __init__(self, device: int | str, resolution: tuple[int, int], name: str) -> None:
-        self.name, self._size = name, resolution
-
-    def capture(self) -> Frame:
-        return Frame(np.full((self._size[1], self._size[0], 3), 128, np.uint8), self.name, 0)
-
-
-def test_a_new_kind_of_camera(monkeypatch):
-    text = profile_path("cubotino-uno").read_text()
-    toy = text.replace("kind: picamera2", "kind: toy")
-    with pytest.raises(BadProfile, match=r"cameras\[0\].kind: Input should be 'picamera2'"):
-        parse_profile(toy)
-    monkeypatch.setattr(cameras, "_KINDS", dict(cameras._KINDS))
-    cameras.register_camera("toy", ToyCamera)
-    settings = parse_profile(toy).cameras[0]
-    camera = cameras.open_camera(settings.kind, settings.device, settings.resolution, settings.name)
-    assert camera.capture().image.shape == (480, 640, 3)

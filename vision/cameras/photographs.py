@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 from solver.errors import CubistError, root_sentence
 from solver.files import BadFile, read_file
 from vision.cameras.base import CameraFault, CameraTrouble, Clock, monotonic_us
+from vision.cameras.registry import CameraCheck
 from vision.frame import Frame
 from vision.measure.sticker_colours import FACES
 
 _HEIF_BRANDS = (b"heic", b"heix", b"hevc", b"mif1", b"avif")
+
 """Brands in the file heads that telephones and newer browsers write."""
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -323,3 +325,10 @@ def _place(path: Path) -> tuple[int, str]:
 def open_camera(device: int | str, _resolution: tuple[int, int], name: str) -> FolderCamera:
     """The photographs of the folder ``device``."""
     return FolderCamera(Path(str(device)), name)
+
+
+def check_camera(device: int | str) -> CameraCheck:
+    """Check that the folder exists."""
+    if not Path(str(device)).is_dir():
+        return CameraCheck("bad", f"{device} is no folder", "Correct it in the profile.")
+    return CameraCheck("ok", f"folder {device}")

@@ -26,6 +26,7 @@ from vision.cameras.base import (
     Unsettled,
     monotonic_us,
 )
+from vision.cameras.registry import CameraCheck
 from vision.frame import Frame
 
 log = logging.getLogger("cubistd")
@@ -453,6 +454,25 @@ def open_camera(
     return Picamera2Camera(
         int(device), resolution, name, lens_position=lens_position, sensor_size=sensor_size
     )
+
+
+def check_camera(
+    device: int | str, ask: Callable[[], Sequence[str]] = ask_for_cameras
+) -> CameraCheck:
+    """Check that libcamera sees the camera of this number."""
+    number = int(device)
+    try:
+        models = ask()
+    except NoLibrary as error:
+        remedy = (
+            "sudo apt install python3-picamera2 --no-install-recommends; if it is there, install "
+            "Cubist again"
+        )
+        return CameraCheck("bad", str(error), remedy)
+    if number >= len(models):
+        remedy = "Check the ribbon cable (power off first), then `rpicam-hello --list-cameras`."
+        return CameraCheck("bad", f"the Pi sees no camera {number}", remedy)
+    return CameraCheck("ok", f"picamera2 {number}: {models[number]}")
 
 
 if __name__ == "__main__":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+
+from solver.errors import CubistError
 
 if TYPE_CHECKING:  # names of kinds are asked for where no picture is taken
     from vision.frame import Camera
@@ -14,6 +16,22 @@ if TYPE_CHECKING:  # names of kinds are asked for where no picture is taken
 
 Options = Mapping[str, object]
 """Options of one kind of camera, by their key in the profile."""
+
+
+class NoCamera(CubistError, ValueError):
+    """A profile asks for a camera of a kind that cannot be opened here."""
+
+
+class CameraCheck(NamedTuple):
+    """The result of a check-up of one camera; ``remedy`` says what to do unless it is ``ok``."""
+
+    verdict: Literal["ok", "warning", "bad"]
+    text: str
+    remedy: str = ""
+
+
+CheckCamera = Callable[[int | str], CameraCheck]
+"""Checks a device without taking a picture, also while another program uses it."""
 
 
 class OpenCamera(Protocol):
@@ -31,34 +49,67 @@ class OpenCamera(Protocol):
 
 @dataclass(frozen=True)
 class CameraKind:
-    """The way to open cameras of a kind; ``plugged_in``: each is a device that has one user;
-    ``options``: the keys of a profile that only this kind has; ``numbered``: its devices are
-    numbers.
+    """Everything that other parts need to know of a kind of camera.
 
-    ``opener`` may name a module instead, imported when the kind is asked for, with the function
-    ``open_camera``.
+    ``opener``, ``check``: functions, or the module that has them as ``open_camera`` and
+    ``check_camera``, imported when first needed; without ``check`` its cameras pass every check-up.
+    ``plugged_in``: each camera is a device that has one user. ``options``: keys of a profile that
+    only this kind has. ``numbered``: its devices are numbers.
     """
 
     opener: OpenCamera | str
+    check: CheckCamera | str | None = None
     plugged_in: bool = True
     options: frozenset[str] = frozenset()
     numbered: bool = False
 
+    @classmethod
+    def of_module(
+        cls,
+        module: str,
+        *,
+        plugged_in: bool = True,
+        options: frozenset[str] = frozenset(),
+        numbered: bool = False,
+    ) -> CameraKind:
+        """Return a kind whose functions are in ``module``."""
+        return cls(module, module, plugged_in, options, numbered)
+
+
+def _refuse_simulated(
+    device: int | str, resolution: tuple[int, int], name: str, /, **options: object
+) -> Camera:
+    """Raise :class:`NoCamera`: only a simulated robot shows the pictures of such a camera."""
+    del device, resolution, options
+    raise NoCamera(
+        f"camera {name} is simulated: say `kind: picamera2` or `kind: usb` in the profile, or "
+        "start cubistd with --twin and the socket of a simulated robot"
+    )
+
 
 _KINDS: dict[str, CameraKind] = {
-    "picamera2": CameraKind(
+    "picamera2": CameraKind.of_module(
         "vision.cameras.picamera2",
         options=frozenset({"lens_position", "sensor_size"}),
         numbered=True,
     ),
-    "usb": CameraKind("vision.cameras.usb"),
-    "folder": CameraKind("vision.cameras.photographs", plugged_in=False),
+    "usb": CameraKind.of_module("vision.cameras.usb"),
+    "folder": CameraKind.of_module("vision.cameras.photographs", plugged_in=False),
+    "simulated": CameraKind(_refuse_simulated, plugged_in=False),
 }
 
 
-def register_camera(kind: str, opener: OpenCamera, *, plugged_in: bool = True) -> None:
-    """Add a kind of camera; profiles may name it from then on."""
-    _KINDS[kind] = CameraKind(opener, plugged_in)
+def register_camera(
+    kind: str,
+    opener: OpenCamera,
+    *,
+    check: CheckCamera | None = None,
+    plugged_in: bool = True,
+    options: frozenset[str] = frozenset(),
+    numbered: bool = False,
+) -> None:
+    """Add a kind of camera, see :class:`CameraKind`; profiles may name it from then on."""
+    _KINDS[kind] = CameraKind(opener, check, plugged_in, options, numbered)
 
 
 def camera_kinds() -> tuple[str, ...]:
@@ -67,12 +118,12 @@ def camera_kinds() -> tuple[str, ...]:
 
 
 def plugged_in(kind: str) -> bool:
-    """Whether cameras of this kind are devices, each of which has one user."""
+    """Return whether cameras of this kind are devices, each of which has one user."""
     return kind in _KINDS and _KINDS[kind].plugged_in
 
 
 def options_of(kind: str) -> frozenset[str]:
-    """The keys that a profile may give cameras of this kind beyond those that all have."""
+    """Return the keys that a profile may give cameras of this kind beyond those that all have."""
     return _KINDS[kind].options if kind in _KINDS else frozenset()
 
 
@@ -88,10 +139,18 @@ def open_camera(
     name: str,
     options: Options = MappingProxyType({}),
 ) -> Camera:
-    """A camera of a registered kind; raises ``CameraFault`` and ValueError for an unknown kind."""
+    """Open a camera of a registered kind; raises ``CameraFault`` and :class:`NoCamera`."""
     if kind not in _KINDS:
-        raise ValueError(f"camera {name}: no such kind of camera: {kind}")
+        raise NoCamera(f"camera {name}: no such kind of camera: {kind}")
     opener = _KINDS[kind].opener
     if isinstance(opener, str):
         opener = import_module(opener).open_camera
     return opener(device, resolution, name, **options)
+
+
+def check_camera(kind: str, device: int | str) -> CameraCheck:
+    """Check a camera of a registered kind, without taking a picture."""
+    check = _KINDS[kind].check
+    if isinstance(check, str):
+        check = import_module(check).check_camera
+    return CameraCheck("ok", f"{kind} {device}") if check is None else check(device)

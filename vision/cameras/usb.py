@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 import cv2
@@ -19,6 +20,7 @@ from vision.cameras.base import (
     Unsettled,
     monotonic_us,
 )
+from vision.cameras.registry import CameraCheck
 from vision.cameras.v4l2 import Unusable, device_path, examine
 from vision.frame import Frame
 
@@ -235,3 +237,29 @@ def _rgb(image: cv2.typing.MatLike) -> NDArray[np.uint8]:
 def open_camera(device: int | str, resolution: tuple[int, int], name: str) -> UsbCamera:
     """The camera at an index or a device file."""
     return UsbCamera(device, resolution, name)
+
+
+_REMEDIES: Mapping[CameraTrouble, str] = {
+    CameraTrouble.ABSENT: "Plug the camera in; `ls /dev/v4l/by-id` shows those that are.",
+    CameraTrouble.REFUSED: "sudo usermod -aG video $USER, then log in again.",
+}
+
+
+def check_camera(
+    device: int | str, examine: Callable[[Path], frozenset[Unsettled]] = examine
+) -> CameraCheck:
+    """Check that a device takes pictures, and what its driver can lock."""
+    path = device_path(device)
+    try:
+        loose = examine(path)
+    except Unusable as error:
+        if error.trouble is CameraTrouble.BUSY:
+            return CameraCheck("ok", f"{path} is in use: by cubistd, if that runs")
+        return CameraCheck("bad", str(error), _REMEDIES.get(error.trouble, ""))
+    if loose:
+        names = " and ".join(
+            what.removesuffix("-not-locked").replace("-", " ") for what in sorted(loose)
+        )
+        remedy = "Colours may change between faces: keep the light even, or use another camera."
+        return CameraCheck("warning", f"{path}: its driver does not lock {names}", remedy)
+    return CameraCheck("ok", str(path))
