@@ -75,7 +75,7 @@ def test_every_mistake_after_the_first_is_less_likely(
     ],
 )
 def test_mistakes_are_told_one_by_one(one: Explanation, told: tuple[str, ...]) -> None:
-    assert one.told == told
+    assert one.mistakes == told
 
 
 def test_two_explanations_differ_first_in_their_order_then_in_their_turns() -> None:

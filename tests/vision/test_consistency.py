@@ -17,7 +17,7 @@ from solver.cube.cube import Cube
 from vision.decide import consistency, estimate
 from vision.decide.arrangements import Explanation, held_stickers, symmetries
 from vision.decide.assignment import cheapest_naming, ranked_cubes
-from vision.decide.consistency import UNIQUE, explained, odd_face, repeated_face
+from vision.decide.consistency import UNIQUE, explain_scan, odd_face, repeated_face
 from vision.decide.reader import Unreadable, read_cube
 from vision.measure.sticker_colours import FACES, StickerColours
 
@@ -27,8 +27,8 @@ from vision.measure.sticker_colours import FACES, StickerColours
 def test_turned_faces_are_turned_back(size, turns):
     scan = synthetic_scan(3, size)
     seen = altered(scan.colours, Explanation(PLAIN, turns))
-    found = explained(seen)
-    assert found.sure
+    found = explain_scan(seen)
+    assert found.is_sure
     assert found.best.turns == turns
     assert found.best.applied(seen).linear_rgb == pytest.approx(scan.colours.linear_rgb)
 
@@ -79,23 +79,23 @@ def test_a_mixed_up_scan_is_decided_from_few_cubes(size, mistake, counted):
 def test_what_bounds_leave_out_changes_no_explanation(seed, turns, monkeypatch):
     """The same explanation, rival and lead when no candidate is left out for its bound."""
     seen = altered(synthetic_scan(seed, 3, harsh=3.0).colours, Explanation(PLAIN, turns))
-    found = explained(seen)
+    found = explain_scan(seen)
     with monkeypatch.context() as every:
         every.setattr(
             consistency,
             "cheapest_naming",
             lambda cost, namings, size, _: cheapest_naming(cost, namings, size, np.inf),
         )
-        exact = explained(seen)
-    assert found.best.told == exact.best.told
+        exact = explain_scan(seen)
+    assert found.best.mistakes == exact.best.mistakes
     assert found.lead == pytest.approx(exact.lead)
     assert found.as_it_came == exact.as_it_came
 
 
 def test_six_pictures_turned_at_random_may_have_been_exchanged_too():
     """Held otherwise, the same cube needs four pictures exchanged and fewer of them turned."""
-    found = explained(altered(synthetic_scan(3).colours, Explanation(PLAIN, (1, 2, 3, 3, 2, 1))))
-    assert not found.sure
+    found = explain_scan(altered(synthetic_scan(3).colours, Explanation(PLAIN, (1, 2, 3, 3, 2, 1))))
+    assert not found.is_sure
     assert found.rival is not None
 
 
@@ -103,9 +103,9 @@ def test_a_turned_face_of_a_pocket_cube_is_turned_back_or_left():
     """With corners alone several cubes may explain a turned face."""
     found = 0
     for seed in range(8):
-        explanation = explained(altered(synthetic_scan(seed, 2).colours, turned("D", 1)))
-        assert not explanation.sure or explanation.best.turns == (0, 0, 0, 1, 0, 0)
-        found += explanation.sure
+        explanation = explain_scan(altered(synthetic_scan(seed, 2).colours, turned("D", 1)))
+        assert not explanation.is_sure or explanation.best.turns == (0, 0, 0, 1, 0, 0)
+        found += explanation.is_sure
     assert found >= 4
 
 
@@ -177,7 +177,7 @@ def test_the_simplest_of_several_explanations_is_taken_if_it_is_alone(moves, mis
         assert reading.facelets == truth
     else:
         assert reading.look_again in FACES
-        assert explained(seen).lead < UNIQUE
+        assert explain_scan(seen).lead < UNIQUE
 
 
 def two_turns_from_solved():
@@ -236,7 +236,7 @@ def test_swapped_faces_are_put_back(swap):
 def test_a_good_scan_needs_no_explanation():
     for seed in range(10):
         colours = synthetic_scan(seed, 3).colours
-        assert explained(colours).as_it_came
+        assert explain_scan(colours).as_it_came
         assert repeated_face(colours) is None
 
 

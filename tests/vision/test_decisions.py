@@ -13,9 +13,9 @@ from synthetic_scans import synthetic_scan
 
 from vision.decide import consistency, estimate, reader
 from vision.decide.colour_model import centres, starts
-from vision.decide.consistency import UNIQUE, Explained
+from vision.decide.consistency import UNIQUE, ScanExplanation
 from vision.decide.estimate import Decision, _enough, _namings, decide, same_cube
-from vision.decide.reader import Unreadable, read_cube
+from vision.decide.reader import Unreadable, Verdict, read_cube
 from vision.decide.schemes import (
     all_namings,
     known_orders,
@@ -36,8 +36,9 @@ def clear(size: int = 3) -> Decision:
 
 def some(**values: Any) -> Any:
     """A decision as good as can be, but for ``values``."""
+    none = np.array([], dtype=np.intp)
     good = {"margin": 100.0, "trust": 1.0, "forced": 0.0, "misfit": 0.0, "worst_face": 0.0}
-    return SimpleNamespace(**{**good, "contradicted": np.array([], dtype=np.intp), **values})
+    return SimpleNamespace(**{**good, "doubtful": np.array([0]), "contradicted": none, **values})
 
 
 def odds(margin: float) -> float:
@@ -47,36 +48,35 @@ def odds(margin: float) -> float:
 
 @pytest.mark.parametrize(("margin", "stated"), [(0, 0), (1.28, 0), (1.3, 0.007), (10, 3.4)])
 def test_a_margin_is_stated_as_calibrated(margin: float, stated: float) -> None:
-    assert reader.calibrated(margin) == pytest.approx(stated)
-    assert reader._stated(some(margin=2 * margin, trust=0.5)) == pytest.approx(stated)
+    assert reader.calibrate_margin(margin) == pytest.approx(stated)
+    assert Verdict(some(margin=2 * margin, trust=0.5), 3).stated_margin == pytest.approx(stated)
 
 
 @pytest.mark.parametrize(("size", "least"), [(2, 6.0), (3, 2.6), (4, 2.6)])
 def test_from_which_margin_a_reading_is_sure(
     size: int, least: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader, "calibrated", lambda margin: margin)
-    assert reader._sure(some(margin=least), size)
-    assert not reader._sure(some(margin=least - 1e-9), size)
-    assert not reader._sure(some(margin=least + 0.5, trust=0.5), size)
+    monkeypatch.setattr(reader, "calibrate_margin", lambda margin: margin)
+    assert Verdict(some(margin=least), size).is_sure
+    assert not Verdict(some(margin=least - 1e-9), size).is_sure
+    assert not Verdict(some(margin=least + 0.5, trust=0.5), size).is_sure
 
 
 @pytest.mark.parametrize(("name", "most"), [("forced", 4.0), ("misfit", 0.4), ("worst_face", 0.5)])
 def test_how_badly_a_cube_may_fit(name: str, most: float) -> None:
-    assert reader._fits(some()) and reader._plausible(some())
-    assert reader._fits(some(**{name: most})) and reader._plausible(some(**{name: most}))
-    assert not reader._fits(some(**{name: most + 1e-9}))
-    assert not reader._plausible(some(**{name: most + 1e-9}))
+    for value, may in ((0, True), (most, True), (most + 1e-9, False)):
+        verdict = Verdict(some(**{name: value}), 3)
+        assert verdict.is_consistent == verdict.is_plausible == may
     once = some(contradicted=np.array([5]), **{name: most + 1e-9})
-    assert not reader._contradicted_once(once, 3)
+    assert not Verdict(once, 3).has_one_contradiction
 
 
 def test_a_cube_that_one_sticker_contradicts_is_unsure_and_two_refuse_it() -> None:
     for count, is_one in ((0, False), (1, True), (2, False)):
         decision = some(contradicted=np.arange(count))
-        assert reader._contradicted_once(decision, 3) == is_one
-        assert reader._plausible(decision) == (count == 0)
-    assert not reader._contradicted_once(some(contradicted=np.array([1]), margin=1.0), 3)
+        assert Verdict(decision, 3).has_one_contradiction == is_one
+        assert Verdict(decision, 3).is_plausible == (count == 0)
+    assert not Verdict(some(contradicted=np.array([1]), margin=1.0), 3).has_one_contradiction
 
 
 def test_a_refusal_names_the_face_to_look_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,25 +85,25 @@ def test_a_refusal_names_the_face_to_look_at_again(monkeypatch: pytest.MonkeyPat
     strange = np.zeros(54, dtype=bool)
     strange[[0, 1, 20, 22, 26]] = True
     bent = some(forced=4.1, strange=strange, contradicted=np.array([3]))
-    refusal = reader._refusal(bent, colours, ("U1",))
+    refusal = reader._refusal(Verdict(bent, 3), colours)
     assert "no legal cube fits the colours seen; face L fits" in refusal.reason
     assert (refusal.doubtful, refusal.look_again) == (("U1",), "L")
     at_most = some(forced=4.0, strange=strange, contradicted=np.array([9, 17, 53]))
-    refusal = reader._refusal(at_most, colours, ("U1",))
+    refusal = reader._refusal(Verdict(at_most, 3), colours)
     assert "R1, R9, B9 clearly show" in refusal.reason
     assert (refusal.doubtful, refusal.look_again) == (("R1", "R9", "B9"), "R")
-    refusal = reader._refusal(some(strange=strange), colours, ("U1",))
+    refusal = reader._refusal(Verdict(some(strange=strange), 3), colours)
     assert refusal.reason.startswith("5 stickers match none of the six colours, most of them on ")
     assert "face F" in refusal.reason and refusal.look_again == "F"
     assert (refusal.doubtful, refusal.look_again) == (("U1",), "F")
 
 
 def test_stickers_and_faces_have_names() -> None:
-    assert reader.sticker_names(np.array([0, 8, 9, 53]), 3) == ("U1", "U9", "R1", "B9")
-    assert reader.sticker_names(np.array([3, 4]), 2) == ("U4", "R1")
+    assert Verdict(some(), 3).names_of(np.array([0, 8, 9, 53])) == ("U1", "U9", "R1", "B9")
+    assert Verdict(some(), 2).names_of(np.array([3, 4])) == ("U4", "R1")
     doubt = np.zeros(54)
     doubt[[10, 11, 30]] = 0.3, 0.3, 0.5
-    assert reader.most_doubtful_face(some(doubt=doubt), 3) == "R"
+    assert Verdict(some(doubt=doubt), 3).most_doubtful_face == "R"
 
 
 @pytest.mark.parametrize(
@@ -130,10 +130,10 @@ def test_two_centres_of_different_axes_name_the_faces(
         weight[which] = 0
     strange = which if why == "strange" else np.zeros(54, dtype=bool)
     decision = some(strange=strange, features=SimpleNamespace(weight=weight))
-    assert reader._unnamed_face(decision, 3) == face
-    assert reader._unnamed_face(decision, 2) is None
+    assert Verdict(decision, 3).unnamed_face == face
+    assert Verdict(decision, 2).unnamed_face is None
     real = replace(clear(), strange=strange, features=replace(clear().features, weight=weight))
-    reading = reader._reading(real, 3, None)
+    reading = reader._reading(Verdict(real, 3))
     assert (reading.look_again, reading.confident) == (face, face is None)
     assert (reading.margin == 0) == (face is not None)
 
@@ -164,11 +164,11 @@ def test_usual_colours_stand_as_on_a_cube_that_is_sold(
 ) -> None:
     model = SimpleNamespace(mean=standing(scheme))
     decision = some(model=model, features=features(), renamed_centres=0)
-    assert reader._odd_scheme(decision, 4, known) == odd
-    assert reader._odd_scheme(decision, 2, known) == odd
-    assert not reader._odd_scheme(decision, 3, known)
-    assert reader._maybe_exchanged(decision, 3, known) == odd
-    assert not reader._maybe_exchanged(decision, 4, known)
+    assert Verdict(decision, 4, known).has_odd_scheme == odd
+    assert Verdict(decision, 2, known).has_odd_scheme == odd
+    assert not Verdict(decision, 3, known).has_odd_scheme
+    assert Verdict(decision, 3, known).may_be_exchanged == odd
+    assert not Verdict(decision, 4, known).may_be_exchanged
     assert recognised(model.mean, features()).tolist() == ["WRGYOB".index(one) for one in scheme]
     orders = known_orders(model.mean, features(), known)
     assert orders is not None
@@ -180,7 +180,7 @@ def test_usual_colours_stand_as_on_a_cube_that_is_sold(
 def test_two_centres_of_another_colour_may_be_exchanged_pictures(renamed: int, maybe: bool) -> None:
     model = SimpleNamespace(mean=standing("WRGYOB"))
     decision = some(model=model, features=features(), renamed_centres=renamed)
-    assert reader._maybe_exchanged(decision, 3, None) == maybe
+    assert Verdict(decision, 3, None).may_be_exchanged == maybe
 
 
 def test_colours_too_far_from_the_usual_ones_have_no_names() -> None:
@@ -242,18 +242,18 @@ class Thoughts:
         self.best = SimpleNamespace(
             applied=lambda colours: colours,
             prior=3.0,
-            told=("face R turned",),
+            mistakes=("face R turned",),
             stickers=lambda size: np.arange(54)[::-1],
             differing_face=lambda other: "D",
         )
-        self.pictures = Explained(self.best, UNIQUE, None, as_it_came=True)  # type: ignore[arg-type] # as far as it is used
+        self.pictures = ScanExplanation(self.best, UNIQUE, None, as_it_came=True)  # type: ignore[arg-type] # as far as it is used
         self.corrected = replace(clear(), cost=100.0)
         monkeypatch.setattr(reader, "repeated_face", lambda colours: None)
-        monkeypatch.setattr(reader, "explained", lambda colours, scheme: self.pictures)
+        monkeypatch.setattr(reader, "explain_scan", lambda colours, scheme: self.pictures)
         monkeypatch.setattr(reader, "decide", lambda colours, references: self.corrected)
 
     def of(self, decision: Decision) -> reader.CubeReading:
-        return reader._second_thoughts(decision, self.colours, None, None)
+        return reader.decide_again(Verdict(decision, 3), self.colours)
 
 
 @pytest.fixture
@@ -306,15 +306,15 @@ def test_one_contradiction_is_to_be_looked_at_again_and_more_are_refused(
 def test_what_else_may_have_happened_to_the_pictures_bounds_the_margin(thoughts: Thoughts) -> None:
     sure = thoughts.of(clear())
     assert sure.confident and sure.look_again is None
-    assert sure.margin == reader.calibrated(clear().margin * clear().trust)
+    assert sure.margin == reader.calibrate_margin(clear().margin * clear().trust)
     thoughts.pictures = replace(thoughts.pictures, lead=0.25)
     reading = thoughts.of(clear())
     assert (reading.confident, reading.margin) == (False, 0.25)
-    assert reading.look_again == reader.most_doubtful_face(clear(), 3)
+    assert reading.look_again == Verdict(clear(), 3).most_doubtful_face
     thoughts.pictures = replace(thoughts.pictures, rival=thoughts.best)
     assert thoughts.of(clear()).look_again == "D"
     thoughts.pictures = replace(thoughts.pictures, lead=5.99)
-    assert thoughts.of(replace(clear(), margin=1.5)).margin == reader.calibrated(1.5)
+    assert thoughts.of(replace(clear(), margin=1.5)).margin == reader.calibrate_margin(1.5)
     thoughts.pictures = replace(thoughts.pictures, lead=6.0)
     assert thoughts.of(clear()).margin == sure.margin
     # Centres that show each other's colours make the order of the pictures a guess.

@@ -55,21 +55,21 @@ class Explanation:
     mirrored: bool = False
 
     @property
-    def told(self) -> tuple[str, ...]:
-        """What was wrong with the scan, one sentence each."""
-        told = ["all pictures were mirrored"] if self.mirrored else []
+    def mistakes(self) -> tuple[str, ...]:
+        """The mistakes in the scan, one sentence each."""
+        found = ["all pictures were mirrored"] if self.mirrored else []
         moved = [i for i, origin in enumerate(self.source) if origin != i]
         if len(moved) == 2:
-            told.append(f"faces {' and '.join(FACES[i] for i in moved)} were swapped")
+            found.append(f"faces {' and '.join(FACES[i] for i in moved)} were swapped")
         elif moved:
             pairs = ", ".join(f"{FACES[i]} in picture {FACES[self.source[i]]}" for i in moved)
-            told.append(f"pictures were exchanged: face {pairs}")
+            found.append(f"pictures were exchanged: face {pairs}")
         if len(set(self.turns)) == 1 and self.turns[0]:
-            return (*told, f"all faces were seen {_TURNS[self.turns[0]]} from how they should be")
+            return (*found, f"all faces were seen {_TURNS[self.turns[0]]} from how they should be")
         for face, turn in zip(FACES, self.turns, strict=True):
             if turn:
-                told.append(f"face {face} was seen {_TURNS[turn]} from how it should be")
-        return tuple(told)
+                found.append(f"face {face} was seen {_TURNS[turn]} from how it should be")
+        return tuple(found)
 
     @property
     def is_plain(self) -> bool:

@@ -46,7 +46,7 @@ _SAME_FACE = 0.15
 
 
 @dataclass(frozen=True, eq=False)
-class Explained:
+class ScanExplanation:
     """The likeliest explanation of a scan, and how far it leads.
 
     ``lead`` are the log odds against ``rival``, the best explanation that leads to another cube
@@ -60,8 +60,8 @@ class Explained:
     as_it_came: bool
 
     @property
-    def sure(self) -> bool:
-        """Whether nothing else comes near."""
+    def is_sure(self) -> bool:
+        """True if no other explanation comes near."""
         return self.lead >= UNIQUE
 
 
@@ -99,7 +99,7 @@ class _Candidate:
         return Explanation(tuple(self.order.source.tolist()), self.turns)
 
 
-def explained(colours: StickerColours, scheme: str | None = None) -> Explained:
+def explain_scan(colours: StickerColours, scheme: str | None = None) -> ScanExplanation:
     """The likeliest way in which the pictures make a legal cube.
 
     On even sizes exchanged pictures are told only for the usual colours (on the faces URFDLB as
@@ -145,7 +145,7 @@ def _plain_and_mirrored() -> tuple[Ints, Ints]:
     return np.arange(6, dtype=np.intp), ways.face[ways.mirrors][0]
 
 
-def _searched(cost: Floats, orders: list[_Order], size: int) -> Explained:
+def _searched(cost: Floats, orders: list[_Order], size: int) -> ScanExplanation:
     """The best explanation and its rival from the cost of every colour on every sticker."""
     candidates, beyond = _candidates(cost, orders, size)
     near, complete = _cheapest(cost, candidates, beyond, size)
@@ -163,7 +163,7 @@ def _searched(cost: Floats, orders: list[_Order], size: int) -> Explained:
     (cube, (first, winner)), *others = sorted(best.items(), key=lambda item: item[1][0])
     rival = others[0][1][1] if others and others[0][1][0] - first < UNIQUE else None
     lead = min(UNIQUE, others[0][1][0] - first) if others else UNIQUE
-    return Explained(winner, lead if complete else 0.0, rival, cube == plain)
+    return ScanExplanation(winner, lead if complete else 0.0, rival, cube == plain)
 
 
 def _cheapest(

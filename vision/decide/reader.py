@@ -1,8 +1,9 @@
-"""From measured colours to a cube: the most likely legal one, or a refusal that says why."""
+"""From measured colours to a cube: the most likely legal one, or a refusal with its reason."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from solver.cube.sticker_cube import StickerCube
 from solver.errors import CubistError
 from vision.decide.arrangements import Explanation
 from vision.decide.colour_model import centres
-from vision.decide.consistency import Explained, explained, odd_face, repeated_face
+from vision.decide.consistency import ScanExplanation, explain_scan, odd_face, repeated_face
 from vision.decide.estimate import Decision, decide
 from vision.decide.schemes import is_held, known_orders, scheme_costs, usual_naming
 from vision.measure.colour_space import ColourReferences
@@ -23,7 +24,17 @@ Ints = NDArray[np.intp]
 
 CONFIDENT_MARGIN = 2.6
 POCKET_CONFIDENT_MARGIN = 6.0
-"""Log odds from which a reading counts as sure; a 2x2x2 has little that checks itself."""
+"""Log odds from which a reading counts as sure; a 2x2x2 has little redundancy."""
+
+MAX_PRICE = 4.0
+"""Most that legality may cost, in log likelihood, beside the two stickers that pay most."""
+
+MAX_MISFIT = 0.4
+MAX_FACE_MISFIT = 0.5
+"""Largest shares of all stickers and of a face's that may look like none of the colours."""
+
+_BETTER = 6.0
+"""Log odds by which a corrected scan must beat the scan as it came."""
 
 _ODDS_OFFSET = -0.5
 _ODDS_SLOPE = 0.39
@@ -38,14 +49,13 @@ stickers to be independent and so thinks too much of its evidence. See docs/benc
 class CubeReading:
     """A legal cube read from colours.
 
-    ``facelets`` in URFDLB order: letters of the centres on odd sizes; on 2x2x2 with the corner DLB
-    taken as solved; on larger even sizes held so that the letters are nearest the usual colours.
-    ``cube`` is the solver's value. ``margin`` are the
-    natural log odds that the reading is right, calibrated. ``doubtful`` names stickers like ``F3``
-    (face, number from 1, row by row). ``corrections`` tells what was put right in the scan (faces
-    turned or swapped); ``order`` then says which sticker of the scan each facelet was read from
-    (else it is empty). ``look_again`` is the face whose second look would help most, None when none
-    is needed.
+    ``facelets`` in URFDLB order: letters of the centres on odd sizes; on a 2x2x2 with the corner
+    DLB taken as solved; on larger even sizes held so that the letters are nearest the usual
+    colours. ``cube`` is the solver's value. ``margin``: calibrated natural log odds that the
+    reading is right. ``doubtful`` names stickers like ``F3`` (face, number from 1, row by row).
+    ``corrections`` lists the mistakes in the scan that were corrected (faces turned or swapped);
+    ``order`` is then the sticker of the scan from which each facelet was read, else it is empty.
+    ``look_again`` is the face whose second picture would help most, None if none is needed.
     """
 
     size: int
@@ -61,7 +71,7 @@ class CubeReading:
 
 
 class Unreadable(CubistError):
-    """Colours from which no cube can be told; ``reason`` says why, ``doubtful`` names stickers."""
+    """Colours that no cube explains; ``reason`` is the cause, ``doubtful`` names stickers."""
 
     def __init__(
         self, reason: str, doubtful: tuple[str, ...] = (), look_again: str | None = None
@@ -80,90 +90,175 @@ def read_cube(
     """Decide a cube's facelets from its sticker colours.
 
     ``references`` are stored colours of this cube to start from. ``scheme`` names the colours of
-    the faces URFDLB by six of ``WRGYOB`` where that is known; it helps even sizes, where a swap of
-    faces cannot be told from another scheme. Without it the schemes that are sold are expected of
-    the usual colours, and anything of others. Raises Unreadable.
+    the faces URFDLB by six of ``WRGYOB`` if they are known; it helps even sizes, where a swap of
+    faces cannot be told from another scheme. Without it the usual colours are expected in one of
+    the schemes that are sold, and other colours in any order. Raises :class:`Unreadable`.
     """
     if colours.valid.sum() < 3 * colours.size**2:
         raise Unreadable("fewer than half of the stickers were seen: show the other faces")
-    decision = decide(colours, references)
-    clear = _sure(decision, colours.size) and _plausible(decision)
-    if clear and not _maybe_exchanged(decision, colours.size, scheme):
-        return _reading(decision, colours.size, scheme)
-    return _second_thoughts(decision, colours, references, scheme)
+    verdict = Verdict(decide(colours, references), colours.size, scheme)
+    if verdict.is_clear and not verdict.may_be_exchanged:
+        return _reading(verdict)
+    return decide_again(verdict, colours, references)
 
 
-def calibrated(margin: float) -> float:
-    """Natural log odds that a cube is right which is ``margin`` more likely than any other."""
+def calibrate_margin(margin: float) -> float:
+    """Return the log odds that a cube is right which is ``margin`` more likely than any other."""
     return max(0.0, _ODDS_OFFSET + _ODDS_SLOPE * margin)
 
 
-def _sure(decision: Decision, size: int) -> bool:
-    least = POCKET_CONFIDENT_MARGIN if size == 2 else CONFIDENT_MARGIN
-    return _stated(decision) >= least
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """A decision and how far to believe it.
+
+    ``scheme``: the colours of the faces URFDLB, if they are known.
+    """
+
+    decision: Decision
+    size: int
+    scheme: str | None = None
+
+    @property
+    def stated_margin(self) -> float:
+        """The calibrated log odds, less where the decision is to be trusted less."""
+        return calibrate_margin(self.decision.margin * self.decision.trust)
+
+    @property
+    def is_sure(self) -> bool:
+        """True if the cube is clearly more likely than any other."""
+        least = POCKET_CONFIDENT_MARGIN if self.size == 2 else CONFIDENT_MARGIN
+        return self.stated_margin >= least
+
+    @property
+    def is_consistent(self) -> bool:
+        """True if legality costs little and few stickers match no colour."""
+        one = self.decision
+        good = one.forced <= MAX_PRICE and one.misfit <= MAX_MISFIT
+        return good and one.worst_face <= MAX_FACE_MISFIT
+
+    @property
+    def is_plausible(self) -> bool:
+        """True if the cube is consistent and no sticker contradicts it."""
+        return self.is_consistent and not len(self.decision.contradicted)
+
+    @property
+    def is_clear(self) -> bool:
+        """True if the cube is sure and plausible."""
+        return self.is_sure and self.is_plausible
+
+    @property
+    def has_one_contradiction(self) -> bool:
+        """True if the cube is sure but for one sticker: it may be shaded, dirty or exchanged."""
+        return len(self.decision.contradicted) == 1 and self.is_consistent and self.is_sure
+
+    @property
+    def may_be_exchanged(self) -> bool:
+        """True if exchanged or mirrored pictures may have made a legal cube of odd size.
+
+        Its colours then stand as on no cube that is sold, or its centres show each other's colours.
+        """
+        if self.size % 2 == 0:
+            return False
+        one = self.decision
+        against = scheme_costs(one.model.mean, one.features, self.scheme)
+        return one.renamed_centres > 1 or bool(against(np.arange(6)[None])[0] > 0)
+
+    @property
+    def has_odd_scheme(self) -> bool:
+        """True if the usual colours of an even size stand as on no cube that is sold.
+
+        Faces may then have been swapped. Odd sizes would show that as pieces that do not exist.
+        """
+        if self.size % 2:
+            return False
+        one = self.decision
+        orders = known_orders(one.model.mean, one.features, self.scheme)
+        return orders is not None and not is_held(np.arange(6), orders)
+
+    @property
+    def unnamed_face(self) -> str | None:
+        """A face to look at again because too few centres name the faces, else None.
+
+        Two centres of different axes must show colours of the cube: the pieces alone fit a cube
+        held otherwise as well. Even sizes have no centres to look at.
+        """
+        middles = centres(self.size)
+        if not len(middles):
+            return None
+        one = self.decision
+        unclear = one.strange[middles] | (one.features.weight[middles] == 0)
+        named_axes = {face % 3 for face in np.flatnonzero(~unclear).tolist()}
+        return FACES[int(unclear.argmax())] if len(named_axes) < 2 else None
+
+    @property
+    def most_doubtful_face(self) -> str:
+        """The face whose second picture would settle most."""
+        return FACES[int(self._by_face(self.decision.doubt).argmax())]
+
+    @property
+    def strangest_face(self) -> str:
+        """The face with the most stickers that match no colour."""
+        return FACES[int(self._by_face(self.decision.strange).argmax())]
+
+    @cached_property
+    def facelets(self) -> tuple[str, str]:
+        """The best and the second best cube, in the letters people expect."""
+        one = self.decision
+        both = one.letters, one.runner_up
+        if self.size % 2 == 0 and self.size > 2:
+            letter_of = np.argsort(usual_naming(one.model.mean, one.features))
+            both = letter_of[both[0]], letter_of[both[1]]
+        first, second = ("".join(FACES[i] for i in letters.tolist()) for letters in both)
+        if self.size == 2:
+            return _relative_to_dlb(first), _relative_to_dlb(second)
+        return first, second
+
+    def names_of(self, stickers: Ints) -> tuple[str, ...]:
+        """Return names like ``F3`` of sticker numbers."""
+        area = self.size * self.size
+        return tuple(f"{FACES[i // area]}{i % area + 1}" for i in stickers.tolist())
+
+    def _by_face(self, values: NDArray[np.float64] | NDArray[np.bool_]) -> NDArray[np.generic]:
+        return np.asarray(values.reshape(6, -1).sum(axis=1))
 
 
-def _stated(decision: Decision) -> float:
-    """The margin to state: as much of the likelihoods' margin as calibration says to believe."""
-    return calibrated(decision.margin * decision.trust)
+def _relative_to_dlb(facelets: str) -> str:
+    return PocketCube.from_facelets(facelets).relative.facelets()
 
 
-def _plausible(decision: Decision) -> bool:
-    return _fits(decision) and not len(decision.contradicted)
-
-
-def _fits(decision: Decision) -> bool:
-    good = decision.forced <= MAX_PRICE and decision.misfit <= MAX_MISFIT
-    return good and decision.worst_face <= MAX_FACE_MISFIT
-
-
-def _contradicted_once(decision: Decision, size: int) -> bool:
-    """Whether all but one sticker agree on one cube: that one may be shaded, dirty or exchanged."""
-    return len(decision.contradicted) == 1 and _fits(decision) and _sure(decision, size)
-
-
-MAX_PRICE = 4.0
-"""Most that legality may cost, in log likelihood, beside the two stickers that pay most."""
-
-MAX_MISFIT = 0.4
-MAX_FACE_MISFIT = 0.5
-"""Largest shares of all stickers and of a face's that may look like none of the colours."""
-
-
-def _second_thoughts(
-    decision: Decision,
-    colours: StickerColours,
-    references: ColourReferences | None,
-    scheme: str | None,
+def decide_again(
+    verdict: Verdict, colours: StickerColours, references: ColourReferences | None = None
 ) -> CubeReading:
-    """What a scan that is no clear cube still tells: another order of its faces, or a refusal."""
-    doubtful = sticker_names(decision.doubtful, colours.size)
-    alike = repeated_face(colours)
-    if alike is not None:
+    """Read a scan that is no clear cube: with its pictures in another order, or not at all.
+
+    Raises :class:`Unreadable`.
+    """
+    decision = verdict.decision
+    if (alike := repeated_face(colours)) is not None:
         first, second = alike
-        raise Unreadable(
-            f"pictures {first} and {second} show the same face",
-            doubtful,
-            second,
-        )
-    pictures = explained(colours, scheme)
+        reason = f"pictures {first} and {second} show the same face"
+        raise Unreadable(reason, verdict.names_of(decision.doubtful), second)
+    pictures = explain_scan(colours, verdict.scheme)
     if not pictures.as_it_came:
-        corrected = decide(pictures.best.applied(colours), references)
-        sure = _sure(corrected, colours.size) and _plausible(corrected)
-        if sure and corrected.cost + pictures.best.prior + _BETTER < decision.cost:
-            return _reading(corrected, colours.size, scheme, pictures, pictures.best)
-    if _contradicted_once(decision, colours.size):
-        return _contradicted_reading(decision, colours.size, scheme)
-    if not _plausible(decision):
-        raise _refusal(decision, colours, doubtful)
+        best = pictures.best
+        corrected = replace(verdict, decision=decide(best.applied(colours), references))
+        if corrected.is_clear and corrected.decision.cost + best.prior + _BETTER < decision.cost:
+            return _reading(corrected, pictures, best)
+    if verdict.has_one_contradiction:
+        (name,) = verdict.names_of(decision.contradicted)
+        reading = _reading(verdict)
+        return replace(reading, confident=False, doubtful=(name,), look_again=name[0])
+    if not verdict.is_plausible:
+        raise _refusal(verdict, colours)
     # The pictures are taken as they came, but another explanation may be as good.
     alone = pictures.as_it_came and decision.renamed_centres < 2
-    weighed = pictures if alone else replace(pictures, lead=0.0)
-    return _reading(decision, colours.size, scheme, weighed)
+    return _reading(verdict, pictures if alone else replace(pictures, lead=0.0))
 
 
-def _refusal(decision: Decision, colours: StickerColours, doubtful: tuple[str, ...]) -> Unreadable:
-    """What keeps a scan from being a cube, and where to look again."""
+def _refusal(verdict: Verdict, colours: StickerColours) -> Unreadable:
+    """The reason why a scan is no cube, and the face to look at again."""
+    decision = verdict.decision
+    doubtful = verdict.names_of(decision.doubtful)
     if decision.forced > MAX_PRICE:
         odd = odd_face(colours)
         return Unreadable(
@@ -173,134 +268,49 @@ def _refusal(decision: Decision, colours: StickerColours, doubtful: tuple[str, .
             odd,
         )
     if len(decision.contradicted):
-        return _contradiction(decision.contradicted, colours.size)
-    strange = decision.strange.reshape(6, -1).sum(axis=1)
-    worst = FACES[int(strange.argmax())]
+        names = verdict.names_of(decision.contradicted)
+        faces = [name[0] for name in names]
+        return Unreadable(
+            f"no legal cube has these colours: {', '.join(names)} clearly show the "
+            "wrong ones, or stickers or pieces of the cube were exchanged",
+            names,
+            max(FACES, key=faces.count),
+        )
+    worst = verdict.strangest_face
     return Unreadable(
-        f"{strange.sum()} stickers match none of the six colours, most of them on face "
+        f"{decision.strange.sum()} stickers match none of the six colours, most of them on face "
         f"{worst}: there may be a reflection or an obstacle",
         doubtful,
         worst,
     )
 
 
-def _contradiction(stickers: Ints, size: int) -> Unreadable:
-    """Colours clearly seen that no legal cube has together."""
-    names = sticker_names(stickers, size)
-    faces = [name[0] for name in names]
-    return Unreadable(
-        f"no legal cube has these colours: {', '.join(names)} clearly show the "
-        "wrong ones, or stickers or pieces of the cube were exchanged",
-        names,
-        max(FACES, key=faces.count),
-    )
-
-
-_BETTER = 6.0
-"""Log odds by which a scan put right must beat the scan as it came."""
-
-
-def _contradicted_reading(decision: Decision, size: int, scheme: str | None) -> CubeReading:
-    """The cube all stickers but one agree on, and that one to look at again."""
-    (name,) = sticker_names(decision.contradicted, size)
-    reading = _reading(decision, size, scheme)
-    return replace(reading, confident=False, doubtful=(name,), look_again=name[0])
-
-
 def _reading(
-    decision: Decision,
-    size: int,
-    scheme: str | None,
-    pictures: Explained | None = None,
-    put_right: Explanation | None = None,
+    verdict: Verdict, pictures: ScanExplanation | None = None, correction: Explanation | None = None
 ) -> CubeReading:
-    """What to say of a decision, where ``pictures`` tells what may have happened to the scan and
-    ``put_right`` what has been taken back.
+    """The reading of a verdict.
+
+    ``pictures``: explanations of the scan that may weaken it; ``correction``: the one applied.
     """
-    facelets, runner_up = _named(decision, size)
-    cube = from_facelets(facelets, size)
-    confident = _sure(decision, size) and not _odd_scheme(decision, size, scheme)
-    margin, look_again = _stated(decision), most_doubtful_face(decision, size)
-    if (unnamed := _unnamed_face(decision, size)) is not None:
+    facelets, runner_up = verdict.facelets
+    size = verdict.size
+    confident = verdict.is_sure and not verdict.has_odd_scheme
+    margin, look_again = verdict.stated_margin, verdict.most_doubtful_face
+    if (unnamed := verdict.unnamed_face) is not None:
         confident, margin, look_again = False, 0.0, unnamed
-    if pictures is not None and not pictures.sure:
+    if pictures is not None and not pictures.is_sure:
         confident, margin = False, min(margin, pictures.lead)
         if pictures.rival is not None:
             look_again = pictures.best.differing_face(pictures.rival)
     return CubeReading(
         size,
         facelets,
-        cube,
+        from_facelets(facelets, size),
         margin,
         confident,
-        sticker_names(decision.doubtful, size),
+        verdict.names_of(verdict.decision.doubtful),
         runner_up,
-        put_right.told if put_right else (),
+        correction.mistakes if correction else (),
         None if confident else look_again,
-        tuple(put_right.stickers(size).tolist()) if put_right else (),
+        tuple(correction.stickers(size).tolist()) if correction else (),
     )
-
-
-def _maybe_exchanged(decision: Decision, size: int, scheme: str | None) -> bool:
-    """Whether pictures of a cube with centres may have been exchanged or mirrored so that they make
-    a legal cube: its colours stand as on no cube that is sold, or its centres show each other's.
-    """
-    if size % 2 == 0:
-        return False
-    against = scheme_costs(decision.model.mean, decision.features, scheme)
-    return decision.renamed_centres > 1 or bool(against(np.arange(6)[None])[0] > 0)
-
-
-def _unnamed_face(decision: Decision, size: int) -> str | None:
-    """A face to look at again where no two centres of different axes show colours of the cube: only
-    those name the faces, and pieces alone fit a cube held otherwise as well. None where two do, and
-    on even sizes.
-    """
-    middles = centres(size)
-    if not len(middles):
-        return None
-    unclear = decision.strange[middles] | (decision.features.weight[middles] == 0)
-    named_axes = {face % 3 for face in np.flatnonzero(~unclear).tolist()}
-    return FACES[int(unclear.argmax())] if len(named_axes) < 2 else None
-
-
-def _odd_scheme(decision: Decision, size: int, scheme: str | None) -> bool:
-    """Whether usual colours stand as on no cube that is sold; then faces may have been swapped.
-
-    Odd sizes would show that as pieces that do not exist, even ones as another scheme.
-    """
-    if size % 2:
-        return False
-    orders = known_orders(decision.model.mean, decision.features, scheme)
-    return orders is not None and not is_held(np.arange(6), orders)
-
-
-def sticker_names(which: Ints, size: int) -> tuple[str, ...]:
-    """Names like ``F3`` of sticker numbers."""
-    area = size * size
-    return tuple(f"{FACES[i // area]}{i % area + 1}" for i in which.tolist())
-
-
-def most_doubtful_face(decision: Decision, size: int) -> str:
-    """The face where a second look would settle most."""
-    doubt = decision.doubt.reshape(6, size * size).sum(axis=1)
-    return FACES[int(doubt.argmax())]
-
-
-def _named(decision: Decision, size: int) -> tuple[str, str | None]:
-    """Facelets of the best and second best cube, in the letters people expect."""
-    if size == 2:
-        return _pocket(decision.letters), _pocket(decision.runner_up)
-    if size % 2:
-        return _text(decision.letters), _text(decision.runner_up)
-    held = usual_naming(decision.model.mean, decision.features)
-    letter_of = np.argsort(held)
-    return _text(letter_of[decision.letters]), _text(letter_of[decision.runner_up])
-
-
-def _text(letters: Ints) -> str:
-    return "".join(FACES[i] for i in letters.tolist())
-
-
-def _pocket(letters: Ints) -> str:
-    return PocketCube.from_facelets(_text(letters)).relative.facelets()
