@@ -154,18 +154,18 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Doubt:
+class Confirmation:
     """A question that only somebody who watches can answer with yes or no."""
 
     question: str
 
 
-Script = Generator[Row | Doubt, bool | None, None]
+Script = Generator[Row | Confirmation, bool | None, None]
 """A measurement under way: what it shows and asks. A doubt is answered by ``send``, with None where
 nobody is there."""
 
 
-def next_of(script: Script, answer: bool | None) -> Row | Doubt | None:
+def next_of(script: Script, answer: bool | None) -> Row | Confirmation | None:
     """What a script shows or asks next; None at its end."""
     try:
         return script.send(answer)
@@ -178,7 +178,7 @@ class Measurement(ABC):
 
     ``name`` is its heading, ``guidance`` says what to do on its screen, ``columns`` head its rows.
     ``choices`` are keys, with their labels, that begin it in another way. ``label`` is added to its
-    line of ``calibrate all``. ``doubts``: whether it may ask. ``keeps``: whether it has anything to
+    line of ``calibrate all``. ``asks``: whether it may ask. ``keeps``: whether it has anything to
     keep.
 
     What was found: ``values`` by their keys in the calibration, empty where nothing is kept;
@@ -192,7 +192,7 @@ class Measurement(ABC):
     columns: Sequence[str] = ()
     choices: Mapping[str, str] = {}
     label: Mapping[str, str] = {}
-    doubts = False
+    asks = False
     keeps = True
     how = "person"
 

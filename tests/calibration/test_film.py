@@ -16,10 +16,10 @@ from robot.calibration.auto.film import (
     FILMING,
     Film,
     FilmedPose,
+    FilmedTravel,
     FilmRequest,
-    Passage,
     angles,
-    passage_of,
+    find_travel,
     travel_us,
 )
 from robot.calibration.steps.travel import AT_ONCE_US, PATIENCE, STILL_PICTURES
@@ -167,7 +167,7 @@ def ramp(last: float = 90.0, moving: int = 4) -> list[tuple[int, float]]:
 
 
 def test_a_passage_is_what_lies_between_two_rests() -> None:
-    found = passage_of(ramp(), 90.0)
+    found = find_travel(ramp(), 90.0)
     assert found is not None
     assert found.times.tolist() == [30_000, 40_000, 50_000, 60_000]
     assert found.degrees.tolist() == [18, 36, 54, 72]
@@ -180,51 +180,51 @@ def test_a_passage_is_what_lies_between_two_rests() -> None:
     ("expected", "is_one"), [(90, True), (80, True), (100, True), (79.9, False), (100.1, False)]
 )
 def test_a_motion_that_ends_elsewhere_is_none(expected: float, is_one: bool) -> None:
-    assert (passage_of(ramp(), expected) is not None) is is_one
+    assert (find_travel(ramp(), expected) is not None) is is_one
 
 
 @pytest.mark.parametrize(("off", "is_one"), [(1.9, True), (2.1, False), (-1.9, True)])
 def test_a_motion_that_has_not_come_to_rest_is_none(off: float, is_one: bool) -> None:
     samples = ramp()
     samples[-1] = (samples[-1][0], 90 + off)
-    assert (passage_of(samples, 90.0) is not None) is is_one
+    assert (find_travel(samples, 90.0) is not None) is is_one
 
 
 def test_a_face_within_two_degrees_of_its_rests_is_not_on_its_way() -> None:
     samples = ramp()
     samples[3], samples[6] = (30_000, 2.0), (60_000, 88.0)
-    found = passage_of(samples, 90.0)
+    found = find_travel(samples, 90.0)
     assert found is not None
     assert found.degrees.tolist() == [36, 54]
     samples[0] = (0, 30.0)
-    assert passage_of(samples, 90.0) is not None, "one picture is no rest"
-    assert passage_of(ramp()[: STILL_PICTURES - 1], 0.0) is None
-    assert passage_of([(n, 0.0) for n in range(STILL_PICTURES)], 0.0) is not None
+    assert find_travel(samples, 90.0) is not None, "one picture is no rest"
+    assert find_travel(ramp()[: STILL_PICTURES - 1], 0.0) is None
+    assert find_travel([(n, 0.0) for n in range(STILL_PICTURES)], 0.0) is not None
 
 
-def passage(took_us: float, count: int = 4, way: float = 90.0) -> Passage:
+def travel(took_us: float, count: int = 4, way: float = 90.0) -> FilmedTravel:
     times = 10_000.0 * np.arange(count)
-    return Passage(times, way * times / took_us, way)
+    return FilmedTravel(times, way * times / took_us, way)
 
 
 def test_motions_that_agree_count_by_how_long_they_are_seen() -> None:
-    found = travel_us([passage(100_000), passage(102_000, 6)])
+    found = travel_us([travel(100_000), travel(102_000, 6)])
     assert found is not None
     # Spread of 4 pictures 5, of 6 17.5.
     took = (5 * 100_000 + 17.5 * 102_000) / 22.5
     assert found == pytest.approx((took, (took - 100_000) / 2))
-    found = travel_us([passage(100_000)] * 2)
+    found = travel_us([travel(100_000)] * 2)
     assert found == pytest.approx((100_000, 500))
 
 
 @pytest.mark.parametrize(("other", "agree"), [(105_100, True), (105_200, False)])
 def test_two_films_agree_within_a_twentieth(other: float, agree: bool) -> None:
-    assert (travel_us([passage(100_000), passage(other)]) is not None) is agree
-    assert (travel_us([passage(other), passage(100_000)]) is not None) is agree
+    assert (travel_us([travel(100_000), travel(other)]) is not None) is agree
+    assert (travel_us([travel(other), travel(100_000)]) is not None) is agree
 
 
 def test_a_film_that_differs_from_those_that_agree_is_left_out() -> None:
-    found = travel_us([passage(120_000, 9), passage(100_000), passage(100_100)])
+    found = travel_us([travel(120_000, 9), travel(100_000), travel(100_100)])
     assert found is not None
     assert found[0] == pytest.approx(100_050, abs=1)
 
@@ -233,16 +233,16 @@ def test_a_film_that_differs_from_those_that_agree_is_left_out() -> None:
 def test_films_together_need_three_pictures_beyond_the_first(
     counts: tuple[int, int], enough: bool
 ) -> None:
-    found = travel_us([passage(100_000, count) for count in counts])
+    found = travel_us([travel(100_000, count) for count in counts])
     assert (found is not None) is enough
 
 
 def test_what_goes_the_other_way_has_no_end() -> None:
-    back = replace(passage(100_000), way=-90.0)
+    back = replace(travel(100_000), way=-90.0)
     assert back.duration_us == math.inf
-    assert replace(passage(100_000), degrees=np.zeros(4)).duration_us == math.inf
-    assert passage(100_000, way=-90.0).duration_us == pytest.approx(100_000)
-    assert travel_us([back, passage(100_000)]) is None
+    assert replace(travel(100_000), degrees=np.zeros(4)).duration_us == math.inf
+    assert travel(100_000, way=-90.0).duration_us == pytest.approx(100_000)
+    assert travel_us([back, travel(100_000)]) is None
 
 
 def test_a_request_is_refused_without_two_positions() -> None:

@@ -23,7 +23,7 @@ from robot.calibration.auto.face_watch import (
     nearest_quarter,
     view_from_above,
 )
-from robot.calibration.auto.film import Passage, passage_of, travel_us
+from robot.calibration.auto.film import FilmedTravel, find_travel, travel_us
 from robot.calibration.auto.finder import FilmedServo
 from robot.calibration.auto.finding import CouldNot, Finding
 from robot.calibration.auto.fitting import SweepPoint, fit_line
@@ -118,8 +118,8 @@ def film(took_s: float, way: float, period_s: float, phase: float) -> list[tuple
 def test_a_filmed_motion_takes_as_long_as_it_takes(
     took_s: float, way: float, period_s: float, phase: float
 ) -> None:
-    passages = [passage_of(film(took_s, way, period_s, part), way) for part in (phase, 0.3)]
-    found = travel_us([one for one in passages if one is not None])
+    travels = [find_travel(film(took_s, way, period_s, part), way) for part in (phase, 0.3)]
+    found = travel_us([one for one in travels if one is not None])
     assert found is not None
     took, within = found
     assert took == pytest.approx(took_s * 1e6, rel=0.002)
@@ -127,8 +127,8 @@ def test_a_filmed_motion_takes_as_long_as_it_takes(
 
 
 def test_films_with_two_pictures_each_are_enough_together_but_not_one_alone() -> None:
-    passages = [passage_of(film(0.2, 90.0, 0.07, part / 4), 90.0) for part in range(4)]
-    good = [one for one in passages if one is not None]
+    travels = [find_travel(film(0.2, 90.0, 0.07, part / 4), 90.0) for part in range(4)]
+    good = [one for one in travels if one is not None]
     assert travel_us(good[:1]) is None
     found = travel_us(good)
     assert found is not None
@@ -137,24 +137,24 @@ def test_films_with_two_pictures_each_are_enough_together_but_not_one_alone() ->
 
 def test_what_went_elsewhere_or_never_came_to_rest_is_no_passage() -> None:
     samples = film(0.3, 90.0, 0.03, 0.0)
-    assert passage_of(samples, 180.0) is None
-    assert passage_of(samples[:-13], 90.0) is None
-    assert passage_of(samples[:3], 90.0) is None
+    assert find_travel(samples, 180.0) is None
+    assert find_travel(samples[:-13], 90.0) is None
+    assert find_travel(samples[:3], 90.0) is None
     assert travel_us([]) is None
-    assert travel_us([passage for passage in [passage_of(samples, 90.0)] if passage]) is None
-    back = Passage(np.array([0.0, 1e4, 2e4, 3e4]), np.array([30.0, 20.0, 10.0, 5.0]), 90.0)
+    assert travel_us([travel for travel in [find_travel(samples, 90.0)] if travel]) is None
+    back = FilmedTravel(np.array([0.0, 1e4, 2e4, 3e4]), np.array([30.0, 20.0, 10.0, 5.0]), 90.0)
     assert travel_us([back, back]) is None
 
 
 def test_a_motion_that_was_held_up_in_one_film_is_timed_by_the_others() -> None:
-    def passage(took_s: float, phase: float) -> Passage:
-        found = passage_of(film(took_s, 90.0, 0.03, phase), 90.0)
+    def travel(took_s: float, phase: float) -> FilmedTravel:
+        found = find_travel(film(took_s, 90.0, 0.03, phase), 90.0)
         assert found is not None
         return found
 
-    held_up = passage(0.3, 0.5)
-    assert travel_us([held_up, passage(0.2, 0.0)]) is None
-    found = travel_us([held_up, passage(0.2, 0.0), passage(0.2, 0.4)])
+    held_up = travel(0.3, 0.5)
+    assert travel_us([held_up, travel(0.2, 0.0)]) is None
+    found = travel_us([held_up, travel(0.2, 0.0), travel(0.2, 0.4)])
     assert found is not None
     assert found[0] == pytest.approx(200_000, rel=0.01)
 

@@ -112,7 +112,7 @@ class Table:
         self.centre = 0.0
         self.off: dict[int, float] = {}
         self.pulses: list[float] = []
-        self.walker = SimpleNamespace(key=lambda name: f"holder.{name}", go=self._goes)
+        self.actuator = SimpleNamespace(key=lambda name: f"holder.{name}", go=self._goes)
 
     def _goes(self, pulse: float) -> None:
         self.pulses.append(pulse)
@@ -347,7 +347,7 @@ def test_a_loose_lid_is_named(world: World) -> None:
 def test_stops_are_where_the_line_has_them_and_what_they_were_off(world: World) -> None:
     table: Any = world.finder.table
     table.off = {0: 0.5, 1: 1.4, -1: -1.3}
-    table.go = lambda degrees: table.walker.go(1500.0 + degrees)
+    table.go = lambda degrees: table.actuator.go(1500.0 + degrees)
     found = world.finder.find_stops()
     # 500 us to the quarter; 6 us of slack, half of them up and half down.
     assert table.pulses == [1500, 1500, 1500, 1500, 997, 1500, 2003, 1500]
@@ -485,10 +485,10 @@ def built_with(homed: str) -> RobotProfile:
 
 
 def test_it_suits_robots_with_one_servo_for_an_arm() -> None:
-    assert FlipperFinder.suits(load_profile("cubotino"))
-    assert FlipperFinder.suits(load_profile("mindcuber"))
-    assert not FlipperFinder.suits(built_with("arm"))
-    assert not FlipperFinder.suits(built_with("table"))
+    assert FlipperFinder.supports(load_profile("cubotino"))
+    assert FlipperFinder.supports(load_profile("mindcuber"))
+    assert not FlipperFinder.supports(built_with("arm"))
+    assert not FlipperFinder.supports(built_with("table"))
     assert flipper.FINDERS["flipper"] == (FlipperFinder,)
 
 

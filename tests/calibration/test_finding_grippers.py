@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from robot.calibration.auto.calibration import AutomaticCalibration
 from robot.calibration.auto.face_watch import UNIT_SQUARE, RotationGauge, view_from_above
-from robot.calibration.auto.film import FILMING, angles, passage_of, travel_us
+from robot.calibration.auto.film import FILMING, angles, find_travel, travel_us
 from robot.calibration.auto.finder import finder_for
 from robot.calibration.auto.finding import CouldNot
 from robot.calibration.auto.fitting import TiltGauge
@@ -160,14 +160,14 @@ def test_a_gripper_beside_the_cube_is_filmed_face_after_face() -> None:
             assert finder.watch.look() is not None
             seen = finder.seen_moving["right"]
             assert seen.degrees(way[1]) - seen.degrees(way[0]) == turned
-            passages = []
+            travels = []
             for _ in range(2):
                 film = session.perform(
                     FILMING, actuator="right", between=list(way), aside=dict(seen.aside)
                 )
-                passages.append(passage_of(seen.rotation.filmed(film, turned), turned))
+                travels.append(find_travel(seen.rotation.filmed(film, turned), turned))
         assert rehearsal.robot.violations == []
-    took = travel_us([one for one in passages if one is not None])
+    took = travel_us([one for one in travels if one is not None])
     assert took is not None
     assert took[0] == pytest.approx(turned / 90 * 800 / 4000 * 1e6, rel=0.04)
 
@@ -185,7 +185,7 @@ def test_a_gripper_is_filmed_while_the_other_one_is_out_of_the_way(
             assert watch.look() is not None
             film = session.perform(FILMING, actuator="down", between=["home", "cw"], aside=aside)
         assert rehearsal.robot.violations == []
-    assert (passage_of(angles(watch, film, 90.0), 90.0) is not None) is is_seen
+    assert (find_travel(angles(watch, film, 90.0), 90.0) is not None) is is_seen
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ class Leaning(TiltingGripper):
     """Stands some degrees off an angle that it was turned to, one after the other."""
 
     def __init__(self, angles: Iterable[float]) -> None:
-        self.walker = SimpleNamespace(name="right", go=lambda pulse: None)  # type: ignore[assignment]
+        self.actuator = SimpleNamespace(name="right", go=lambda pulse: None)  # type: ignore[assignment]
         self._line = SimpleNamespace(degrees_per_us=0.1)  # type: ignore[assignment]
         self._angles = iter(angles)
         self.expected: list[float] = []

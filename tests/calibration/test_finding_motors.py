@@ -26,7 +26,7 @@ from robot.calibration.auto.motors import (
     wiring_of,
 )
 from robot.calibration.auto.rotations import Rotation
-from robot.calibration.auto.stepwise_move import Walker
+from robot.calibration.auto.stepwise_move import StepwiseMove
 from robot.calibration.store import Calibration, apply
 from robot.calibration.trials.stepper_trials import STEPPING
 from robot.settings import load_profile
@@ -152,11 +152,11 @@ class ScriptedMotor(Rotation):
     step_degrees = 2.0
 
     def __init__(self, factor: float, play: float) -> None:
-        walker = Walker(None, "table", TABLE)  # type: ignore[arg-type]
-        super().__init__(walker, {})
+        actuator = StepwiseMove(None, "table", TABLE)  # type: ignore[arg-type]
+        super().__init__(actuator, {})
         self.factor, self.play, self.load, self.widest = factor, play, 0.0, 0.0
-        walker.wake = lambda first=None: None  # type: ignore[method-assign]
-        walker.go = self.turned_to  # type: ignore[method-assign]
+        actuator.wake = lambda first=None: None  # type: ignore[method-assign]
+        actuator.go = self.turned_to  # type: ignore[method-assign]
 
     def turned_to(self, place: float) -> None:
         rotor = place * self.factor * 360 / 1600
@@ -199,7 +199,9 @@ def test_square_is_seen_although_jaws_hide_a_part_of_the_face() -> None:
         assert finder.watch.look() is not None
         tilting.find_line()
         jaws = FOUR_ARM.actuators_of(Servo)["front-jaw"]
-        near.walker.go(truth.servo("front-jaw", jaws, 1000 / 90).pulse(jaws.positions_us["closed"]))
+        near.actuator.go(
+            truth.servo("front-jaw", jaws, 1000 / 90).pulse(jaws.positions_us["closed"])
+        )
         assert abs(tilting.set_square()) < 0.3
         assert rehearsal.robot.violations == []
 

@@ -12,7 +12,7 @@ import pytest
 from robot.api.client import NoDaemon
 from robot.calibration.auto import calibration as flow
 from robot.calibration.auto.calibration import AutomaticCalibration, _why_not, stage_of
-from robot.calibration.auto.film import FILMING, Film, FilmedPose, Passage
+from robot.calibration.auto.film import FILMING, Film, FilmedPose, FilmedTravel
 from robot.calibration.auto.finder import FilmedServo
 from robot.calibration.auto.finding import Finding
 from robot.calibration.step import Row
@@ -338,5 +338,5 @@ def test_times_of_a_servo_are_those_found_by_now(robot: Robot) -> None:
 
 
 def test_passages_of_a_motion_have_a_spread() -> None:
-    one = Passage(np.array([0.0, 2.0]), np.array([0.0, 1.0]), 10.0)
+    one = FilmedTravel(np.array([0.0, 2.0]), np.array([0.0, 1.0]), 10.0)
     assert (one.spread, one.duration_us) == (2.0, 20.0)

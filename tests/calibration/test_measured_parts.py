@@ -266,8 +266,10 @@ def test_a_cube_in_doubt_proves_nothing(reading: Any) -> None:
 
 
 def test_four_grippers_beside_the_cube_are_a_ring() -> None:
-    suits = {str(name) for name in list_profiles() if RingFinder.suits(load_profile(str(name)))}
-    assert suits == {"four-arm"}
+    supports = {
+        str(name) for name in list_profiles() if RingFinder.supports(load_profile(str(name)))
+    }
+    assert supports == {"four-arm"}
 
 
 def stepper(**changes: Any) -> Stepper:

@@ -24,7 +24,7 @@ class Gripper:
             settle=lambda: self._does("settle"),
         )
         self.jaws = SimpleNamespace(
-            walker=SimpleNamespace(name=f"jaw-{site}"),
+            actuator=SimpleNamespace(name=f"jaw-{site}"),
             open_wide=lambda: self._opens("wide"),
             go_open=lambda: self._opens("open"),
             go_closed=self._closes,

@@ -14,7 +14,7 @@ from robot.calibration.auto.film import Film, FilmedPose
 from robot.calibration.auto.finding import CouldNot
 from robot.calibration.auto.fitting import ServoLine, SweepPoint
 from robot.calibration.auto.rotations import SpinningPart, TiltingGripper, _sense
-from robot.calibration.auto.stepwise_move import Walker
+from robot.calibration.auto.stepwise_move import StepwiseMove
 from robot.settings import load_profile
 
 HOLDER = load_profile("cubotino").actuators["holder"]
@@ -53,8 +53,8 @@ class Watch:
 def spinning(degrees_of: Callable[[float], float], slack: float = 0.0) -> tuple[Watch, Any]:
     watch = Watch(degrees_of)
     watch.slack = slack
-    walker = Walker(watch, "holder", HOLDER)  # type: ignore[arg-type]
-    return watch, SpinningPart(watch, walker, QUARTERS)  # type: ignore[arg-type]
+    actuator = StepwiseMove(watch, "holder", HOLDER)  # type: ignore[arg-type]
+    return watch, SpinningPart(watch, actuator, QUARTERS)  # type: ignore[arg-type]
 
 
 def straight(pulse: float) -> float:
@@ -133,7 +133,7 @@ def lined(slack: float = 0.0, off: Callable[[float], float] = lambda _: 0.0) -> 
     """One whose line is known."""
     watch, part = spinning(lambda pulse: straight(pulse) + off(pulse), slack)
     part._line = ServoLine(0.18, 1520.0, slack, 0.0)
-    part.walker.wake(1520)
+    part.actuator.wake(1520)
     watch.went.clear()
     return watch, part
 
@@ -167,7 +167,7 @@ def test_square_is_where_other_jaws_hold_the_cube(off: float) -> None:
         with pytest.raises(CouldNot, match=f"turned by [+-]{abs(off)} degrees when"):
             part.set_square()
         return
-    part.walker.go(1800)
+    part.actuator.go(1800)
     watch.went.clear()
     assert part.set_square() == pytest.approx(off)
     assert watch.zero == pytest.approx(off)
@@ -244,8 +244,8 @@ class Gauge:
 
 def tilting() -> tuple[Level, Any]:
     level = Level()
-    walker = Walker(None, "right", HOLDER)  # type: ignore[arg-type]
-    part: Any = TiltingGripper(level, walker, QUARTERS, "R")  # type: ignore[arg-type]
+    actuator = StepwiseMove(None, "right", HOLDER)  # type: ignore[arg-type]
+    part: Any = TiltingGripper(level, actuator, QUARTERS, "R")  # type: ignore[arg-type]
     part._gauge = Gauge()
     return level, part
 
@@ -269,7 +269,7 @@ def test_a_tilt_is_counted_in_quarters_near_where_it_is_expected() -> None:
 def test_a_tilted_face_is_followed_only_while_other_jaws_are_about() -> None:
     level, part = tilting()
     part._line = ServoLine(1.0, 0.0, 0.0, 0.0)
-    part.walker.go = lambda _: None
+    part.actuator.go = lambda _: None
     level.tilt = 1.0
     part.swing(4.0)
     assert level.follows == [True, True]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from robot.calibration.step import STEPS, Doubt, Session, next_of
+from robot.calibration.step import STEPS, Confirmation, Session, next_of
 from robot.calibration.steps.steppers import Backlash, Direction, Limit, Ramp, TurnSteps
 from robot.calibration.trials.stepper_motor import motor_on
 from robot.calibration.trials.stepper_trials import SpeedTried
@@ -180,7 +180,7 @@ def conducted(daemon: Daemon, answers: Sequence[bool] = (), **asked: Any) -> Lim
     script, given = limit.measure(), iter(answers)
     shown = next_of(script, None)
     while shown is not None:
-        shown = next_of(script, next(given) if isinstance(shown, Doubt) else None)
+        shown = next_of(script, next(given) if isinstance(shown, Confirmation) else None)
     return limit
 
 
@@ -312,7 +312,7 @@ def test_a_direction_that_nobody_saw_is_not_known(
     measurement = Direction(Session(daemon), "table")  # type: ignore[arg-type]
     script = measurement.measure()
     asked = next_of(script, None)
-    assert isinstance(asked, Doubt)
+    assert isinstance(asked, Confirmation)
     assert asked.question == f"Did table go the right way first ({way})?"
     assert next_of(script, None) is None
     assert (measurement.is_found, measurement.values) == (False, {})

@@ -19,7 +19,7 @@ from robot.calibration.auto.fitting import (
     servo_degree_us,
 )
 from robot.calibration.auto.grippers import JawFinder
-from robot.calibration.auto.stepwise_move import Edge, Walker
+from robot.calibration.auto.stepwise_move import Edge, StepwiseMove
 from robot.settings import RobotProfile, load_profile
 from robot.settings.stepper import Stepper
 
@@ -48,8 +48,10 @@ class Servo:
         return SimpleNamespace(position=self.at, low=low, high=high)
 
 
-def walker(servo: Servo, at: int, profile: RobotProfile = CUBOTINO, name: str = "lid") -> Walker:
-    found = Walker(servo, name, profile.actuators[name])  # type: ignore[arg-type]
+def actuator(
+    servo: Servo, at: int, profile: RobotProfile = CUBOTINO, name: str = "lid"
+) -> StepwiseMove:
+    found = StepwiseMove(servo, name, profile.actuators[name])  # type: ignore[arg-type]
     found.wake(at)
     return found
 
@@ -58,7 +60,7 @@ def walker(servo: Servo, at: int, profile: RobotProfile = CUBOTINO, name: str = 
 @pytest.mark.parametrize("slack", [0.0, 8.0])
 def test_an_edge_is_walked_over_and_back(direction: int, slack: float) -> None:
     servo = Servo(slack)
-    lid = walker(servo, 1500 - 85 * direction)
+    lid = actuator(servo, 1500 - 85 * direction)
     found = lid.find_edge(lambda: (servo.load - 1500) * direction >= 0, direction)
     assert (found.middle, found.slack_us) == (1500, slack)
     assert (found.forwards - found.backwards) * direction == slack
@@ -69,14 +71,14 @@ def test_an_edge_is_walked_over_and_back(direction: int, slack: float) -> None:
 
 def test_an_edge_that_is_there_from_the_beginning_is_found_too() -> None:
     servo = Servo()
-    lid = walker(servo, 1525)
+    lid = actuator(servo, 1525)
     assert lid.find_edge(lambda: servo.load >= 1500, 1) == Edge(1500, 1500)
 
 
 @pytest.mark.parametrize(("away", "is_found"), [(300, True), (310, False)])
 def test_an_edge_is_looked_for_within_a_quarter_of_the_limits(away: int, is_found: bool) -> None:
     servo = Servo()
-    lid = walker(servo, 1000)
+    lid = actuator(servo, 1000)
     if is_found:
         lid.find_edge(lambda: servo.load >= 1000 + away, 1)
         return
@@ -87,7 +89,7 @@ def test_an_edge_is_looked_for_within_a_quarter_of_the_limits(away: int, is_foun
 @pytest.mark.parametrize("target", [900, 2100, 899.6])
 def test_a_walker_goes_to_its_limits(target: float) -> None:
     servo = Servo()
-    lid = walker(servo, 1500)
+    lid = actuator(servo, 1500)
     lid.go(target)
     assert lid.at == round(target)
     before = len(servo.asked)
@@ -98,7 +100,7 @@ def test_a_walker_goes_to_its_limits(target: float) -> None:
 @pytest.mark.parametrize("target", [899.4, 2100.6])
 def test_and_not_beyond_them(target: float) -> None:
     servo = Servo()
-    lid = walker(servo, 1500)
+    lid = actuator(servo, 1500)
     with pytest.raises(CouldNot, match=r"lid would have to go to \d+ us, beyond its .* 900..2100"):
         lid.go(target)
     assert lid.at == 1500
@@ -107,7 +109,7 @@ def test_and_not_beyond_them(target: float) -> None:
 @pytest.mark.parametrize("sign", [1, -1])
 def test_what_is_not_confirmed_is_walked_to_step_by_step(sign: int) -> None:
     servo = Servo(confirmed=(1480, 1520))
-    lid = walker(servo, 1500)
+    lid = actuator(servo, 1500)
     assert (lid.at, lid.low, lid.high) == (1500, 1480, 1520)
     lid.go(1500 + sign * 160)
     steps = [asked["to"] for asked in servo.asked[1:]]
@@ -142,7 +144,7 @@ def test_jaws_hold_from_an_edge_on_and_a_margin_further(slack: float, before: in
     usual = Jaws(0.0)
     edge = usual.closed - before * usual.towards
     jaws = Jaws(edge, slack)
-    jaws.finder.walker.wake(round(jaws.open))
+    jaws.finder.actuator.wake(round(jaws.open))
     distance = jaws.open - jaws.closed
     found = jaws.finder.find_by(jaws)  # type: ignore[arg-type]
     margin = 3 * servo_degree_us(TWO_ARM) * jaws.towards
@@ -167,12 +169,12 @@ def test_jaws_hold_from_an_edge_on_and_a_margin_further(slack: float, before: in
 def test_jaws_that_let_the_cube_follow_a_little_do_not_hold_it() -> None:
     jaws = Jaws(0.0)
     jaws.holds_from = jaws.closed
-    jaws.finder.walker.wake(round(jaws.open))
+    jaws.finder.actuator.wake(round(jaws.open))
     jaws.swing = lambda degrees: 0.6 * degrees  # type: ignore[method-assign]
     with pytest.raises(CouldNot, match="does not hold the cube even at"):
         jaws.finder.find_by(jaws)  # type: ignore[arg-type]
     jaws = Jaws(0.0)
-    jaws.finder.walker.wake(round(jaws.open))
+    jaws.finder.actuator.wake(round(jaws.open))
     jaws.swing = lambda degrees: -0.59 * degrees  # type: ignore[method-assign]
     with pytest.raises(CouldNot, match="and before it did not"):
         jaws.finder.find_by(jaws)  # type: ignore[arg-type]
@@ -183,7 +185,7 @@ def test_jaws_are_closed_so_far_and_no_further(steps: int, holds: bool) -> None:
     jaws = Jaws(0.0)
     start = round(jaws.open)
     jaws.holds_from = start + 30 * steps * jaws.towards
-    jaws.finder.walker.wake(start)
+    jaws.finder.actuator.wake(start)
     farthest = start + 300 * jaws.towards
     if holds:
         assert jaws.finder.find_edge(jaws.holds, farthest) == pytest.approx(jaws.holds_from, abs=2)
@@ -195,7 +197,7 @@ def test_jaws_are_closed_so_far_and_no_further(steps: int, holds: bool) -> None:
 def test_jaws_open_wider_at_first_and_are_tried_less_open() -> None:
     jaws = Jaws(0.0)
     finder, degree_us = jaws.finder, servo_degree_us(TWO_ARM)
-    low, high = finder.walker.limits
+    low, high = finder.actuator.limits
     wide = jaws.open - 20 * degree_us * jaws.towards
     finder.open_wide()
     assert jaws.servo.at == round(max(low, min(high, wide)))
@@ -303,4 +305,4 @@ def test_a_turn_is_known_to_a_part_of_what_the_picture_is_divided_into(degrees: 
 def test_steps_of_a_motor_are_called_so() -> None:
     motor = load_profile("mindcuber").actuators["table"]
     assert isinstance(motor, Stepper)
-    assert walker(Servo(), 5, load_profile("mindcuber"), "table").limits[0] < -1000
+    assert actuator(Servo(), 5, load_profile("mindcuber"), "table").limits[0] < -1000

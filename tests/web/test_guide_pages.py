@@ -9,7 +9,16 @@ from typing import Any
 
 import pytest
 
-from robot.calibration.step import STEPS, Doubt, Item, Measurement, Row, Script, Step, steps_of
+from robot.calibration.step import (
+    STEPS,
+    Confirmation,
+    Item,
+    Measurement,
+    Row,
+    Script,
+    Step,
+    steps_of,
+)
 from robot.calibration.steps.positions import NOT_CONFIRMED
 from robot.calibration.steps.positions import Placing as RealPlacing
 from robot.settings import load_profile
@@ -309,7 +318,7 @@ class Speed(Measurement):
         self.text, self.is_found = "seen", True
         try:
             yield Row(("lid", "1"), colour=(1.0, 0.0, 0.0))
-            self.heard.append((yield Doubt("does it turn?")))
+            self.heard.append((yield Confirmation("does it turn?")))
             yield Row(("lid", "2"))
             self.is_found = self.heard[-1] is True
             if self.is_found and choice != "slow":

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 from statistics import mean
 
 from robot.api.client import NoDaemon, RequestRefused
-from robot.calibration.auto.film import FILMING, Passage, passage_of, travel_us
+from robot.calibration.auto.film import FILMING, FilmedTravel, find_travel, travel_us
 from robot.calibration.auto.finder import FilmedServo, Finder, finder_for
 from robot.calibration.auto.finding import CouldNot, Finding
 from robot.calibration.auto.motors import check_motors, common_speeds
@@ -300,18 +300,18 @@ class AutomaticCalibration(Measurement):
     def _filmed(self, seen: FilmedServo, way: tuple[str, str]) -> Finding:
         name = seen.rotation.name
         key = f"actuators.{name}.travel"
-        passages: list[Passage] = []
+        travels: list[FilmedTravel] = []
         shown, rate = 0, 0.0
         degrees = seen.degrees(way[1]) - seen.degrees(way[0])
         for _ in range(FILMS):
             film = self.session.perform(
                 FILMING, actuator=name, between=list(way), aside=dict(seen.aside)
             )
-            passage = passage_of(seen.rotation.filmed(film, degrees), degrees)
-            passages += [] if passage is None else [passage]
-            shown = max(shown, 0 if passage is None else len(passage.times))
+            travel = find_travel(seen.rotation.filmed(film, degrees), degrees)
+            travels += [] if travel is None else [travel]
+            shown = max(shown, 0 if travel is None else len(travel.times))
             rate = rate_of([picture.time_us for picture in film.pictures])
-            measured = travel_us(passages)
+            measured = travel_us(travels)
             if measured is not None:
                 break
         else:
@@ -327,7 +327,7 @@ class AutomaticCalibration(Measurement):
             {key: round(within_ms, 1)},
             {
                 "took_ms": round(took_ms, 1),
-                "pictures_of_it": sum(len(passage.times) for passage in passages),
+                "pictures_of_it": sum(len(travel.times) for travel in travels),
             },
         )
 

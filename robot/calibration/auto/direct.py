@@ -23,7 +23,7 @@ from robot.calibration.auto.finder import FINDERS, FilmedServo, Finder, find_lin
 from robot.calibration.auto.finding import CouldNot, Finding
 from robot.calibration.auto.motors import let_turn, motor_finding
 from robot.calibration.auto.rotations import Rotation
-from robot.calibration.auto.stepwise_move import Walker, walker_of
+from robot.calibration.auto.stepwise_move import StepwiseMove, stepwise_move
 from robot.calibration.step import Session
 from robot.calibration.steps.camera import Corners, Image, take_picture
 from robot.mechanism.direct.settings import DirectSettings
@@ -51,9 +51,9 @@ class DirectRotation(Rotation):
     step_us, step_degrees = 0, 3.0
 
     def __init__(
-        self, session: Session, walker: Walker, camera: str, corners: Corners, image: Image
+        self, session: Session, actuator: StepwiseMove, camera: str, corners: Corners, image: Image
     ) -> None:
-        super().__init__(walker, {})
+        super().__init__(actuator, {})
         self._session, self._camera, self._corners = session, camera, corners
         self._first = Unrolled.of(image, corners)
         self._near = self._zero = 0.0
@@ -97,8 +97,8 @@ class DirectFinder(Finder):
         self._profile = session.calibrated
 
     @staticmethod
-    def suits(profile: RobotProfile) -> bool:
-        """See :meth:`Finder.suits`."""
+    def supports(profile: RobotProfile) -> bool:
+        """See :meth:`Finder.supports`."""
         mechanism = profile.mechanism
         if not isinstance(mechanism, DirectSettings):
             return False
@@ -129,8 +129,8 @@ class DirectFinder(Finder):
             camera, corners, _ = faces[site]
             # Neighbours have moved by their play since the first picture.
             _, image = take_picture(self._session, camera.name)
-            walker = walker_of(self._session, self._profile, name)
-            face = DirectRotation(self._session, walker, camera.name, corners, image)
+            actuator = stepwise_move(self._session, self._profile, name)
+            face = DirectRotation(self._session, actuator, camera.name, corners, image)
             yield find_line(face)
             yield motor_finding(face)
             face.settle()

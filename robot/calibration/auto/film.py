@@ -145,7 +145,7 @@ FILMING = Trial("film", "Film a servo that turns the cube", FilmRequest, Film, _
 
 
 @dataclass(frozen=True)
-class Passage:
+class FilmedTravel:
     """Pictures of one motion while it is under way: times in us and angles in degrees, and the
     whole way, in degrees."""
 
@@ -166,7 +166,9 @@ class Passage:
         return self.way / slope if slope * self.way > 0 else math.inf
 
 
-def passage_of(samples: Sequence[tuple[int, float]], expected_degrees: float) -> Passage | None:
+def find_travel(
+    samples: Sequence[tuple[int, float]], expected_degrees: float
+) -> FilmedTravel | None:
     """The motion in a film of times and angles.
 
     None where it never came to rest or went elsewhere: a face looks the same after a quarter turn
@@ -180,17 +182,17 @@ def passage_of(samples: Sequence[tuple[int, float]], expected_degrees: float) ->
     if not rests or abs(last - first - expected_degrees) > MOST_OFF_DEGREES:
         return None
     moving = (np.abs(degrees - first) > MOVED_DEGREES) & (np.abs(degrees - last) > MOVED_DEGREES)
-    return Passage(times[moving], degrees[moving], last - first)
+    return FilmedTravel(times[moving], degrees[moving], last - first)
 
 
-def travel_us(passages: Sequence[Passage]) -> tuple[float, float] | None:
+def travel_us(travels: Sequence[FilmedTravel]) -> tuple[float, float] | None:
     """How long a motion that was filmed several times takes, and to what that is known.
 
     The speed is the slope of a line through the angles of a film; when it began does not matter. A
     board that was kept waiting makes a motion longer, so two films have to agree, and only those
     that agree with them count. None where no two do, or have too few pictures of the motion.
     """
-    shown = [one for one in passages if len(one.times) > 1]
+    shown = [one for one in travels if len(one.times) > 1]
     timed = [(one.duration_us, one) for one in shown if math.isfinite(one.duration_us)]
     pairs = [
         (abs(one - other) / (one + other), (one + other) / 2)

@@ -56,7 +56,7 @@ class Finder(ABC):
 
     @staticmethod
     @abstractmethod
-    def suits(profile: RobotProfile) -> bool:
+    def supports(profile: RobotProfile) -> bool:
         """Whether it can do so with this robot's actuators and cameras."""
 
     @abstractmethod
@@ -111,7 +111,7 @@ def _is_confirmed(session: Session) -> bool:
 def find_line(rotation: Rotation) -> Finding:
     """How far something turns for a pulse or a step, by the cube that only it holds."""
     line = rotation.find_line()
-    unit = rotation.walker.settings.unit
+    unit = rotation.actuator.settings.unit
     slack = line.slack_us * abs(line.degrees_per_us)
     evidence: JsonObject = {
         f"{unit}_per_degree": round(1 / line.degrees_per_us, 3),
@@ -134,4 +134,4 @@ def finder_for(profile: RobotProfile) -> type[Finder] | None:
     """Return what finds this robot's positions, if there is something."""
     kind = profile.mechanism.kind
     finders = FINDERS.get(kind, ())
-    return next((one for one in finders if one.suits(profile)), None)
+    return next((one for one in finders if one.supports(profile)), None)

@@ -40,7 +40,7 @@ from robot.calibration.auto.finding import CouldNot, Finding
 from robot.calibration.auto.fitting import servo_degree_us
 from robot.calibration.auto.motors import let_turn, motor_finding
 from robot.calibration.auto.rotations import SpinningPart
-from robot.calibration.auto.stepwise_move import COARSE_US, FINE_US, Edge, walker_of
+from robot.calibration.auto.stepwise_move import COARSE_US, FINE_US, Edge, stepwise_move
 from robot.calibration.step import Session
 from robot.mechanism.flipper.settings import FlipperSettings, Roll
 from robot.settings import RobotProfile
@@ -96,7 +96,7 @@ class FlipperFinder(Finder):
         self._motor = mechanism.turntable.actuator
         self._looks_from, self._look_part = arm.looks_from, arm.look_part
         self._degree_us = servo_degree_us(profile)
-        self.lid = walker_of(session, profile, arm.actuator)
+        self.lid = stepwise_move(session, profile, arm.actuator)
         roles = {
             "roll" if isinstance(role, Roll) else role: name for name, role in arm.positions.items()
         }
@@ -118,7 +118,7 @@ class FlipperFinder(Finder):
         camera, view = view_from_above(profile)
         # Angles of the table count clockwise from below; the camera is above.
         self.watch = RotationGauge(session, camera, view, sign=-1)
-        table = walker_of(session, profile, self._motor)
+        table = stepwise_move(session, profile, self._motor)
         self.table = SpinningPart(self.watch, table, self._quarters)
         self._side = -1
         self._open_at = self._hold_at = self._lid_slack = 0.0
@@ -126,7 +126,7 @@ class FlipperFinder(Finder):
         self._lid_gain = 1.0
 
     @staticmethod
-    def suits(profile: RobotProfile) -> bool:
+    def supports(profile: RobotProfile) -> bool:
         """Whether a servo moves the robot's only arm, and a servo or a stepper without a sensor
         its table."""
         arms = [profile.actuators[name] for name in profile.mechanism.homed_first]
@@ -305,7 +305,7 @@ class FlipperFinder(Finder):
             upwards = (quarters > 0) == (line.degrees_per_us > 0) if quarters else None
             table.go(0.0)
             pulse = line.pulse(wanted, upwards)
-            table.walker.go(pulse)
+            table.actuator.go(pulse)
             table.expect(wanted + askew)
             error = table.angle() - wanted - askew
             if abs(error) > MOST_OFF_DEGREES:
@@ -315,7 +315,7 @@ class FlipperFinder(Finder):
                 )
             if quarters:
                 pulse -= error / line.degrees_per_us
-            values[table.walker.key(name)] = round(pulse)
+            values[table.actuator.key(name)] = round(pulse)
             off[name] = round(error, 2)
         table.go(0.0)
         uncertain = round(line.slack_us / 2 + 1, 1)

@@ -40,7 +40,7 @@ from robot.calibration.auto.finding import CouldNot, Finding
 from robot.calibration.auto.fitting import servo_degree_us
 from robot.calibration.auto.motors import let_turn, motor_finding
 from robot.calibration.auto.rotations import Rotation, SpinningPart, TiltingGripper
-from robot.calibration.auto.stepwise_move import FINE_US, walker_of
+from robot.calibration.auto.stepwise_move import FINE_US, stepwise_move
 from robot.calibration.step import Session
 from robot.mechanism.grippers.settings import GripperSettings, GrippersSettings
 from robot.settings import RobotProfile
@@ -88,9 +88,9 @@ class JawFinder:
     """
 
     def __init__(self, session: Session, profile: RobotProfile, gripper: GripperSettings) -> None:
-        self.walker = walker_of(session, profile, gripper.jaw)
+        self.actuator = stepwise_move(session, profile, gripper.jaw)
         self.closed_name, self.open_name = gripper.closed, gripper.open
-        places = self.walker.settings.places
+        places = self.actuator.settings.places
         self.closed, self.open = float(places[gripper.closed]), float(places[gripper.open])
         self.towards_closed = 1 if self.closed > self.open else -1
         self.slack_us = 0.0
@@ -99,23 +99,25 @@ class JawFinder:
     def find_edge(self, holds: Callable[[], bool], farthest: float) -> float:
         """The pulse at which they begin to hold, for a servo without slack; they end there or
         closed a little further. Raises :class:`CouldNot`."""
-        walker, step = self.walker, self.towards_closed * CLOSING_US
+        actuator, step = self.actuator, self.towards_closed * CLOSING_US
         while not holds():
-            if (farthest - walker.at - step) * step < 0:
+            if (farthest - actuator.at - step) * step < 0:
                 raise CouldNot(
-                    f"{walker.name} does not hold the cube even at {walker.at} us: do the jaws "
+                    f"{actuator.name} does not hold the cube even at {actuator.at} us: do the jaws "
                     "reach it?"
                 )
-            walker.go(walker.at + step)
-        held, free = float(walker.at), float(walker.at - step)
+            actuator.go(actuator.at + step)
+        held, free = float(actuator.at), float(actuator.at - step)
         begins = self._edge_between(free, held, free - step, holds)
         free = held - 2 * step
-        walker.go(free)
+        actuator.go(free)
         if holds():
-            raise CouldNot(f"{walker.name} holds the cube at {free:.0f} us, and before it did not")
+            raise CouldNot(
+                f"{actuator.name} holds the cube at {free:.0f} us, and before it did not"
+            )
         ends = self._edge_between(free, held, held, holds)
         self.slack_us = abs(ends - begins)
-        walker.go(held)
+        actuator.go(held)
         return (begins + ends) / 2
 
     def _edge_between(
@@ -124,8 +126,8 @@ class JawFinder:
         """The edge between two pulses, always reached from ``start``."""
         while abs(held - free) > FINE_US:
             middle = (held + free) / 2
-            self.walker.go(start)
-            self.walker.go(middle)
+            self.actuator.go(start)
+            self.actuator.go(middle)
             if holds():
                 held = middle
             else:
@@ -134,17 +136,17 @@ class JawFinder:
 
     def open_wide(self) -> None:
         """Open them with their first pulse, when only the profile says how far."""
-        low, high = self.walker.limits
+        low, high = self.actuator.limits
         wide = self.open - self.towards_closed * WIDER_DEGREES * self._degree_us
-        self.walker.wake(round(max(low, min(high, wide))))
+        self.actuator.wake(round(max(low, min(high, wide))))
 
     def go_open(self) -> None:
         """Open them."""
-        self.walker.go(self.open)
+        self.actuator.go(self.open)
 
     def go_just_clear(self) -> None:
         """Open them less than they will be."""
-        self.walker.go(self._just_clear)
+        self.actuator.go(self._just_clear)
 
     @property
     def _just_clear(self) -> float:
@@ -155,14 +157,14 @@ class JawFinder:
         less_us = abs(self.open - self._just_clear)
         return Finding(
             "jaws",
-            f"{self.walker.name} {self.open_name}: {other.name} has turned the cube past the jaws "
-            f"while they were {less_us:.0f} us less open",
+            f"{self.actuator.name} {self.open_name}: {other.name} has turned the cube past the "
+            f"jaws while they were {less_us:.0f} us less open",
             evidence={"clear_at_us": round(self._just_clear)},
         )
 
     def go_closed(self) -> None:
         """Close them."""
-        self.walker.go(self.closed)
+        self.actuator.go(self.closed)
 
     def find_by(self, other: Rotation) -> Finding:
         """The first pulse at which they hold the cube against the other gripper, and a margin."""
@@ -172,19 +174,19 @@ class JawFinder:
         def holds() -> bool:
             return abs(other.swing(SWING_DEGREES)) < FOLLOWED_PART * SWING_DEGREES
 
-        low, high = self.walker.limits
+        low, high = self.actuator.limits
         farthest = self.closed + towards * BEYOND_CLOSED_DEGREES * degree_us
         farthest = max(low, min(high, farthest))
-        self.walker.go(self.open)
+        self.actuator.go(self.open)
         edge = self.find_edge(holds, farthest)
         self.closed = edge + towards * HOLD_MARGIN_DEGREES * degree_us
         self.open = max(low, min(high, self.closed + (1 + WIDER_PART) * distance))
         self.go_closed()
-        walker, sure_us = self.walker, FINE_US + self.slack_us / 2
-        closed, opened = walker.key(self.closed_name), walker.key(self.open_name)
+        actuator, sure_us = self.actuator, FINE_US + self.slack_us / 2
+        closed, opened = actuator.key(self.closed_name), actuator.key(self.open_name)
         return Finding(
             "jaws",
-            f"{walker.name} {self.closed_name}: {self.closed:.0f} us (they hold from "
+            f"{actuator.name} {self.closed_name}: {self.closed:.0f} us (they hold from "
             f"{edge:.0f} us on); {self.open_name}: {self.open:.0f} us",
             {closed: round(self.closed), opened: round(self.open)},
             {
@@ -208,17 +210,17 @@ class GripperFinder(Finder):
         below = mechanism.grippers[BELOW]
         ((site, beside),) = ((at, one) for at, one in mechanism.grippers.items() if at != BELOW)
         self._below = SpinningPart(
-            self.watch, walker_of(session, profile, below.motor), below.angles
+            self.watch, stepwise_move(session, profile, below.motor), below.angles
         )
         self._beside = TiltingGripper(
-            self.watch, walker_of(session, profile, beside.motor), beside.angles, site
+            self.watch, stepwise_move(session, profile, beside.motor), beside.angles, site
         )
         self._jaws_below = JawFinder(session, profile, below)
         self._jaws_beside = JawFinder(session, profile, beside)
 
     @staticmethod
-    def suits(profile: RobotProfile) -> bool:
-        """See :meth:`Finder.suits`."""
+    def supports(profile: RobotProfile) -> bool:
+        """See :meth:`Finder.supports`."""
         mechanism = profile.mechanism
         if not isinstance(mechanism, GrippersSettings):
             return False
@@ -236,7 +238,7 @@ class GripperFinder(Finder):
         """Both grippers, each while the other one is open."""
         pairs = ((self._below, self._jaws_beside), (self._beside, self._jaws_below))
         return {
-            rotation.name: FilmedServo(rotation, {jaws.walker.name: jaws.open_name})
+            rotation.name: FilmedServo(rotation, {jaws.actuator.name: jaws.open_name})
             for rotation, jaws in pairs
         }
 
@@ -248,7 +250,7 @@ class GripperFinder(Finder):
         yield self._jaws_beside.find_by(self._below)
         off = self._below.set_square()
         yield self._square_place(
-            f"square is as {self._jaws_beside.walker.name} holds the cube",
+            f"square is as {self._jaws_beside.actuator.name} holds the cube",
             {"off_first_picture_degrees": round(off, 2)},
         )
         self._jaws_beside.go_just_clear()
@@ -267,7 +269,7 @@ class GripperFinder(Finder):
     def _find_stops(self, rotation: Rotation) -> Finding:
         """A gripper's positions, each looked at."""
         places, off = rotation.find_stops()
-        values: JsonObject = {rotation.walker.key(name): pulse for name, pulse in places.items()}
+        values: JsonObject = {rotation.actuator.key(name): pulse for name, pulse in places.items()}
         uncertain = round(rotation.line.slack_us / 2 + 1, 1)
         listed = ", ".join(f"{name} {pulse} us" for name, pulse in places.items())
         return Finding(
@@ -289,7 +291,7 @@ class RingGripper:
         self, session: Session, watch: RotationGauge, site: Site, settings: GripperSettings
     ) -> None:
         profile = session.calibrated
-        motor = walker_of(session, profile, settings.motor)
+        motor = stepwise_move(session, profile, settings.motor)
         self.rotation = TiltingGripper(watch, motor, settings.angles, site)
         self.jaws = JawFinder(session, profile, settings)
 
@@ -325,8 +327,8 @@ class RingFinder(Finder):
         }
 
     @staticmethod
-    def suits(profile: RobotProfile) -> bool:
-        """See :meth:`Finder.suits`."""
+    def supports(profile: RobotProfile) -> bool:
+        """See :meth:`Finder.supports`."""
         mechanism = profile.mechanism
         if not isinstance(mechanism, GrippersSettings) or set(mechanism.grippers) != BESIDE:
             return False
@@ -360,7 +362,7 @@ class RingFinder(Finder):
         yield far.jaws.find_by(first.rotation)
         far.jaws.go_open()
         yield self._square_place(
-            f"square is as {near.jaws.walker.name} holds the cube",
+            f"square is as {near.jaws.actuator.name} holds the cube",
             {"off_first_picture_degrees": round(off, 2)},
         )
         near.jaws.go_closed()

@@ -13,7 +13,7 @@ from robot.calibration.auto.face_watch import LIFTED, Floats, RotationGauge, dif
 from robot.calibration.auto.film import Film, angles
 from robot.calibration.auto.finding import CouldNot
 from robot.calibration.auto.fitting import ServoLine, SweepPoint, TiltGauge, fit_line
-from robot.calibration.auto.stepwise_move import Walker
+from robot.calibration.auto.stepwise_move import StepwiseMove
 from robot.settings.base import Site
 from robot.settings.stepper import Stepper
 
@@ -67,8 +67,8 @@ class Rotation(ABC):
     step_degrees: float
     most_off = MOST_OFF_DEGREES
 
-    def __init__(self, walker: Walker, quarters: Mapping[str, int]) -> None:
-        self.walker = walker
+    def __init__(self, actuator: StepwiseMove, quarters: Mapping[str, int]) -> None:
+        self.actuator = actuator
         self.quarters = dict(quarters)
         self._line: ServoLine | None = None
         self._stride = 0
@@ -76,7 +76,7 @@ class Rotation(ABC):
     @property
     def name(self) -> str:
         """Its motor."""
-        return self.walker.name
+        return self.actuator.name
 
     @property
     def line(self) -> ServoLine:
@@ -120,30 +120,30 @@ class Rotation(ABC):
     @property
     def is_stepper(self) -> bool:
         """Whether a stepper turns it: for ever, from wherever it stands."""
-        return isinstance(self.walker.settings, Stepper)
+        return isinstance(self.actuator.settings, Stepper)
 
     def _profile_stride(self) -> int:
         """Wakes a servo at its home; pulse of a step of the sweep, by the profile."""
-        places = self.walker.settings.places
+        places = self.actuator.settings.places
         ordered = sorted(self.quarters, key=self.quarters.__getitem__)
         home = next(name for name, quarters in self.quarters.items() if not quarters)
-        self.walker.wake(places[home])
+        self.actuator.wake(places[home])
         return self.step_us * (1 if places[ordered[-1]] > places[ordered[0]] else -1)
 
     def _peeked(self) -> int:
         """Steps of a step of the sweep, by how far some steps turn a stepper: a few, then twice as
         many, until that shows. A driver may make larger steps than thought, and others hold still
         what is turned too far."""
-        settings = self.walker.settings
+        settings = self.actuator.settings
         assert isinstance(settings, Stepper) and settings.steps_per_turn
         made = max(1, round(settings.steps_per_turn * PEEK_DEGREES / 360))
         most = PEEKS_LONGER * made
-        self.walker.wake()
-        start = self.walker.at
-        self.walker.go(start + made)  # takes up the play, or a part of it
+        self.actuator.wake()
+        start = self.actuator.at
+        self.actuator.go(start + made)  # takes up the play, or a part of it
         seen, turned = self.angle(), 0.0
         while abs(turned) < SHOWS_DEGREES and made < most:
-            self.walker.go(start + 2 * made)
+            self.actuator.go(start + 2 * made)
             before, seen = seen, self.angle()
             turned, made = seen - before, 2 * made
         if abs(turned) < SHOWS_DEGREES / 3:
@@ -168,7 +168,7 @@ class Rotation(ABC):
     def turn(self, degrees: float) -> None:
         """The same while the cube may stay where it is."""
         line = self.line
-        self.walker.go(line.pulse(degrees, line.pulse(degrees) > self.walker.at))
+        self.actuator.go(line.pulse(degrees, line.pulse(degrees) > self.actuator.at))
 
     def swing(self, degrees: float) -> float:
         """Turn so far and back; by how much the cube has followed. Another part that holds it keeps
@@ -225,7 +225,7 @@ class Rotation(ABC):
         """By how much an angle needs another pulse than the line says, and degrees it was off."""
         shift, first = 0.0, None
         while True:
-            self.walker.go(pulse + shift)
+            self.actuator.go(pulse + shift)
             self.expect(wanted)
             error = self.angle() - wanted
             most = MOST_OFF_DEGREES if first is not None else self.most_off
@@ -245,18 +245,20 @@ class Rotation(ABC):
         angle = self.angle()
         rising = target > angle
         step = self._stride * (1 if rising else -1)
-        low, high = self.walker.limits
+        low, high = self.actuator.limits
         lead = self._lead
-        while (target > angle) == rising and low <= self.walker.at + step <= high:
-            self.walker.go(self.walker.at + step)
+        while (target > angle) == rising and low <= self.actuator.at + step <= high:
+            self.actuator.go(self.actuator.at + step)
             last, angle = angle, self.angle()
             lead -= 1
             if lead >= 0:  # the first steps take up the slack
                 continue
             if abs(angle - last) < self.step_us / 40 * STILL_DEGREES:
-                self.walker.go(self.walker.at - 2 * step)  # it pushes against something: back off
+                self.actuator.go(
+                    self.actuator.at - 2 * step
+                )  # it pushes against something: back off
                 return
-            yield SweepPoint(self.walker.at, angle, step > 0)
+            yield SweepPoint(self.actuator.at, angle, step > 0)
 
     @property
     def _lead(self) -> int:
@@ -285,8 +287,10 @@ class SpinningPart(FilmedRotation):
     sweep = 70.0
     step_us, step_degrees = 40, 6.0
 
-    def __init__(self, watch: RotationGauge, walker: Walker, quarters: Mapping[str, int]) -> None:
-        super().__init__(walker, quarters)
+    def __init__(
+        self, watch: RotationGauge, actuator: StepwiseMove, quarters: Mapping[str, int]
+    ) -> None:
+        super().__init__(actuator, quarters)
         self.watch = watch
         self.expected = 0.0
 
@@ -332,9 +336,9 @@ class TiltingGripper(FilmedRotation):
     most_off = 2 * MOST_OFF_DEGREES
 
     def __init__(
-        self, watch: RotationGauge, walker: Walker, quarters: Mapping[str, int], site: Site
+        self, watch: RotationGauge, actuator: StepwiseMove, quarters: Mapping[str, int], site: Site
     ) -> None:
-        super().__init__(walker, quarters)
+        super().__init__(actuator, quarters)
         self.watch = watch
         self._gauge = TiltGauge(site)
         self._follows = False

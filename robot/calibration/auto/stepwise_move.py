@@ -34,7 +34,7 @@ class Edge:
 
 
 @dataclass
-class Walker:
+class StepwiseMove:
     """One actuator of the robot in maintenance, and how far it has been seen to go: in
     microseconds of pulse, or in steps."""
 
@@ -97,6 +97,6 @@ class Walker:
         self.at, self.low, self.high = moved.position, moved.low, moved.high
 
 
-def walker_of(session: Session, profile: RobotProfile, name: str) -> Walker:
+def stepwise_move(session: Session, profile: RobotProfile, name: str) -> StepwiseMove:
     """An actuator of a profile."""
-    return Walker(session, name, profile.actuators[name])
+    return StepwiseMove(session, name, profile.actuators[name])

@@ -10,7 +10,7 @@ from robot.calibration.plausible import FASTER, STEPS_OFF
 from robot.calibration.step import (
     STEPS,
     Command,
-    Doubt,
+    Confirmation,
     Item,
     Measurement,
     NotPossible,
@@ -75,7 +75,7 @@ class Direction(MotorMeasurement):
         "from outside the robot - a table clockwise seen from below, what goes to and fro towards "
         "more steps. Say No where it goes the wrong way: it tries the other one. Then Keep."
     )
-    doubts = True
+    asks = True
 
     def __init__(self, session: Session, actuator: str, went: str | None = None) -> None:
         super().__init__(session, actuator)
@@ -90,7 +90,7 @@ class Direction(MotorMeasurement):
             self.values = {direction_key(self.motor): self._inverted}
             way = "clockwise" if tried.steps > 0 else "counterclockwise"
             if answer is None:
-                right = yield Doubt(f"Did {self.motor} go the right way first ({way})?")
+                right = yield Confirmation(f"Did {self.motor} go the right way first ({way})?")
                 answer = None if right is None else "right" if right else "wrong"
             if answer != "wrong":
                 break
@@ -341,7 +341,7 @@ class Limit(Measurement):
         "faster and faster until it loses steps. Where neither a sensor nor the camera sees that "
         "you are asked. Keep keeps four fifths of the last good value; Back ends it."
     )
-    doubts = True
+    asks = True
 
     def __init__(
         self,
@@ -372,7 +372,9 @@ class Limit(Measurement):
             value: float = getattr(tried, FIELDS[ramp.what])
             lost, judge = tried.lost, tried.seen_by
             if lost is None:
-                is_good = yield Doubt(f"Is {self.motor} exactly where it was, after {value:.0f}?")
+                is_good = yield Confirmation(
+                    f"Is {self.motor} exactly where it was, after {value:.0f}?"
+                )
                 if is_good is None:
                     raise NotPossible(
                         f"neither a sensor nor the camera sees {self.motor}: try it with --from "

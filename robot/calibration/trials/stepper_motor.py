@@ -180,11 +180,11 @@ class Motor:
     def _nearest(self, places: range) -> int:
         """Of these places, in steps from the start, the one that looks most like it."""
 
-        def strangeness(place: int) -> float:
+        def face_difference(place: int) -> float:
             self.go_straight(self.start + place)
             return math.inf if self.still is None else self.still.change()
 
-        return min(places, key=strangeness)
+        return min(places, key=face_difference)
 
 
 def _with(profile: RobotProfile, name: str, settings: Stepper) -> RobotProfile:

@@ -14,7 +14,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import DataTable, Digits, Footer, Header, Static
 
-from robot.calibration.step import Doubt, Measurement, Row, Script, Session, next_of
+from robot.calibration.step import Confirmation, Measurement, Row, Script, Session, next_of
 from robot.cli.output import shown_colour
 from solver.errors import CubistError
 
@@ -188,7 +188,7 @@ class MeasureScreen(StepScreen):
             bind("enter,m", "measure", "Go", key_display="⏎")
         for key, label in measurement.choices.items():
             bind(key, f"measure('{key}')", label)
-        if measurement.doubts:
+        if measurement.asks:
             bind("y", "answer(True)", "Yes")
             bind("x", "answer(False)", "No")
         if measurement.value is not None:
@@ -252,8 +252,8 @@ class MeasureScreen(StepScreen):
             work = partial(next_of, self._script, answer)
             self.attempt(self._at_work, work, self._heard)
 
-    def _heard(self, message: Row | Doubt | None) -> None:
-        if isinstance(message, Doubt):
+    def _heard(self, message: Row | Confirmation | None) -> None:
+        if isinstance(message, Confirmation):
             self.say(f"{message.question} y: yes, x: no")
         elif message is not None:
             self._add(message)

@@ -8,7 +8,7 @@ from typing import Final
 
 from robot.calibration.step import (
     STEPS,
-    Doubt,
+    Confirmation,
     Item,
     Items,
     Measurement,
@@ -278,8 +278,8 @@ class MeasurePage(GuidePage):
         if self._script is not None:
             self.desk.attempt(AT_WORK, partial(next_of, self._script, answer), self._heard)
 
-    def _heard(self, message: Row | Doubt | None) -> None:
-        if isinstance(message, Doubt):
+    def _heard(self, message: Row | Confirmation | None) -> None:
+        if isinstance(message, Confirmation):
             self._question = message.question
             self.desk.say("")
         elif message is not None:
