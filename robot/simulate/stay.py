@@ -60,7 +60,7 @@ async def stay(options: DemoOptions, ready: Ready, *, web: bool = True, drift: f
                 Demo(options, SilentDisplay()).standing(folder) as stage,
                 page_served(folder, wanted=web) as url,
             ):
-                attendant = Attendant(options, stage)
+                attendant = SimulationController(options, stage)
                 async with attendant.listening(simulation):
                     following = asyncio.create_task(_inject(stage, drift))
                     try:
@@ -97,7 +97,7 @@ def cube_after(size: int, moves: str) -> CubeBody:
     return CubeBody(from_scramble(moves, size).facelets())
 
 
-class Attendant:
+class SimulationController:
     """Does what a person can do with the robot while it stands there."""
 
     def __init__(self, options: DemoOptions, stage: DemoStage) -> None:

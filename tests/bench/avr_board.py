@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot.link.framing import CobsReader, WireFrame
-from tests.rig.virtual import VirtualBoard, VirtualLoop, VirtualPort
+from tests.rig.simulated_time import VirtualBoard, VirtualLoop, VirtualPort
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORD = np.dtype([("ticks", "<u8"), ("pin", "<u2"), ("level", "u1"), ("kind", "u1")])
@@ -46,7 +46,7 @@ class Recorder:
         self._chunks: list[bytes] = []
 
     def feed(self, data: bytes) -> None:
-        """See :class:`tests.rig.virtual.PinListener`."""
+        """See :class:`tests.rig.simulated_time.PinListener`."""
         self._chunks.append(data)
         records = np.frombuffer(data, dtype=RECORD)
         for record in records[records["kind"] == READ]:

@@ -13,8 +13,8 @@ from typing import Any
 
 from robot.settings import load_profile
 from robot.twin.cube import scrambled
-from tests.rig import virtual
-from tests.rig.virtual.rehearsal import Rehearsal
+from tests.rig import simulated_time
+from tests.rig.simulated_run import SimulatedRun
 
 Emit = Callable[[str, float, str, int, dict[str, Any]], None]
 
@@ -27,11 +27,11 @@ SOLVES = 20
 def solve(seed: int, rate: float) -> tuple[str, int]:
     """How a solve ended, and how many violations the simulated robot saw."""
     profile = load_profile(ROBOTS[seed % len(ROBOTS)])
-    damage = getattr(virtual, DAMAGES[(seed + seed // len(ROBOTS)) % len(DAMAGES)])
-    with Rehearsal(profile, scrambled(profile.cube.size, seed), seed=seed) as rehearsal:
-        rehearsal.port.outwards.damage = damage(rate)
-        rehearsal.port.inwards.damage = damage(rate)
-        verdict = rehearsal.solve()
+    damage = getattr(simulated_time, DAMAGES[(seed + seed // len(ROBOTS)) % len(DAMAGES)])
+    with SimulatedRun(profile, scrambled(profile.cube.size, seed), seed=seed) as run:
+        run.port.outwards.damage = damage(rate)
+        run.port.inwards.damage = damage(rate)
+        verdict = run.solve()
         claimed = verdict.record.outcome
         if (claimed == "solved") != verdict.solved:
             claimed = f"{claimed}, but the robot says otherwise"

@@ -16,8 +16,8 @@ from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment, parse_misadjustment
 from robot.twin.registry import degree_us, parts_of
 from robot.twin.violations import Violation
-from tests.rig.virtual.calibrating import CalibratingSession
-from tests.rig.virtual.rehearsal import Rehearsal
+from tests.rig.simulated_calibration import SimulatedCalibration
+from tests.rig.simulated_run import SimulatedRun
 
 LEAST_WIDER, MOST_WIDER = -3.0, 10.0
 """Degrees by which jaws may open further than needed. Less open by a tenth of their way, 3.1
@@ -127,13 +127,11 @@ def wrong_motors(
 def calibrated(name: str, misadjusted: str) -> Outcome:
     """Let a robot of a profile calibrate itself, in simulated time."""
     profile, truth = load_profile(name), parse_misadjustment(misadjusted)
-    with Rehearsal(
-        profile, scrambled(profile.cube.size, truth.seed), misadjusted=truth
-    ) as rehearsal:
-        session = CalibratingSession(rehearsal)
-        measurement = AutomaticCalibration(session, lambda: rehearsal.robot.time_us / 1e6)
+    with SimulatedRun(profile, scrambled(profile.cube.size, truth.seed), misadjusted=truth) as run:
+        session = SimulatedCalibration(run)
+        measurement = AutomaticCalibration(session, lambda: run.robot.time_us / 1e6)
         with session.maintenance():
             for _ in measurement.measure():
                 pass
-        violations, kept = rehearsal.robot.violations, session.stored.values
+        violations, kept = run.robot.violations, session.stored.values
         return Outcome.of(profile, truth, measurement.document, violations, kept)

@@ -42,7 +42,7 @@ from robot.text.faults import MotionFault, Refused
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import OddScene, Studio
-from tests.rig.virtual.kept import kept
+from tests.rig.state_folder import kept
 
 KEY = "actuators.lid.positions_us.open"
 LID_CLOSE = "actuators.lid.positions_us.close"

@@ -26,7 +26,7 @@ from robot.daemon.job_control import JobController
 from robot.machine.first_contact import confirmable
 from robot.settings import RobotProfile, list_profiles, load_profile
 from robot.settings.actuators import Servo
-from tests.rig.virtual.kept import kept
+from tests.rig.state_folder import kept
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 CUBOTINO = load_profile("cubotino")

@@ -32,7 +32,7 @@ from robot.calibration.sighting import PoseDeviation, sightings, turners
 from robot.calibration.store import Calibration, apply
 from robot.settings import RobotProfile, list_profiles, load_profile
 from solver.files import JsonMapping
-from tests.rig.virtual.drifting import FIRST_DAY, DriftingRobot
+from tests.rig.drifting_robot import FIRST_DAY, DriftingRobot
 
 MAY = date(2026, 5, 3)
 CUBOTINO = load_profile("cubotino")

@@ -21,8 +21,8 @@ from robot.twin.cube import scrambled
 from robot.twin.misadjustment import parse_misadjustment
 from solver.errors import CubistError
 from tests.calibration.found import Outcome
-from tests.rig.virtual.calibrating import CalibratingSession
-from tests.rig.virtual.rehearsal import Rehearsal
+from tests.rig.simulated_calibration import SimulatedCalibration
+from tests.rig.simulated_run import SimulatedRun
 
 CUBOTINO = load_profile("cubotino")
 QUICKER = 1.25
@@ -52,7 +52,7 @@ def test_filmed_times_stay_and_all_others_get_shorter(part: float) -> None:
     assert made["lid"].settle_ms["close"] == pytest.approx(200 * (1 - part), abs=0.1)
 
 
-class ProvingSession(CalibratingSession):
+class ProvingSession(SimulatedCalibration):
     """Its robot solves cubes as long as the lid has ``enough_ms`` from open to close."""
 
     enough_ms = 0.0
@@ -86,8 +86,8 @@ FAILURES = [
 
 def shorten(enough_ms: float, fault: CubistError | None) -> Finding:
     """What a robot finds whose lid needs ``enough_ms`` of the profile's 300."""
-    with Rehearsal(CUBOTINO, scrambled(3, 1)) as rehearsal:
-        session = ProvingSession(rehearsal)
+    with SimulatedRun(CUBOTINO, scrambled(3, 1)) as run:
+        session = ProvingSession(run)
         session.enough_ms = enough_ms
         session.fault = fault
         return AutomaticCalibration(session, faster=0.2)._shortened({"holder"})
@@ -127,14 +127,14 @@ def test_a_robot_that_is_quicker_than_its_profile_plans_shorter_and_is_never_too
         document["simulation"]["actuators"][name]["max_speed_us_per_s"] = QUICKER * speed
     profile = RobotProfile.model_validate(document)
     truth = parse_misadjustment("3:0.1")
-    with Rehearsal(profile, scrambled(3, 3), misadjusted=truth) as rehearsal:
-        session = CalibratingSession(rehearsal)
+    with SimulatedRun(profile, scrambled(3, 3), misadjusted=truth) as run:
+        session = SimulatedCalibration(run)
         measurement = AutomaticCalibration(session, faster=0.18)
         with session.maintenance():
             for _ in measurement.measure():
                 pass
         document = measurement.document
-        outcome = Outcome.of(profile, truth, document, rehearsal.robot.violations, {})
+        outcome = Outcome.of(profile, truth, document, run.robot.violations, {})
     assert outcome.because == ""
     assert outcome.violations == []
     assert len(outcome.travel_parts) == 6

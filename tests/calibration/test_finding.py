@@ -39,8 +39,8 @@ from robot.twin.registry import degree_us, parts_of
 from robot.twin.render import Painter, StudioLight, place_camera
 from robot.twin.studio import OddScene
 from tests.calibration.found import Outcome, calibrated
-from tests.rig.virtual.calibrating import CalibratingSession
-from tests.rig.virtual.rehearsal import Rehearsal
+from tests.rig.simulated_calibration import SimulatedCalibration
+from tests.rig.simulated_run import SimulatedRun
 from vision.locate.view_check import face_in_view
 
 KEY = "actuators.lid.positions_us.open"
@@ -194,17 +194,17 @@ def test_a_robot_that_was_not_built_as_drawn_calibrates_itself() -> None:
 
 
 @contextmanager
-def robot(misadjusted: str = "7") -> Iterator[tuple[Rehearsal, CalibratingSession]]:
-    with Rehearsal(
+def robot(misadjusted: str = "7") -> Iterator[tuple[SimulatedRun, SimulatedCalibration]]:
+    with SimulatedRun(
         load_profile("cubotino"), scrambled(3, 1), misadjusted=parse_misadjustment(misadjusted)
-    ) as rehearsal:
-        yield rehearsal, CalibratingSession(rehearsal)
+    ) as run:
+        yield run, SimulatedCalibration(run)
 
 
 def test_a_proof_is_planned_by_what_is_kept_too() -> None:
-    with Rehearsal(load_profile("cubotino"), scrambled(3, 1)) as rehearsal:
-        session = CalibratingSession(rehearsal)
-        servos = rehearsal.profile.actuators_of(Servo)
+    with SimulatedRun(load_profile("cubotino"), scrambled(3, 1)) as run:
+        session = SimulatedCalibration(run)
+        servos = run.profile.actuators_of(Servo)
         longer = {
             f"actuators.{name}.travel": [
                 row.model_dump(mode="json") | {"ms": 2 * row.ms} for row in servo.travel
@@ -212,7 +212,7 @@ def test_a_proof_is_planned_by_what_is_kept_too() -> None:
             for name, servo in servos.items()
         }
         with session.maintenance():
-            session.try_out({**confirmable(rehearsal.profile), **longer})
+            session.try_out({**confirmable(run.profile), **longer})
             proof = session.perform(PROVING)
             # It is known to be solved now: it is scrambled without a look.
             assert session.perform(PROVING, solved=True).solved
@@ -220,7 +220,7 @@ def test_a_proof_is_planned_by_what_is_kept_too() -> None:
     assert 1.4 < proof.planned_us / proof.planned_before_us <= 2.0
 
 
-def failed(session: CalibratingSession) -> str:
+def failed(session: SimulatedCalibration) -> str:
     measurement = AutomaticCalibration(session)
     with session.maintenance():
         for _ in measurement.measure():
@@ -257,8 +257,8 @@ def test_a_blurred_picture_is_blamed_for_a_face_that_is_lost() -> None:
     [("holder", "the cube does not turn with holder"), ("lid", "lid went 300 us")],
 )
 def test_a_servo_that_does_not_move_is_named(jammed: str, why: str) -> None:
-    with robot() as (rehearsal, session):
-        rehearsal.robot.jam(jammed)
+    with robot() as (run, session):
+        run.robot.jam(jammed)
         assert why in failed(session)
 
 
@@ -334,7 +334,7 @@ def test_one_stage_is_found_anew_and_the_rest_is_kept(only: str, keys: set[str])
         for name, servo in profile.actuators_of(Servo).items()
         for place, pulse in servo.positions_us.items()
     }
-    with robot("7") as (rehearsal, session):
+    with robot("7") as (run, session):
         kept: dict[str, Any] = true | {"cameras.top.views.U.quad": PLACE_FOR_SEVEN}
         if only == "lid":
             kept["actuators.lid.positions_us.close"] += 40
@@ -346,7 +346,7 @@ def test_one_stage_is_found_anew_and_the_rest_is_kept(only: str, keys: set[str])
             assert session.stored.values == kept
         assert measurement.document.get("because", "") == ""
         assert set(measurement.values) == keys
-        assert rehearsal.robot.violations == []
+        assert run.robot.violations == []
         for key, value in measurement.values.items():
             if key in true:
                 assert value == pytest.approx(true[key], abs=2 * per_degree)
@@ -455,8 +455,8 @@ def test_an_arm_is_out_of_the_picture_wherever_the_robot_looks_past_it(
 ) -> None:
     """MindCuber's arm opens only by a part of its way back from a roll to let the robot look."""
     profile = load_profile("mindcuber")
-    with Rehearsal(profile, scrambled(3, 1)) as rehearsal:
-        finder = FlipperFinder(CalibratingSession(rehearsal))
+    with SimulatedRun(profile, scrambled(3, 1)) as run:
+        finder = FlipperFinder(SimulatedCalibration(run))
         finder.lid.go = lambda target: None  # type: ignore[method-assign]
         finder._hold_at, finder._open_at = 1465.0, clear
         values = finder._found_beyond(1432.0).values
@@ -476,8 +476,8 @@ def test_a_lid_s_open_is_told_by_where_the_cube_lies_flat_and_is_held(
     def built(pulse: float) -> float:
         return 1500 + zero + (pulse - 1500) / gain
 
-    with Rehearsal(load_profile("cubotino"), scrambled(3, 1)) as rehearsal:
-        finder = FlipperFinder(CalibratingSession(rehearsal))
+    with SimulatedRun(load_profile("cubotino"), scrambled(3, 1)) as run:
+        finder = FlipperFinder(SimulatedCalibration(run))
         finder._under_cube, finder._into_picture = built(1050 + 0.652 * 285), built(into)
         values = finder._open_from_part(0.702, built(1480), 20.0)
     opened = values["actuators.lid.positions_us.open"]

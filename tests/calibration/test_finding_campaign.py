@@ -11,7 +11,7 @@ from robot.settings import load_profile
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment
 from tests.calibration.found import LEAST_WIDER, MOST_WIDER, calibrated
-from tests.rig.virtual.rehearsal import Rehearsal
+from tests.rig.simulated_run import SimulatedRun
 
 SEEDS = {
     "cubotino": range(1, 51),
@@ -99,10 +99,10 @@ def test_a_robot_built_twice_as_badly_is_calibrated_or_says_why_not(name: str, s
 def solves_as_it_is(name: str, seed: int) -> bool:
     """Whether a robot solves a cube, and breaks nothing, with what its profile says."""
     profile = load_profile(name)
-    with Rehearsal(
+    with SimulatedRun(
         profile, scrambled(profile.cube.size, seed), misadjusted=Misadjustment(seed)
-    ) as rehearsal:
-        verdict = rehearsal.solve()
+    ) as run:
+        verdict = run.solve()
     return verdict.solved and not verdict.violations
 
 

@@ -20,8 +20,8 @@ from robot.twin.cube import CubeBody, Pose, scrambled
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.render import Optics, Painter, StudioLight, moved_camera, place_camera
 from robot.twin.render import site_corners as true_corners
-from tests.rig.virtual.calibrating import CalibratingSession
-from tests.rig.virtual.rehearsal import Rehearsal
+from tests.rig.simulated_calibration import SimulatedCalibration
+from tests.rig.simulated_run import SimulatedRun
 from vision.locate.face import FaceGrid, HintedSearch
 
 PROFILE = load_profile("six-motor")
@@ -68,8 +68,8 @@ def test_faces_are_found_before_a_camera_that_was_mounted_askew(seed: int) -> No
 def test_two_faces_tell_where_a_third_is_that_is_too_dark_to_be_found(seed: int) -> None:
     truth, camera = Misadjustment(seed), PROFILE.cameras[1]
     optics = moved_camera(place_camera(camera), truth.camera(camera.name))
-    with Rehearsal(PROFILE, scrambled(3, seed), misadjusted=truth) as rehearsal:
-        session = CalibratingSession(rehearsal)
+    with SimulatedRun(PROFILE, scrambled(3, seed), misadjusted=truth) as run:
+        session = SimulatedCalibration(run)
         with session.maintenance():
             _, image = take_picture(session, camera.name)
     left = FaceGrid.of_corners(optics.project(true_corners("L")), 3)

@@ -18,8 +18,8 @@ from robot.calibration.steps.positions import MOVING
 from robot.machine.first_contact import confirmable
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
-from tests.rig.virtual.calibrating import CalibratingSession
-from tests.rig.virtual.rehearsal import Rehearsal
+from tests.rig.simulated_calibration import SimulatedCalibration
+from tests.rig.simulated_run import SimulatedRun
 
 FACES = [np.eye(3)[[k % 3] * 9] for k in range(3)]
 """Of one colour each: stickers of two are never the same."""
@@ -38,8 +38,8 @@ def lid_at(name: str, **places: int) -> RobotProfile:
 def test_a_lid_that_was_left_down_is_opened_by_the_robot_and_by_nobody_s_hand(known: str) -> None:
     profile = load_profile("cubotino")
     down = profile.actuators["lid"].places["close"]
-    with Rehearsal(profile, scrambled(3, 1)) as rehearsal:
-        session = CalibratingSession(rehearsal)
+    with SimulatedRun(profile, scrambled(3, 1)) as run:
+        session = SimulatedCalibration(run)
         with session.maintenance():
             session.keep(confirmable(profile) if known == "confirmed" else {})
             session.import_values(confirmable(profile) if known == "imported" else {})
@@ -47,7 +47,7 @@ def test_a_lid_that_was_left_down_is_opened_by_the_robot_and_by_nobody_s_hand(kn
             findings = FlipperFinder(session).find()
             if known == "confirmed":
                 assert next(findings).stage == "camera"
-                assert rehearsal.robot.place("lid") == "open"
+                assert run.robot.place("lid") == "open"
                 return
             with pytest.raises(CouldNot, match="with `cubist calibrate servo`, never by hand"):
                 next(findings)

@@ -28,8 +28,8 @@ from robot.twin.cube import NORMALS, scrambled, turned
 from robot.twin.misadjustment import parse_misadjustment
 from solver.files import JsonObject
 from tests.calibration.found import LEAST_WIDER, MOST_WIDER, Outcome
-from tests.rig.virtual.calibrating import CalibratingSession
-from tests.rig.virtual.rehearsal import Rehearsal
+from tests.rig.simulated_calibration import SimulatedCalibration
+from tests.rig.simulated_run import SimulatedRun
 
 OPEN = ("right-jaw.positions_us.open", "down-jaw.positions_us.open")
 """Not seen by the camera: as far from ``closed`` as in the profile."""
@@ -65,27 +65,27 @@ def test_a_tilt_is_measured_wherever_the_camera_stands(
 
 
 @contextmanager
-def robot(misadjusted: str = "3") -> Iterator[tuple[Rehearsal, CalibratingSession]]:
+def robot(misadjusted: str = "3") -> Iterator[tuple[SimulatedRun, SimulatedCalibration]]:
     truth = parse_misadjustment(misadjusted)
     cube = scrambled(3, truth.seed)
-    with Rehearsal(load_profile("two-arm"), cube, misadjusted=truth) as rehearsal:
-        session = CalibratingSession(rehearsal)
+    with SimulatedRun(load_profile("two-arm"), cube, misadjusted=truth) as run:
+        session = SimulatedCalibration(run)
         with session.maintenance():
-            yield rehearsal, session
+            yield run, session
 
 
 def test_two_grippers_find_all_their_positions() -> None:
     values: JsonObject = {}
     uncertain: JsonObject = {}
     clear: list[float] = []
-    with robot() as (rehearsal, session):
+    with robot() as (run, session):
         for finding in GripperFinder(session).find():
             values |= finding.values
             uncertain |= finding.uncertain
             if at_us := finding.evidence.get("clear_at_us"):
                 clear.append(at_us)
-        assert rehearsal.robot.violations == []
-        profile = rehearsal.profile
+        assert run.robot.violations == []
+        profile = run.profile
     assert set(confirmable(profile)) <= set(values)
     assert "cameras.top.views.U.quad" in values
     document = {"values": values, "uncertain": uncertain, "solved": 0, "took_s": 0.0}
@@ -119,8 +119,8 @@ def test_two_grippers_find_all_their_positions() -> None:
     ],
 )
 def test_a_servo_that_does_not_move_is_noticed(jammed: str, why: str) -> None:
-    with robot() as (rehearsal, session):
-        rehearsal.robot.jam(jammed)
+    with robot() as (run, session):
+        run.robot.jam(jammed)
         with pytest.raises(CouldNot, match=why):
             for _ in GripperFinder(session).find():
                 pass
@@ -129,10 +129,10 @@ def test_a_servo_that_does_not_move_is_noticed(jammed: str, why: str) -> None:
 @pytest.mark.long
 def test_jaws_that_never_hold_are_named() -> None:
     why = r"right-jaw does not hold the cube even at \d+ us"
-    with robot() as (rehearsal, session), pytest.raises(CouldNot, match=why):
+    with robot() as (run, session), pytest.raises(CouldNot, match=why):
         for finding in GripperFinder(session).find():
             if finding.stage == "rotation":  # its jaws are open by then
-                rehearsal.robot.jam("right-jaw")
+                run.robot.jam("right-jaw")
 
 
 @pytest.mark.parametrize(
@@ -152,8 +152,8 @@ def test_a_robot_that_it_is_not_for_is_told_so(name: str, why: str) -> None:
 def test_a_gripper_beside_the_cube_is_filmed_face_after_face() -> None:
     way, turned = ("ccw", "cw"), 180.0
     profile = load_profile("two-arm")
-    with Rehearsal(profile, scrambled(3, 1)) as rehearsal:
-        session = CalibratingSession(rehearsal)
+    with SimulatedRun(profile, scrambled(3, 1)) as run:
+        session = SimulatedCalibration(run)
         session.keep(confirmable(profile))
         with session.maintenance():
             finder = GripperFinder(session)
@@ -166,7 +166,7 @@ def test_a_gripper_beside_the_cube_is_filmed_face_after_face() -> None:
                     FILMING, actuator="right", between=list(way), aside=dict(seen.aside)
                 )
                 travels.append(find_travel(seen.rotation.filmed(film, turned), turned))
-        assert rehearsal.robot.violations == []
+        assert run.robot.violations == []
     took = travel_us([one for one in travels if one is not None])
     assert took is not None
     assert took[0] == pytest.approx(turned / 90 * 800 / 4000 * 1e6, rel=0.04)
@@ -177,14 +177,14 @@ def test_a_gripper_is_filmed_while_the_other_one_is_out_of_the_way(
     aside: dict[str, str], is_seen: bool
 ) -> None:
     profile = load_profile("two-arm")
-    with Rehearsal(profile, scrambled(3, 1)) as rehearsal:
-        session = CalibratingSession(rehearsal)
+    with SimulatedRun(profile, scrambled(3, 1)) as run:
+        session = SimulatedCalibration(run)
         watch = RotationGauge(session, *view_from_above(profile), sign=-1)
         session.keep(confirmable(profile))
         with session.maintenance():
             assert watch.look() is not None
             film = session.perform(FILMING, actuator="down", between=["home", "cw"], aside=aside)
-        assert rehearsal.robot.violations == []
+        assert run.robot.violations == []
     assert (find_travel(angles(watch, film, 90.0), 90.0) is not None) is is_seen
 
 

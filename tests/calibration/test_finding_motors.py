@@ -36,8 +36,8 @@ from robot.twin.cube import scrambled
 from robot.twin.misadjustment import parse_misadjustment
 from solver.files import JsonObject
 from tests.calibration.found import wrong_motors
-from tests.rig.virtual.calibrating import CalibratingSession
-from tests.rig.virtual.rehearsal import Rehearsal
+from tests.rig.simulated_calibration import SimulatedCalibration
+from tests.rig.simulated_run import SimulatedRun
 
 FOUR_ARM = load_profile("four-arm")
 MINDCUBER = load_profile("mindcuber")
@@ -92,25 +92,25 @@ def test_a_turn_that_no_switch_makes_is_not_guessed(turn: float) -> None:
 
 
 @contextmanager
-def robot(name: str, misadjusted: str) -> Iterator[tuple[Rehearsal, CalibratingSession]]:
+def robot(name: str, misadjusted: str) -> Iterator[tuple[SimulatedRun, SimulatedCalibration]]:
     truth = parse_misadjustment(misadjusted)
-    with Rehearsal(load_profile(name), scrambled(3, truth.seed), misadjusted=truth) as rehearsal:
-        session = CalibratingSession(rehearsal)
+    with SimulatedRun(load_profile(name), scrambled(3, truth.seed), misadjusted=truth) as run:
+        session = SimulatedCalibration(run)
         with session.maintenance():
-            yield rehearsal, session
+            yield run, session
 
 
 def found_until(name: str, misadjusted: str, stage: str) -> tuple[JsonObject, JsonObject]:
     """What a robot finds until the first finding of a stage, and which of it is not so."""
     values: JsonObject = {}
-    with robot(name, misadjusted) as (rehearsal, session):
-        suitable = finder_for(rehearsal.profile)
+    with robot(name, misadjusted) as (run, session):
+        suitable = finder_for(run.profile)
         assert suitable is not None
         for finding in suitable(session).find():
             values |= finding.values
             if finding.stage == stage:
                 break
-        assert rehearsal.robot.violations == []
+        assert run.robot.violations == []
     truth = parse_misadjustment(misadjusted)
     return values, wrong_motors(load_profile(name), truth, values)
 
@@ -137,10 +137,10 @@ def test_a_motor_is_found_by_the_cube_that_it_turns(name: str, seed: str, motor:
 
 @pytest.mark.parametrize(("name", "motor"), [("mindcuber", "table"), ("six-motor", "up")])
 def test_a_motor_that_does_not_turn_is_named(name: str, motor: str) -> None:
-    with robot(name, "2") as (rehearsal, session):
-        suitable = finder_for(rehearsal.profile)
+    with robot(name, "2") as (run, session):
+        suitable = finder_for(run.profile)
         assert suitable is not None
-        rehearsal.robot.jam(motor)
+        run.robot.jam(motor)
         with pytest.raises(CouldNot, match=f"does not turn with {motor}"):
             for _ in suitable(session).find():
                 pass
@@ -190,7 +190,7 @@ def test_a_motor_that_turns_nothing_is_not_turned_for_ever() -> None:
 def test_square_is_seen_although_jaws_hide_a_part_of_the_face() -> None:
     """The cube stood square before anything moved, so it is where it was in the first picture."""
     truth = parse_misadjustment("6")
-    with robot("four-arm", "6") as (rehearsal, session):
+    with robot("four-arm", "6") as (run, session):
         finder = RingFinder(session)
         tilting, near = finder._grippers["R"].rotation, finder._grippers["F"].jaws
         let_turn(session, [tilting.name])
@@ -203,7 +203,7 @@ def test_square_is_seen_although_jaws_hide_a_part_of_the_face() -> None:
             truth.servo("front-jaw", jaws, 1000 / 90).pulse(jaws.positions_us["closed"])
         )
         assert abs(tilting.set_square()) < 0.3
-        assert rehearsal.robot.violations == []
+        assert run.robot.violations == []
 
 
 @pytest.mark.parametrize(("seen", "is_whole"), [(1600, True), (800, True), (3200, False)])

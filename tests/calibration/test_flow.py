@@ -23,7 +23,7 @@ from robot.machine.first_contact import confirmable
 from robot.settings import load_profile
 from robot.settings.actuators import Servo
 from solver.errors import CubistError
-from tests.rig.virtual.kept import kept
+from tests.rig.state_folder import kept
 
 CUBOTINO = load_profile("cubotino")
 OPEN = "actuators.lid.positions_us.open"

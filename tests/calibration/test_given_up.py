@@ -17,8 +17,8 @@ from robot.settings.stepper import Stepper
 from robot.text.faults import MotionFault
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment
-from tests.rig.virtual.calibrating import CalibratedMotion, CalibratingSession
-from tests.rig.virtual.rehearsal import Rehearsal
+from tests.rig.simulated_calibration import SimulatedCalibration, SimulatedMotion
+from tests.rig.simulated_run import SimulatedRun
 
 SIX_MOTOR = load_profile("six-motor")
 TURN = SIX_MOTOR.actuators_of(Stepper)["right"].steps_per_turn or 0
@@ -28,58 +28,58 @@ ASKEW = TURN // 20
 @contextmanager
 def calibrated(
     monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[tuple[Rehearsal, CalibratingSession, list[MotionController]]]:
+) -> Iterator[tuple[SimulatedRun, SimulatedCalibration, list[MotionController]]]:
     """A robot in maintenance that was wired otherwise, and what moves it, as it is made."""
     motions: list[MotionController] = []
-    made = CalibratedMotion.__init__
+    made = SimulatedMotion.__init__
 
-    def noted(self: CalibratedMotion, *given: object) -> None:
+    def noted(self: SimulatedMotion, *given: object) -> None:
         made(self, *given)  # type: ignore[arg-type]
         motions.append(self)
 
-    monkeypatch.setattr(CalibratedMotion, "__init__", noted)
-    with Rehearsal(SIX_MOTOR, scrambled(3, 3), misadjusted=Misadjustment(3)) as rehearsal:
-        yield rehearsal, CalibratingSession(rehearsal), motions
+    monkeypatch.setattr(SimulatedMotion, "__init__", noted)
+    with SimulatedRun(SIX_MOTOR, scrambled(3, 3), misadjusted=Misadjustment(3)) as run:
+        yield run, SimulatedCalibration(run), motions
 
 
-def turned(session: CalibratingSession, steps: int) -> None:
+def turned(session: SimulatedCalibration, steps: int) -> None:
     """One motor has turned by some steps, and no trial brings it back."""
     let_turn(session, SIX_MOTOR.actuators_of(Stepper))
     session.perform(MOVING, actuator="right", to=None)
     session.perform(MOVING, actuator="right", to=steps)
 
 
-def degrees(rehearsal: Rehearsal) -> float:
+def degrees(run: SimulatedRun) -> float:
     """Where the face truly is."""
-    return rehearsal.robot._parts.motors["right"].position / TURN * 360
+    return run.robot._parts.motors["right"].position / TURN * 360
 
 
 @pytest.mark.parametrize("steps", [ASKEW, -ASKEW, TURN // 4])
 def test_its_motors_turn_back(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also by what a profile takes for a quarter turn: it may be half of one."""
-    with calibrated(monkeypatch) as (rehearsal, session, _):
+    with calibrated(monkeypatch) as (run, session, _):
         with session.maintenance():
             turned(session, steps)
-            assert abs(degrees(rehearsal)) > 5
-        assert abs(degrees(rehearsal)) < 2  # its play
-        assert rehearsal.robot.violations == []
+            assert abs(degrees(run)) > 5
+        assert abs(degrees(run)) < 2  # its play
+        assert run.robot.violations == []
 
 
 def test_what_is_too_far_away_stays_and_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    with calibrated(monkeypatch) as (rehearsal, session, motions), session.maintenance():
+    with calibrated(monkeypatch) as (run, session, motions), session.maintenance():
         turned(session, TURN)
-        away = degrees(rehearsal)
+        away = degrees(run)
         assert motions[-1].bring_back(["right"]) == ("right",)
-        assert degrees(rehearsal) == away
+        assert degrees(run) == away
 
 
 def test_nothing_turns_back_after_an_emergency_stop(monkeypatch: pytest.MonkeyPatch) -> None:
-    with calibrated(monkeypatch) as (rehearsal, session, motions), session.maintenance():
+    with calibrated(monkeypatch) as (run, session, motions), session.maintenance():
         turned(session, ASKEW)
-        away = degrees(rehearsal)
+        away = degrees(run)
         motions[-1].emergency_stop()
         assert motions[-1].bring_back(["right"]) == ("right",)
-        assert degrees(rehearsal) == away
+        assert degrees(run) == away
 
 
 @pytest.mark.parametrize("calibrated_again", [False, True])
@@ -87,11 +87,11 @@ def test_nothing_turns_back_after_an_emergency_stop(monkeypatch: pytest.MonkeyPa
 def test_a_person_is_told_once(
     names: tuple[str, ...] | None, calibrated_again: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with calibrated(monkeypatch) as (rehearsal, session, _):
+    with calibrated(monkeypatch) as (run, session, _):
         with session.maintenance():
             pass
         known = FirstContact(confirmable(SIX_MOTOR))
-        motion = CalibratedMotion(rehearsal, SIX_MOTOR, known, [])
+        motion = SimulatedMotion(run, SIX_MOTOR, known, [])
         motion.distrust_positions(Distrust.of_calibration(names))
         with pytest.raises(MotionFault) as raised:
             motion.home()

@@ -30,7 +30,7 @@ from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
-from tests.rig.virtual.kept import answered
+from tests.rig.state_folder import answered
 
 KEY = "actuators.lid.positions_us.open"
 SPEED = "/maintenance/speed"

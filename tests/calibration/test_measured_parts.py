@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from robot.calibration import colours, timing
 from robot.calibration.auto.finding import CouldNot
 from robot.calibration.auto.grippers import RingFinder
 from robot.calibration.auto.motors import (
@@ -24,6 +23,7 @@ from robot.calibration.auto.motors import (
 from robot.calibration.cubotino import _holder_times, _lid_times, _pulses, _ServoFile
 from robot.calibration.sizes import CubeSizes, _leaves
 from robot.calibration.step import NotPossible
+from robot.calibration.steps import colours, timing
 from robot.calibration.steps.colours import CubeColours
 from robot.calibration.steps.timing import OperationTimes, _Timed
 from robot.calibration.trials import proof
@@ -99,7 +99,7 @@ def test_a_schedule_moves_one_actuator_or_several() -> None:
 @pytest.mark.parametrize("name", ["cubotino", "six-motor", "mindcuber"])
 def test_a_rehearsal_turns_every_layer_it_can_there_and_back(name: str) -> None:
     mechanism = build_mechanism(load_profile(name))
-    plans = list(timing.rehearsal(mechanism))
+    plans = list(timing.single_operation_plans(mechanism))
     assert all(len(plan.transitions) == 1 for plan in plans)
     for before, after in pairwise(plans):
         assert before.end == after.start

@@ -12,8 +12,8 @@ from robot.calibration.steps.positions import AllPositions, Placing, named_posit
 from robot.cli.measuring import conduct, finish
 from robot.machine.first_contact import direction_key
 from robot.settings import load_profile
-from tests.rig.virtual.kept import answered
-from tests.rig.virtual.kept import kept as made
+from tests.rig.state_folder import answered
+from tests.rig.state_folder import kept as made
 
 KEY = "actuators.lid.positions_us.open"
 

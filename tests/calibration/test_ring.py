@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from robot.calibration.auto import ring
+from robot.calibration.auto import grippers
 from robot.calibration.auto.grippers import RingFinder
 
 SITES = "RFLB"
@@ -68,9 +68,9 @@ def found(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], list[Any]]:
     def turn(session: Any, names: list[str]) -> None:
         log.append(f"let turn {' '.join(names)}")
 
-    monkeypatch.setattr(ring, "find_line", alone)
-    monkeypatch.setattr(ring, "motor_finding", motor)
-    monkeypatch.setattr(ring, "let_turn", turn)
+    monkeypatch.setattr(grippers, "find_line", alone)
+    monkeypatch.setattr(grippers, "motor_finding", motor)
+    monkeypatch.setattr(grippers, "let_turn", turn)
     monkeypatch.setattr(finder, "_face_in_view", lambda text: ("face", text), raising=False)
     monkeypatch.setattr(finder, "_square_place", lambda *told: ("square", *told), raising=False)
     assert finder.seen_moving == {}

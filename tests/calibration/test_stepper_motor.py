@@ -38,8 +38,8 @@ from robot.settings import RobotProfile, load_profile
 from robot.settings.stepper import Stepper
 from robot.text.faults import InvalidRequest, MotionFault
 from robot.twin.cube import scrambled
-from tests.rig.virtual.calibrating import CalibratingSession
-from tests.rig.virtual.rehearsal import Rehearsal
+from tests.rig.simulated_calibration import SimulatedCalibration
+from tests.rig.simulated_run import SimulatedRun
 
 MINDCUBER = load_profile("mindcuber")
 TABLE = MINDCUBER.actuators_of(Stepper)["table"]
@@ -235,15 +235,15 @@ def test_an_end_stop_is_looked_at_on_both_sides_of_its_edge(
 def test_a_lift_whose_way_begins_at_its_end_stop_is_tried(what: str) -> None:
     """Its edge is looked at from both sides, the one behind it, too."""
     crane = load_profile("crane")
-    with Rehearsal(crane, scrambled(crane.cube.size, 1)) as rehearsal:
-        session = CalibratingSession(rehearsal)
+    with SimulatedRun(crane, scrambled(crane.cube.size, 1)) as run:
+        session = SimulatedCalibration(run)
         session.keep(confirmable(crane))
         with session.maintenance():
             limit = Limit(session, "elevator", what)
             results = [row.cells[1] for row in limit.measure() if isinstance(row, Row)]
             backlash = Backlash(session, "elevator")
             assert list(backlash.measure()) == []
-        found = {violation.kind for violation in rehearsal.robot.violations}
+        found = {violation.kind for violation in run.robot.violations}
         assert found <= {"lost-steps"}, "nothing else than what was looked for"
     assert results[:3] == ["good"] * 3
     assert limit.document["after"] >= limit.document["before"]

@@ -17,7 +17,7 @@ from robot.calibration.trials.stepper_trials import SpeedTried
 from robot.calibration.trials.trial import Bench
 from robot.cli.main import run
 from robot.settings import RobotProfile, load_profile
-from tests.rig.virtual.kept import answered
+from tests.rig.state_folder import answered
 
 LIMIT = 2400
 KEY = "actuators.table"

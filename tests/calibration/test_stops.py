@@ -25,8 +25,8 @@ from robot.text.outcomes import ExitCode
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import parse_misadjustment
 from tests.daemon.test_front_panel import FakeGpio
-from tests.rig.virtual.rehearsal import Rehearsal
-from tests.rig.virtual.stopping import LIMIT_S, VirtualDaemon
+from tests.rig.simulated_calibration import LIMIT_S, VirtualDaemon
+from tests.rig.simulated_run import SimulatedRun
 
 IN_TIME = 0.93
 """Part of a command's time in which the moments lie: one run may be shorter than another."""
@@ -58,9 +58,9 @@ def daemon(command: tuple[str, ...]) -> Iterator[VirtualDaemon]:
     truth = parse_misadjustment("7") if command is AUTO else None
     with (
         tempfile.TemporaryDirectory(prefix="cubist-") as folder,
-        Rehearsal(load_profile("cubotino"), scrambled(3, 7), misadjusted=truth) as rehearsal,
+        SimulatedRun(load_profile("cubotino"), scrambled(3, 7), misadjusted=truth) as run,
     ):
-        yield VirtualDaemon(rehearsal, Path(folder), FakeGpio())
+        yield VirtualDaemon(run, Path(folder), FakeGpio())
 
 
 @functools.cache
@@ -116,7 +116,7 @@ async def stopped(there: VirtualDaemon, command: tuple[str, ...], how: str, at_s
                 process.kill()
         out, err = await asyncio.wait_for(reading, LIMIT_S)
         await there.until_nobody_calibrates()
-        await asyncio.to_thread(there.rehearsal.loop.pass_time, 3.0)
+        await asyncio.to_thread(there.run.loop.pass_time, 3.0)
         fault = controller.status().fault
         refusal = await asyncio.to_thread(_refusal, there)
         at = there.freezer.frozen_at_s
@@ -152,9 +152,9 @@ def cases() -> Iterator[Any]:
 def test_it_rests_with_the_true_reason(command: tuple[str, ...], how: str, part: float) -> None:
     began_s, ended_s = lasts(command)
     with daemon(command) as there:
-        before = there.store.load(there.rehearsal.profile)
+        before = there.store.load(there.run.profile)
         ended = asyncio.run(stopped(there, command, how, began_s + part * (ended_s - began_s)))
-        assert there.store.load(there.rehearsal.profile) == before
+        assert there.store.load(there.run.profile) == before
         after = there.recorder.after(ended.frozen_at_s)
         rested_s = max((at for at, _ in after), default=0.0)
         moving = there.recorder.moving(ended.frozen_at_s)

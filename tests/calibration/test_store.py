@@ -35,7 +35,7 @@ from robot.machine.first_contact import FirstContact, NotConfirmed, direction_ke
 from robot.settings import RobotProfile, load_profile
 from robot.settings.checks import check_profile
 from robot.text.faults import InvalidRequest
-from tests.rig.virtual.kept import answered, kept
+from tests.rig.state_folder import answered, kept
 
 CUBOTINO = load_profile("cubotino")
 OPEN = "actuators.lid.positions_us.open"

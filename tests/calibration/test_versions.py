@@ -17,8 +17,7 @@ from robot.calibration.store import BadCalibration, CalibrationStore, Revision
 from robot.calibration.versions import FORMAT, MOST_VERSIONS, Maker
 from robot.records.storage import StorageError
 from robot.settings import load_profile
-from tests.rig.virtual.kept import kept
-from tests.rig.virtual.refused import refusing
+from tests.rig.state_folder import kept, refusing
 
 CUBOTINO, TWO_ARM = load_profile("cubotino"), load_profile("two-arm")
 MY_ROBOT = CUBOTINO.model_copy(update={"name": "my-robot"})

@@ -23,8 +23,7 @@ from robot.panel.gpio import RpiGpio
 from robot.settings import RobotProfile, load_profile
 from robot.text.faults import Fault, LinkFault
 from tests.panel.fake_gpio import FakeModule
-from tests.rig.virtual.kept import kept
-from tests.rig.virtual.refused import refusing
+from tests.rig.state_folder import kept, refusing
 from vision.cameras.registry import CameraCheck
 
 

@@ -37,7 +37,7 @@ from robot.text.notes import Note
 from solver.cube.cube import Cube
 from solver.cube.orientation import Orientation
 from solver.solution import Progress
-from tests.rig.virtual.memory import kept_memory
+from tests.rig.simulated_run import kept_memory
 from vision.decide.reader import CubeReading
 from vision.frame import Frame
 from vision.locate.face import FaceGrid

@@ -37,7 +37,7 @@ from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
 from robot.twin.cube import scrambled
-from tests.rig.virtual.rehearsal import Rehearsal, RehearsalMotionController
+from tests.rig.simulated_run import SimulatedRun, SimulatedRunMotion
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 LIMIT_S = 240.0
@@ -53,7 +53,7 @@ class Scene:
     """A daemon on a thread, and all that it had the board move."""
 
     profile: RobotProfile
-    rehearsal: Rehearsal
+    simulated: SimulatedRun
     contact: FirstContact
     folder: Path
     moved: list[str] = field(default_factory=list)
@@ -62,17 +62,17 @@ class Scene:
 
     def watch(self) -> None:
         """Note what moves whenever something is sent."""
-        reader, write = CobsReader(), self.rehearsal.port.write
+        reader, write = CobsReader(), self.simulated.port.write
 
         def watched(data: bytes) -> None:
             kinds = [MOTION.get(frame.type) for frame in reader.feed(data)]
             self.moved += [kind for kind in kinds if kind is not None]
             write(data)
 
-        self.rehearsal.port.write = watched  # type: ignore[method-assign]
+        self.simulated.port.write = watched  # type: ignore[method-assign]
 
     def machine(self) -> Machine:
-        return self.rehearsal._parts(RehearsalMotionController(self.rehearsal))
+        return self.simulated._parts(SimulatedRunMotion(self.simulated))
 
     async def serve(self, ready: threading.Event) -> None:
         """As ``cubistd`` does."""
@@ -83,7 +83,7 @@ class Scene:
         await self.controller.open()
 
         def again(profile: RobotProfile) -> Machine:
-            self.rehearsal.profile = profile
+            self.simulated.profile = profile
             return self.machine()
 
         self.maintenance = Maintenance(self.controller, self.profile, store, self.contact, again)
@@ -105,8 +105,8 @@ def scene(name: str, short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(short_folder))
     monkeypatch.setenv("CUBIST_STATE_DIR", str(short_folder / "state"))
     profile, contact = load_profile(name), FirstContact({})
-    with Rehearsal(profile, scrambled(profile.cube.size, 1), contact=contact) as rehearsal:
-        scene = Scene(profile, rehearsal, contact, short_folder)
+    with SimulatedRun(profile, scrambled(profile.cube.size, 1), contact=contact) as simulated:
+        scene = Scene(profile, simulated, contact, short_folder)
         scene.watch()
         ready = threading.Event()
         thread = threading.Thread(target=lambda: asyncio.run(scene.serve(ready)))
@@ -251,8 +251,8 @@ def test_no_command_moves_a_stepper_of_it(scene: Scene, ask: Ask) -> None:
 async def test_the_button_tells_and_moves_nothing(short_folder: Path) -> None:
     """Light and state say that the robot needs help, the buzzer that the press came to nothing."""
     profile, contact = load_profile("cubotino"), FirstContact({})
-    with Rehearsal(profile, scrambled(3, 1), contact=contact) as rehearsal:
-        scene = Scene(profile, rehearsal, contact, short_folder)
+    with SimulatedRun(profile, scrambled(3, 1), contact=contact) as simulated:
+        scene = Scene(profile, simulated, contact, short_folder)
         scene.watch()
         controller = JobController(
             scene.machine(), RunStore(short_folder / "runs"), version="1.2.3"
@@ -297,7 +297,7 @@ def test_the_first_contact_is_gentle(scene: Scene, ask: Ask) -> None:
 
 def test_steps_come_no_faster_than_a_person_can_follow(scene: Scene) -> None:
     """However fast they are asked for, as by a key that is held down."""
-    client, robot = ControlClient(), scene.rehearsal.robot
+    client, robot = ControlClient(), scene.simulated.robot
     with client.maintenance():
         client.call("POST", "/maintenance/move", {"actuator": "lid", "begin_at": 1500})
         began_us = robot.time_us
@@ -338,7 +338,7 @@ def test_what_was_confirmed_counts_at_once_and_from_then_on(scene: Scene, ask: A
     assert ask("status")[0] == 0
     code, _, err = ask("home")
     assert code == 0, err
-    assert scene.rehearsal.robot.violations == []
+    assert scene.simulated.robot.violations == []
 
 
 def test_trusting_the_profile_is_said_each_time(scene: Scene, ask: Ask) -> None:

@@ -31,7 +31,7 @@ from robot.records.runs import RunStore, utc_now
 from robot.records.storage import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, StorageError
 from robot.settings import BadProfile, UnknownProfile, load_profile
 from robot.text.faults import MotionFault
-from tests.rig.virtual.kept import kept
+from tests.rig.state_folder import kept
 
 MAY = date(2026, 5, 3)
 CUBOTINO = load_profile("cubotino")

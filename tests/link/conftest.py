@@ -24,7 +24,7 @@ from robot.motion.stepper import StepperLimits
 from robot.simulate.processes import executable
 from robot.twin.pwm import PwmChips
 from robot.twin.simulated import Kind
-from tests.rig.virtual import VirtualBoard, VirtualLoop, VirtualPort
+from tests.rig.simulated_time import VirtualBoard, VirtualLoop, VirtualPort
 
 RECORD = struct.Struct("<QHBB")
 STACK = 7

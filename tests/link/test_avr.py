@@ -15,7 +15,7 @@ from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
 from robot.text.faults import Fault, LinkFault, RobotFault
-from tests.rig import virtual
+from tests.rig import simulated_time
 
 Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
@@ -92,13 +92,13 @@ async def test_emergency_stop_behind_a_full_queue(link: Link, uno: Rig) -> None:
 async def test_damaged_copies_of_an_emergency_stop(link: Link, uno: Rig) -> None:
     """Among noise and with bits turned on its way, one of its copies comes through."""
     run = await running(link, to_and_fro(70))
-    uno.port.outwards.damage = virtual.flip(0.05)
+    uno.port.outwards.damage = simulated_time.flip(0.05)
     uno.port.write(bytes(range(1, 200)))
     await link.emergency_stop()
     with pytest.raises(RobotFault) as caught:
         await run
     assert caught.value.fault == Fault.EMERGENCY_STOP
-    uno.port.outwards.damage = virtual.nothing
+    uno.port.outwards.damage = simulated_time.nothing
     await recovers(link, uno)
 
 
@@ -123,11 +123,11 @@ async def test_a_hanging_main_loop_is_reset_by_the_watchdog(link: Link, uno: Rig
 
 async def test_silence_holds_after_the_turn_and_then_makes_safe(link: Link, uno: Rig) -> None:
     run = await running(link, to_and_fro(100))
-    uno.port.outwards.damage = virtual.silence
+    uno.port.outwards.damage = simulated_time.silence
     with pytest.raises(RobotFault) as caught:
         await run
     assert caught.value.fault in (Fault.HOST_LOST, Fault.LINK_LOST)
-    uno.port.outwards.damage = virtual.nothing
+    uno.port.outwards.damage = simulated_time.nothing
     await recovers(link, uno)
     steps = len(uno.pins.rises(STEP_PIN)) - 400
     assert steps % 100 == 0 and steps < 20_000

@@ -39,7 +39,7 @@ from tests.link.conftest import (
     program,
     two_boards,
 )
-from tests.rig.virtual import VirtualLoop
+from tests.rig.simulated_time import VirtualLoop
 
 pytestmark = pytest.mark.quick
 

@@ -15,7 +15,7 @@ from robot.link.window import SendWindow
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.stepper import StepperLimits, stepper_move
 from robot.text.faults import Fault, LinkFault, RobotFault
-from tests.rig import virtual
+from tests.rig import simulated_time
 
 Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
@@ -52,8 +52,8 @@ def link(rig: Rig) -> Link:
 
 def disturb(rig: Rig, damage: str, rate: float) -> None:
     """Make the line a bad one, both ways."""
-    rig.port.outwards.damage = getattr(virtual, damage)(rate)
-    rig.port.inwards.damage = getattr(virtual, damage)(rate)
+    rig.port.outwards.damage = getattr(simulated_time, damage)(rate)
+    rig.port.inwards.damage = getattr(simulated_time, damage)(rate)
 
 
 async def running(link: Link, plan: Schedule) -> asyncio.Task[Any]:
@@ -112,11 +112,11 @@ async def test_a_hopeless_line_is_given_up_or_carries_the_plan(
 
 
 async def test_lost_acknowledgements_lead_to_a_named_fault(link: Link, rig: Rig) -> None:
-    rig.port.inwards.damage = virtual.silence
+    rig.port.inwards.damage = simulated_time.silence
     with pytest.raises(LinkFault) as caught:
         await link.run(PLAN)
     assert caught.value.fault == Fault.LINK_LOST
-    rig.port.inwards.damage = virtual.nothing
+    rig.port.inwards.damage = simulated_time.nothing
     await link.open()
     await link.configure()
     made = rig.pins.moves()
@@ -178,13 +178,13 @@ async def test_a_host_that_counts_wrongly_overruns_nothing(
 async def test_a_dead_host_leaves_the_robot_at_rest(link: Link, rig: Rig) -> None:
     """Nothing more is heard of the host: hold, then the safe state, latched."""
     run = await running(link, LONG_PLAN)
-    rig.port.outwards.damage = virtual.silence
+    rig.port.outwards.damage = simulated_time.silence
     with pytest.raises(RobotFault) as caught:
         await run
     assert caught.value.fault in (Fault.LINK_LOST, Fault.HOST_LOST)
     made = rig.pins.moves()
     assert all(abs(move) == 200 for move in made)
-    rig.port.outwards.damage = virtual.nothing
+    rig.port.outwards.damage = simulated_time.nothing
     await link.open()
     await link.configure()
     assert rig.pins.moves() == made
@@ -192,7 +192,7 @@ async def test_a_dead_host_leaves_the_robot_at_rest(link: Link, rig: Rig) -> Non
 
 async def test_an_emergency_stop_gets_through_a_bad_line(link: Link, rig: Rig) -> None:
     run = await running(link, LONG_PLAN)
-    rig.port.outwards.damage = virtual.flip(0.05)
+    rig.port.outwards.damage = simulated_time.flip(0.05)
     rig.port.write(bytes(3000))
     await link.emergency_stop()
     with pytest.raises(RobotFault) as caught:
@@ -217,7 +217,7 @@ async def test_a_surprise_ends_the_session_and_nobody_waits_for_ever(
 async def test_who_waits_for_a_link_that_is_closed_is_told(link: Link, rig: Rig) -> None:
     """An emergency stop that nobody confirmed is given up before the line counts as lost."""
     run = await running(link, LONG_PLAN)
-    rig.port.inwards.damage = virtual.drop(1.0)
+    rig.port.inwards.damage = simulated_time.drop(1.0)
     with pytest.raises(LinkFault, match="not confirmed"):
         await link.emergency_stop()
     await link.close()

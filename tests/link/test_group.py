@@ -28,8 +28,8 @@ from tests.link.conftest import (
     program,
     two_boards,
 )
-from tests.rig import virtual
-from tests.rig.virtual import VirtualBoard, VirtualLoop
+from tests.rig import simulated_time
+from tests.rig.simulated_time import VirtualBoard, VirtualLoop
 
 pytestmark = pytest.mark.quick
 
@@ -356,8 +356,8 @@ def test_a_line_that_damages_one_byte_in_a_hundred_starts_boards_together(
 ) -> None:
     loop, rigs, group = boards
     for number, rig in enumerate(rigs):
-        rig.port.outwards = virtual.Line(100 * seed + number, virtual.flip(0.01))
-        rig.port.inwards = virtual.Line(100 * seed + 10 + number, virtual.flip(0.01))
+        rig.port.outwards = simulated_time.Line(100 * seed + number, simulated_time.flip(0.01))
+        rig.port.inwards = simulated_time.Line(100 * seed + 10 + number, simulated_time.flip(0.01))
     for number in range(10):
         move = [stepper_move(name, number * STEPS, STEPS, LIMITS) for name in NAMES]
         both = Schedule(tuple(move), (TimedTurn(0, 0), TimedTurn(0, 1)), move[0].duration_us)

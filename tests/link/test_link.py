@@ -31,8 +31,8 @@ from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
 from robot.text.faults import Fault, LinkFault, RobotFault, Stopped
-from tests.rig import virtual
-from tests.rig.virtual import drop
+from tests.rig import simulated_time
+from tests.rig.simulated_time import drop
 
 Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
@@ -229,14 +229,14 @@ async def test_an_emergency_stop_needs_no_status_before(
     await session.open(1.0)
     session.status = None
     calm = asyncio.create_task(session.emergency_stop(0.5))
-    monkeypatch.setattr(rig.port.inwards, "damage", virtual.silence)
+    monkeypatch.setattr(rig.port.inwards, "damage", simulated_time.silence)
     await asyncio.sleep(0.1)
     assert session.status is None and not calm.done()
-    monkeypatch.setattr(rig.port.inwards, "damage", virtual.nothing)
+    monkeypatch.setattr(rig.port.inwards, "damage", simulated_time.nothing)
     await calm
     assert session.status is not None and session.status.fault == Fault.EMERGENCY_STOP
     session.status = None
-    monkeypatch.setattr(rig.port.inwards, "damage", virtual.silence)
+    monkeypatch.setattr(rig.port.inwards, "damage", simulated_time.silence)
     began = rig.loop.time()
     with pytest.raises(LinkFault, match="emergency stop not confirmed") as caught:
         await session.emergency_stop(0.5)

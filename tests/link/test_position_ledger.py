@@ -23,7 +23,7 @@ from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
 from robot.text.faults import Fault, LinkFault, MotionFault, RobotFault, Stopped
-from tests.rig import virtual
+from tests.rig import simulated_time
 
 Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
@@ -81,7 +81,7 @@ async def test_progress_of_the_plan_before_is_not_taken_for_ours(link: Link, rig
 
     async def start_and_break(schedule: Schedule, plan: WirePlan, gate: Gate | None) -> None:
         await start(schedule, plan, gate)
-        rig.port.inwards.damage = virtual.silence
+        rig.port.inwards.damage = simulated_time.silence
 
     link._start = start_and_break  # type: ignore[method-assign]
     with pytest.raises(LinkFault):

@@ -26,7 +26,7 @@ from robot.records.runs import RunStore
 from robot.settings import load_profile
 from robot.text.outcomes import Outcome
 from solver.files import JsonObject
-from tests.rig.virtual.kept import kept
+from tests.rig.state_folder import kept
 
 CALLS = "open write fsync close link rename replace unlink mkdir rmdir scandir".split()  # noqa: SIM905
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)

@@ -23,7 +23,7 @@ from robot.calibration.store import CalibrationStore
 from robot.records.runs import RunStore
 from robot.records.storage import StorageError
 from robot.settings import load_profile
-from tests.rig.virtual.kept import kept
+from tests.rig.state_folder import kept
 
 folder = Path(sys.argv[1])
 calibration, runs = CalibrationStore(folder), RunStore(folder / "runs", reserve_bytes=0)

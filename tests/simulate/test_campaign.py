@@ -11,7 +11,17 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
-from mishaps import (
+
+from robot.daemon.models import RobotState
+from robot.link import Link
+from robot.link.encoding import WirePlan
+from robot.link.protocol import Go, Message
+from robot.link.session import LinkSession
+from robot.motion.schedule import Schedule
+from robot.settings import RobotProfile
+from robot.twin.cube import scrambled
+from tests.rig import simulated_time
+from tests.rig.fault_campaign import (
     EARLY_S,
     STOPPED_DEAD,
     assert_solved,
@@ -23,24 +33,14 @@ from mishaps import (
     lose_all_acknowledgements,
     mend_the_line,
     pull_the_plug_for_good,
-    rehearsal,
     reset,
+    simulated_run,
     speak_for_an_old_session,
     stop_in_order,
     with_sensors,
     wrap_sequence_numbers,
 )
-
-from robot.daemon.models import RobotState
-from robot.link import Link
-from robot.link.encoding import WirePlan
-from robot.link.protocol import Go, Message
-from robot.link.session import LinkSession
-from robot.motion.schedule import Schedule
-from robot.settings import RobotProfile
-from robot.twin.cube import scrambled
-from tests.rig import virtual
-from tests.rig.virtual.rehearsal import Mishap, Rehearsal, Verdict
+from tests.rig.simulated_run import SimulatedRun, TimedFault, Verdict
 
 UNO_QUEUE_BYTES, UNO_PROFILE_UNITS = 320, 61
 PUT = LinkSession.put
@@ -48,7 +48,7 @@ LATE_S = 0.3
 FINER = 16
 TOO_MANY_STEPS_PER_S = 80_000
 
-Deed = Callable[[Rehearsal], None]
+FaultAction = Callable[[SimulatedRun], None]
 EVERY_S = {"four-arm": 0.65, "two-arm": 3.2, "no-sensors": 0.2, "two-arm-2x2x2": 0.8}
 """Of gripper robots: twelve times this are nearly all turns of a solve."""
 EVERYDAY = 4
@@ -80,21 +80,23 @@ def moments(*everyday: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("profile", "deed"),
+    ("profile", "action"),
     [
         ("sensors", wrap_sequence_numbers),
         ("sensors", speak_for_an_old_session),
         ("cubotino", flip_every_bit),
     ],
 )
-def test_what_is_on_the_line_makes_no_turn_and_costs_none(profile: str, deed: Deed) -> None:
-    with rehearsal(profile, Mishap(deed, after_s=EARLY_S)) as r:
+def test_what_is_on_the_line_makes_no_turn_and_costs_none(
+    profile: str, action: FaultAction
+) -> None:
+    with simulated_run(profile, TimedFault(action, after_s=EARLY_S)) as r:
         verdict = r.solve()
     assert_solved(verdict)
     assert verdict.faults == []
 
 
-def assert_solved_at_last(r: Rehearsal) -> None:
+def assert_solved_at_last(r: SimulatedRun) -> None:
     """By the next job, or already by turns that the board had and made when it was not heard."""
     assert r.solve().record.outcome in {"solved", "already-solved"}
     assert r.robot.solved and not r.robot.violations
@@ -102,7 +104,7 @@ def assert_solved_at_last(r: Rehearsal) -> None:
 
 @pytest.mark.parametrize("profile", ["sensors", pytest.param("cubotino", marks=pytest.mark.long)])
 def test_without_acknowledgements_the_link_is_lost_by_name(profile: str) -> None:
-    with rehearsal(profile, Mishap(lose_all_acknowledgements, after_s=EARLY_S)) as r:
+    with simulated_run(profile, TimedFault(lose_all_acknowledgements, after_s=EARLY_S)) as r:
         verdict = r.solve()
         assert verdict.violations == ()
         assert (verdict.state, verdict.faults) == (RobotState.FAULT, ["link-lost", "no-answer"])
@@ -120,11 +122,11 @@ def test_without_acknowledgements_the_link_is_lost_by_name(profile: str) -> None
     ],
 )
 def test_a_hopeless_line_is_given_up_by_name(profile: str, damage: str, rate: float) -> None:
-    def spoil(r: Rehearsal) -> None:
-        r.port.outwards.damage = getattr(virtual, damage)(rate)
-        r.port.inwards.damage = getattr(virtual, damage)(rate)
+    def spoil(r: SimulatedRun) -> None:
+        r.port.outwards.damage = getattr(simulated_time, damage)(rate)
+        r.port.inwards.damage = getattr(simulated_time, damage)(rate)
 
-    with rehearsal(profile, Mishap(spoil, after_s=EARLY_S)) as r:
+    with simulated_run(profile, TimedFault(spoil, after_s=EARLY_S)) as r:
         verdict = r.solve()
         assert verdict.violations == ()
         if verdict.record.outcome != "solved":
@@ -151,7 +153,7 @@ def test_a_queue_that_runs_dry_waits_for_more(
     monkeypatch.setattr("robot.link.encoding.PIECE", 5)
     monkeypatch.setattr("robot.link.link._fitting", lambda *_: 2)
     monkeypatch.setattr(LinkSession, "put", send_the_rest_late)
-    with rehearsal("sensors", firmware=firmware) as r:
+    with simulated_run("sensors", firmware=firmware) as r:
         verdict = r.solve()
     assert_solved(verdict)
     assert verdict.faults == []
@@ -159,7 +161,7 @@ def test_a_queue_that_runs_dry_waits_for_more(
 
 
 def test_a_bouncing_end_stop_is_found_where_it_is() -> None:
-    with rehearsal("sensors") as r:
+    with simulated_run("sensors") as r:
         r.robot.bounce_end_stop("left", 6)
         verdict = r.solve()
     assert_solved(verdict)
@@ -167,7 +169,7 @@ def test_a_bouncing_end_stop_is_found_where_it_is() -> None:
 
 
 def test_a_hanging_main_loop_is_reset_and_the_cube_solved() -> None:
-    with rehearsal("sensors", Mishap(hang, after_s=EARLY_S)) as r:
+    with simulated_run("sensors", TimedFault(hang, after_s=EARLY_S)) as r:
         verdict = r.solve()
     assert_solved(verdict)
     assert verdict.faults == ["hung"]
@@ -190,19 +192,19 @@ def test_more_steps_than_the_chip_can_make_end_by_name(
 ) -> None:
     """The host's check is left out; the remedy is to ask for less."""
     monkeypatch.setattr("robot.link.link.check_plan", lambda *_, **__: None)
-    with Rehearsal(too_fast(), scrambled(3, 1), firmware=firmware) as r:
+    with SimulatedRun(too_fast(), scrambled(3, 1), firmware=firmware) as r:
         verdict = r.solve()
         assert verdict.state is RobotState.FAULT and verdict.fault in {"overload", "hung"}
         assert {violation.kind for violation in verdict.violations} <= STOPPED_DEAD
         body = r.robot.body
-    with Rehearsal(with_sensors(), body, firmware=firmware) as r:
+    with SimulatedRun(with_sensors(), body, firmware=firmware) as r:
         assert_solved(r.solve())
 
 
 @pytest.mark.parametrize("firmware", FIRMWARES[1:])
 def test_a_killed_host_leaves_the_chip_to_its_successor(firmware: str) -> None:
-    mishap = Mishap(pull_the_plug_for_good, after_s=EARLY_S)
-    with rehearsal("sensors", mishap, firmware=firmware) as r:
+    fault = TimedFault(pull_the_plug_for_good, after_s=EARLY_S)
+    with simulated_run("sensors", fault, firmware=firmware) as r:
         assert r.solve().record.outcome == "fault"
         r.loop.pass_time(5.0)
         r.port.plug()
@@ -214,7 +216,7 @@ def test_a_killed_host_leaves_the_chip_to_its_successor(firmware: str) -> None:
 def test_grippers_of_a_killed_host_are_homed_by_its_successor(
     profile: str, after_s: float, silent_s: float
 ) -> None:
-    with rehearsal(profile, Mishap(pull_the_plug_for_good, after_s=after_s)) as r:
+    with simulated_run(profile, TimedFault(pull_the_plug_for_good, after_s=after_s)) as r:
         assert r.solve().violations == ()
         leave_the_record_open(r)
         r.loop.pass_time(silent_s)
@@ -227,7 +229,7 @@ def test_grippers_of_a_killed_host_are_homed_by_its_successor(
 def test_grippers_go_home_from_where_they_were_stopped(
     profile: str, after_s: float, restarted: bool
 ) -> None:
-    with rehearsal(profile, Mishap(stop_in_order, after_s=after_s)) as r:
+    with simulated_run(profile, TimedFault(stop_in_order, after_s=after_s)) as r:
         if restarted:
             assert r.solve(killed=False).record.outcome == "stopped"
             verdict = r.solve()
@@ -237,18 +239,18 @@ def test_grippers_go_home_from_where_they_were_stopped(
     assert verdict.faults == []
 
 
-def assert_left_to_a_person(r: Rehearsal, verdict: Verdict, fault: str) -> None:
+def assert_left_to_a_person(r: SimulatedRun, verdict: Verdict, fault: str) -> None:
     """Nobody knows where motors without end stop stand, and jaws would run into each other; the
     person puts cube and motors back as they stand at the start."""
     assert {violation.kind for violation in verdict.violations} <= STOPPED_DEAD
     assert (verdict.state, verdict.fault) == (RobotState.FAULT, fault)
     assert "square by hand" in verdict.record.faults[-1].remedy
-    with Rehearsal(r.profile, r.robot.body) as squared:
+    with SimulatedRun(r.profile, r.robot.body) as squared:
         assert_solved(squared.solve())
 
 
 @pytest.mark.parametrize(
-    ("deed", "fault"),
+    ("action", "fault"),
     [
         (reset, "reset"),
         pytest.param(corrupted_emergency_stops, "emergency-stop", marks=pytest.mark.long),
@@ -256,9 +258,9 @@ def assert_left_to_a_person(r: Rehearsal, verdict: Verdict, fault: str) -> None:
 )
 @pytest.mark.parametrize(("profile", "after_s"), moments("no-sensors"))
 def test_grippers_that_were_stopped_dead_go_home_or_are_left_to_a_person(
-    profile: str, after_s: float, deed: Deed, fault: str
+    profile: str, after_s: float, action: FaultAction, fault: str
 ) -> None:
-    with rehearsal(profile, Mishap(deed, after_s=after_s)) as r:
+    with simulated_run(profile, TimedFault(action, after_s=after_s)) as r:
         verdict = r.solve()
         if profile not in WITHOUT_END_STOPS:
             if verdict.state is RobotState.FAULT:
@@ -275,7 +277,7 @@ def test_grippers_that_were_stopped_dead_go_home_or_are_left_to_a_person(
 def test_after_a_power_cut_of_everything_grippers_go_home_or_are_left_to_a_person(
     profile: str, after_s: float
 ) -> None:
-    with rehearsal(profile, Mishap(cut_all_power, after_s=after_s)) as r:
+    with simulated_run(profile, TimedFault(cut_all_power, after_s=after_s)) as r:
         assert r.solve().violations == ()
         leave_the_record_open(r)
         r.port.plug()
@@ -305,7 +307,7 @@ def test_a_solve_is_on_an_uno_before_it_starts(
         return start(link, schedule, plan, *more)
 
     monkeypatch.setattr(Link, "_start", noted)
-    with rehearsal(profile) as r:
+    with simulated_run(profile) as r:
         assert_solved(r.solve())
     turns = [len(b"".join(plan.turns)) for plan in sent]
     shapes = [sum(shape.units for shape in plan.shapes) for plan in sent]

@@ -160,10 +160,10 @@ class Reached:
         self.noise = 0.0
 
     def __getattr__(self, name: str) -> Callable[..., None]:
-        def deed(*arguments: Any, **named: Any) -> None:
+        def action(*arguments: Any, **named: Any) -> None:
             self.deeds.append((name, *arguments, *named.values()))
 
-        return deed
+        return action
 
 
 @pytest.mark.parametrize(

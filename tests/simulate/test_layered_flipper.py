@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from mishaps import assert_solved, reset, unplug
 
 from robot.daemon.models import RobotState
 from robot.settings import RobotProfile, load_profile
 from robot.settings.other_cubes import for_cube, sizes_of
 from robot.twin.cube import scrambled
-from tests.rig.virtual.rehearsal import Mishap, Rehearsal
+from tests.rig.fault_campaign import assert_solved, reset, unplug
+from tests.rig.simulated_run import SimulatedRun, TimedFault
 
 StartDemo = Callable[..., Any]
 Solved = Callable[[Any], dict[str, Any]]
@@ -60,8 +60,8 @@ def crane() -> RobotProfile:
 
 @pytest.mark.parametrize("after_s", at_first(MOMENTS_S, 1))
 def test_it_goes_on_after_the_board_was_unplugged(crane: RobotProfile, after_s: float) -> None:
-    mishap = Mishap(unplug, RobotState.TURNING, after_s)
-    with Rehearsal(crane, scrambled(SIZE, 1), mishaps=[mishap]) as r:
+    fault = TimedFault(unplug, RobotState.TURNING, after_s)
+    with SimulatedRun(crane, scrambled(SIZE, 1), faults=[fault]) as r:
         verdict = r.solve()
     assert_solved(verdict)
     assert verdict.faults == ["link-lost"]
@@ -72,8 +72,8 @@ def test_a_reset_board_never_lets_go_of_half_turned_layers(
     crane: RobotProfile, after_s: float
 ) -> None:
     """Nothing tells where the turntable stands: where that matters a person is asked."""
-    mishap = Mishap(reset, RobotState.TURNING, after_s)
-    with Rehearsal(crane, scrambled(SIZE, 1), mishaps=[mishap]) as r:
+    fault = TimedFault(reset, RobotState.TURNING, after_s)
+    with SimulatedRun(crane, scrambled(SIZE, 1), faults=[fault]) as r:
         verdict = r.solve()
         assert verdict.violations == () and verdict.faults == ["reset"]
         if not verdict.solved:

@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mishaps import (
+
+from robot.daemon.models import RobotState
+from robot.settings import RobotProfile, load_profile
+from robot.simulate.processes import DemoFault
+from robot.twin.cube import scrambled
+from tests.rig import simulated_time
+from tests.rig.fault_campaign import (
     EARLY_S,
     STOPPED_DEAD,
     assert_solved,
@@ -21,19 +27,13 @@ from mishaps import (
     jam_for_a_moment,
     lose_steps,
     pull_the_plug_for_good,
-    rehearsal,
     reset,
+    simulated_run,
     stop_the_host,
     unplug,
     with_sensors,
 )
-
-from robot.daemon.models import RobotState
-from robot.settings import RobotProfile, load_profile
-from robot.simulate.processes import DemoFault
-from robot.twin.cube import scrambled
-from tests.rig import virtual
-from tests.rig.virtual.rehearsal import Mishap, Rehearsal
+from tests.rig.simulated_run import SimulatedRun, TimedFault
 
 PLAY = 30
 
@@ -42,19 +42,19 @@ PLAY = 30
     "stage", [pytest.param(RobotState.SCANNING, marks=pytest.mark.long), RobotState.TURNING]
 )
 @pytest.mark.parametrize(
-    ("deed", "named"), [(reset, "reset"), (unplug, "link-lost"), (stop_the_host, None)]
+    ("action", "named"), [(reset, "reset"), (unplug, "link-lost"), (stop_the_host, None)]
 )
 @pytest.mark.parametrize(
     "profile", ["cubotino", pytest.param("two-arm", marks=pytest.mark.long), "sensors"]
 )
 def test_the_same_cube_is_solved_in_the_same_job(
-    profile: str, deed: Callable[[Rehearsal], None], named: str | None, stage: RobotState
+    profile: str, action: Callable[[SimulatedRun], None], named: str | None, stage: RobotState
 ) -> None:
     if profile == "sensors":
         after_s, stage = EARLY_S, RobotState.TURNING  # it need not move to look
     else:
         after_s = 3.0
-    with rehearsal(profile, Mishap(deed, stage, after_s)) as r:
+    with simulated_run(profile, TimedFault(action, stage, after_s)) as r:
         verdict = r.solve()
     assert_solved(verdict)
     assert verdict.faults == ([named] if named else [])
@@ -73,7 +73,7 @@ def moments() -> list[Any]:
 
 @pytest.mark.parametrize(("profile", "after_s"), moments())
 def test_grippers_go_home_from_wherever_they_were_left(profile: str, after_s: float) -> None:
-    with rehearsal(profile, Mishap(unplug, RobotState.TURNING, after_s)) as r:
+    with simulated_run(profile, TimedFault(unplug, RobotState.TURNING, after_s)) as r:
         verdict = r.solve()
     assert_solved(verdict)
     assert verdict.faults == ["link-lost"]
@@ -87,8 +87,8 @@ def test_grippers_go_home_from_wherever_they_were_left(profile: str, after_s: fl
     ],
 )
 def test_a_layer_that_a_power_cut_caught_half_turned_is_squared_first(after_s: float) -> None:
-    with rehearsal(
-        "cubotino", Mishap(cut_the_power_of_the_board, RobotState.TURNING, after_s)
+    with simulated_run(
+        "cubotino", TimedFault(cut_the_power_of_the_board, RobotState.TURNING, after_s)
     ) as r:
         verdict = r.solve()
     assert_solved(verdict)
@@ -96,7 +96,7 @@ def test_a_layer_that_a_power_cut_caught_half_turned_is_squared_first(after_s: f
 
 
 def test_a_power_cut_leaves_motors_without_end_stops_to_a_person() -> None:
-    with rehearsal("six-motor", Mishap(cut_the_power_of_the_board, after_s=0.35)) as r:
+    with simulated_run("six-motor", TimedFault(cut_the_power_of_the_board, after_s=0.35)) as r:
         verdict = r.solve()
         assert (verdict.violations, verdict.state) == ((), RobotState.FAULT)
         assert verdict.faults == ["link-lost", "reset"]
@@ -117,7 +117,7 @@ def test_a_power_cut_leaves_motors_without_end_stops_to_a_person() -> None:
 def test_after_a_power_cut_of_everything_the_next_start_is_clean(
     profile: str, after_s: float, excused: frozenset[str]
 ) -> None:
-    with rehearsal(profile, Mishap(cut_all_power, RobotState.TURNING, after_s)) as r:
+    with simulated_run(profile, TimedFault(cut_all_power, RobotState.TURNING, after_s)) as r:
         assert r.solve().record.outcome == "fault"
         r.port.plug()
         assert_solved(r.solve(), excused)
@@ -125,7 +125,7 @@ def test_after_a_power_cut_of_everything_the_next_start_is_clean(
 
 @pytest.mark.parametrize("profile", ["cubotino", "sensors"])
 def test_an_emergency_stop_is_obeyed_and_told(profile: str) -> None:
-    with rehearsal(profile, Mishap(corrupted_emergency_stops, after_s=EARLY_S)) as r:
+    with simulated_run(profile, TimedFault(corrupted_emergency_stops, after_s=EARLY_S)) as r:
         verdict = r.solve()
         assert (verdict.state, verdict.fault) == (RobotState.FAULT, "emergency-stop")
         assert_solved(r.solve(), STOPPED_DEAD)
@@ -135,7 +135,7 @@ def test_an_emergency_stop_is_obeyed_and_told(profile: str) -> None:
     "profile", ["cubotino", pytest.param("mindcuber", marks=pytest.mark.long), "sensors"]
 )
 def test_a_killed_host_leaves_a_robot_that_its_successor_goes_on_with(profile: str) -> None:
-    with rehearsal(profile, Mishap(pull_the_plug_for_good, after_s=EARLY_S)) as r:
+    with simulated_run(profile, TimedFault(pull_the_plug_for_good, after_s=EARLY_S)) as r:
         assert r.solve().record.outcome == "fault"
         r.loop.pass_time(5.0)
         r.port.plug()
@@ -143,7 +143,7 @@ def test_a_killed_host_leaves_a_robot_that_its_successor_goes_on_with(profile: s
 
 
 def test_a_motor_without_end_stop_caught_in_motion_is_left_to_a_person() -> None:
-    with rehearsal("six-motor", Mishap(reset, after_s=EARLY_S)) as r:
+    with simulated_run("six-motor", TimedFault(reset, after_s=EARLY_S)) as r:
         verdict = r.solve()
         assert verdict.violations == () and verdict.faults == ["reset"]
         assert verdict.state is RobotState.FAULT
@@ -155,14 +155,14 @@ def test_a_motor_without_end_stop_caught_in_motion_is_left_to_a_person() -> None
 @pytest.mark.parametrize("damage", ["drop", "repeat", "insert", "flip", "reorder"])
 @pytest.mark.parametrize("rate", [0.01, 0.05])
 def test_a_bad_line_solves_all_the_same(damage: str, rate: float) -> None:
-    with rehearsal("six-motor") as r:
-        r.port.outwards.damage = getattr(virtual, damage)(rate)
-        r.port.inwards.damage = getattr(virtual, damage)(rate)
+    with simulated_run("six-motor") as r:
+        r.port.outwards.damage = getattr(simulated_time, damage)(rate)
+        r.port.inwards.damage = getattr(simulated_time, damage)(rate)
         assert_solved(r.solve())
 
 
 def test_a_jam_is_caught_after_the_turn() -> None:
-    with rehearsal("sensors", Mishap(jam, after_s=EARLY_S)) as r:
+    with simulated_run("sensors", TimedFault(jam, after_s=EARLY_S)) as r:
         verdict = r.solve()
         assert verdict.violations == ()
         assert verdict.state is RobotState.FAULT and verdict.faults[0] == "not-in-place"
@@ -175,7 +175,9 @@ def test_a_jam_is_caught_after_the_turn() -> None:
 def test_a_policy_of_no_retries_asks_at_once() -> None:
     document = with_sensors().model_dump(mode="json", exclude_unset=True)
     profile = RobotProfile.model_validate(document | {"policy": {"solve_retries": 0}})
-    with Rehearsal(profile, scrambled(3, 1), mishaps=[Mishap(lose_steps, after_s=EARLY_S)]) as r:
+    with SimulatedRun(
+        profile, scrambled(3, 1), faults=[TimedFault(lose_steps, after_s=EARLY_S)]
+    ) as r:
         verdict = r.solve()
         assert (verdict.record.outcome, verdict.record.attempts) == ("jammed", 1)
         assert (verdict.state, verdict.fault) == (RobotState.FAULT, "not-in-place")
@@ -183,9 +185,9 @@ def test_a_policy_of_no_retries_asks_at_once() -> None:
         assert_solved(r.solve())
 
 
-@pytest.mark.parametrize("deed", [jam_for_a_moment, lose_steps])
-def test_what_was_missed_in_a_turn_is_made_good(deed: Callable[[Rehearsal], None]) -> None:
-    with rehearsal("sensors", Mishap(deed, after_s=EARLY_S)) as r:
+@pytest.mark.parametrize("action", [jam_for_a_moment, lose_steps])
+def test_what_was_missed_in_a_turn_is_made_good(action: Callable[[SimulatedRun], None]) -> None:
+    with simulated_run("sensors", TimedFault(action, after_s=EARLY_S)) as r:
         verdict = r.solve()
         assert_solved(verdict)
         assert verdict.faults == ["not-in-place"]
@@ -193,7 +195,7 @@ def test_what_was_missed_in_a_turn_is_made_good(deed: Callable[[Rehearsal], None
 
 @pytest.mark.parametrize(("active", "named"), [(False, "home-missing"), (True, "home-stuck")])
 def test_a_broken_sensor_is_named_before_anything_turns(active: bool, named: str) -> None:
-    with rehearsal("sensors") as r:
+    with simulated_run("sensors") as r:
         r.robot.stick_end_stop("left", active)
         verdict = r.solve()
         assert verdict.violations == ()
@@ -205,7 +207,7 @@ def test_a_broken_sensor_is_named_before_anything_turns(active: bool, named: str
 
 
 @pytest.mark.parametrize(
-    ("deed", "named"),
+    ("action", "named"),
     [
         pytest.param(reset, ["reset"], marks=pytest.mark.quick),
         (hang, ["hung"]),
@@ -214,16 +216,18 @@ def test_a_broken_sensor_is_named_before_anything_turns(active: bool, named: str
         (jam_for_a_moment, ["not-in-place"]),
     ],
 )
-def test_the_real_program_on_the_chip(deed: Callable[[Rehearsal], None], named: list[str]) -> None:
-    with rehearsal("sensors", Mishap(deed, after_s=EARLY_S), firmware="avr") as r:
+def test_the_real_program_on_the_chip(
+    action: Callable[[SimulatedRun], None], named: list[str]
+) -> None:
+    with simulated_run("sensors", TimedFault(action, after_s=EARLY_S), firmware="avr") as r:
         verdict = r.solve()
         assert_solved(verdict)
         assert verdict.faults == named
 
 
 def test_an_emergency_stop_on_the_chip() -> None:
-    mishap = Mishap(corrupted_emergency_stops, after_s=EARLY_S)
-    with rehearsal("sensors", mishap, firmware="avr") as r:
+    fault = TimedFault(corrupted_emergency_stops, after_s=EARLY_S)
+    with simulated_run("sensors", fault, firmware="avr") as r:
         assert r.solve().fault == "emergency-stop"
         assert_solved(r.solve(), STOPPED_DEAD)
 
@@ -241,19 +245,19 @@ def with_play(made_up_for: bool) -> RobotProfile:
 
 
 def test_play_that_is_made_up_for_does_no_harm() -> None:
-    with Rehearsal(with_play(made_up_for=True), scrambled(3, 1)) as r:
+    with SimulatedRun(with_play(made_up_for=True), scrambled(3, 1)) as r:
         assert_solved(r.solve())
 
 
 def test_a_servo_that_goes_beyond_turns_layers_square() -> None:
     document = load_profile("cubotino").model_dump(mode="json", exclude_unset=True)
     document["actuators"]["holder"]["overshoot"] = {"us": 30, "back_ms": 60}
-    with Rehearsal(RobotProfile.model_validate(document), scrambled(3, 1)) as r:
+    with SimulatedRun(RobotProfile.model_validate(document), scrambled(3, 1)) as r:
         assert_solved(r.solve())
 
 
 def test_play_that_nobody_knows_of_leaves_layers_askew() -> None:
-    with Rehearsal(with_play(made_up_for=False), scrambled(3, 1)) as r:
+    with SimulatedRun(with_play(made_up_for=False), scrambled(3, 1)) as r:
         verdict = r.solve()
     assert "layers-collide" in {violation.kind for violation in verdict.violations}
 
@@ -268,12 +272,12 @@ def test_a_program_that_is_not_built_leaves_nothing_open(monkeypatch: pytest.Mon
     before = open_files()
     # What is left is held by the error until it is forgotten.
     with pytest.raises(DemoFault, match="make build") as caught:
-        rehearsal("sensors", firmware="avr")
+        simulated_run("sensors", firmware="avr")
     assert open_files() == before, caught.value
 
 
 def test_a_program_that_does_not_start_leaves_nothing_open(tmp_path: Path) -> None:
     before = open_files()
     with pytest.raises(FileNotFoundError) as caught:
-        virtual.VirtualBoard([tmp_path / "absent"])
+        simulated_time.VirtualBoard([tmp_path / "absent"])
     assert open_files() == before, caught.value

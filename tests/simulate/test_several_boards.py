@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 import yaml
-from mishaps import STOPPED_DEAD, assert_solved, rehearsal, with_a_pi
 
 from robot.machine import motion_controller
 from robot.settings import RobotProfile, load_profile
@@ -28,7 +27,8 @@ from robot.simulate.boards import (
 from robot.simulate.processes import DemoFault
 from robot.text.faults import MotionFault
 from robot.twin.cube import SITES
-from tests.rig.virtual.rehearsal import Mishap, Rehearsal
+from tests.rig.fault_campaign import STOPPED_DEAD, assert_solved, simulated_run, with_a_pi
+from tests.rig.simulated_run import SimulatedRun, TimedFault
 
 StartDemo = Callable[..., Any]
 Solved = Callable[[Any], dict[str, Any]]
@@ -49,22 +49,22 @@ MOMENTS = [
 ]
 
 
-def unplug(name: str) -> Callable[[Rehearsal], None]:
+def unplug(name: str) -> Callable[[SimulatedRun], None]:
     """Somebody pulls the cable of a board and puts it back."""
     return lambda r: r.ports[name].unplug(attempts=2)
 
 
-def cut_power(r: Rehearsal) -> None:
+def cut_power(r: SimulatedRun) -> None:
     """That of the second board: its USB adapter goes with it, and both come back."""
     unplug("second")(r)
     r.boards["second"].reset()
 
 
-def reset(r: Rehearsal) -> None:
+def reset(r: SimulatedRun) -> None:
     r.boards["second"].reset()
 
 
-def stop_in_an_emergency(r: Rehearsal) -> None:
+def stop_in_an_emergency(r: SimulatedRun) -> None:
     """As the button does, while the loop runs the motion."""
     assert r.motion is not None and r.motion._thread is not None
     r.loop.create_task(r.motion._thread.link.emergency_stop())
@@ -74,7 +74,7 @@ def stop_in_an_emergency(r: Rehearsal) -> None:
     "skew", [QUARTZ, *(pytest.param(skew, marks=pytest.mark.long) for skew in (-QUARTZ, RESONATOR))]
 )
 def test_boards_whose_clocks_part_solve_together(skew: float) -> None:
-    with rehearsal("soltvvo", skew=skew) as r:
+    with simulated_run("soltvvo", skew=skew) as r:
         verdict = r.solve()
     assert_solved(verdict)
     assert verdict.faults == []
@@ -85,13 +85,13 @@ def test_boards_whose_clocks_part_solve_together(skew: float) -> None:
     shutil.which("avr-gcc") is None, reason="needs avr-gcc (Debian: gcc-avr avr-libc)"
 )
 def test_two_unos_under_simavr_solve_together() -> None:
-    with rehearsal("soltvvo", firmware="avr", skew=QUARTZ) as r:
+    with simulated_run("soltvvo", firmware="avr", skew=QUARTZ) as r:
         assert_solved(r.solve())
 
 
 @pytest.mark.long
 def test_the_simulated_robot_sees_boards_that_are_out_of_step() -> None:
-    with rehearsal("soltvvo", skew=BROKEN) as r:
+    with simulated_run("soltvvo", skew=BROKEN) as r:
         kinds = {violation.kind for violation in r.solve().violations}
     assert "turn-while-jaws-move" in kinds
 
@@ -106,7 +106,7 @@ def test_several_boards_share_a_time_that_only_some_firmwares_can_be_given() -> 
 
 def test_a_raspberry_pi_is_one_of_several_boards() -> None:
     """Its kernel makes the pulses of the jaws, an Arduino the steps: in the plan, together."""
-    with rehearsal("with-a-pi", skew=QUARTZ) as r:
+    with simulated_run("with-a-pi", skew=QUARTZ) as r:
         verdict = r.solve()
         assert list(check_profile(r.profile)) == []
         programs = {name: Path(board.process.args[0]).name for name, board in r.boards.items()}
@@ -116,23 +116,23 @@ def test_a_raspberry_pi_is_one_of_several_boards() -> None:
     assert verdict.record.executed_us == pytest.approx(verdict.record.planned_us, rel=1e-3)
 
 
-def end_the_program(r: Rehearsal) -> None:
+def end_the_program(r: SimulatedRun) -> None:
     """That of the Pi: the service starts it anew."""
     unplug("pi")(r)
     r.boards["pi"].reset()
 
 
 @pytest.mark.parametrize(
-    ("deed", "fault", "board"),
+    ("action", "fault", "board"),
     [
         (end_the_program, "link-lost", "pi"),
         pytest.param(unplug("first"), "link-lost", "first", marks=pytest.mark.long),
     ],
 )
 def test_a_fault_of_the_pi_stops_the_motors_and_one_of_theirs_the_pi(
-    deed: Callable[[Rehearsal], None], fault: str, board: str
+    action: Callable[[SimulatedRun], None], fault: str, board: str
 ) -> None:
-    with rehearsal("with-a-pi", Mishap(deed, after_s=EVERYDAY)) as r:
+    with simulated_run("with-a-pi", TimedFault(action, after_s=EVERYDAY)) as r:
         verdict = r.solve()
     assert_solved(verdict, excused=IN_THE_DARK)
     assert verdict.faults == [fault]
@@ -172,7 +172,7 @@ def test_several_boards_cannot_be_hurried() -> None:
 @pytest.mark.parametrize("after_s", MOMENTS)
 @pytest.mark.parametrize("board", ["first", "second"])
 def test_a_cable_pulled_in_a_plan_is_named_and_the_cube_solved(board: str, after_s: float) -> None:
-    with rehearsal("soltvvo", Mishap(unplug(board), after_s=after_s)) as r:
+    with simulated_run("soltvvo", TimedFault(unplug(board), after_s=after_s)) as r:
         verdict = r.solve()
     assert_solved(verdict)
     assert verdict.faults == ["link-lost"]
@@ -180,12 +180,12 @@ def test_a_cable_pulled_in_a_plan_is_named_and_the_cube_solved(board: str, after
 
 
 @pytest.mark.parametrize("after_s", MOMENTS)
-@pytest.mark.parametrize(("deed", "fault"), [(reset, "reset"), (cut_power, "link-lost")])
+@pytest.mark.parametrize(("action", "fault"), [(reset, "reset"), (cut_power, "link-lost")])
 def test_a_board_that_starts_anew_squares_what_it_left_and_the_cube_is_solved(
-    deed: Callable[[Rehearsal], None], fault: str, after_s: float
+    action: Callable[[SimulatedRun], None], fault: str, after_s: float
 ) -> None:
     """The other board has gone on for a moment; it knows where its own arms stand."""
-    with rehearsal("soltvvo", Mishap(deed, after_s=after_s)) as r:
+    with simulated_run("soltvvo", TimedFault(action, after_s=after_s)) as r:
         verdict = r.solve()
     assert_solved(verdict, excused=IN_THE_DARK)
     assert verdict.faults == [fault]
@@ -194,7 +194,7 @@ def test_a_board_that_starts_anew_squares_what_it_left_and_the_cube_is_solved(
 
 def test_one_emergency_stop_stops_the_arms_of_all_boards() -> None:
     """Only the pulses go on by which jaws hold the cube."""
-    with rehearsal("soltvvo", Mishap(stop_in_an_emergency, after_s=EVERYDAY)) as r:
+    with simulated_run("soltvvo", TimedFault(stop_in_an_emergency, after_s=EVERYDAY)) as r:
         verdict = r.solve()
         assert verdict.fault == "emergency-stop"
         r.loop.pass_time(0.1)  # jaws reach where their last pulses wanted them
@@ -236,7 +236,7 @@ def test_arms_never_touch_because_the_computer_is_busy(start_demo: StartDemo, se
 
 def test_boards_at_each_other_s_ports_are_noticed() -> None:
     """All turns are made, by the opposite arms: cubes are not where they should be."""
-    with rehearsal("soltvvo") as r:
+    with simulated_run("soltvvo") as r:
         r.ports = dict(zip(r.ports, reversed(r.ports.values()), strict=True))
         verdict = r.solve()
         letters = r.robot.body.facelets()
@@ -252,7 +252,7 @@ def test_a_board_with_another_firmware_is_named_before_anything_moves(
     monkeypatch.setattr(
         motion_controller, "matches", lambda _: (told.append(True), len(told) % 2 == 1)[1]
     )
-    with rehearsal("soltvvo") as r:
+    with simulated_run("soltvvo") as r:
         with pytest.raises(MotionFault, match=r"on board second, .* expected") as caught:
             r.calibrate(lambda machine, _: machine.motion.open())
         assert (caught.value.code, r.robot.edges) == ("wrong-firmware", 0)

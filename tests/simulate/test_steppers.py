@@ -23,7 +23,7 @@ from robot.machine.assembly import Machine
 from robot.settings import RobotProfile, load_profile
 from robot.text.faults import InvalidRequest
 from robot.twin.cube import CubeBody, scrambled
-from tests.rig.virtual.rehearsal import Rehearsal
+from tests.rig.simulated_run import SimulatedRun
 
 STALL = 2400
 """Half as much again as the table of the profile is meant to do."""
@@ -59,8 +59,8 @@ def trying(asked: SpeedRequest, robot: Machine, profile: RobotProfile) -> SpeedT
     return tried_speed(Bench(robot, profile), asked)
 
 
-def robot_of(profile: RobotProfile, body: CubeBody | None = None) -> Rehearsal:
-    return Rehearsal(profile, body or scrambled(3, 1))
+def robot_of(profile: RobotProfile, body: CubeBody | None = None) -> SimulatedRun:
+    return SimulatedRun(profile, body or scrambled(3, 1))
 
 
 @pytest.mark.parametrize("homing", [False, True])

@@ -59,9 +59,8 @@ def measured_timing(bench: Bench, _: ApiRequest) -> Timings:
     """
     motion, profile = bench.machine.motion, bench.profile
     motion.home()
-    timed = [
-        _perform(motion, plan) for plan in rehearsal(build_mechanism(profile)) if plan.transitions
-    ]
+    plans = single_operation_plans(build_mechanism(profile))
+    timed = [_perform(motion, plan) for plan in plans if plan.transitions]
     by_name: dict[str, list[_Timed]] = defaultdict(list)
     for one in timed:
         by_name[one.name].append(one)
@@ -69,7 +68,7 @@ def measured_timing(bench: Bench, _: ApiRequest) -> Timings:
     return Timings(operations=operations, values=_corrections(profile, timed))
 
 
-def rehearsal(mechanism: Mechanism) -> Iterator[Plan]:
+def single_operation_plans(mechanism: Mechanism) -> Iterator[Plan]:
     """Plans of one operation each that turn every layer the robot can turn there and back."""
     state = mechanism.start
     for axis in range(3):

@@ -138,16 +138,16 @@ def bytes_written(notes: Sequence[Note]) -> list[tuple[int, int]]:
     return [(int(note[1], 16), int(note[2], 16)) for note in found if note is not None]
 
 
-async def interrupted(link: Link, board: ServoBoard, mishap: str) -> dict[str, Any]:
+async def interrupted(link: Link, board: ServoBoard, timed_fault: str) -> dict[str, Any]:
     """Something happens to the chip in the middle of a slew; then it is mended, and goes on."""
     servo = link.actuators[0]
     assert isinstance(servo, ServoSetup)
     away = at_once(servo_slew(servo.name, servo.start_us, ends(servo)[1], 2_000_000, FRAME_US))
     run = asyncio.create_task(fault_of(link.run(away)))
     await asyncio.sleep(0.5)
-    getattr(board, mishap)()
+    getattr(board, timed_fault)()
     told = await run
-    if mishap == "unplug":
+    if timed_fault == "unplug":
         board.plug_in()
         export()
     await link.configure()

@@ -28,9 +28,8 @@ from robot.settings import RobotProfile
 from robot.simulate.stay import cube_after
 from robot.twin.cube import CubeBody, scrambled
 from robot.twin.render import Image
-from tests.rig.virtual.calibrating import CalibratedMotion, VirtualCamera
-from tests.rig.virtual.memory import kept_memory
-from tests.rig.virtual.rehearsal import FirstSolutionPlanner, Rehearsal
+from tests.rig.simulated_calibration import SimulatedMotion, VirtualCamera
+from tests.rig.simulated_run import FirstSolutionPlanner, SimulatedRun, kept_memory
 
 FIRST_DAY = date(2026, 5, 3)
 
@@ -45,16 +44,15 @@ class DriftingRobot:
         self.profile = profile
         self.today = FIRST_DAY
         self.records: list[RunRecord] = []
-        self.rehearsal = Rehearsal(profile, scrambled(profile.cube.size, 1))
-        self.robot = self.rehearsal.robot
+        self.run = SimulatedRun(profile, scrambled(profile.cube.size, 1))
+        self.robot = self.run.robot
         self.calibrations = CalibrationStore(state_dir)
         self.drifts = DriftStore(state_dir)
         self._state_dir = state_dir
         self._contact = FirstContact({}, simulated=True)
         turn = threading.Lock()
         self._cameras = {
-            camera.name: VirtualCamera(self.rehearsal, camera.name, turn)
-            for camera in profile.cameras
+            camera.name: VirtualCamera(self.run, camera.name, turn) for camera in profile.cameras
         }
 
     def __enter__(self) -> Self:
@@ -68,7 +66,7 @@ class DriftingRobot:
         trace: TracebackType | None,
     ) -> None:
         """Switch everything off."""
-        self.rehearsal.__exit__(kind, error, trace)
+        self.run.__exit__(kind, error, trace)
 
     @property
     def in_force(self) -> dict[str, dict[str, int]]:
@@ -139,7 +137,7 @@ class DriftingRobot:
             await controller.close()
 
     def _machine(self, calibrated: RobotProfile) -> Machine:
-        motion = CalibratedMotion(self.rehearsal, calibrated, self._contact, [])
+        motion = SimulatedMotion(self.run, calibrated, self._contact, [])
         return Machine(
             calibrated.name,
             motion,

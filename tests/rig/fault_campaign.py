@@ -15,8 +15,8 @@ from robot.link.protocol import MESSAGES, Clear, Go, Hold, Release
 from robot.records.runs import RunStore, RunWriter
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
-from tests.rig import virtual
-from tests.rig.virtual.rehearsal import Mishap, Rehearsal, Verdict
+from tests.rig import simulated_time
+from tests.rig.simulated_run import SimulatedRun, TimedFault, Verdict
 
 QUARTER = 200
 SENSORS = {"up": 2, "right": 3, "front": 5, "down": 6, "left": 7, "back": 8}
@@ -84,12 +84,12 @@ def with_a_pi() -> RobotProfile:
     return RobotProfile.model_validate(document)
 
 
-def rehearsal(profile: str, *mishaps: Mishap, **options: Any) -> Rehearsal:
-    """A rehearsal with a cube scrambled by number 1; ``sensors`` is the six-motor robot's kin,
+def simulated_run(profile: str, *faults: TimedFault, **options: Any) -> SimulatedRun:
+    """A simulated run with a cube scrambled by number 1; ``sensors`` is the six-motor robot's kin,
     ``no-sensors`` and ``with-a-pi`` are those of Soltvvo."""
     kin = {"sensors": with_sensors, "no-sensors": without_sensors, "with-a-pi": with_a_pi}
     chosen = kin[profile]() if profile in kin else load_profile(profile)
-    return Rehearsal(chosen, scrambled(chosen.cube.size, 1), mishaps=mishaps, **options)
+    return SimulatedRun(chosen, scrambled(chosen.cube.size, 1), faults=faults, **options)
 
 
 def assert_solved(verdict: Verdict, excused: frozenset[str] = frozenset()) -> None:
@@ -100,27 +100,27 @@ def assert_solved(verdict: Verdict, excused: frozenset[str] = frozenset()) -> No
     assert verdict.state is RobotState.IDLE
 
 
-def reset(r: Rehearsal) -> None:
+def reset(r: SimulatedRun) -> None:
     r.board.reset()
 
 
-def unplug(r: Rehearsal) -> None:
+def unplug(r: SimulatedRun) -> None:
     r.port.unplug(attempts=2)
 
 
-def cut_the_power_of_the_board(r: Rehearsal) -> None:
+def cut_the_power_of_the_board(r: SimulatedRun) -> None:
     """Its USB adapter goes with it, and both come back."""
     r.port.unplug(attempts=2)
     r.board.reset()
 
 
-def cut_all_power(r: Rehearsal) -> None:
+def cut_all_power(r: SimulatedRun) -> None:
     """Nobody is left who knows anything."""
     r.port.unplug()
     r.board.reset()
 
 
-def leave_the_record_open(r: Rehearsal) -> None:
+def leave_the_record_open(r: SimulatedRun) -> None:
     """As a daemon that was killed, or lost its power, in the middle of its job leaves it."""
     store = RunStore(Path(r.folder))
     record = store.load(store.ids()[-1])
@@ -128,70 +128,70 @@ def leave_the_record_open(r: Rehearsal) -> None:
     RunWriter(store.directory_of(record.id), record).save()
 
 
-def stop_the_host(r: Rehearsal) -> None:
+def stop_the_host(r: SimulatedRun) -> None:
     r.loop.pass_time(2.0)
 
 
-def corrupted_emergency_stops(r: Rehearsal) -> None:
+def corrupted_emergency_stops(r: SimulatedRun) -> None:
     """Behind a full line, one copy whole among several that are not."""
     damaged = [EMERGENCY_STOP[:4], EMERGENCY_STOP[1:5], EMERGENCY_STOP.replace(b"\x7f", b"\x7e")]
     r.port.write(bytes(range(1, 256)) + b"".join(damaged) + EMERGENCY_STOP)
 
 
-def pull_the_plug_for_good(r: Rehearsal) -> None:
+def pull_the_plug_for_good(r: SimulatedRun) -> None:
     r.port.unplug()
 
 
-def hang(r: Rehearsal) -> None:
+def hang(r: SimulatedRun) -> None:
     r.board.hang()
 
 
-def jam(r: Rehearsal) -> None:
+def jam(r: SimulatedRun) -> None:
     r.robot.jam("front")
 
 
-def jam_for_a_moment(r: Rehearsal) -> None:
+def jam_for_a_moment(r: SimulatedRun) -> None:
     r.robot.jam("front")
     free_once_felt(r)
 
 
-def free_once_felt(r: Rehearsal) -> None:
+def free_once_felt(r: SimulatedRun) -> None:
     if r.robot.steps_lost("front") >= 60:
         r.robot.jam("front", jammed=False)
     else:
         r.loop.call_later(0.001, free_once_felt, r)
 
 
-def lose_steps(r: Rehearsal) -> None:
+def lose_steps(r: SimulatedRun) -> None:
     r.robot.lose_steps("front", 30)
 
 
-def stop_in_order(r: Rehearsal) -> None:
+def stop_in_order(r: SimulatedRun) -> None:
     """A person presses stop."""
     assert r.motion is not None
     r.motion.press_stop()
 
 
-def session_of(r: Rehearsal) -> Any:
+def session_of(r: SimulatedRun) -> Any:
     """The session under way."""
     assert r.motion is not None
     return r.motion.link._session
 
 
-def lose_all_acknowledgements(r: Rehearsal) -> None:
-    r.port.inwards.damage = virtual.silence
+def lose_all_acknowledgements(r: SimulatedRun) -> None:
+    r.port.inwards.damage = simulated_time.silence
 
 
-def mend_the_line(r: Rehearsal) -> None:
-    r.port.inwards.damage = r.port.outwards.damage = virtual.nothing
+def mend_the_line(r: SimulatedRun) -> None:
+    r.port.inwards.damage = r.port.outwards.damage = simulated_time.nothing
 
 
-def wrap_sequence_numbers(r: Rehearsal) -> None:
+def wrap_sequence_numbers(r: SimulatedRun) -> None:
     """More commands than there are numbers, all of which do nothing."""
     session_of(r).put([Clear()] * 300)
 
 
-def speak_for_an_old_session(r: Rehearsal) -> None:
+def speak_for_an_old_session(r: SimulatedRun) -> None:
     """What a killed program had sent arrives late: every number of its sequence."""
     other = session_of(r)._number % 253 + 1
     for seq in range(256):
@@ -199,7 +199,7 @@ def speak_for_an_old_session(r: Rehearsal) -> None:
             r.port.write(WireFrame(other, seq, 0, message.TYPE).encode())
 
 
-def flip_every_bit(r: Rehearsal) -> None:
+def flip_every_bit(r: SimulatedRun) -> None:
     """Every frame there is, each with every one of its bits flipped, one after the other."""
     _write_one_by_one(r, _flipped_frames(session_of(r)._number))
 
@@ -213,7 +213,7 @@ def _flipped_frames(session: int) -> Iterator[bytes]:
             yield bytes(damaged)
 
 
-def _write_one_by_one(r: Rehearsal, frames: Iterator[bytes]) -> None:
+def _write_one_by_one(r: SimulatedRun, frames: Iterator[bytes]) -> None:
     """A few at a time, so that the host is still heard."""
     some = b"".join(itertools.islice(frames, FRAMES_AT_ONCE))
     if some and r.port.plugged:

@@ -12,10 +12,12 @@ import random
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +45,7 @@ from robot.twin.studio import Studio
 from robot.twin.violations import Violation
 from solver.search import AnyCube
 from solver.solution import CancelFlag
-from tests.rig.virtual import VirtualBoard, VirtualLink, VirtualLoop, VirtualPort
-from tests.rig.virtual.memory import kept_memory
+from tests.rig.simulated_time import VirtualBoard, VirtualLink, VirtualLoop, VirtualPort
 from vision.frame import Frame
 from vision.locate.face import FaceGrid
 from vision.measure.sticker_colours import FaceColours
@@ -66,21 +67,21 @@ SEARCH_S = 60.0
 NO_FRAME = Frame(np.zeros((8, 8, 3), dtype=np.uint8), "none", 0)
 
 T = TypeVar("T")
-Deed = Callable[["Rehearsal"], None]
+FaultAction = Callable[["SimulatedRun"], None]
 
 
 @dataclass(frozen=True)
-class Mishap:
+class TimedFault:
     """Something done to the robot ``after_s`` simulated seconds of motion in a state."""
 
-    deed: Deed
+    action: FaultAction
     stage: RobotState = RobotState.TURNING
     after_s: float = 0.5
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a rehearsal ended: by the simulated robot, and by the daemon."""
+    """How a simulated run ended: by the simulated robot, and by the daemon."""
 
     solved: bool
     violations: tuple[Violation, ...]
@@ -94,10 +95,10 @@ class Verdict:
         return [fault.code for fault in self.record.faults]
 
 
-class Rehearsal:
+class SimulatedRun:
     """One robot with a cube in it; use as a context manager.
 
-    ``firmware`` is ``host`` or ``avr``. ``mishaps`` happen once each. ``contact``: how far it may
+    ``firmware`` is ``host`` or ``avr``. ``faults`` happen once each. ``contact``: how far it may
     go; anywhere, being simulated, unless told otherwise. ``misadjusted``: it was not built as the
     profile says. ``skew``: how much faster the clock of each further board goes than that of the
     board before.
@@ -110,7 +111,7 @@ class Rehearsal:
         *,
         seed: int = 1,
         firmware: str = "host",
-        mishaps: Sequence[Mishap] = (),
+        faults: Sequence[TimedFault] = (),
         contact: FirstContact | None = None,
         misadjusted: Misadjustment | None = None,
         skew: float = 0.0,
@@ -119,13 +120,13 @@ class Rehearsal:
         self.contact = contact or FirstContact({}, simulated=True)
         self.robot = SimulatedRobot(profile, body, misadjusted=misadjusted)
         self.state: Callable[[], RobotState] = lambda: RobotState.IDLE
-        self.motion: RehearsalMotionController | None = None
+        self.motion: SimulatedRunMotion | None = None
         self._mechanism = build_mechanism(profile)
         self._planner = FirstSolutionPlanner(profile, self._mechanism)
-        self._mishaps = list(mishaps)
-        self._awaited = list(mishaps)
+        self._faults = list(faults)
+        self._awaited = list(faults)
         with contextlib.ExitStack() as opened:
-            self._folder = tempfile.TemporaryDirectory(prefix="cubist-rehearsal-")
+            self._folder = tempfile.TemporaryDirectory(prefix="cubist-simulated-")
             opened.callback(self._folder.cleanup)
             self.loop = VirtualLoop()
             opened.callback(self.loop.close)
@@ -158,7 +159,7 @@ class Rehearsal:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Switch everything off. A mishap that never happened was too late, and tested nothing."""
+        """Switch everything off. A fault that never happened was too late, and tested nothing."""
         self._opened.close()
         assert kind is not None or not self._awaited, f"never happened: {self._awaited}"
 
@@ -171,7 +172,7 @@ class Rehearsal:
 
     def calibrate(self, work: Callable[[Machine, RobotProfile], T]) -> T:
         """Do something with the robot of a daemon in maintenance; what came of it."""
-        motion = RehearsalMotionController(self)
+        motion = SimulatedRunMotion(self)
         try:
             return work(self._parts(motion), self.profile)
         finally:
@@ -192,16 +193,16 @@ class Rehearsal:
         """The serial port of the first board."""
         return self.ports[FIRST_BOARD]
 
-    def due(self) -> list[Mishap]:
+    def due(self) -> list[TimedFault]:
         """What is to happen in the motion that begins now; not to be asked for again."""
-        due = [mishap for mishap in self._mishaps if mishap.stage is self.state()]
-        self._mishaps = [mishap for mishap in self._mishaps if mishap not in due]
+        due = [fault for fault in self._faults if fault.stage is self.state()]
+        self._faults = [fault for fault in self._faults if fault not in due]
         return due
 
-    def befall(self, mishap: Mishap) -> None:
+    def inject(self, fault: TimedFault) -> None:
         """Let it happen, now."""
-        self._awaited.remove(mishap)
-        mishap.deed(self)
+        self._awaited.remove(fault)
+        fault.action(self)
 
     def _parts(self, motion: MotionController) -> Machine:
         return Machine(
@@ -217,9 +218,9 @@ class Rehearsal:
         )
 
     async def _solve(self, starts: int, killed: bool) -> Verdict:
-        self.motion = motion = RehearsalMotionController(self)
+        self.motion = motion = SimulatedRunMotion(self)
         controller = JobController(
-            self._parts(motion), RunStore(Path(self._folder.name)), version="rehearsal"
+            self._parts(motion), RunStore(Path(self._folder.name)), version="simulated"
         )
         self.state = lambda: controller.state
         await controller.open()
@@ -238,26 +239,26 @@ class Rehearsal:
             await controller.close()
 
 
-class RehearsalMotionController(MotionController):
-    """The motion controller on the virtual port; mishaps begin with its motions."""
+class SimulatedRunMotion(MotionController):
+    """The motion controller on the virtual port; faults begin with its motions."""
 
-    def __init__(self, rehearsal: Rehearsal) -> None:
+    def __init__(self, run: SimulatedRun) -> None:
         super().__init__(
-            rehearsal.profile,
-            rehearsal.contact,
+            run.profile,
+            run.contact,
             make_link=self._virtual_link,
-            clock=rehearsal.loop.time,
+            clock=run.loop.time,
         )
-        self._rehearsal = rehearsal
+        self._run = run
 
     def home(self, first: Sequence[str] = ()) -> None:
         """See :meth:`robot.machine.motion_controller.MotionController.home`."""
-        self._expect_mishaps()
+        self._schedule_faults()
         super().home(first)
 
     def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
         """See :meth:`robot.machine.motion_controller.MotionController.perform`."""
-        self._expect_mishaps()
+        self._schedule_faults()
         return super().perform(schedule, progress)
 
     def vanish(self) -> None:
@@ -269,7 +270,7 @@ class RehearsalMotionController(MotionController):
         """What :meth:`stop` does, for the loop that runs the motion."""
         self._cancel.set()
         if self._thread is not None:
-            self.stopping = self._rehearsal.loop.create_task(self._thread.link.stop())
+            self.stopping = self._run.loop.create_task(self._thread.link.stop())
 
     @property
     def link(self) -> Link:
@@ -278,13 +279,13 @@ class RehearsalMotionController(MotionController):
         return self._thread.link.links[FIRST_BOARD]
 
     def _virtual_link(self) -> VirtualLink:
-        rehearsal = self._rehearsal
-        links = self._links(lambda name: rehearsal.ports[name], rehearsal.draw)
-        return VirtualLink(rehearsal.loop, links)
+        run = self._run
+        links = self._links(lambda name: run.ports[name], run.draw)
+        return VirtualLink(run.loop, links)
 
-    def _expect_mishaps(self) -> None:
-        for mishap in self._rehearsal.due():
-            self._rehearsal.loop.call_later(mishap.after_s, self._rehearsal.befall, mishap)
+    def _schedule_faults(self) -> None:
+        for fault in self._run.due():
+            self._run.loop.call_later(fault.after_s, self._run.inject, fault)
 
 
 class FirstSolutionPlanner(SolvePlanner):
@@ -365,3 +366,13 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         log.disabled = before
+
+
+@contextmanager
+def kept_memory() -> Iterator[None]:
+    """Jobs return no memory to the system: to look through all that pytest holds takes 80 ms.
+
+    ``tests/system/service`` watches what daemons hold that are processes of their own.
+    """
+    with patch("robot.daemon.job_control.give_back"):
+        yield

@@ -1,0 +1,430 @@
+"""Calibration of a whole robot in simulated time: its session, and a camera whose pictures take
+time of the robot's clock."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from robot.calibration.plausible import require_plausible
+from robot.calibration.step import Session
+from robot.calibration.store import Calibration, CalibrationStore, apply
+from robot.calibration.trials.trial import Asked, Bench, Found, Trial
+from robot.daemon.front_panel import FrontPanel
+from robot.daemon.job_control import JobController
+from robot.daemon.maintenance import Maintenance
+from robot.daemon.server import make_app, serving
+from robot.link.protocol import SILENCE_HOLD_MS
+from robot.machine.assembly import Machine
+from robot.machine.first_contact import FirstContact, confirmable, guessed_steps
+from robot.machine.motion_controller import MotionController
+from robot.machine.scanner import Scanner
+from robot.machine.solve_planner import SolvePlanner
+from robot.motion.schedule import Schedule
+from robot.panel.gpio import Gpio
+from robot.panel.panel import Input, PanelPins
+from robot.planner import build_mechanism
+from robot.records.runs import RunStore
+from robot.settings import RobotProfile
+from robot.twin.render import Image
+from robot.twin.studio import Studio
+from solver.files import JsonMapping, JsonObject
+from tests.rig.simulated_run import SimulatedRun
+from tests.rig.simulated_time import VirtualLink, VirtualLoop
+from tests.rig.state_folder import SEEN
+from vision.frame import Frame
+
+PERIOD_S = 1 / 30
+"""Of a Raspberry Pi's camera."""
+
+LONGEST_WAIT_S = 5.0
+"""Of real time, for whoever has stopped filming."""
+
+
+class VirtualCamera:
+    """A camera of the simulated robot, a picture each thirtieth of a simulated second.
+
+    While another thread lets the time pass (a motion is filmed), pictures are taken there at their
+    times: that thread waits until the next one is asked for. Cameras that are asked at once take
+    turns. ``lens``: what it makes of a picture.
+    """
+
+    def __init__(self, run: SimulatedRun, name: str, turn: threading.Lock) -> None:
+        self.name = name
+        self._turn = turn
+        self.studio = Studio(run.robot)
+        self.lens: Callable[[Image], Image] = lambda image: image
+        self._run = run
+        self._due: float | None = None
+        self._taken: Frame | None = None
+        self._filming = False
+        self._changed = threading.Condition()
+        run.loop.attach(self._pass)
+
+    def settle(self) -> None:
+        """Nothing to adapt."""
+
+    def capture(self) -> Frame:
+        """See :meth:`vision.frame.Camera.capture`."""
+        loop = self._run.loop
+        with self._changed:
+            if self._filming:
+                self._taken, self._due = None, loop.time() + PERIOD_S
+                self._changed.notify_all()
+                self._changed.wait_for(lambda: self._taken is not None or not self._filming)
+                self._due = None
+                if self._taken is not None:
+                    return self._taken
+        # Not while holding what other cameras wait for, whose time passes with this one's.
+        with self._turn:
+            loop.pass_time(PERIOD_S)
+            return self._frame()
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+    @contextmanager
+    def filming(self) -> Iterator[None]:
+        """A motion on the thread of a pool, which waits for another one's pictures; no other does:
+        a trial that films begins its motion so."""
+        if not threading.current_thread().name.startswith("ThreadPoolExecutor"):
+            yield
+            return
+        with self._changed:
+            self._filming = True
+            self._changed.wait_for(lambda: self._due is not None, LONGEST_WAIT_S)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._filming = False
+                self._changed.notify_all()
+
+    def _frame(self) -> Frame:
+        image = self.lens(self.studio.shoot(self.name).image)
+        return Frame(image, self.name, round(self._run.robot.time_us))
+
+    def _pass(self, _: int) -> bool:
+        with self._changed:
+            if self._due is not None and self._run.loop.time() >= self._due:
+                self._taken, self._due = self._frame(), None
+                self._changed.notify_all()
+                self._changed.wait_for(lambda: self._due is not None, LONGEST_WAIT_S)
+        return False
+
+
+class SimulatedCalibration(Session):
+    """The session of a daemon in maintenance, without the daemon: calls go to the robot itself."""
+
+    def __init__(self, run: SimulatedRun) -> None:
+        self._run = run
+        self._given = run.profile
+        self._kept: JsonObject = {}
+        self._imported: JsonObject = {}
+        self._tried: JsonObject = {}
+        self._undo = []
+        self.contact = FirstContact({}, simulated=True)
+        self.contact.calibrating = True
+        turn = threading.Lock()
+        self.cameras = {
+            camera.name: VirtualCamera(run, camera.name, turn) for camera in run.profile.cameras
+        }
+        self._machine: Machine | None = None
+        self.trials: list[str] = []
+
+    @contextmanager
+    def maintenance(self) -> Iterator[None]:
+        """See :meth:`Session.maintenance`."""
+        try:
+            yield
+        finally:
+            if self._machine is not None:
+                self._machine.motion.bring_back(guessed_steps(self._tried))
+            self.try_out({})
+            self._drop()
+
+    @property
+    def calibration(self) -> Calibration:
+        """See :attr:`Session.calibration`."""
+        return self.stored.changed(self._tried)
+
+    @property
+    def stored(self) -> Calibration:
+        """What is kept, without what is tried out."""
+        imported = Calibration(robot=self._run.profile.name, values=self._imported)
+        return imported.changed(self._kept, dict.fromkeys(self._kept, SEEN))
+
+    def perform(self, trial: Trial[Asked, Found], **asked: object) -> Found:
+        """See :meth:`Session.perform`."""
+        self.trials.append(trial.name)
+        if trial.renews and self._machine is not None and self._is_stale:
+            self._drop()
+        if self._machine is None:
+            self._machine = self._made(apply(self.profile, self.calibration))
+            self._is_stale = False
+        stored = apply(self.profile, self.stored)
+        bench = Bench(self._machine, apply(self.profile, self.calibration), self.contact, stored)
+        request = trial.request.model_validate(asked)
+        with self.contact.vouching(trial.vouches(bench.profile, request)):
+            return trial.run(bench, request)
+
+    def keep(
+        self, values: JsonMapping, how: str = "person", uncertain: JsonMapping | None = None
+    ) -> bool:
+        """See :meth:`Session.keep`."""
+        self._kept = self._kept | dict(values)
+        self._require_plausible(values)
+        self._renew()
+        return bool(values)
+
+    def import_values(self, values: JsonMapping) -> None:
+        """Keep the values of a file, which nobody has confirmed."""
+        self._imported = dict(values)
+        self._renew()
+
+    def try_out(self, values: JsonMapping) -> None:
+        """See :meth:`Session.try_out`."""
+        self._tried = dict(values)
+        self._require_plausible(values)
+        self._renew()
+
+    def _require_plausible(self, values: JsonMapping) -> None:
+        require_plausible(self.profile, apply(self.profile, self.calibration), values)
+
+    def _renew(self) -> None:
+        self.contact.confirmed = self.stored.confirmed | self._tried
+        self._is_stale = True
+
+    def _drop(self) -> None:
+        if self._machine is not None:
+            self._machine.motion.close()
+            self._machine = None
+
+    def _made(self, profile: RobotProfile) -> Machine:
+        run = self._run
+        motion = SimulatedMotion(run, profile, self.contact, [*self.cameras.values()])
+        return Machine(
+            profile.name,
+            motion,
+            Scanner(profile, self.cameras),
+            SolvePlanner(profile, build_mechanism(profile)),
+            profile.policy,
+            size=profile.cube.size,
+        )
+
+
+class SimulatedMotion(MotionController):
+    """Motion of the simulated robot by a calibrated profile; ``cameras`` may film it."""
+
+    def __init__(
+        self,
+        run: SimulatedRun,
+        profile: RobotProfile,
+        contact: FirstContact,
+        cameras: Sequence[VirtualCamera],
+    ) -> None:
+        super().__init__(profile, contact, None, SILENCE_HOLD_MS, self._virtual_link, run.loop.time)
+        self._run = run
+        self.cameras = cameras
+
+    def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
+        """See :meth:`MotionController.perform`."""
+        with ExitStack() as stack:
+            for camera in self.cameras:
+                stack.enter_context(camera.filming())
+            return super().perform(schedule, progress)
+
+    def _virtual_link(self) -> VirtualLink:
+        run = self._run
+        links = self._links(lambda name: run.ports[name], run.draw)
+        return VirtualLink(run.loop, links)
+
+
+T = TypeVar("T")
+
+PATIENCE_S = 20.0
+"""Of real time: a stop that finds nothing moving gives the board no order."""
+
+LIMIT_S = 240.0
+"""Of real time, for what takes a moment."""
+
+
+class SharedVirtualLink(VirtualLink):
+    """A virtual link that several threads may use at once: one of them lets the time pass."""
+
+    freezer: Freezer
+
+    def wait(self, work: Coroutine[object, object, T]) -> T:
+        """See :meth:`robot.link.LinkThread.wait`."""
+        loop = self._simulated
+        done = asyncio.run_coroutine_threadsafe(work, loop)
+        self.freezer.thaw()
+        while not done.done():
+            if not loop.turn.acquire(timeout=0.01):
+                continue
+            try:
+                if not done.done():
+                    loop.run_until_complete(asyncio.wrap_future(done, loop=loop))
+            finally:
+                loop.turn.release()
+        return done.result()
+
+
+class Freezer:
+    """Stops the robot's time at a moment, until an order comes from another thread."""
+
+    def __init__(self, loop: VirtualLoop) -> None:
+        self._loop = loop
+        self._at_s: float | None = None
+        self._ordered = threading.Event()
+        self.reached = threading.Event()
+        self.frozen_at_s: float | None = None
+        loop.attach(self._pass)
+
+    def freeze_at(self, at_s: float) -> None:
+        """Stand still once so much of the robot's time is over."""
+        self._at_s = at_s
+
+    def thaw(self) -> None:
+        """Go on, if the time stands still."""
+        if self.reached.is_set():
+            self._ordered.set()
+
+    def _pass(self, _: int) -> bool:
+        if self._at_s is not None and self._loop.time() >= self._at_s:
+            self._at_s, self.frozen_at_s = None, self._loop.time()
+            self.reached.set()
+            self._ordered.wait(PATIENCE_S)
+        return False
+
+
+@dataclass
+class Recorder:
+    """When the boards told which actuator to be somewhere else, in seconds of the robot's time."""
+
+    run: SimulatedRun
+    changes: list[tuple[float, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._told = self._tell()
+        self.run.loop.attach(self._pass)
+
+    def after(self, at_s: float) -> list[tuple[float, str]]:
+        """Those after a moment, in seconds from there."""
+        return [(at - at_s, name) for at, name in self.changes if at > at_s]
+
+    def moving(self, at_s: float) -> set[str]:
+        """What was moving at a moment; a servo is told once in a period of 20 ms."""
+        return {name for at, name in self.changes if at_s - 0.05 <= at <= at_s + 0.03}
+
+    def _tell(self) -> dict[str, float | None]:
+        motors = self.run.robot._parts.motors
+        return {name: getattr(one, "target", one.position) for name, one in motors.items()}
+
+    def _pass(self, _: int) -> bool:
+        told = self._tell()
+        if told != self._told:
+            now_s = self.run.loop.time()
+            self.changes += [
+                (now_s, name)
+                for name, at in told.items()
+                if at is not None and at != self._told[name]  # without a pulse a servo rests
+            ]
+            self._told = told
+        return False
+
+
+class VirtualDaemon:
+    """The daemon of a simulated run, whose robot is calibrated by real command processes."""
+
+    def __init__(self, run: SimulatedRun, folder: Path, gpio: Gpio) -> None:
+        self.run = run
+        self.folder = folder
+        self.freezer = Freezer(run.loop)
+        self.recorder = Recorder(run)
+        profile = run.profile
+        self.store = CalibrationStore(folder / "state")
+        self.store.save(Calibration(robot=profile.name, values=confirmable(profile)))
+        self.contact = FirstContact(confirmable(profile), simulated=True)
+        turn = threading.Lock()
+        self.cameras = {one.name: VirtualCamera(run, one.name, turn) for one in profile.cameras}
+        self.controller = JobController(
+            self._machine(apply(profile, self.store.load(profile))),
+            RunStore(folder / "state" / "runs"),
+            version="virtual",
+        )
+        self.maintenance = Maintenance(
+            self.controller, profile, self.store, self.contact, self._machine
+        )
+        self._gpio = gpio
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[FrontPanel]:
+        """Serve at the control socket; the panel, whose button may be pressed."""
+        await self.controller.open()
+        panel = FrontPanel(self.controller, self._gpio, PanelPins(start_button=Input(17)))
+        panel.open()
+        app = make_app(self.controller, self.maintenance, "virtual")
+        async with serving(app, self.folder / "control.sock"):
+            yield panel
+        await panel.close()
+        await self.controller.close()
+
+    async def command(self, *arguments: str) -> asyncio.subprocess.Process:
+        """Begin a command of the user's."""
+        places = {"CUBIST_RUNTIME_DIR": self.folder, "CUBIST_STATE_DIR": self.folder / "state"}
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "robot.cli.main", *arguments),
+            env=os.environ | {name: str(place) for name, place in places.items()},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+
+    async def until_nobody_calibrates(self) -> None:
+        """Wait for the end of maintenance."""
+        async with asyncio.timeout(LIMIT_S):
+            while self.controller.is_calibrated:
+                await asyncio.sleep(0.01)
+
+    def _machine(self, profile: RobotProfile) -> Machine:
+        motion = SharedMotion(
+            self.run, profile, self.contact, [*self.cameras.values()], self.freezer
+        )
+        return Machine(
+            profile.name,
+            motion,
+            Scanner(profile, dict(self.cameras)),
+            SolvePlanner(profile, build_mechanism(profile)),
+            profile.policy,
+            size=profile.cube.size,
+        )
+
+
+class SharedMotion(SimulatedMotion):
+    """Motion whose link several threads may use."""
+
+    def __init__(
+        self,
+        run: SimulatedRun,
+        profile: RobotProfile,
+        contact: FirstContact,
+        cameras: Sequence[VirtualCamera],
+        freezer: Freezer,
+    ) -> None:
+        super().__init__(run, profile, contact, cameras)
+        self._freezer = freezer
+
+    def _virtual_link(self) -> SharedVirtualLink:
+        run = self._run
+        links = self._links(lambda name: run.ports[name], run.draw)
+        link = SharedVirtualLink(run.loop, links)
+        link.freezer = self._freezer
+        return link

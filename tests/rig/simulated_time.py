@@ -1,0 +1,362 @@
+"""Firmware and link in simulated time: as fast as can be computed, and every run the same.
+
+A board grants the firmware's process its time through the socket of the pins; an event loop whose
+clock is that time runs the link. Nothing depends on how busy the computer is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import selectors
+import socket
+import struct
+import subprocess
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from robot.link import LinkGroup, LinkThread
+from robot.settings.board_table import TICKS_PER_S
+from robot.simulate.cable import Damage, Line, flip, nothing
+from robot.text.faults import Fault, LinkFault
+from robot.twin.simulated import RECORD, Kind
+
+BUSY_STEP_TICKS = 1_000
+"""Time granted at once while something has just been said and an answer may come."""
+QUIET_STEP_TICKS = 10_000
+
+Pass = Callable[[int], bool]
+"""Lets so many ticks pass; whether something came of it that may be waited for."""
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """Runs what is due; when nothing is, time passes, and with it whatever was attached.
+
+    Not for coroutines that wait for other threads: to them all of eternity may pass meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._selector_of_time = _Selector(self)
+        super().__init__(self._selector_of_time)
+        self._ticks = 0
+        self._worlds: list[Pass] = []
+        self._stirred = False
+        self.turn = threading.RLock()
+        """Held by whoever lets the time pass, where several threads may."""
+
+    def time(self) -> float:
+        """Simulated seconds."""
+        return self._ticks / TICKS_PER_S
+
+    def attach(self, world: Pass) -> None:
+        """Let a world's time pass with this loop's."""
+        self._worlds.append(world)
+
+    def detach(self, world: Pass) -> None:
+        """The world ends, or stands still."""
+        self._worlds.remove(world)
+
+    def stir(self) -> None:
+        """Something was said to a world: it may answer soon."""
+        self._stirred = True
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass for the worlds while nothing here runs: this process hangs."""
+        left = round(seconds * TICKS_PER_S)
+        with self.turn:
+            while left > 0:
+                step = min(left, QUIET_STEP_TICKS)
+                self._pass(step)
+                left -= step
+
+    def _wait(self, seconds: float) -> None:
+        """A step of at most so long."""
+        step = BUSY_STEP_TICKS if self._stirred else QUIET_STEP_TICKS
+        ticks = max(1, min(step, -(-round(seconds * TICKS_PER_S * 1000) // 1000)))
+        self._stirred = self._pass(ticks)
+
+    def _pass(self, ticks: int) -> bool:
+        self._ticks += ticks
+        heard = [world(ticks) for world in list(self._worlds)]
+        return any(heard)
+
+
+class _Selector(selectors.DefaultSelector):
+    """Files that are ready are served at once; instead of waiting for them, time passes."""
+
+    def __init__(self, loop: VirtualLoop) -> None:
+        super().__init__()
+        self._loop = loop
+
+    def select(self, timeout: float | None = None) -> list[Any]:
+        """See :meth:`selectors.BaseSelector.select`."""
+        if timeout is None:
+            return super().select(None)
+        ready: list[Any] = super().select(0)
+        if not ready and timeout > 0:
+            self._loop._wait(timeout)
+        return ready
+
+
+GRANT = struct.Struct("<QHBB")
+NO_PIN = 0xFFFF
+RECEIVE_BYTES = 1 << 16
+SEND_BYTES = 4096
+"""The most a board is given at once; the rest waits for its next piece of time."""
+LIMIT_S = 120.0
+"""Real seconds after which a process that does not answer is taken for dead."""
+
+
+class BoardDied(RuntimeError):
+    """The firmware's process ended or stopped to answer."""
+
+
+class PinListener(Protocol):
+    """What the pins are connected to, as :class:`robot.twin.simulated.PinStream`."""
+
+    def feed(self, data: bytes) -> None:
+        """Records from the board, perhaps with half a one at the end."""
+
+
+class VirtualBoard:
+    """A board running ``command``, a firmware program with its own options, from time 0.
+
+    ``listener`` gets the pin records; answers to it go through :meth:`answer`. Its clock goes
+    faster by ``drift``: 0.0001 is 100 ppm.
+    """
+
+    def __init__(self, command: Sequence[str | Path], drift: float = 0.0) -> None:
+        self.listener: PinListener | None = None
+        self.running = True
+        with contextlib.ExitStack() as ours, contextlib.ExitStack() as its:
+            self._pins, pins = socket.socketpair()
+            self._serial, serial = socket.socketpair()
+            for stack, ends in ((ours, (self._pins, self._serial)), (its, (pins, serial))):
+                for end in ends:
+                    stack.callback(end.close)
+            self._pins.settimeout(LIMIT_S)
+            self._serial.setblocking(False)
+            numbers = serial.fileno(), pins.fileno()
+            options = ("--granted", "--serial-fd", str(numbers[0]), "--pins", str(numbers[1]))
+            self.process = subprocess.Popen([*map(str, command), *options], pass_fds=numbers)
+            ours.pop_all()
+        self._drift = drift
+        self._owed = 0.0
+        self._rest = b""
+        self._unsent = bytearray()
+
+    def answer(self, record: bytes) -> None:
+        """Send a pin record to the board."""
+        self._pins.sendall(record)
+
+    def reset(self) -> None:
+        """Press the reset button."""
+        self.answer(GRANT.pack(0, NO_PIN, 0, Kind.RESET))
+
+    def hang(self) -> None:
+        """The main loop of its program goes round in circles, if the program was told where."""
+        self.answer(GRANT.pack(0, NO_PIN, 0, Kind.HANG))
+
+    def pass_time(self, ticks: int) -> bool:
+        """Let so many ticks pass on the board, if it runs; whether it has said something."""
+        if not self.running:
+            return False
+        sent = self._serial.send(self._unsent[:SEND_BYTES]) if self._unsent else 0
+        del self._unsent[:sent]
+        self._owed += ticks * (1 + self._drift)
+        ticks = max(0, int(self._owed))
+        self._owed -= ticks
+        self.answer(GRANT.pack(ticks, NO_PIN, 0, Kind.GRANT))
+        while not self._listen():
+            pass
+        return bool(self._unsent) or self._has_said_something()
+
+    def lose_time(self, seconds: float) -> None:
+        """Let its clock, and all that it does, stand still for so long."""
+        self._owed -= seconds * TICKS_PER_S
+
+    def write(self, data: bytes) -> None:
+        """Bytes for its serial port; they are there when time passes."""
+        self._unsent += data
+
+    def read(self) -> bytes:
+        """Bytes from its serial port; none when nothing has come."""
+        try:
+            return self._serial.recv(RECEIVE_BYTES)
+        except BlockingIOError:
+            return b""
+
+    def end(self) -> None:
+        """Switch it off. Idempotent."""
+        self._pins.close()
+        self._serial.close()
+        self.process.terminate()
+        self.process.wait(LIMIT_S)
+
+    def _listen(self) -> bool:
+        """Take what the pins tell; True when the time granted is over."""
+        try:
+            data = self._pins.recv(RECEIVE_BYTES)
+        except (TimeoutError, ConnectionError) as error:
+            raise BoardDied("the firmware's process does not answer") from error
+        if not data:
+            raise BoardDied("the firmware's process has ended")
+        self._rest += data
+        whole = len(self._rest) - len(self._rest) % RECORD.itemsize
+        records, self._rest = self._rest[:whole], self._rest[whole:]
+        over = whole > 0 and records[-1] == Kind.GRANT
+        if self.listener is not None:
+            self.listener.feed(records)
+        return over
+
+    def _has_said_something(self) -> bool:
+        with contextlib.suppress(BlockingIOError):
+            return bool(self._serial.recv(1, socket.MSG_PEEK))
+        return False
+
+
+__all__ = ["Damage", "Line", "drop", "flip", "insert", "nothing", "reorder", "repeat", "silence"]
+
+
+def drop(rate: float) -> Damage:
+    """Lose bytes."""
+    return lambda rng, byte: b"" if rng.random() < rate else byte
+
+
+def repeat(rate: float) -> Damage:
+    """Deliver bytes twice."""
+    return lambda rng, byte: byte * (2 if rng.random() < rate else 1)
+
+
+def insert(rate: float) -> Damage:
+    """Put noise between bytes."""
+
+    def damage(rng: random.Random, byte: bytes) -> bytes:
+        hit, noise = rng.random() < rate, bytes([rng.randrange(256)])
+        return byte + noise if hit else byte
+
+    return damage
+
+
+def reorder(rate: float) -> Damage:
+    """Swap neighbours."""
+    held = b""
+
+    def damage(rng: random.Random, byte: bytes) -> bytes:
+        nonlocal held
+        hit = rng.random() < rate
+        if hit and not held:
+            held = byte
+            return b""
+        out, held = byte + held, b""
+        return out
+
+    return damage
+
+
+def silence(_rng: random.Random, _byte: bytes) -> bytes:
+    """Let nothing pass."""
+    return b""
+
+
+class VirtualPort:
+    """A :class:`robot.link.Transport` to a board, on the :class:`VirtualLoop` that runs it.
+
+    The board's time passes only while the loop waits. ``seed`` decides where damage strikes.
+    """
+
+    def __init__(self, board: VirtualBoard, loop: VirtualLoop, seed: int = 1) -> None:
+        self.outwards = Line(2 * seed)
+        self.inwards = Line(2 * seed + 1)
+        self.plugged = True
+        self._attempts = -1
+        self._board = board
+        self._loop = loop
+        self._received: asyncio.Queue[bytes | LinkFault] = asyncio.Queue()
+        self._open = False
+        loop.attach(self._pass)
+
+    async def open(self) -> None:
+        """See :class:`robot.link.Transport`."""
+        if self._attempts == 0:
+            self.plug()
+        if not self.plugged:
+            self._attempts -= 1
+            raise LinkFault(Fault.PORT_MISSING, "virtual")
+        self._board.read()
+        self._received = asyncio.Queue()
+        self._open = True
+
+    async def read(self) -> bytes:
+        """See :class:`robot.link.Transport`."""
+        item = await self._received.get()
+        if isinstance(item, LinkFault):
+            self._received.put_nowait(item)
+            raise item
+        return item
+
+    def write(self, data: bytes) -> None:
+        """See :class:`robot.link.Transport`."""
+        if not self._open:
+            raise LinkFault(Fault.LINK_LOST, "virtual")
+        if self.plugged:
+            self._board.write(self.outwards.carry(data))
+            self._loop.stir()
+
+    def write_now(self, data: bytes) -> None:
+        """See :class:`robot.link.Transport`; nothing ever waits here."""
+        self.write(data)
+
+    def close(self) -> None:
+        """See :class:`robot.link.Transport`."""
+        self._open = False
+
+    def unplug(self, attempts: int = -1) -> None:
+        """Pull the cable: whoever reads hears of it at once, as from a USB adapter.
+
+        After so many attempts to open it, it is back; never by itself if negative.
+        """
+        self.plugged = False
+        self._attempts = attempts
+        if self._open:
+            self._received.put_nowait(LinkFault(Fault.LINK_LOST, "virtual"))
+
+    def plug(self) -> None:
+        """Put it back."""
+        self._board.read()
+        self.plugged = True
+        self._attempts = -1
+
+    def end(self) -> None:
+        """The board's time stands still from now on."""
+        self._loop.detach(self._pass)
+
+    def _pass(self, ticks: int) -> bool:
+        spoke = self._board.pass_time(ticks)
+        if spoke and (data := self._board.read()) and self._open and self.plugged:
+            left = self.inwards.carry(data)
+            if left:
+                self._received.put_nowait(left)
+        return spoke
+
+
+T = TypeVar("T")
+
+
+class VirtualLink(LinkThread[LinkGroup]):
+    """A :class:`robot.link.LinkThread` without a thread; the callers' threads run the loop."""
+
+    def __init__(self, loop: VirtualLoop, links: LinkGroup) -> None:
+        self._simulated = loop
+        self.link = links
+
+    def wait(self, work: Coroutine[object, object, T]) -> T:
+        """See :meth:`robot.link.LinkThread.wait`."""
+        return self._simulated.run_until_complete(work)
+
+    def close(self) -> None:
+        """Disconnect; idempotent."""
+        self.wait(self.link.close())
