@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import statistics
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -20,19 +19,15 @@ SEEDS = range(200)
 
 def main(emit: Emit) -> None:
     """Emit shares read right and surely, counts of sure wrong readings, CPU milliseconds."""
-    sys.path.insert(0, str(HERE.parent / "vision"))
-    try:
-        for size in (2, 3, 4, 5):
-            _synthetic(emit, size)
-        for size in range(2, 8):
-            _real(emit, size)
-            _mixed_up(emit, size)
-    finally:
-        sys.path.remove(str(HERE.parent / "vision"))
+    for size in (2, 3, 4, 5):
+        _synthetic(emit, size)
+    for size in range(2, 8):
+        _real(emit, size)
+        _mixed_up(emit, size)
 
 
 def _synthetic(emit: Emit, size: int) -> None:
-    from synthetic_scans import synthetic_scan
+    from tests.rig.scans import synthetic_scan
 
     seeds = SEEDS if size < 4 else SEEDS[:40]
     scans = ((scan.colours, scan.facelets) for scan in (synthetic_scan(s, size) for s in seeds))
@@ -61,9 +56,7 @@ EVERY = 7
 
 def _mixed_up(emit: Emit, size: int) -> None:
     """Real scans whose pictures were turned, exchanged or mirrored: the slowest to decide."""
-    from altered_scans import altered, mistakes
-    from real_sets import scans
-
+    from tests.rig.scans import altered, mistakes, scans
     from vision.decide.reader import Unreadable, read_cube
 
     found = list(scans(size))

@@ -21,7 +21,6 @@ SEEDS = range(40)
 
 def main(emit: Emit) -> None:
     """Emit right grids and readings, CPU milliseconds on one core, resident megabytes."""
-    sys.path.insert(0, str(HERE.parent / "vision"))
     threads = cv2.getNumThreads()
     cv2.setNumThreads(1)
     try:
@@ -30,15 +29,14 @@ def main(emit: Emit) -> None:
         _cubes(emit)
     finally:
         cv2.setNumThreads(threads)
-        sys.path.remove(str(HERE.parent / "vision"))
     emit("vision-resident", *_resident())
 
 
 def _faces(emit: Emit, size: int) -> None:
     """Locating and measuring 640x480 photographs, with the size told and not."""
     import numpy as np
-    from rendered_cubes import FACES, render_cube
 
+    from tests.rig.scenes import FACES, render_cube
     from vision.locate.face import locate_grids
     from vision.measure.stickers import measure_face
 
@@ -68,8 +66,7 @@ def _faces(emit: Emit, size: int) -> None:
 
 def _cubes(emit: Emit) -> None:
     """3x3x3 from six rendered photographs: read right, wrong, and the time to decide."""
-    from rendered_cubes import render_cube
-
+    from tests.rig.scenes import render_cube
     from vision.decide.reader import Unreadable, read_cube
     from vision.locate.face import NoFace
     from vision.locate.six_faces import look_at_frames
@@ -92,7 +89,7 @@ def _cubes(emit: Emit) -> None:
 
 def _resident() -> tuple[float, str, int, Mapping[str, Any]]:
     """Peak resident memory of a process that reads six photographs of 1920x1080 in a folder."""
-    from rendered_cubes import render_cube
+    from tests.rig.scenes import render_cube
 
     program = (
         "import sys; from pathlib import Path; from vision.locate.six_faces import look_at_folder;"

@@ -1,10 +1,10 @@
 """The long campaigns in pieces: a file with one line for each case, and the sums over it.
 
-``python tests/vision/campaign.py FILE rendered FIRST COUNT [--harsh H]`` renders and reads cubes
+``python -m tests.vision.campaign FILE rendered FIRST COUNT [--harsh H]`` renders and reads cubes
 of seeds FIRST to FIRST + COUNT - 1 (odd seeds 3x3x3, even ones 2x2x2), what spoils the pictures H
 times as large; ``FILE robots FIRST COUNT [--harsh H]`` lets simulated robots look at cubes, as
 ``robot_looks.py`` says; ``FILE scenes FIRST COUNT`` locates one face of each seed in every scene of
-``rendered_scenes.py``; ``FILE mistakes SIZE...`` mixes up the pictures of every real set;
+``tests/rig/scenes.py``; ``FILE mistakes SIZE...`` mixes up the pictures of every real set;
 ``FILE two-turns`` turns one picture of every cube two turns from solved. Cases that FILE has
 already are left out. Several may run at once, each with its own file.
 """
@@ -20,18 +20,13 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 
-import altered_scans
 import cv2
-import robot_looks
-from altered_scans import mistakes, turned
-from real_sets import known_sets
-from rendered_cubes import FACES, render_cube
-from rendered_scenes import SCENES, render_scene
-from robot_looks import ROBOTS
-from test_consistency import classic, two_turns_from_solved
-from test_locate import is_right
-from test_rendered_cubes import outcome
 
+from tests.rig import scans
+from tests.rig.scans import classic, known_sets, mistakes, turned, two_turns_from_solved
+from tests.rig.scenes import FACES, SCENES, is_right, read_outcome, render_cube, render_scene
+from tests.vision import robot_looks
+from tests.vision.robot_looks import ROBOTS
 from vision.locate.face import locate_grids
 
 Case = tuple[str, str, Callable[[], str]]
@@ -46,7 +41,7 @@ def rendered(first: int, count: int, harsh: float) -> Iterator[Case]:
 
 
 def _read(seed: int, size: int, harsh: float) -> str:
-    return outcome(render_cube(seed, size, harsh=harsh))
+    return read_outcome(render_cube(seed, size, harsh=harsh))
 
 
 def robots(first: int, count: int, harsh: float) -> Iterator[Case]:
@@ -77,7 +72,7 @@ def mixed_up(sizes: list[int]) -> Iterator[Case]:
     for size in sizes:
         for real in known_sets(size):
             for mistake in mistakes():
-                case = partial(altered_scans.outcome, real.colours, real.truth, mistake)
+                case = partial(scans.outcome, real.colours, real.truth, mistake)
                 place = f"{mistake.source} {mistake.turns} {mistake.mirrored}"
                 yield f"{size}x{size}x{size}", f"{real.name} {place}", case
 
@@ -87,7 +82,7 @@ def two_turns() -> Iterator[Case]:
     for moves, truth in two_turns_from_solved():
         colours = classic(truth)
         for face, quarters in product(FACES, (1, 2, 3)):
-            case = partial(altered_scans.outcome, colours, truth, turned(face, quarters))
+            case = partial(scans.outcome, colours, truth, turned(face, quarters))
             yield "two turns", f"{moves} with {face} turned {quarters}", case
 
 

@@ -1,13 +1,10 @@
-"""Where real scans are, if this machine has them; the renderer beside the tests importable."""
+"""The folder of real scans, if this machine has it."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import cv2
 import numpy as np
 import pytest
-from rendered_cubes import render_cube
 
+from tests.rig.scenes import render_cube
 from vision.decide.reader import read_cube
 from vision.frame import Frame
 from vision.locate.advice import Matter, advise, edge_width, falloff

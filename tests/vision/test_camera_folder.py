@@ -8,8 +8,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from fake_cameras import scene
 
+from tests.rig.cameras import scene
 from vision.cameras.base import CameraFault, CameraTrouble
 from vision.cameras.photographs import FolderCamera
 from vision.cameras.picamera2 import Picamera2Camera

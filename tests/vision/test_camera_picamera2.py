@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fake_cameras import PICAMERA2_RAISES, SENSORS, FakeClock, FakePicamera2, FakeRequest
 
 from solver.errors import root_sentence
+from tests.rig.cameras import PICAMERA2_RAISES, SENSORS, FakeClock, FakePicamera2, FakeRequest
 from vision.cameras.base import CameraFault, CameraTrouble, Unsettled
 from vision.cameras.picamera2 import NoLibrary, Picamera2Camera, ask_for_cameras
 from vision.cameras.registry import open_camera

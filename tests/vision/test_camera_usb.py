@@ -10,9 +10,9 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from fake_cameras import V4L2_RAISES, FakeClock, FakeV4l2
 
 from solver.errors import root_sentence
+from tests.rig.cameras import V4L2_RAISES, FakeClock, FakeV4l2
 from vision.cameras import v4l2
 from vision.cameras.base import CameraFault, CameraTrouble, Unsettled
 from vision.cameras.usb import UsbCamera, open_v4l2

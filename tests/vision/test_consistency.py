@@ -9,11 +9,20 @@ from itertools import product
 
 import numpy as np
 import pytest
-from altered_scans import MIRRORED, PLAIN, altered, moved, outcome, turned, with_look
-from rendered_cubes import SCHEMES
-from synthetic_scans import synthetic_scan
 
 from solver.cube.cube import Cube
+from tests.rig.scans import (
+    MIRRORED,
+    PLAIN,
+    altered,
+    classic,
+    moved,
+    outcome,
+    synthetic_scan,
+    turned,
+    two_turns_from_solved,
+    with_look,
+)
 from vision.decide import consistency, estimate
 from vision.decide.arrangements import Explanation, held_stickers, symmetries
 from vision.decide.assignment import cheapest_naming, ranked_cubes
@@ -109,13 +118,6 @@ def test_a_turned_face_of_a_pocket_cube_is_turned_back_or_left():
     assert found >= 4
 
 
-def classic(facelets, noise=2.0):
-    """A clean scan of a 3x3x3 in the usual colours."""
-    rgb = np.array([SCHEMES["classic"][letter] for letter in facelets], dtype=np.float64)
-    rgb += np.random.default_rng(5).normal(0, noise, rgb.shape)
-    return StickerColours.from_srgb(3, np.clip(rgb, 0, 255))
-
-
 RANDOM = Cube.random(np.random.default_rng(11)).facelets()
 
 
@@ -178,16 +180,6 @@ def test_the_simplest_of_several_explanations_is_taken_if_it_is_alone(moves, mis
     else:
         assert reading.look_again in FACES
         assert explain_scan(seen).lead < UNIQUE
-
-
-def two_turns_from_solved():
-    """The 243 cubes two turns from solved: (turns, facelets)."""
-    found = {}
-    for first, second in product([f + n for f in FACES for n in ("", "2", "'")], repeat=2):
-        if first[0] != second[0]:
-            moves = f"{first} {second}"
-            found.setdefault(Cube.solved().apply(moves).facelets(), moves)
-    return [(moves, facelets) for facelets, moves in found.items()]
 
 
 @pytest.mark.long

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from synthetic_scans import synthetic_scan
 
+from tests.rig.scans import synthetic_scan
 from vision.decide import consistency, estimate, reader
 from vision.decide.colour_model import centres, starts
 from vision.decide.consistency import UNIQUE, ScanExplanation

@@ -10,13 +10,10 @@ import cv2
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from rendered_cubes import FACES, RenderedCube, render_cube
-from rendered_light import Exposure, expose
-from rendered_rooms import random_room
-from rendered_scenes import SCENES
-from test_rendered_cubes import is_true
 
 from robot.cli.read import read
+from tests.rig.pictures import Exposure, expose, random_room
+from tests.rig.scenes import FACES, SCENES, RenderedCube, is_true, render_cube
 from vision.decide.reader import Unreadable, read_cube
 from vision.frame import Frame
 from vision.locate.six_faces import look_at_frames

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import cv2
 import numpy as np
 import pytest
-from synthetic_scans import synthetic_scan
 
+from tests.rig.scans import synthetic_scan
 from vision.decide.reader import CubeReading, Unreadable, read_cube
 from vision.decide.schemes import NAMES
 from vision.explain.drawing import Canvas, png, text_width, wrapped

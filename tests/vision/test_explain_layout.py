@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from synthetic_scans import synthetic_scan
 
+from tests.rig.scans import synthetic_scan
 from vision.decide.reader import CubeReading, Unreadable, read_cube
 from vision.explain.drawing import Canvas, text_width
 from vision.explain.explain import colour_names, explain

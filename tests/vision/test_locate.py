@@ -7,25 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rendered_cubes import FACES, RenderedCube, render_cube
-from rendered_light import Exposure, expose, random_exposure
-from rendered_rooms import random_room
 
+from tests.rig.pictures import Exposure, expose, random_exposure, random_room
+from tests.rig.scenes import FACES, RenderedCube, is_right, render_cube
 from vision.frame import Frame
 from vision.locate import face as finding
 from vision.locate import windows
-from vision.locate.face import FaceGrid, NoFace, confirm_grid, locate_face, locate_grids
+from vision.locate.face import NoFace, confirm_grid, locate_face, locate_grids
 from vision.locate.lattice import Lattice, is_proper, spans_plane
 from vision.locate.six_faces import locate_cube, look_at_frames
 from vision.locate.windows import Window
-
-NEAR = 0.3
-"""Corners must be right to this part of a sticker."""
-
-
-def is_right(grid: FaceGrid, cube: RenderedCube, face: str) -> bool:
-    miss = np.abs(grid.corners - cube.corners[face]).max()
-    return grid.size == cube.size and bool(miss < NEAR * grid.pitch)
 
 
 def count_right(cubes: list[RenderedCube]) -> tuple[int, int]:

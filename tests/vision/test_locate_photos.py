@@ -8,8 +8,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from rendered_cubes import render_cube
 
+from tests.rig.scenes import render_cube
 from vision.cameras.photographs import face_files, load_photo
 from vision.decide.reader import Unreadable, read_cube
 from vision.locate.face import locate_grids

@@ -9,10 +9,10 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from fake_cameras import scene
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.rig.cameras import scene
 from vision.cameras.photographs import BadPhoto, decode_photo, face_files, load_photo, read_header
 
 IMAGE = scene(0.8)

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from altered_scans import with_look
-from rendered_cubes import SCHEMES
-from synthetic_scans import synthetic_scan
 
 from solver.cube.cube import Cube
 from solver.cube.pocket import PocketCube
 from solver.cube.sticker_cube import StickerCube
+from tests.rig.scans import synthetic_scan, with_look
+from tests.rig.scenes import SCHEMES
 from vision.decide.estimate import decide
 from vision.decide.reader import Unreadable, read_cube
 from vision.measure.colour_space import ColourReferences

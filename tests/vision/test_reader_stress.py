@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from synthetic_scans import synthetic_scan
 
+from tests.rig.scans import synthetic_scan
 from vision.decide.reader import Unreadable, read_cube
 
 

@@ -6,9 +6,8 @@ from collections import Counter
 from itertools import islice
 
 import pytest
-from altered_scans import mistakes, outcome
-from real_sets import FOLDERS, known_sets, photo_sets, reading_of, scans
 
+from tests.rig.scans import FOLDERS, known_sets, mistakes, outcome, photo_sets, reading_of, scans
 from vision.decide.reader import read_cube
 
 pytestmark = pytest.mark.skipif(len(FOLDERS) < 2, reason="no real scans beside the checkout")
@@ -43,7 +42,7 @@ def test_altered_scans_are_never_surely_wrong() -> None:
     for number, real in enumerate(real for real in scans(2, 3) if not real.corrupt):
         for mistake in islice(every, 7 * number % 37, None, 37):
             result = outcome(real.colours, real.truth, mistake)
-            assert result != "wrong", (real.name, mistake.told)
+            assert result != "wrong", (real.name, mistake.mistakes)
             counts[result] += 1
     assert counts["right"] > 0.7 * counts.total(), counts
 
@@ -56,6 +55,6 @@ def test_every_set_with_every_mistake(size: int) -> None:
     for real in known_sets(size):
         for mistake in mistakes():
             result = outcome(real.colours, real.truth, mistake)
-            assert result != "wrong", (real.name, mistake.told)
+            assert result != "wrong", (real.name, mistake.mistakes)
             counts[result] += 1
     assert counts["right"] > 0.5 * counts.total(), counts

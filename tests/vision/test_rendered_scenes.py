@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from rendered_cubes import FACES
-from rendered_scenes import render_scene
-from test_locate import is_right
 
+from tests.rig.scenes import FACES, is_right, render_scene
 from vision.locate.face import locate_grids
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from robot_looks import ROBOTS, Scene, outcome
+
+from tests.vision.robot_looks import ROBOTS, Scene, outcome
 
 
 def test_every_robot_reads_its_cube():

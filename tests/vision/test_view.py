@@ -6,9 +6,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from rendered_cubes import FACES, RenderedCube, render_cube
-from rendered_views import empty_place, in_the_left_part, seated, side_by_side, with_hand
 
+from tests.rig.pictures import empty_place, in_the_left_part, seated, side_by_side, with_hand
+from tests.rig.scenes import FACES, RenderedCube, render_cube
 from vision.frame import Frame
 from vision.locate.six_faces import look_at_frames
 from vision.locate.view_check import OddView, ViewTrouble, face_in_view

@@ -1,4 +1,8 @@
-"""Light, lens and sensor of the rendered photographs: reflectances to a file's pixels."""
+"""Light, lens and sensor of rendered photographs, and what lies around a cube in them.
+
+An :class:`Exposure` turns a scene of reflectances into a file's pixels; rooms, hands and empty
+places are scenes without the cube.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,8 @@ from dataclasses import dataclass, replace
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+
+from vision.locate.face import FaceGrid
 
 Linear = NDArray[np.float32]
 Picture = NDArray[np.uint8]
@@ -202,3 +208,123 @@ def random_exposure(
 def _spoilt(quality: int, harsh: float) -> int:
     """JPEG quality with ``harsh`` times the loss."""
     return max(20, round(100 - harsh * (100 - quality)))
+
+
+def random_room(rng: np.random.Generator, resolution: tuple[int, int]) -> Linear:
+    """A table, a robot's beams, rails with holes, boxes and cables, anything but a cube."""
+    width, height = resolution
+    ground = rng.integers(10, 200, 3)
+    image: Picture = np.full((height, width, 3), ground, dtype=np.uint8)
+    for _ in range(int(rng.integers(0, 14))):
+        colour = _clutter_colour(rng)
+        start = rng.uniform(0, 1, 2) * resolution
+        kind = rng.integers(4)
+        if kind == 0:
+            _draw_box(image, start, rng, colour)
+        elif kind == 1:
+            _draw_beam(image, start, rng, colour)
+        elif kind == 2:
+            axes = tuple(int(v) for v in rng.uniform(0.02, 0.2, 2) * height)
+            middle = (int(start[0]), int(start[1]))
+            cv2.ellipse(image, middle, axes, rng.uniform(0, 180), 0.0, 360.0, colour, -1)
+        else:
+            end = rng.uniform(0, 1, 2) * resolution
+            thickness = int(rng.integers(1, max(2, height // 24)))
+            cv2.line(image, _pixel(start), _pixel(end), colour, thickness, cv2.LINE_AA)
+    return to_linear(image)
+
+
+def _clutter_colour(rng: np.random.Generator) -> tuple[int, int, int]:
+    if rng.random() < 0.6:
+        grey = int(rng.integers(5, 220))
+        return grey, grey, min(255, grey + int(rng.integers(0, 20)))
+    red, green, blue = rng.integers(0, 255, 3).tolist()
+    return red, green, blue
+
+
+def _pixel(point: NDArray[np.float64]) -> tuple[int, int]:
+    return int(point[0]), int(point[1])
+
+
+def _draw_box(
+    image: Picture,
+    start: NDArray[np.float64],
+    rng: np.random.Generator,
+    colour: tuple[int, int, int],
+) -> None:
+    extent = rng.uniform(0.03, 0.4, 2) * image.shape[0]
+    box = cv2.boxPoints((start.tolist(), extent.tolist(), rng.uniform(0, 90)))
+    cv2.fillConvexPoly(image, np.round(box * 16).astype(np.int32), colour, cv2.LINE_AA, 4)
+
+
+def _draw_beam(
+    image: Picture,
+    start: NDArray[np.float64],
+    rng: np.random.Generator,
+    colour: tuple[int, int, int],
+) -> None:
+    """A beam with a row of round holes, as building sets have."""
+    angle = rng.uniform(0, np.pi)
+    along = np.array([np.cos(angle), np.sin(angle)])
+    pitch = rng.uniform(0.02, 0.06) * image.shape[0]
+    count = int(rng.integers(4, 16))
+    end = start + along * pitch * count
+    cv2.line(image, _pixel(start), _pixel(end), colour, int(pitch * 1.1), cv2.LINE_AA)
+    hole = tuple(int(c * 0.25) for c in colour)
+    for k in range(count):
+        middle = _pixel(start + along * pitch * (k + 0.5))
+        cv2.circle(image, middle, max(1, int(pitch * 0.3)), hole, -1, cv2.LINE_AA)
+
+
+Corners = NDArray[np.float64]
+
+SKIN = ((224, 172, 140), (198, 134, 98), (110, 70, 50))
+
+
+def with_hand(
+    picture: Picture, corners: Corners, rng: np.random.Generator, reach: float
+) -> Picture:
+    """Fingers over a face from any side, ``reach`` of its side in from the edge."""
+    middle = corners.mean(axis=0)
+    side = float(np.linalg.norm(corners[0] - corners[1]))
+    angle = rng.uniform(0, 2 * np.pi)
+    along = np.array([np.cos(angle), np.sin(angle)])
+    across = np.array([-along[1], along[0]])
+    width = side * rng.uniform(0.17, 0.26)
+    fingers = int(rng.integers(3, 6))
+    cover = np.zeros(picture.shape[:2], dtype=np.float32)
+    for number in range(fingers):
+        tip = middle - along * side * (reach - 0.5 + rng.uniform(-0.1, 0.1))
+        tip = tip + across * width * 1.05 * (number - (fingers - 1) / 2)
+        end = tip + along * 3 * side
+        cv2.line(cover, _pixel(tip), _pixel(end), 0.8 + 0.05 * number, int(width), cv2.LINE_AA)
+    tone = np.array(SKIN[rng.integers(len(SKIN))]) * rng.uniform(0.6, 1.05)
+    share = np.clip(1.3 * cv2.GaussianBlur(cover, (0, 0), 1.2), 0, 1)[..., None]
+    shade = 0.55 + 0.5 * cv2.GaussianBlur(cover, (0, 0), width / 4)[..., None]
+    noisy = picture * (1 - share) + tone * shade * share + rng.normal(0, 2, picture.shape)
+    return np.clip(noisy, 0, 255).astype(np.uint8)
+
+
+def empty_place(seed: int) -> Picture:
+    """The room of a robot in which no cube is."""
+    rng = np.random.default_rng(seed)
+    exposure = random_exposure(rng, np.random.default_rng(seed), (320.0, 240.0, 100.0))
+    return expose(random_room(rng, (640, 480)), exposure, rng)
+
+
+def side_by_side(left: Picture, right: Picture) -> Picture:
+    """One picture that shows what two showed, at three quarters of their scale."""
+    width, height = (3 * side // 4 for side in left.shape[1::-1])
+    parts = [np.asarray(cv2.resize(part, (width, height)), np.uint8) for part in (left, right)]
+    return np.ascontiguousarray(np.concatenate(parts, axis=1))
+
+
+def in_the_left_part(corners: Corners) -> Corners:
+    """Where corners in the left picture are after :func:`side_by_side`."""
+    return (corners + 0.5) * 0.75 - 0.5
+
+
+def seated(corners: Corners, size: int, rng: np.random.Generator, slack: float = 0.06) -> FaceGrid:
+    """A calibrated place from which the cube lies off by ``slack`` of a sticker, as it will."""
+    grid = FaceGrid.of_corners(corners, size)
+    return FaceGrid.of_corners(corners + rng.normal(0, slack * grid.pitch, 2), size)

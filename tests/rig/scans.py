@@ -1,0 +1,338 @@
+"""Scans at the level of sticker colours: synthetic, altered, and the real ones beside the checkout.
+
+A synthetic scan is the cube's reflectances times the light of its room, then the camera's exposure,
+white balance, noise and clipping, face by face, in 8 bit sRGB like a file; all follows from a seed.
+Altered scans have pictures turned, exchanged or mirrored, as people and cameras mix them up.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import combinations, product
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver.cube.cube import Cube, from_facelets
+from solver.cube.pocket import PocketCube
+from solver.errors import CubistError
+from tests.rig.pictures import temperature_rgb, to_linear
+from tests.rig.scenes import SCHEMES, random_facelets
+from vision.decide.arrangements import Explanation
+from vision.decide.reader import CubeReading, Unreadable, read_cube
+from vision.decide.schemes import rotations
+from vision.locate.six_faces import look_at_folder
+from vision.measure.sticker_colours import (
+    FACES,
+    FaceColours,
+    StickerColours,
+    linear_to_srgb,
+    srgb_to_linear,
+)
+
+Linear = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SyntheticScan:
+    """What was measured, the facelets a reader should say, and a line to find bad cases by."""
+
+    colours: StickerColours
+    facelets: str
+    about: str
+
+
+@dataclass(frozen=True)
+class Room:
+    """Light and camera alike for all six faces of a scan."""
+
+    cast: tuple[float, float, float]
+    level: float
+    jump: float
+    slope: tuple[float, float]
+    vignette: float
+    reach: float
+    shadow: float
+    haze: float
+    noise: float
+    glare: float
+
+    def harsher(self, factor: float) -> Room:
+        """The same room with more of what spoils a scan."""
+        return replace(
+            self,
+            noise=self.noise * factor,
+            glare=self.glare * factor,
+            haze=self.haze * factor,
+            jump=self.jump * factor**0.5,
+        )
+
+    @classmethod
+    def random(cls, rng: np.random.Generator) -> Room:
+        light = temperature_rgb(rng.uniform(2500, 8000))
+        cast = light ** (1 - rng.uniform(0.45, 1.0))
+        red, green, blue = (cast / cast.max()).tolist()
+        return cls(
+            cast=(red, green, blue),
+            level=float(np.exp(rng.uniform(np.log(0.06), np.log(1.1)))),
+            jump=0.45 if rng.random() < 0.15 else 0.18,
+            slope=(float(rng.uniform(-0.35, 0.35)), float(rng.uniform(-0.35, 0.35))),
+            vignette=float(rng.uniform(0, 0.5)),
+            reach=float(rng.uniform(0.3, 0.75)),
+            shadow=float(rng.uniform(0.35, 0.75)) if rng.random() < 0.25 else 1.0,
+            haze=float(rng.uniform(0, 0.02)),
+            noise=float(rng.uniform(0.0003, 0.002)),
+            glare=float(rng.choice((0.0, 0.02, 0.05))),
+        )
+
+
+def synthetic_scan(
+    seed: int, size: int = 3, harsh: float = 1.0, exchanged: int = 0
+) -> SyntheticScan:
+    """The scan of a seed; ``harsh`` multiplies noise, glare, haze and jumps of exposure.
+
+    ``exchanged`` pairs of stickers of different colours have been exchanged on the cube.
+    """
+    rng = np.random.default_rng([seed, size, 7])
+    truth = random_facelets(size, rng)
+    shown = _exchanged(truth, size, exchanged, np.random.default_rng([seed, size, 8]))
+    scheme = list(SCHEMES)[rng.integers(len(SCHEMES))]
+    room = Room.random(rng).harsher(harsh)
+    palette = {f: to_linear(np.array([c], dtype=np.uint8))[0] for f, c in SCHEMES[scheme].items()}
+    looks = {}
+    for number, face in enumerate(FACES):
+        letters = shown[number * size**2 : (number + 1) * size**2]
+        looks[face] = _look(np.array([palette[x] for x in letters]), letters, size, room, rng)
+    named = PocketCube.from_facelets(truth).relative.facelets() if size == 2 else truth
+    return SyntheticScan(StickerColours.of_faces(looks), named, f"{seed} {scheme} {room}")
+
+
+def _exchanged(truth: str, size: int, pairs: int, rng: np.random.Generator) -> str:
+    stickers = list(truth)
+    middle = size * size // 2 if size % 2 else -1
+    free = [i for i in range(len(stickers)) if i % size**2 != middle]
+    done = 0
+    while done < pairs:
+        first, second = rng.choice(free, 2, replace=False)
+        if stickers[first] != stickers[second]:
+            stickers[first], stickers[second] = stickers[second], stickers[first]
+            done += 1
+    return "".join(stickers)
+
+
+def _look(
+    reflectance: Linear, letters: str, size: int, room: Room, rng: np.random.Generator
+) -> FaceColours:
+    count = size * size
+    reflectance = reflectance * (1 + 0.03 * rng.standard_normal((count, 1)))
+    reflectance = reflectance * (1 + 0.02 * rng.standard_normal((count, 3)))
+    if size % 2 and letters[count // 2] == "U" and rng.random() < 0.3:
+        # What is left of a logo after robust measuring: a darker, tinted middle.
+        reflectance[count // 2] *= rng.uniform(0.3, 1.0, 3)
+    places = _places(size, room)
+    light = _light(places, room, rng)[:, None] * np.array(room.cast) * room.level
+    jump = np.exp(room.jump * np.clip(rng.standard_normal(), -2, 2))
+    linear = reflectance * light * jump * np.exp(0.03 * rng.standard_normal(3))
+    shiny = rng.random(count) < room.glare
+    linear += (shiny * rng.uniform(0.02, 0.6, count))[:, None] * room.level
+    linear += room.haze * room.level * jump
+    linear += room.noise * rng.standard_normal((count, 3))
+    measured = FaceColours.measured(srgb_to_linear(linear_to_srgb(linear)))
+    return replace(measured, positions=(places / 2**0.5).astype(np.float32))
+
+
+def _places(size: int, room: Room) -> Linear:
+    """Where the stickers are in the square picture, -1..1 across and down, float[N * N, 2]."""
+    steps = (2 * np.arange(size) - (size - 1)) / size * room.reach
+    return np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
+
+
+def _light(places: Linear, room: Room, rng: np.random.Generator) -> Linear:
+    """Falloff, slope and shadow at the stickers of one face."""
+    x, y = places.T
+    light = (1 + room.slope[0] * x + room.slope[1] * y) * (1 - room.vignette * (x**2 + y**2) / 2)
+    angle, offset = rng.uniform(0, 2 * np.pi), rng.uniform(-0.6, 0.6) * room.reach
+    edge = (x * np.cos(angle) + y * np.sin(angle) - offset) / rng.uniform(0.02, 0.2)
+    return light * (room.shadow + (1 - room.shadow) / (1 + np.exp(np.clip(edge, -30, 30))))
+
+
+PLAIN = (0, 1, 2, 3, 4, 5)
+STRAIGHT = (0, 0, 0, 0, 0, 0)
+
+
+def with_look(colours: StickerColours, letter: str, look: FaceColours) -> StickerColours:
+    """The same cube with a newer look at one face."""
+    return StickerColours.of_faces({face: colours.face(face) for face in FACES} | {letter: look})
+
+
+def altered(colours: StickerColours, mistake: Explanation) -> StickerColours:
+    """The scan that ``mistake`` would put right."""
+    back = np.argsort(mistake.stickers(colours.size))
+    faces = {}
+    for face in FACES:
+        of_face = back[colours.face_slice(face)]
+        look = colours.face(FACES[of_face[0] // colours.size**2])
+        cells = of_face % colours.size**2
+        faces[face] = replace(
+            look,
+            linear_rgb=look.linear_rgb[cells],
+            spread=look.spread[cells],
+            saturated=look.saturated[cells],
+            valid=look.valid[cells],
+            positions=None if look.positions is None else look.positions[cells],
+        )
+    return StickerColours.of_faces(faces)
+
+
+def turned(face: str, quarters: int) -> Explanation:
+    return Explanation(PLAIN, tuple(quarters * (letter == face) for letter in FACES))
+
+
+def moved(places: dict[int, int]) -> Explanation:
+    return Explanation(tuple(places.get(i, i) for i in PLAIN), STRAIGHT)
+
+
+MIRRORED = Explanation(PLAIN, STRAIGHT, True)
+
+
+def mistakes() -> Iterator[Explanation]:
+    """18 turned pictures, 15 swaps, the mirror, all turned alike, and 40 cycles of three."""
+    yield from (turned(face, quarters) for face in FACES for quarters in (1, 2, 3))
+    yield from (moved({a: b, b: a}) for a, b in combinations(PLAIN, 2))
+    yield MIRRORED
+    yield from (Explanation(PLAIN, (quarters,) * 6) for quarters in (1, 2, 3))
+    for a, b, c in combinations(PLAIN, 3):
+        yield from (moved({a: b, b: c, c: a}), moved({a: c, c: b, b: a}))
+
+
+def outcome(colours: StickerColours, truth: str, mistake: Explanation) -> str:
+    """What a reader makes of an altered scan: ``right``, ``unsure``, ``refused``, ``as scanned``
+    where the pictures as they are make another cube without fault, or ``wrong``.
+    """
+    try:
+        reading = read_cube(altered(colours, mistake))
+    except Unreadable:
+        return "refused"
+    if not reading.confident:
+        return "unsure"
+    if same_facelets(reading, truth):
+        return "right"
+    return "as scanned" if _faultless(reading, truth, mistake) else "wrong"
+
+
+def same_facelets(reading: CubeReading, truth: str) -> bool:
+    """Whether a reading is right; 4x4x4 and 6x6x6 may be held otherwise."""
+    if reading.size % 2 or reading.size == 2:
+        return reading.facelets == truth
+    held = [str.maketrans(FACES, "".join(FACES[i] for i in way)) for way in rotations()]
+    return any(reading.facelets.translate(way) == truth for way in held)
+
+
+OTHER_SCHEME = str.maketrans("DB", "BD")
+"""Between the usual colour scheme and the Japanese one: yellow and blue change places."""
+
+
+def _faultless(reading: CubeReading, truth: str, mistake: Explanation) -> bool:
+    """Whether the altered pictures are those of another cube in the same colours, in one of the two
+    schemes that are sold: then nothing in them tells that anything happened, and they must have
+    been read as they are.
+    """
+    size = reading.size
+    if (mistake.source != PLAIN and size % 2) or reading.corrections or size == 2:
+        return False
+    scanned = "".join(truth[i] for i in np.argsort(mistake.stickers(size)))
+    schemes = (scanned,) if size % 2 else (scanned, scanned.translate(OTHER_SCHEME))
+    return any(_is_cube(shown, size) and same_facelets(reading, shown) for shown in schemes)
+
+
+def _is_cube(facelets: str, size: int) -> bool:
+    try:
+        from_facelets(facelets, size)
+    except CubistError:
+        return False
+    return True
+
+
+SHARED = Path(__file__).parents[2].parent / "shared" / "data"
+FOLDERS = tuple(SHARED / name for name in ("vision", "vision_more") if (SHARED / name).is_dir())
+
+
+@dataclass(frozen=True, eq=False)
+class RealSet:
+    """``truth`` in the letters a reader should say; ``corrupt`` scans show no cube as they are."""
+
+    name: str
+    size: int
+    truth: str
+    colours: StickerColours
+    corrupt: bool = False
+
+
+def scans(*sizes: int) -> Iterator[RealSet]:
+    """Scans of colours whose cube is known."""
+    for folder in FOLDERS:
+        for size in sizes:
+            for path in sorted((folder / "colors" / f"{size}x{size}x{size}").glob("*.json")):
+                known = json.loads(path.read_text())
+                colours = StickerColours.from_srgb(size, known["rgb"])
+                truth = _truth(known) or known["true_state"]
+                corrupt = bool(known.get("corrupt"))
+                yield RealSet(f"{folder.name}/{path.stem}", size, truth, colours, corrupt)
+
+
+@cache
+def photo_sets(*sizes: int) -> tuple[RealSet, ...]:
+    """Sets of six photographs, located and measured."""
+    found = []
+    for folder in FOLDERS:
+        for path in sorted(folder.glob("images/*/expected.json")):
+            known = json.loads(path.read_text())
+            if known["size"] in sizes:
+                colours = look_at_folder(path.parent).colours
+                name = f"{folder.name}/{path.parent.name}"
+                found.append(RealSet(name, known["size"], _truth(known), colours))
+    return tuple(found)
+
+
+def reading_of(real: RealSet) -> str:
+    """What a reader makes of a set as it is."""
+    try:
+        reading = read_cube(real.colours)
+    except Unreadable:
+        return "refused"
+    if not same_facelets(reading, real.truth):
+        return "wrong" if reading.confident else "unsure of another"
+    return "right" if reading.confident else "unsure"
+
+
+def known_sets(size: int) -> list[RealSet]:
+    """Scans and photographs whose cube is certain: of larger cubes no one knows the state for
+    certain where it was not read right.
+    """
+    sets = [*scans(size), *photo_sets(size)]
+    return [real for real in sets if size < 4 or reading_of(real) == "right"]
+
+
+def _truth(known: dict[str, str]) -> str:
+    return known.get("expected_dbl_normalised") or known["expected"]
+
+
+def classic(facelets: str, noise: float = 2.0) -> StickerColours:
+    """A clean scan of a 3x3x3 in the usual colours."""
+    rgb = np.array([SCHEMES["classic"][letter] for letter in facelets], dtype=np.float64)
+    rgb += np.random.default_rng(5).normal(0, noise, rgb.shape)
+    return StickerColours.from_srgb(3, np.clip(rgb, 0, 255))
+
+
+def two_turns_from_solved() -> list[tuple[str, str]]:
+    """The 243 cubes two turns from solved: (turns, facelets)."""
+    found: dict[str, str] = {}
+    for first, second in product([f + n for f in FACES for n in ("", "2", "'")], repeat=2):
+        if first[0] != second[0]:
+            moves = f"{first} {second}"
+            found.setdefault(Cube.solved().apply(moves).facelets(), moves)
+    return [(moves, facelets) for facelets, moves in found.items()]
