@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tests.audit.edit import Edit, neighbours
+from tests.audit.python_source import Edit
 
 TOKEN = re.compile(
     rb"""
@@ -57,7 +57,7 @@ DROPPED_WORDS = {b"break", b"continue", b"return"}
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word, number or operator and where it stands."""
+    """A word, number or operator and its place."""
 
     start: int
     end: int
@@ -66,7 +66,7 @@ class Token:
 
 
 def tokens(source: bytes) -> list[Token]:
-    """The tokens of a file; comments, texts and lines of the preprocessor are left out."""
+    """Return the tokens of a file without comments, texts and preprocessor lines."""
     return [
         Token(found.start(), found.end(), found[0], found.lastgroup or "")
         for found in TOKEN.finditer(source)
@@ -75,18 +75,22 @@ def tokens(source: bytes) -> list[Token]:
 
 
 def changes(source: bytes) -> list[Edit]:
-    """Every change to a file; floats stay, as in Python."""
+    """Return every change to a file; floats stay, as in Python."""
     found = tokens(source)
-    edits = {*_of_tokens(source, found), *_of_conditions(source, found), *_of_statements(found)}
-    rooms = list(_rooms(found))
+    edits = {
+        *_token_edits(source, found),
+        *_condition_edits(source, found),
+        *_statement_edits(found),
+    }
+    reserves = list(_reserve_calls(found))
     return sorted(
-        (edit for edit in edits if not any(start <= edit.start < end for start, end in rooms)),
+        (edit for edit in edits if not any(start <= edit.start < end for start, end in reserves)),
         key=lambda edit: (edit.start, edit.end, edit.text),
     )
 
 
-def _rooms(found: list[Token]) -> Iterator[tuple[int, int]]:
-    """From where to where room is made for what comes later (``reserve``): it changes nothing."""
+def _reserve_calls(found: list[Token]) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each statement that only reserves memory: it has no effect."""
     first = 0
     for number, token in enumerate(found[:-1]):
         if token.text in (b";", b"{", b"}"):
@@ -95,10 +99,10 @@ def _rooms(found: list[Token]) -> Iterator[tuple[int, int]]:
             yield found[first].start, found[_closing(found, number + 1)].end
 
 
-def _of_tokens(source: bytes, found: list[Token]) -> Iterator[Edit]:
+def _token_edits(source: bytes, found: list[Token]) -> Iterator[Edit]:
     for before, token in zip([Token(0, 0, b";", "operator"), *found], found, strict=False):
         if token.kind == "number":
-            yield from _numbers(token)
+            yield from _number_edits(token)
         elif token.text in BINARY and _spaced(source, token) and _is_operand(before):
             kind, others = BINARY[token.text]
             yield from (Edit(token.start, token.end, other, kind) for other in others)
@@ -120,19 +124,20 @@ def _is_operand(token: Token) -> bool:
     return token.kind in ("number", "word", "character") or token.text in OPERAND_ENDS
 
 
-def _numbers(token: Token) -> Iterator[Edit]:
+def _number_edits(token: Token) -> Iterator[Edit]:
     digits = token.text.rstrip(b"uUlL" if token.text[:2].lower() == b"0x" else b"uUlLfF")
     suffix = token.text[len(digits) :]
     if b"." in digits or (b"e" in digits.lower() and digits[:2].lower() != b"0x"):
         return
     plain = digits.replace(b"'", b"").decode()
     octal = len(plain) > 1 and plain.isdigit() and plain[0] == "0"
-    for number in neighbours(int(plain, 8 if octal else 0)):
+    value = int(plain, 8 if octal else 0)
+    for number in (value - 1, value + 1):
         if number >= 0:
             yield Edit(token.start, token.end, str(number).encode() + suffix, "constant")
 
 
-def _of_conditions(source: bytes, found: list[Token]) -> Iterator[Edit]:
+def _condition_edits(source: bytes, found: list[Token]) -> Iterator[Edit]:
     for number, (word, bracket) in enumerate(pairwise(found)):
         if word.text in (b"if", b"while") and bracket.text == b"(":
             end = _closing(found, number + 1)
@@ -154,9 +159,9 @@ def _closing(found: list[Token], opening: int) -> int:
     raise ValueError("a bracket is not closed")
 
 
-def _of_statements(found: list[Token]) -> Iterator[Edit]:
-    """Statements that are calls, assignments or jumps; dropping a declaration never compiles, or
-    means nothing (what is ``= delete``)."""
+def _statement_edits(found: list[Token]) -> Iterator[Edit]:
+    """Drop calls, assignments and jumps. Dropping a declaration never compiles or, if it is
+    ``= delete``, has no effect."""
     for number in range(1, len(found) - 3):
         before, first, second = found[number - 1 : number + 2]
         if before.text not in (b";", b"{", b"}") or first.kind != "word":
@@ -171,7 +176,7 @@ def _of_statements(found: list[Token]) -> Iterator[Edit]:
 
 
 def _semicolon(found: list[Token], first: int) -> int | None:
-    """Where a statement ends; None when a brace comes first: then it is no simple statement."""
+    """Return the end of a simple statement; None if a brace comes first."""
     depth = 0
     for number in range(first, len(found)):
         text = found[number].text

@@ -1,9 +1,10 @@
-"""One small change to a source file, such as a tired programmer makes."""
+"""Draw a sample of small changes, such as a tired programmer makes, from the product's sources."""
 
 from __future__ import annotations
 
 import difflib
 import random
+import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +19,10 @@ READERS = {
     ".hpp": c_source.changes,
 }
 GENERATED = b"enerated"
-"""A file whose first lines hold this is made by a program, whose test compares it."""
+"""A mark in the first lines of files that a program makes; a test compares those."""
 NOT_THE_PRODUCT = ("docs/", "firmware/tests/", "firmware/fuzz/", "firmware/tools/", "tests/")
 DRAWINGS = ("vision/explain/", "robot/display/drawing.py", "robot/records/timeline.py")
-"""Where a whole number is a place on a canvas, chosen by eye: constants stay."""
+"""Files whose whole numbers are places on a canvas, chosen by eye: constants stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,34 +37,47 @@ class Mutant:
 
     @property
     def is_python(self) -> bool:
-        """Whether nothing has to be built for it."""
+        """True if nothing has to be built."""
         return self.path.endswith(".py")
 
     def difference(self) -> str:
-        """The changed lines, as ``diff -U0`` shows them."""
+        """Return the changed lines as ``diff -U0`` shows them."""
         old, new = (text.decode().splitlines() for text in (self.before, self.after))
-        shown = list(difflib.unified_diff(old, new, lineterm="", n=0))[3:]
-        return "\n".join(shown)
+        return "\n".join(list(difflib.unified_diff(old, new, lineterm="", n=0))[3:])
 
 
-def source_files(root: Path, names: Iterable[str], under: str) -> list[str]:
-    """The product's sources among ``names`` that are ``under`` or lie in it."""
-    inside = under.rstrip("/")
-    return sorted(
+def source_files(root: Path, places: str) -> list[str]:
+    """Return the product's sources in a comma-separated list of files and folders.
+
+    Raises ``SystemExit`` for a place without any.
+    """
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
+    names = [name for name in listed.split("\0") if name and (root / name).is_file()]
+    files: set[str] = set()
+    for place in places.split(","):
+        found = set(_sources_in(root, names, place.rstrip("/")))
+        if not found:
+            raise SystemExit(f"{place}: no source of the product is there")
+        files |= found
+    return sorted(files)
+
+
+def _sources_in(root: Path, names: Iterable[str], place: str) -> list[str]:
+    return [
         name
         for name in names
-        if (inside in (".", name) or name.startswith(inside + "/"))
+        if (place in (".", name) or name.startswith(place + "/"))
         and Path(name).suffix in READERS
         and not name.startswith(NOT_THE_PRODUCT)
         and GENERATED not in (root / name).read_bytes()[:300]
-    )
+    ]
 
 
 def sample(root: Path, files: Sequence[str], count: int, seed: int) -> list[Mutant]:
-    """``count`` mutants, each of another line: lines are drawn first, then a change of each.
+    """Return ``count`` mutants, each of another line; fewer if there are not enough lines.
 
-    Drawing lines keeps a line of many constants from being drawn many times. Fewer come back
-    where there are not as many lines to change.
+    Lines are drawn first, then a change of each: a line of many constants is not drawn many times.
     """
     draw = random.Random(seed)
     lines: dict[tuple[str, int], list[Mutant]] = {}

@@ -1,4 +1,4 @@
-"""Changed sources in C and C++, built beside the checkout's build: only what depends on the source.
+"""Build changed sources in C and C++ beside the checkout's build, and only their dependents.
 
 The firmware has a build of its own below build/mutants, with its unit tests. The search kernel is
 linked from the checkout's own objects and those that are compiled again.
@@ -17,7 +17,6 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tests.audit.copy import DoesNotBuild
 from tests.firmware.test_core import SUBJECTS
 
 UNIT_TESTS = tuple(f"test_{subject}" for subject in SUBJECTS)
@@ -25,12 +24,16 @@ PROGRAMS = ("cubist-firmware-host", "cubist-firmware-linux", "cubist-firmware-av
 UNIT_TEST_S = 60.0
 
 
+class BuildFailed(Exception):
+    """The compiler refuses a changed source."""
+
+
 class Firmware:
-    """Programs and unit tests of the firmware, from sources that may be changed one at a time."""
+    """Programs and unit tests of the firmware, built from sources changed one at a time."""
 
     def __init__(self, root: Path, folder: Path) -> None:
         self.sources = folder / "firmware"
-        """As they are now: tests that build the firmware themselves build it of these."""
+        """The sources with the current change, for tests that build the firmware themselves."""
         self._build = folder / "firmware-build"
         self._environment = folder / "venv"
         _mirror(root / "firmware", self.sources)
@@ -42,12 +45,12 @@ class Firmware:
 
     @property
     def python(self) -> Path:
-        """A Python whose programs beside it are the firmware built here."""
+        """A Python interpreter with the firmware's changed programs beside it."""
         return self._environment / "bin/python"
 
     @contextlib.contextmanager
     def changed(self, path: str, text: bytes) -> Iterator[None]:
-        """Built of a changed source; :class:`DoesNotBuild`. Afterwards it is what it was."""
+        """Build with a changed source and restore it afterwards; raises :class:`BuildFailed`."""
         target = self.sources / Path(path).relative_to("firmware")
         before = target.read_bytes()
         try:
@@ -59,7 +62,7 @@ class Firmware:
             os.utime(target)
 
     def failing_unit_test(self) -> str | None:
-        """The first of the firmware's own tests that fails."""
+        """Return the first of the firmware's own tests that fails."""
         for name in UNIT_TESTS:
             try:
                 code = subprocess.run(
@@ -88,7 +91,7 @@ class Firmware:
 
 
 class Kernel:
-    """The search kernel, from sources that may be changed one at a time, in a folder of its own."""
+    """The search kernel, built in a folder of its own from sources changed one at a time."""
 
     def __init__(self, root: Path, folder: Path) -> None:
         self._root = root / "solver/native"
@@ -99,15 +102,14 @@ class Kernel:
         self._scratch.mkdir(parents=True, exist_ok=True)
         _mirror(self._root, self._sources)
         target = next(self._build.glob("_native.*.so")).name
-        self._link = shlex.split(
-            _said([_ninja(), "-C", self._build, "-t", "commands", "-s", target])
-        )
-        self._commands = _compiling(self._build)
-        self._depending = _depending(self._build)
+        command = _output_of([_ninja(), "-C", self._build, "-t", "commands", "-s", target]).strip()
+        self._link_words = shlex.split(command.removeprefix(": && ").removesuffix(" && :"))
+        self._commands = _compile_commands(self._build)
+        self._dependencies = _dependencies(self._build)
 
     @contextlib.contextmanager
     def changed(self, path: str, text: bytes) -> Iterator[Path]:
-        """The kernel built of a changed source; :class:`DoesNotBuild`."""
+        """Build the kernel with a changed source; raises :class:`BuildFailed`."""
         inner = Path(path).relative_to("solver/native")
         target = self._sources / inner
         before = target.read_bytes()
@@ -115,16 +117,16 @@ class Kernel:
         try:
             target.write_bytes(text)
             objects = {
-                name: self._compiled(name)
-                for name, needs in self._depending.items()
+                name: self._compile(name)
+                for name, needs in self._dependencies.items()
                 if str(self._root / inner) in needs and name in self._commands
             }
-            _run([*self._linking(objects, kernel)], self._build)
+            _run([*self._link_command(objects, kernel)], self._build)
             yield kernel
         finally:
             target.write_bytes(before)
 
-    def _compiled(self, name: str) -> Path:
+    def _compile(self, name: str) -> Path:
         made = self._scratch / (name.replace("/", "."))
         command = self._commands[name].replace(f"{self._root}/", f"{self._sources}/")
         words = shlex.split(command.replace(f"-I{self._root} ", f"-I{self._sources} "))
@@ -133,15 +135,19 @@ class Kernel:
         _run(words, self._build)
         return made
 
-    def _linking(self, objects: Mapping[str, Path], kernel: Path) -> Iterator[str]:
-        words = self._link[self._link.index("&&") + 1 :] if "&&" in self._link else self._link
+    def _link_command(self, objects: Mapping[str, Path], kernel: Path) -> Iterator[str]:
+        words = (
+            self._link_words[self._link_words.index("&&") + 1 :]
+            if "&&" in self._link_words
+            else self._link_words
+        )
         words = words[: words.index("&&")] if "&&" in words else words
         for before, word in zip(["", *words], words, strict=False):
             yield str(kernel) if before == "-o" else str(objects.get(word, word))
 
 
 def _mirror(source: Path, target: Path) -> None:
-    """A copy brought up to date; a file that is the same keeps its time."""
+    """Copy the files that differ; others keep their times."""
     for file in source.rglob("*"):
         place = target / file.relative_to(source)
         if file.is_file() and not (place.is_file() and place.read_bytes() == file.read_bytes()):
@@ -153,17 +159,17 @@ def _ninja() -> Path:
     return Path(sys.executable).with_name("ninja")
 
 
-def _compiling(build: Path) -> dict[str, str]:
-    """The command that makes each object."""
-    found = json.loads(_said([_ninja(), "-C", build, "-t", "compdb"]))
+def _compile_commands(build: Path) -> dict[str, str]:
+    """Return the command that makes each object."""
+    found = json.loads(_output_of([_ninja(), "-C", build, "-t", "compdb"]))
     return {each["output"]: each["command"] for each in found}
 
 
-def _depending(build: Path) -> dict[str, set[str]]:
-    """The files that each object is made of."""
+def _dependencies(build: Path) -> dict[str, set[str]]:
+    """Return the files each object depends on."""
     found: dict[str, set[str]] = {}
     name = ""
-    for line in _said([_ninja(), "-C", build, "-t", "deps"]).splitlines():
+    for line in _output_of([_ninja(), "-C", build, "-t", "deps"]).splitlines():
         if line.startswith("    "):
             found[name].add(str((build / line.strip()).resolve()))
         elif line:
@@ -172,7 +178,7 @@ def _depending(build: Path) -> dict[str, set[str]]:
     return found
 
 
-def _said(command: list[str | Path]) -> str:
+def _output_of(command: list[str | Path]) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return "".join(line for line in done.splitlines(True) if not line.startswith("ninja: Entering"))
 
@@ -180,4 +186,4 @@ def _said(command: list[str | Path]) -> str:
 def _run(command: list[str | Path] | list[str], folder: Path | None = None) -> None:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise DoesNotBuild(done.stdout + done.stderr)
+        raise BuildFailed(done.stdout + done.stderr)

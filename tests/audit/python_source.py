@@ -5,8 +5,18 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from tests.audit.edit import Edit, neighbours
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the bytes from ``start`` to ``end`` of a file by ``text``."""
+
+    start: int
+    end: int
+    text: bytes
+    kind: str
+
 
 COMPARISONS: dict[type[ast.cmpop], tuple[bytes, tuple[bytes, ...]]] = {
     ast.Lt: (rb"<", (b"<=", b">=")),
@@ -35,23 +45,23 @@ ARITHMETIC: dict[type[ast.operator], tuple[bytes, bytes]] = {
 }
 COMMENT = re.compile(rb"#[^\n]*")
 LAYOUT = {"padding", "bar_width", "indent"}
-"""Arguments that say how much room is left free on a screen or in a file."""
+"""Arguments for free room on a screen or in a file."""
 DIARY = {"debug", "info"}
-"""Methods of a log that tell what goes as it should: texts, as it were."""
+"""Methods of a log for the normal course of things: their arguments are mere texts."""
 
 
 def changes(source: bytes) -> list[Edit]:
-    """Every change to a file; annotations, decorators, assertions, texts and floats stay.
+    """Return every change to a file; annotations, decorators, assertions, texts, floats stay.
 
-    Most floats are limits found by measuring, of which many values are right. Also left alone is
-    what does nothing: ``del`` of an argument that is not used, a log's diary, free room on a
-    screen, the imports of a type checker.
+    Most floats are limits found by measuring, and many values are right. Code without an effect
+    stays too: ``del`` of an unused argument, a log's normal entries, free room on a screen, imports
+    for the type checker.
     """
     return sorted(set(Reader(source).edits()), key=lambda edit: (edit.start, edit.end, edit.text))
 
 
 class Reader:
-    """A file's bytes, and where the nodes of its tree stand in them."""
+    """A file's bytes and the places of its tree's nodes in them."""
 
     def __init__(self, source: bytes) -> None:
         self._source = source
@@ -60,28 +70,28 @@ class Reader:
             self._line_starts.append(self._line_starts[-1] + len(line))
 
     def edits(self) -> Iterator[Edit]:
-        """The changes, node by node."""
-        return self._of(ast.parse(self._source))
+        """Yield the changes, node by node."""
+        return self._edits_in(ast.parse(self._source))
 
-    def _of(self, node: ast.AST) -> Iterator[Edit]:
+    def _edits_in(self, node: ast.AST) -> Iterator[Edit]:
         if _does_nothing(node):
             return
-        yield from self._here(node)
+        yield from self._edits_of(node)
         for name, value in ast.iter_fields(node):
             if name in {"annotation", "returns", "decorator_list", "type_params", "bases"}:
                 continue
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, ast.AST):
-                    yield from self._of(child)
+                    yield from self._edits_in(child)
 
-    def _here(self, node: ast.AST) -> Iterator[Edit]:
+    def _edits_of(self, node: ast.AST) -> Iterator[Edit]:
         match node:
             case ast.Compare():
                 yield from self._comparison(node)
             case ast.BinOp():
                 yield from self._arithmetic(node)
             case ast.AugAssign():
-                yield from self._between(node.target, node.value, node.op)
+                yield from self._swap_operator(node.target, node.value, node.op)
                 yield self._drop(node)
             case ast.BoolOp():
                 yield from self._boolean(node)
@@ -94,7 +104,7 @@ class Reader:
             case ast.Constant():
                 yield from self._constant(node)
             case ast.If() | ast.While() | ast.IfExp():
-                yield self._negated(node.test)
+                yield self._negate(node.test)
             case ast.Raise() | ast.Break() | ast.Continue() | ast.Delete():
                 yield self._drop(node)
             case ast.Expr(value=ast.Call() | ast.Await()):
@@ -112,12 +122,12 @@ class Reader:
     def _drop(self, node: ast.stmt) -> Edit:
         return Edit(self._start(node), self._end(node), b"pass", "statement")
 
-    def _negated(self, test: ast.expr) -> Edit:
+    def _negate(self, test: ast.expr) -> Edit:
         start, end = self._start(test), self._end(test)
         return Edit(start, end, b"not (" + self._source[start:end] + b")", "condition")
 
     def _operator(self, left: ast.expr, right: ast.expr, pattern: bytes) -> tuple[int, int]:
-        """Where the operator between two operands stands."""
+        """Return start and end of the operator between two operands."""
         start = self._end(left)
         gap = COMMENT.sub(
             lambda comment: b" " * len(comment[0]), self._source[start : self._start(right)]
@@ -136,9 +146,11 @@ class Reader:
     def _arithmetic(self, node: ast.BinOp) -> Iterator[Edit]:
         if isinstance(node.left, ast.Constant) and isinstance(node.left.value, str):
             return
-        yield from self._between(node.left, node.right, node.op)
+        yield from self._swap_operator(node.left, node.right, node.op)
 
-    def _between(self, left: ast.expr, right: ast.expr, operator: ast.operator) -> Iterator[Edit]:
+    def _swap_operator(
+        self, left: ast.expr, right: ast.expr, operator: ast.operator
+    ) -> Iterator[Edit]:
         if type(operator) in ARITHMETIC:
             pattern, other = ARITHMETIC[type(operator)]
             start, end = self._operator(left, right, pattern)
@@ -156,12 +168,12 @@ class Reader:
         if isinstance(node.value, bool):
             yield Edit(start, end, str(not node.value).encode(), "constant")
         elif isinstance(node.value, int):
-            for number in neighbours(node.value):
+            for number in (node.value - 1, node.value + 1):
                 yield Edit(start, end, str(number).encode(), "constant")
 
 
 def _does_nothing(node: ast.AST) -> bool:
-    """Whether no change of a node, or of what is in it, could be noticed."""
+    """Return true if no test could notice a change of this node or of its children."""
     match node:
         case (
             ast.Assert()

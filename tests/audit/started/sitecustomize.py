@@ -1,9 +1,8 @@
-"""What every Python process does first that a test starts while `make mutants --within` asks it.
+"""Show a mutant to every Python process that a test starts during `make mutants`.
 
-Started by Python itself: this folder is in its PYTHONPATH. COVERAGE_PROCESS_START: the process is
-traced. CUBIST_REPLACED names a source of the product, from the checkout's root, and
-CUBIST_REPLACEMENT the file read instead of it. CUBIST_NATIVE is a search kernel to be used instead
-of the one that is installed.
+Python imports this by itself: the folder is in its PYTHONPATH. CUBIST_REPLACED names a source of
+the product, from the checkout's root, and CUBIST_REPLACEMENT the file to read instead.
+CUBIST_NATIVE is the search kernel to use instead of the installed one.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ def replace_source(name: str, replacement: str) -> None:
     usual = SourceFileLoader.get_code
 
     def get_code(loader: Any, fullname: str) -> CodeType | None:
-        """The code of a module; never what is stored compiled of the one replaced."""
+        """Return the code of a module; the replaced one is never read from a compiled file."""
         if loader.get_filename(fullname) == place:
             return compile(Path(replacement).read_bytes(), place, "exec", dont_inherit=True)
         return usual(loader, fullname)
@@ -34,23 +33,19 @@ def replace_source(name: str, replacement: str) -> None:
 
 
 class OtherKernel:
-    """Finds the search kernel elsewhere."""
+    """A finder of the changed search kernel."""
 
     def __init__(self, file: str) -> None:
         self._file = file
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        """Where the kernel is; of other modules this knows nothing."""
+        """Return the kernel's place, and None for any other module."""
         if name != KERNEL:
             return None
         loader = ExtensionFileLoader(name, self._file)
         return spec_from_file_location(name, self._file, loader=loader)
 
 
-if os.environ.get("COVERAGE_PROCESS_START"):
-    import coverage
-
-    coverage.process_startup()
 if os.environ.get("CUBIST_REPLACED"):
     replace_source(os.environ["CUBIST_REPLACED"], os.environ["CUBIST_REPLACEMENT"])
 if os.environ.get("CUBIST_NATIVE"):
