@@ -16,7 +16,7 @@ from robot.computer.memory import leave_libraries
 from robot.daemon.live import LiveBoard
 from robot.daemon.models import Event, RobotState
 from robot.daemon.pictures import JpegCache
-from robot.link.statistics import complaints
+from robot.link.group import complaints
 from robot.machine.scanner import as_jpeg
 from robot.records.runs import (
     EXPLANATION_NAME,

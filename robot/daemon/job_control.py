@@ -32,7 +32,7 @@ from robot.daemon.motion_run import CalibratingProgram, MotionRun, Place
 from robot.daemon.pictures import JpegCache, NumberedJpeg
 from robot.daemon.service import complaint, ending
 from robot.link import Distrust
-from robot.link.statistics import RecentTraffic, complaints
+from robot.link.group import RecentTraffic, complaints
 from robot.machine.assembly import Machine
 from robot.machine.solve_planner import SolvePlanner
 from robot.records.runs import (

@@ -7,13 +7,11 @@ from robot.link.actuators import (
     StepperSetup,
     TurnCheckSetup,
 )
-from robot.link.execution import Execution
-from robot.link.group import LinkGroup
+from robot.link.group import LinkGroup, LinkThread
+from robot.link.ledger import BoardLedger, Distrust, LastKnown, PositionLedger
 from robot.link.limits import Capabilities
-from robot.link.link import Link
-from robot.link.position_ledger import BoardLedger, Distrust, LastKnown, PositionLedger
+from robot.link.link import Execution, Link
 from robot.link.session import SessionStatistics
-from robot.link.thread import LinkThread
 from robot.link.transport import SerialTransport, Transport
 
 __all__ = [

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from robot.link.framing import crc16
 from robot.link.protocol import (
     MAX_INTERVAL,
     MIN_INTERVAL,
@@ -20,6 +19,7 @@ from robot.link.protocol import (
     ConfigEnd,
     Message,
 )
+from robot.link.wire import crc16
 from robot.motion.stepper import StepperLimits
 from robot.settings.board_table import TICKS_PER_S
 

@@ -4,7 +4,7 @@ Every board is told a tick of its own clock. The ticks follow from comparing eac
 computer's, which is exact where time passes evenly. Where it does not - the computer is busy, a
 board stood still, a simulation lost time between one board's answer and the other's - only the
 order of questions and answers is certain, so the ticks are kept within the bounds that follow from
-that (:func:`robot.link.board_clock.difference_bounds`). The boards are asked in turn, which makes
+that (:func:`robot.link.clock.difference_bounds`). The boards are asked in turn, which makes
 these bounds narrow. Once the start is ordered they are asked again: a start that is in doubt, or is
 not known to be right in time, is taken back before anything moves, and tried anew.
 """
@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
-from robot.link.board_clock import BoardClock, difference_bounds
+from robot.link.clock import BoardClock, difference_bounds
 from robot.link.session import Clock, LinkSession
 from robot.settings.board_table import TICKS_PER_S
 from robot.text.faults import Fault, RobotFault
@@ -137,7 +137,7 @@ class CommonStart:
 
 @dataclass
 class BoardGate:
-    """One board's way through a :class:`CommonStart`: see :class:`robot.link.execution.Gate`."""
+    """One board's way through a :class:`CommonStart`: see :class:`robot.link.link.Gate`."""
 
     start: CommonStart
     board: str

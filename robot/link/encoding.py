@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from robot.link.framing import crc16
 from robot.link.protocol import (
     MAX_DELAY_US,
     MAX_PAYLOAD,
@@ -25,6 +24,7 @@ from robot.link.protocol import (
     TurnBit,
     Turns,
 )
+from robot.link.wire import crc16
 from robot.motion.schedule import MotionProfile, Schedule, ServoSegment, TimedTurn
 from robot.text.faults import Fault, RobotFault
 

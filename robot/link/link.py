@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
 
 from robot.link.actuators import (
     ActuatorSetup,
@@ -14,11 +16,10 @@ from robot.link.actuators import (
     configuration,
     configuration_crc,
 )
-from robot.link.board_clock import WRAP
+from robot.link.clock import WRAP
 from robot.link.encoding import Shape, WirePlan, encode_schedule
-from robot.link.execution import Execution, Gate, Progress, events_between
+from robot.link.ledger import BoardLedger, reported_positions
 from robot.link.limits import Capabilities, check_plan
-from robot.link.position_ledger import BoardLedger, reported_positions
 from robot.link.protocol import (
     SILENCE_HOLD_MS,
     TICKS_PER_US,
@@ -41,6 +42,45 @@ from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import stepper_move
 from robot.text.faults import FAULTS, Fault, LinkFault, RobotFault, Stopped, code_of
+
+Progress = Callable[[float], None]
+
+
+class Gate(Protocol):
+    """Gate at which the links to several boards wait for each other before a common start."""
+
+    async def all_uploaded(self) -> None:
+        """Wait until every board has its part of the plan."""
+
+    async def start_tick(self, session: LinkSession) -> int:
+        """Wait until everybody is ready; the tick of the board's clock at which all start."""
+
+    async def is_kept(self, session: LinkSession) -> bool:
+        """Wait until every board was told its tick; whether the start is right, or taken back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What the firmware did: microseconds from go to the end of the last turn, by its clock.
+
+    ``events`` names what was out of the ordinary: ``held`` (the Pi was silent and motion paused),
+    ``underrun`` (the queue ran dry), ``late`` (a turn started after its time). ``waited_s``: from
+    the order to the go by this computer's clock, which sees it with the first status.
+    """
+
+    executed_us: int
+    turns_done: int
+    events: tuple[str, ...]
+    waited_s: float = field(default=0.0, compare=False)
+
+
+def events_between(before: Status, after: Status) -> tuple[str, ...]:
+    """What the firmware counted meanwhile; its counters wrap at 256."""
+    counters = {"held": "held", "underrun": "underruns", "late": "late"}
+    return tuple(
+        name for name, field in counters.items() if getattr(before, field) != getattr(after, field)
+    )
+
 
 ANSWER_PATIENCE_S = 5.0
 STOP_PATIENCE_S = 2.0

@@ -11,8 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple, dataclass
 
-from robot.link.board_clock import BoardClock
-from robot.link.framing import EMERGENCY_STOP, CobsReader, WireFrame
+from robot.link.clock import BoardClock
 from robot.link.limits import Capabilities
 from robot.link.protocol import (
     HEARTBEAT_AT_REST_MS,
@@ -30,7 +29,7 @@ from robot.link.protocol import (
     Welcome,
 )
 from robot.link.transport import Transport
-from robot.link.window import SendWindow
+from robot.link.wire import EMERGENCY_STOP, CobsReader, SendWindow, WireFrame
 from robot.text.faults import Fault, LinkFault, RobotFault
 
 log = logging.getLogger("cubistd")

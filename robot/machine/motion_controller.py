@@ -28,10 +28,10 @@ from robot.link import (
     ServoSetup,
     Transport,
 )
-from robot.link.position_ledger import Clock, unsensed
+from robot.link.group import LinkStatistics
+from robot.link.ledger import Clock, unsensed
 from robot.link.protocol import FIRMWARE_VERSION, SILENCE_HOLD_MS
 from robot.link.session import Draw
-from robot.link.statistics import LinkStatistics
 from robot.machine.board_configuration import actuator_setups, homing_order, homing_steps
 from robot.machine.first_contact import FirstContact
 from robot.machine.slow_motion import jog_profile, ways_back

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.link.framing import CobsReader, WireFrame
+from robot.link.wire import CobsReader, WireFrame
 from tests.rig.simulated_time import VirtualBoard, VirtualLoop, VirtualPort
 
 ROOT = Path(__file__).resolve().parents[2]

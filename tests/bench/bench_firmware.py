@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from robot.link import Link, ServoSetup, StepperSetup
 from robot.link.actuators import ActuatorSetup
-from robot.link.framing import WireFrame
 from robot.link.protocol import EmergencyStop, Go, Ping
+from robot.link.wire import WireFrame
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move

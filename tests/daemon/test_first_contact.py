@@ -24,8 +24,8 @@ from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.routes import ROUTES
 from robot.daemon.server import make_app, serving
-from robot.link.framing import CobsReader
 from robot.link.protocol import Go, Home
+from robot.link.wire import CobsReader
 from robot.machine.assembly import Machine
 from robot.machine.first_contact import FirstContact, NotConfirmed, confirmable
 from robot.motion.schedule import Schedule, TimedTurn

@@ -8,8 +8,8 @@ from types import ModuleType
 
 import pytest
 
-from robot.link.framing import EMERGENCY_STOP
 from robot.link.protocol import MAX_PAYLOAD, MESSAGES
+from robot.link.wire import EMERGENCY_STOP
 from robot.text.faults import FAULTS, Fault, RobotFault, code_of
 
 FIRMWARE = Path(__file__).resolve().parents[2] / "firmware"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from robot.link import Link, StepperSetup
-from robot.link.framing import WireFrame
 from robot.link.protocol import BoardState, Go, Ping, PlanBegin, TurnBit, Turns
+from robot.link.wire import WireFrame
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot.link.encoding import PIECE, SEGMENT_SIZE, Shape, encode_schedule
-from robot.link.framing import crc16
 from robot.link.limits import Capabilities, check_plan, peak_rate
 from robot.link.protocol import (
     MAX_DELAY_US,
@@ -26,6 +25,7 @@ from robot.link.protocol import (
     Turns,
     Welcome,
 )
+from robot.link.wire import crc16
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from robot.link import Link
-from robot.link.framing import WireFrame
 from robot.link.protocol import MESSAGES, WINDOW, BoardState, Go, Turns
 from robot.link.session import LinkSession
-from robot.link.window import SendWindow
+from robot.link.wire import SendWindow, WireFrame
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.stepper import StepperLimits, stepper_move
 from robot.text.faults import Fault, LinkFault, RobotFault

@@ -12,8 +12,8 @@ import pytest
 
 from robot.link import LinkGroup
 from robot.link.common_start import TOGETHER_S, CommonStart
-from robot.link.execution import Execution
-from robot.link.parts import LONGEST_IDLE_US, paces, split, stages, stretched
+from robot.link.group import LONGEST_IDLE_US, paces, split, stages, stretched
+from robot.link.link import Execution
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import stepper_move
 from robot.settings.board_table import TICKS_PER_S

@@ -11,7 +11,6 @@ import pytest
 
 from robot.link import EndstopHoming, Link, ServoSetup, StepperSetup
 from robot.link.actuators import TurnCheckSetup
-from robot.link.framing import WireFrame
 from robot.link.limits import Capabilities
 from robot.link.protocol import (
     HEARTBEAT_AT_REST_MS,
@@ -27,6 +26,7 @@ from robot.link.protocol import (
     Welcome,
 )
 from robot.link.session import LOST_AFTER_S, STOP_EVERY_S, LinkSession
+from robot.link.wire import WireFrame
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robot.link.statistics import RECENT_MESSAGES, RecentTraffic, complaints
+from robot.link.group import RECENT_MESSAGES, RecentTraffic, complaints
 from robot.records.runs import LinkRecord
 
 GOOD = LinkRecord(sent=RECENT_MESSAGES // 4, received=RECENT_MESSAGES // 4)

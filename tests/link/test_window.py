@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from robot.link.protocol import WINDOW, Home, Message, Turns
-from robot.link.window import LONGEST_RESEND_S, RESEND_AFTER_S, SendWindow
+from robot.link.wire import LONGEST_RESEND_S, RESEND_AFTER_S, SendWindow
 
 QUEUE_BYTES = 60
 

@@ -12,9 +12,9 @@ import pytest
 from robot.computer.serial_ports import find_board
 from robot.link import Capabilities, Execution, LastKnown, PositionLedger, ServoSetup
 from robot.link.actuators import ActuatorSetup
+from robot.link.group import LinkStatistics
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.link.session import SessionStatistics
-from robot.link.statistics import LinkStatistics
 from robot.machine import motion_controller
 from robot.machine.board_configuration import actuator_setups
 from robot.machine.first_contact import FirstContact, NotConfirmed

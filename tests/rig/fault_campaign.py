@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from robot.daemon.models import RobotState
-from robot.link.framing import EMERGENCY_STOP, WireFrame
 from robot.link.protocol import MESSAGES, Clear, Go, Hold, Release
+from robot.link.wire import EMERGENCY_STOP, WireFrame
 from robot.records.runs import RunStore, RunWriter
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled

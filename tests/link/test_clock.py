@@ -14,7 +14,7 @@ from typing import cast
 import pytest
 
 from robot.link import LinkGroup
-from robot.link.board_clock import (
+from robot.link.clock import (
     WRAP,
     BoardClock,
     Comparison,

@@ -7,8 +7,8 @@ from cobs import cobs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot.link.framing import EMERGENCY_STOP, HEADER, CobsReader, WireFrame, crc16, decode
 from robot.link.protocol import MAX_PAYLOAD
+from robot.link.wire import EMERGENCY_STOP, HEADER, CobsReader, WireFrame, crc16, decode
 
 BYTE = st.integers(0, 255)
 FRAMES = st.builds(WireFrame, BYTE, BYTE, BYTE, BYTE, st.binary(max_size=MAX_PAYLOAD))

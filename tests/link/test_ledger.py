@@ -10,14 +10,13 @@ import pytest
 
 from robot.link import Link
 from robot.link.encoding import WirePlan
-from robot.link.execution import Gate
-from robot.link.link import single
-from robot.link.position_ledger import (
+from robot.link.ledger import (
     LastKnown,
     PositionLedger,
     ScheduleProgress,
     broken_off,
 )
+from robot.link.link import Gate, single
 from robot.link.protocol import BoardState, Home
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
