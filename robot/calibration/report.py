@@ -10,7 +10,7 @@ from pydantic import Field
 from robot.calibration.step import steps_of
 from robot.calibration.store import BadCalibration, CalibrationStore
 from robot.calibration.versions import Maker
-from robot.machine.first_contact import confirmable
+from robot.machine.confirmed_range import confirmable
 from robot.records.documents import ApiDocument
 from robot.settings import RobotProfile
 from robot.text.notes import Note

@@ -28,7 +28,7 @@ from robot.calibration.versions import (
     VersionFiles,
     read_version,
 )
-from robot.machine.first_contact import confirmable, position_key
+from robot.machine.confirmed_range import confirmable, position_key
 from robot.records.storage import write_atomically
 from robot.settings import RobotProfile
 from robot.settings.checks import check_profile

@@ -47,10 +47,10 @@ def give_back() -> None:
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
-    leave_libraries()
+    release_library_pages()
 
 
-def leave_libraries() -> None:
+def release_library_pages() -> None:
     """Let go of the pages of libraries; what is needed of them comes back by itself, as it does the
     first time: from the page cache.
 

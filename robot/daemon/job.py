@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
 from robot.calibration.sighting import ScanSample
-from robot.computer.memory import leave_libraries
+from robot.computer.memory import release_library_pages
 from robot.daemon.live import LiveBoard
 from robot.daemon.models import Event, RobotState
 from robot.daemon.pictures import JpegCache
@@ -106,7 +106,7 @@ class Job:
         """
         self.check()
         if state is not RobotState.TURNING:  # whose beginning waits for nothing
-            leave_libraries()
+            release_library_pages()
         self._note(state, step)
 
     def _note(self, state: RobotState, step: str) -> None:

@@ -31,7 +31,7 @@ from robot.daemon.models import (
 from robot.daemon.motion_run import CalibratingProgram, MotionRun, Place
 from robot.daemon.pictures import JpegCache, NumberedJpeg
 from robot.daemon.service import complaint, ending
-from robot.link import Distrust
+from robot.link import LostPositions
 from robot.link.group import RecentTraffic, complaints
 from robot.machine.assembly import Machine
 from robot.machine.solve_planner import SolvePlanner
@@ -122,7 +122,7 @@ class JobController:
         for run_id in recovered.closed:
             log.warning("run %s was interrupted; its record is closed", run_id)
         if recovered.closed or not recovered.is_certain:
-            self.machine.motion.distrust_positions(Distrust.of_job())
+            self.machine.motion.distrust_positions(LostPositions.of_job())
         try:
             latest = await asyncio.to_thread(self.store.latest, 1)
             self._last = next(iter(latest.runs), None)

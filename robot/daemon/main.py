@@ -32,9 +32,9 @@ from robot.daemon.service import (
     owned,
     parse,
 )
-from robot.link import Distrust
+from robot.link import LostPositions
 from robot.machine.assembly import Machine, make_gpio, make_machine, panel_pins
-from robot.machine.first_contact import FirstContact
+from robot.machine.confirmed_range import ConfirmedRange
 from robot.panel.gpio import PanelFault
 from robot.records.runs import RunStore
 from robot.records.storage import StorageError, write_atomically
@@ -95,7 +95,9 @@ async def serve(
     if broken_off is not None:
         by_job = broken_off == JOB
         log.warning("%s was broken off: motors may stand askew", JOB if by_job else "calibration")
-        robot.motion.distrust_positions(Distrust.of_job() if by_job else Distrust.of_calibration())
+        robot.motion.distrust_positions(
+            LostPositions.of_job() if by_job else LostPositions.of_calibration()
+        )
     controller = JobController(
         robot,
         RunStore(options.state_dir / "runs"),
@@ -143,18 +145,20 @@ async def serve(
 
 def _calibrated(
     profile: RobotProfile, values: CalibrationStore, *, simulated: bool
-) -> tuple[RobotProfile, FirstContact]:
+) -> tuple[RobotProfile, ConfirmedRange]:
     """Return the robot as calibrated, and how far it may go.
 
     Nowhere, if its calibration cannot be used: the daemon runs all the same and says why.
     """
     try:
         calibration = values.load(profile)
-        return apply(profile, calibration), FirstContact(calibration.confirmed, simulated=simulated)
+        return apply(profile, calibration), ConfirmedRange(
+            calibration.confirmed, simulated=simulated
+        )
     except BadCalibration as error:
         path = str(values.path_of(profile.name))
         cause = str(error) if path in str(error) else f"{path}: {error}"
-        contact = FirstContact({}, simulated=simulated)
+        contact = ConfirmedRange({}, simulated=simulated)
         contact.forbid(MotionFault("calibration-unusable", cause))
         return profile, contact
 
@@ -164,7 +168,7 @@ def _programs(options: Options) -> list[Program]:
     return [one for one in Program if one is not Program.GUIDE or options.page_calibrates]
 
 
-def _machine(calibrated: RobotProfile, options: Options, contact: FirstContact) -> Machine:
+def _machine(calibrated: RobotProfile, options: Options, contact: ConfirmedRange) -> Machine:
     """Return the robot as calibrated."""
     return make_machine(calibrated, contact=contact, port=options.port, twin=options.twin)
 

@@ -30,9 +30,9 @@ from robot.daemon.models import (
     VersionList,
 )
 from robot.daemon.motion_run import CALLER, Caller, MotionRun, Place
-from robot.link import Distrust
+from robot.link import LostPositions
 from robot.machine.assembly import Machine
-from robot.machine.first_contact import FirstContact, guessed_steps
+from robot.machine.confirmed_range import ConfirmedRange, guessed_steps
 from robot.settings import RobotProfile
 from robot.settings.stepper import Stepper
 from robot.text.faults import MotionFault, Refused
@@ -63,7 +63,7 @@ class Maintenance:
         controller: JobController,
         profile: RobotProfile,
         store: CalibrationStore,
-        contact: FirstContact,
+        contact: ConfirmedRange,
         make_machine: MakeMachine,
     ) -> None:
         self._controller = controller
@@ -115,7 +115,7 @@ class Maintenance:
                 self._contact.forbid(error)
             if lost:
                 motion = self._controller.next_machine.motion
-                motion.distrust_positions(Distrust.of_calibration(lost))
+                motion.distrust_positions(LostPositions.of_calibration(lost))
             await self._attempt(asyncio.to_thread(self._store.note_over))
             await self._controller.leave_maintenance(error)
 
@@ -189,7 +189,7 @@ class Maintenance:
                 machine = self._controller.machine
                 bench = Bench(machine, profile, self._contact, kept, run.cancel)
                 with (
-                    self._contact.vouching(trial.vouches(profile, request)),
+                    self._contact.trusting(trial.vouches(profile, request)),
                     machine.scanner.remembering(),
                 ):
                     return await asyncio.to_thread(trial.run, bench, request)

@@ -8,7 +8,7 @@ from robot.link.actuators import (
     TurnCheckSetup,
 )
 from robot.link.group import LinkGroup, LinkThread
-from robot.link.ledger import BoardLedger, Distrust, LastKnown, PositionLedger
+from robot.link.ledger import BoardLedger, LastPositions, LostPositions, PositionLedger
 from robot.link.limits import Capabilities
 from robot.link.link import Execution, Link
 from robot.link.session import SessionStatistics
@@ -18,13 +18,13 @@ __all__ = [
     "ActuatorSetup",
     "BoardLedger",
     "Capabilities",
-    "Distrust",
     "EndstopHoming",
     "Execution",
-    "LastKnown",
+    "LastPositions",
     "Link",
     "LinkGroup",
     "LinkThread",
+    "LostPositions",
     "PositionLedger",
     "SerialTransport",
     "ServoSetup",

@@ -26,7 +26,7 @@ Clock = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
-class LastKnown:
+class LastPositions:
     """What was known when motion broke off: ``positions`` at rest, in steps or microseconds of
     pulse, and the actuators that may have been moving.
     """
@@ -36,19 +36,19 @@ class LastKnown:
 
 
 @dataclass(frozen=True, slots=True)
-class Distrust:
+class LostPositions:
     """Why it is not known where motors without end stop stand; ``names``: only these."""
 
     by: MotionFault
     names: Collection[str] | None = None
 
     @classmethod
-    def of_job(cls) -> Distrust:
+    def of_job(cls) -> LostPositions:
         """A job broke off with its program; the board may have been reset since."""
         return cls(MotionFault.of(RobotFault(Fault.RESET)))
 
     @classmethod
-    def of_calibration(cls, names: Collection[str] | None = None) -> Distrust:
+    def of_calibration(cls, names: Collection[str] | None = None) -> LostPositions:
         """Calibration broke off with its program, or with these motors off their starts."""
         return cls(MotionFault("not-homed", "calibration broke off"), names)
 
@@ -86,12 +86,12 @@ class BoardLedger:
         return self._remembered | self._homed
 
     @property
-    def last_known(self) -> LastKnown | None:
+    def last_positions(self) -> LastPositions | None:
         """What can be told without asking the board; None while nothing is known."""
         if not self.known:
             return None
         if self.run is None:
-            return LastKnown(self.known)
+            return LastPositions(self.known)
         return broken_off(self.known, self.run.schedule, self.run.executed_us)
 
     def forget_positions(self) -> None:
@@ -143,10 +143,10 @@ class PositionLedger:
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
         self._boards: dict[str, BoardLedger] = {}
-        self._left = LastKnown({})
+        self._left = LastPositions({})
         self._caught: tuple[str, ...] = ()
         self._fault: MotionFault | None = None
-        self._distrusted: Distrust | None = None
+        self._distrusted: LostPositions | None = None
 
     def of_board(self, name: str) -> BoardLedger:
         """What the link to a board writes down; the same for its next link."""
@@ -163,13 +163,15 @@ class PositionLedger:
         return {name: at for board in self._boards.values() for name, at in board.known.items()}
 
     @property
-    def last_known(self) -> LastKnown | None:
+    def last_positions(self) -> LastPositions | None:
         """What can be told without asking the boards; None while nothing is known."""
-        told = [left for board in self._boards.values() if (left := board.last_known) is not None]
+        told = [
+            left for board in self._boards.values() if (left := board.last_positions) is not None
+        ]
         if not told:
             return None
         positions = {name: at for left in told for name, at in left.positions.items()}
-        return LastKnown(positions, tuple(name for left in told for name in left.moving))
+        return LastPositions(positions, tuple(name for left in told for name in left.moving))
 
     @property
     def caught_moving(self) -> tuple[str, ...]:
@@ -214,9 +216,9 @@ class PositionLedger:
         """Everything has been homed."""
         self._caught, self._distrusted = (), None
 
-    def keep_last_known(self) -> None:
+    def keep_last_positions(self) -> None:
         """Remember what is known now beyond the link that knows it."""
-        self._left = self.last_known or self._left
+        self._left = self.last_positions or self._left
 
     def broken_by(self, fault: MotionFault) -> MotionFault:
         """Remember why motion, or the link, broke; the same fault, to be raised."""
@@ -227,7 +229,7 @@ class PositionLedger:
         """Of which of these motors is not known that they stand at their start: they were moving
         when motion broke off, or stand elsewhere. Of those whose steps of a turn are ``guessed``
         no place looks the same."""
-        left = self.last_known or self._left
+        left = self.last_positions or self._left
         moving = {*left.moving, *self._caught}
 
         def is_lost(one: ActuatorSetup) -> bool:
@@ -237,7 +239,7 @@ class PositionLedger:
 
         return tuple(one.name for one in motors if is_lost(one))
 
-    def distrust(self, distrust: Distrust) -> None:
+    def distrust(self, distrust: LostPositions) -> None:
         """What moved them broke off: where the board does not know of these, nobody knows."""
         self._distrusted = distrust
 
@@ -248,7 +250,7 @@ class PositionLedger:
 
     def assume_start(self) -> None:
         """A person has set everything to its start."""
-        self._left, self._distrusted = LastKnown({}), None
+        self._left, self._distrusted = LastPositions({}), None
 
     def require_known(self, setups: Sequence[ActuatorSetup]) -> None:
         """Raise :class:`MotionFault` where only a person can tell where a motor is.
@@ -257,7 +259,7 @@ class PositionLedger:
         """
         unknown = [setup for setup in unsensed(setups) if setup.name not in self.known]
         self.require_trusted(unknown)
-        self.require_none_lost(unknown)
+        self.require_nothing_moved(unknown)
 
     def require_trusted(self, unknown: Sequence[ActuatorSetup]) -> None:
         """Raise :class:`MotionFault`, once, where a person has to set one of these square first, of
@@ -268,13 +270,13 @@ class PositionLedger:
             self._distrusted = None
             raise position_lost(distrust.by, doubtful)
 
-    def require_none_lost(self, unknown: Sequence[ActuatorSetup]) -> None:
+    def require_nothing_moved(self, unknown: Sequence[ActuatorSetup]) -> None:
         """Raise what broke the last motion, for a person, if one of these motors without end stop
         was moving then or did not stand at its start.
 
         It is raised once: whoever squares the robot sets everything to its start.
         """
-        left, self._left = self._left, LastKnown({})
+        left, self._left = self._left, LastPositions({})
         moving = {*left.moving, *self._caught}
         lost = [
             setup.name for setup in unknown if setup.name in moving or _is_off_start(setup, left)
@@ -337,7 +339,7 @@ def unsensed(setups: Sequence[ActuatorSetup]) -> list[ActuatorSetup]:
     return [one for one in setups if one.counts_only]
 
 
-def _is_off_start(setup: ActuatorSetup, left: LastKnown) -> bool:
+def _is_off_start(setup: ActuatorSetup, left: LastPositions) -> bool:
     position = left.positions.get(setup.name)
     return position is not None and setup.way_to_start(position) != 0
 
@@ -385,7 +387,7 @@ def after_turns(positions: Mapping[str, int], schedule: Schedule, count: int) ->
     return reached
 
 
-def broken_off(positions: Mapping[str, int], schedule: Schedule, done_us: int) -> LastKnown:
+def broken_off(positions: Mapping[str, int], schedule: Schedule, done_us: int) -> LastPositions:
     """What is known when a schedule broke off whose last turn known to have ended ended at
     ``done_us``: no other can have ended long ago.
     """
@@ -401,4 +403,4 @@ def broken_off(positions: Mapping[str, int], schedule: Schedule, done_us: int) -
         (start + profile.duration_us for start, profile in later), default=0
     )
     moving = [profile.actuator for start_us, profile in later if start_us < now_us]
-    return LastKnown(reached, tuple(dict.fromkeys(moving)))
+    return LastPositions(reached, tuple(dict.fromkeys(moving)))

@@ -4,7 +4,7 @@ It needs no daemon::
 
     profile = load_profile("cubotino")
     confirmed = CalibrationStore(Path("/var/lib/cubist")).load(profile).confirmed
-    machine = make_machine(profile, FirstContact(confirmed))
+    machine = make_machine(profile, ConfirmedRange(confirmed))
     machine.motion.open()
     machine.motion.home()
     images, state = machine.scan()
@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from robot.link.protocol import SILENCE_HOLD_MS
-from robot.machine.first_contact import FirstContact
+from robot.machine.confirmed_range import ConfirmedRange
 from robot.machine.motion_controller import LONGEST_SILENCE_HOLD_MS, MotionController
 from robot.machine.scanner import FaceImage, Scanner
 from robot.machine.solve_planner import SolvePlanner
@@ -73,7 +73,7 @@ class Machine:
 
 def make_machine(
     profile: RobotProfile,
-    contact: FirstContact,
+    contact: ConfirmedRange,
     port: str | None = None,
     twin: str | None = None,
 ) -> Machine:

@@ -1,8 +1,8 @@
 """Motion: the link to the firmware, reconnected when it breaks, faults named.
 
 Every motion of the robot begins here, with :meth:`MotionController.home`, ``perform``, ``jog`` or
-``home_alone``. Each of them first asks :class:`robot.machine.first_contact.FirstContact` whether it
-may.
+``home_alone``. Each of them first asks :class:`robot.machine.confirmed_range.ConfirmedRange` for
+permission.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from robot.computer.serial_ports import find_board
 from robot.link import (
     ActuatorSetup,
     Capabilities,
-    Distrust,
     Link,
     LinkGroup,
     LinkThread,
+    LostPositions,
     PositionLedger,
     SerialTransport,
     ServoSetup,
@@ -33,7 +33,7 @@ from robot.link.ledger import Clock, unsensed
 from robot.link.protocol import FIRMWARE_VERSION, SILENCE_HOLD_MS
 from robot.link.session import Draw
 from robot.machine.board_configuration import actuator_setups, homing_order, homing_steps
-from robot.machine.first_contact import FirstContact
+from robot.machine.confirmed_range import ConfirmedRange
 from robot.machine.slow_motion import jog_profile, ways_back
 from robot.mechanism.registry import HomeActuator, HomingStep
 from robot.motion.schedule import Schedule, TimedTurn
@@ -65,13 +65,13 @@ class MotionController:
     All methods block; ``stop`` and ``emergency_stop`` come from another thread while something
     moves. Motion raises :class:`MotionFault`, and ``RunStopped`` from a stop until :meth:`begin`.
     ``port`` overrides that of the first board. ``contact`` knows how far the actuators may go; all
-    motion asks it first, and raises :class:`robot.machine.first_contact.NotConfirmed`.
+    motion asks it first, and raises :class:`robot.machine.confirmed_range.NotConfirmed`.
     """
 
     def __init__(
         self,
         profile: RobotProfile,
-        contact: FirstContact,
+        contact: ConfirmedRange,
         port: str | None = None,
         silence_hold_ms: int = SILENCE_HOLD_MS,
         make_link: Callable[[], LinkThread[LinkGroup]] | None = None,
@@ -150,7 +150,7 @@ class MotionController:
                 return execution.executed_us
         except MotionFault as fault:
             if FAULTS[fault.code].stops_at_once:
-                self._ledger.require_none_lost(unsensed(self._setups))
+                self._ledger.require_nothing_moved(unsensed(self._setups))
             raise
 
     def jog(self, actuator: str, target: int) -> int:
@@ -212,7 +212,7 @@ class MotionController:
         self._ledger.assume_start()
         self._ready, self._anew = False, True
 
-    def distrust_positions(self, distrust: Distrust) -> None:
+    def distrust_positions(self, distrust: LostPositions) -> None:
         """What the board does not know any more, nobody knows."""
         self._ledger.distrust(distrust)
 
@@ -399,7 +399,7 @@ class MotionController:
             raise RunStopped from None
         except RobotFault as fault:
             self._ready = False
-            self._ledger.keep_last_known()
+            self._ledger.keep_last_positions()
             if isinstance(fault, LinkFault):
                 self._disconnect()
             if self._cancel.is_set() and fault.fault is Fault.NOT_HOMED:

@@ -47,7 +47,7 @@ CANCEL_POLL_S = 0.02
 NICENESS = 10
 """Of the search while the robot turns: it must not keep the link waiting."""
 
-Hear = Callable[[Progress], None]
+ProgressListener = Callable[[Progress], None]
 """Hears, on any thread, how far tables are that have to be made first."""
 
 
@@ -104,7 +104,7 @@ class SolvePlanner:
         except CubistError as error:
             raise InvalidRequest(f"moves: {error}") from error
 
-    def prepare(self, cancel: threading.Event, progress: Hear) -> None:
+    def prepare(self, cancel: threading.Event, progress: ProgressListener) -> None:
         """Make the tables that plans need, where they are not there.
 
         The threads that make them take what the link and the cameras leave of the processor. Raises
@@ -118,7 +118,7 @@ class SolvePlanner:
         cube: AnyCube,
         state: State | None,
         cancel: threading.Event,
-        progress: Hear,
+        progress: ProgressListener,
     ) -> Plan:
         """The fastest way to solve ``cube`` held in this state, in the time the profile allows."""
         begun = time.monotonic()
@@ -144,7 +144,7 @@ class SolvePlanner:
         cube: AnyCube,
         state: State | None,
         cancel: threading.Event,
-        progress: Hear,
+        progress: ProgressListener,
     ) -> Plan:
         """A way to do to a cube what makes the solved one ``cube``."""
         if isinstance(cube, StickerCube):

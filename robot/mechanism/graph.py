@@ -115,12 +115,13 @@ class Transition:
 class Configuration:
     """Where the actuators are: ``positions[actuator]`` is a position's name or a quarter count.
 
-    ``owed_us``: what still moves when the next transition may already start. ``covered``: robot
-    sites whose stickers the mechanism hides, with the numbers (row by row from 1) it hides.
+    ``residual_motion_us``: time for which something still moves when the next transition may
+    already start. ``covered``: robot sites whose stickers the mechanism hides, with the numbers
+    (row by row from 1) it hides.
     """
 
     positions: Mapping[str, str | int]
-    owed_us: int = 0
+    residual_motion_us: int = 0
     covered: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
 

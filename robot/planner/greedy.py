@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robot.mechanism.compile.cost_model import node_of, owed_us
+from robot.mechanism.compile.cost_model import node_of, residual_motion_us
 from robot.mechanism.graph import CALM, Mechanism, State, Transition
 from robot.planner.plan import make_plan
 from robot.planner.retrace import best_ends
@@ -42,7 +42,7 @@ def _composites_us(mechanism: Mechanism, start: State, moves: Sequence[Move]) ->
         axis, column = divmod(composite, 15)
         time_us += int(tables.rows[axis][node, column, tables.nodes[axis] == end].min()) // CALM
         node = end
-    return time_us + int(owed_us(mechanism, np.array([node])).sum()) * bool(moves)
+    return time_us + int(residual_motion_us(mechanism, np.array([node])).sum()) * bool(moves)
 
 
 def _blocks_us(mechanism: Mechanism, start: State, moves: Sequence[Move]) -> int:

@@ -47,7 +47,7 @@ def split_at(plan: Plan, time_us: int) -> tuple[Plan, Plan] | None:
     """
     state = plan.start
     for number, (start_us, step) in enumerate(plan.timed()):
-        resting = not plan.mechanism.configurations[state.configuration].owed_us
+        resting = not plan.mechanism.configurations[state.configuration].residual_motion_us
         if number and start_us >= time_us and resting:
             return _cut(plan, number, state)
         state = after(plan.mechanism, state, step)

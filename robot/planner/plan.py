@@ -69,7 +69,7 @@ class Plan:
     @cached_property
     def duration_us(self) -> int:
         """When the last motion is over."""
-        owed = self.mechanism.configurations[self.end.configuration].owed_us
+        owed = self.mechanism.configurations[self.end.configuration].residual_motion_us
         return sum(step.duration_us for step in self.transitions) + owed * bool(self.transitions)
 
     @cached_property

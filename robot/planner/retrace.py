@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from robot.mechanism.compile.closure import FAR, Closure, Weights
 from robot.mechanism.compile.composites import Composites
-from robot.mechanism.compile.cost_model import Compiled, owed_us
+from robot.mechanism.compile.cost_model import Compiled, residual_motion_us
 from robot.mechanism.frames import ORIENTATIONS, between_table, reframe_table, seen_table
 from robot.mechanism.graph import CALM, Transition
 from solver.cost import composite_of
@@ -61,7 +61,9 @@ def best_ends(compiled: Compiled, start: int, composites: Sequence[int]) -> list
         if not (costs < FAR).any():
             turn = composite_of(composite)
             raise NoWay(f"{compiled.mechanism.name} cannot turn axis {turn[0]} by {turn[1:]}")
-    return _walk_back(trail, costs + CALM * owed_us(compiled.mechanism, here).astype(np.int64))
+    return _walk_back(
+        trail, costs + CALM * residual_motion_us(compiled.mechanism, here).astype(np.int64)
+    )
 
 
 def _walk_back(trail: list[tuple[Ints, Ints]], costs: Weights) -> list[int]:

@@ -36,7 +36,7 @@ from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.models import RobotState, StartRequest
 from robot.machine.assembly import Machine
-from robot.machine.first_contact import FirstContact
+from robot.machine.confirmed_range import ConfirmedRange
 from robot.settings import RobotProfile, load_profile
 from robot.text.faults import MotionFault, Refused
 from robot.twin.cube import scrambled
@@ -367,7 +367,7 @@ async def test_saved_values_count_from_the_end_of_the_mode(
 
     store = CalibrationStore(tmp_path / "state")
     profile = load_profile("cubotino")
-    maintenance = Maintenance(controller, profile, store, FirstContact({}), make)
+    maintenance = Maintenance(controller, profile, store, ConfirmedRange({}), make)
     maintenance.enter()
     await maintenance.save({KEY: 1345})
     assert made == []
@@ -379,7 +379,7 @@ async def test_saved_values_count_from_the_end_of_the_mode(
 async def test_what_is_tried_out_counts_until_the_mode_ends_and_is_never_stored(
     fake: Any, controller: JobController, tmp_path: Path
 ) -> None:
-    store, contact = CalibrationStore(tmp_path / "state"), FirstContact({})
+    store, contact = CalibrationStore(tmp_path / "state"), ConfirmedRange({})
     profile = load_profile("cubotino")
     made: list[RobotProfile] = []
 
@@ -420,7 +420,7 @@ async def test_an_emergency_stop_lets_nobody_else_in_before_the_first_has_left(
     fake: Any, controller: JobController, tmp_path: Path
 ) -> None:
     """Else the first one's leaving would end the mode of the second, or break into a job."""
-    store, contact = CalibrationStore(tmp_path / "state"), FirstContact({})
+    store, contact = CalibrationStore(tmp_path / "state"), ConfirmedRange({})
     made = fake.machine()
     maintenance = Maintenance(controller, load_profile("cubotino"), store, contact, lambda _: made)
     maintenance.enter()

@@ -23,7 +23,7 @@ from robot.calibration.store import (
     require_possible,
 )
 from robot.daemon.job_control import JobController
-from robot.machine.first_contact import confirmable
+from robot.machine.confirmed_range import confirmable
 from robot.settings import RobotProfile, list_profiles, load_profile
 from robot.settings.actuators import Servo
 from tests.rig.state_folder import kept

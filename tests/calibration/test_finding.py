@@ -30,7 +30,7 @@ from robot.calibration.auto.fitting import SweepPoint, fit_line
 from robot.calibration.auto.flipper import FlipperFinder
 from robot.calibration.step import Row, Session
 from robot.calibration.trials.proof import PROVING
-from robot.machine.first_contact import confirmable
+from robot.machine.confirmed_range import confirmable
 from robot.settings import load_profile
 from robot.settings.actuators import Servo
 from robot.twin.cube import NORMALS, Pose, scrambled, turned

@@ -15,7 +15,7 @@ from robot.calibration.auto.finding import CouldNot, Finding
 from robot.calibration.auto.fitting import ServoLine
 from robot.calibration.auto.flipper import FlipperFinder
 from robot.calibration.steps.positions import MOVING
-from robot.machine.first_contact import confirmable
+from robot.machine.confirmed_range import confirmable
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
 from tests.rig.simulated_calibration import SimulatedCalibration

@@ -21,7 +21,7 @@ from robot.calibration.auto.fitting import TiltGauge
 from robot.calibration.auto.grippers import WIDER_PART, GripperFinder
 from robot.calibration.auto.rotations import Rotation, TiltingGripper
 from robot.calibration.step import Session
-from robot.machine.first_contact import confirmable
+from robot.machine.confirmed_range import confirmable
 from robot.settings import load_profile
 from robot.settings.base import Site
 from robot.twin.cube import NORMALS, scrambled, turned

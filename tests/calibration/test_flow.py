@@ -19,7 +19,7 @@ from robot.calibration.step import Row
 from robot.calibration.steps.colours import LOOKING
 from robot.calibration.store import Calibration
 from robot.calibration.trials.proof import PROVING, Proof
-from robot.machine.first_contact import confirmable
+from robot.machine.confirmed_range import confirmable
 from robot.settings import load_profile
 from robot.settings.actuators import Servo
 from solver.errors import CubistError

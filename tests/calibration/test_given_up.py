@@ -9,8 +9,8 @@ import pytest
 
 from robot.calibration.auto.motors import let_turn
 from robot.calibration.steps.positions import MOVING
-from robot.link import Distrust
-from robot.machine.first_contact import FirstContact, confirmable
+from robot.link import LostPositions
+from robot.machine.confirmed_range import ConfirmedRange, confirmable
 from robot.machine.motion_controller import MotionController
 from robot.settings import load_profile
 from robot.settings.stepper import Stepper
@@ -90,9 +90,9 @@ def test_a_person_is_told_once(
     with calibrated(monkeypatch) as (run, session, _):
         with session.maintenance():
             pass
-        known = FirstContact(confirmable(SIX_MOTOR))
+        known = ConfirmedRange(confirmable(SIX_MOTOR))
         motion = SimulatedMotion(run, SIX_MOTOR, known, [])
-        motion.distrust_positions(Distrust.of_calibration(names))
+        motion.distrust_positions(LostPositions.of_calibration(names))
         with pytest.raises(MotionFault) as raised:
             motion.home()
         all_of_them = ", ".join(SIX_MOTOR.actuators_of(Stepper))

@@ -25,7 +25,7 @@ from robot.cli.guide.app import CalibrationApp, MakeScreen, screen_for, screen_o
 from robot.cli.guide.camera import ImageWidget
 from robot.cli.guide.jog import JogScreen
 from robot.cli.guide.screens import MeasureScreen
-from robot.machine.first_contact import confirmable
+from robot.machine.confirmed_range import confirmable
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot

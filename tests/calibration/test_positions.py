@@ -10,7 +10,7 @@ import pytest
 from robot.calibration.step import NotPossible, Session
 from robot.calibration.steps.positions import AllPositions, Placing, named_position
 from robot.cli.measuring import conduct, finish
-from robot.machine.first_contact import direction_key
+from robot.machine.confirmed_range import direction_key
 from robot.settings import load_profile
 from tests.rig.state_folder import answered
 from tests.rig.state_folder import kept as made

@@ -31,7 +31,7 @@ from robot.calibration.trials.stepper_trials import (
     tried_turn,
 )
 from robot.calibration.trials.trial import Bench
-from robot.machine.first_contact import confirmable
+from robot.machine.confirmed_range import confirmable
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import StepperLimits
 from robot.settings import RobotProfile, load_profile

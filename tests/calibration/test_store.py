@@ -31,7 +31,7 @@ from robot.calibration.store import (
 )
 from robot.calibration.trials.trial import Bench
 from robot.calibration.versions import Source
-from robot.machine.first_contact import FirstContact, NotConfirmed, direction_key
+from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed, direction_key
 from robot.settings import RobotProfile, load_profile
 from robot.settings.checks import check_profile
 from robot.text.faults import InvalidRequest
@@ -151,14 +151,14 @@ class Motion:
         return target
 
 
-def moved(motion: Motion, contact: FirstContact, profile: str = "cubotino", **asked: Any) -> Any:
+def moved(motion: Motion, contact: ConfirmedRange, profile: str = "cubotino", **asked: Any) -> Any:
     machine: Any = type("Machine", (), {"motion": motion})()
     bench = Bench(machine, load_profile(profile), contact)
     return MOVING.run(bench, MoveRequest(**asked))
 
 
 def test_an_actuator_moves_and_what_it_has_walked_is_known() -> None:
-    motion, contact = Motion(lid=1335), FirstContact({})
+    motion, contact = Motion(lid=1335), ConfirmedRange({})
     found = moved(motion, contact, actuator="lid", to=1350)
     assert (found.actuator, found.position, found.low, found.high) == ("lid", 1350, 1350, 1350)
     found = moved(motion, contact, actuator="lid", to=1330)
@@ -174,7 +174,7 @@ def test_an_actuator_moves_and_what_it_has_walked_is_known() -> None:
 
 
 def test_a_servo_of_which_nothing_is_known_waits_for_its_first_pulse() -> None:
-    motion, contact = Motion(), FirstContact({})
+    motion, contact = Motion(), ConfirmedRange({})
     with pytest.raises(NotConfirmed):
         moved(motion, contact, actuator="lid")
     found = moved(motion, contact, actuator="lid", begin_at=1400)
@@ -203,8 +203,8 @@ def test_what_is_confirmed_says_where_a_servo_begins(
 def test_a_motor_needs_its_direction_and_begins_at_its_own_start() -> None:
     motion = Motion()
     with pytest.raises(NotConfirmed, match="which way table turns"):
-        moved(motion, FirstContact({}), "mindcuber", actuator="table")
-    contact = FirstContact({direction_key("table"): False})
+        moved(motion, ConfirmedRange({}), "mindcuber", actuator="table")
+    contact = ConfirmedRange({direction_key("table"): False})
     found = moved(motion, contact, "mindcuber", actuator="table", to=400)
     assert motion.done == [("home", "table", 0), ("jog", "table", 400)]
     assert (found.low, found.high) == (0, 400)

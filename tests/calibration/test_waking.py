@@ -45,7 +45,7 @@ def woken(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[MotionController, S
             for number, jaws in enumerate(JAWS):
                 first = 1600 + 10 * number
                 session.perform(MOVING, actuator=jaws, to=first + 5, begin_at=first)
-            with session.contact.vouching(tuple(FOUR_ARM.actuators)):
+            with session.contact.trusting(tuple(FOUR_ARM.actuators)):
                 yield motions[-1], run
 
 

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 import cv2
 import numpy as np
-from robot.computer.memory import _libraries, give_back, leave_libraries
+from robot.computer.memory import _libraries, give_back, release_library_pages
 
 def of_files():
     fields = Path("/proc/self/status").read_text().splitlines()
@@ -22,7 +22,7 @@ def work():
     return cv2.imdecode(cv2.imencode(".png", cv2.resize(picture, (31, 17)))[1], 1).tolist()
 
 seen, before = work(), of_files()
-leave_libraries()
+release_library_pages()
 left, same = of_files(), work() == seen
 give_back()
 rows = [line.split()[:2] for line in Path("/proc/self/maps").read_text().splitlines()]

@@ -9,7 +9,7 @@ import pytest
 
 from robot.computer.checkup import CheckResult, Computer, check_up
 from robot.machine.assembly import make_machine
-from robot.machine.first_contact import FirstContact
+from robot.machine.confirmed_range import ConfirmedRange
 from robot.settings import BadProfile, RobotProfile, parse_profile, profile_path
 from vision.cameras import registry
 from vision.cameras.base import CameraFault
@@ -58,10 +58,10 @@ def test_a_camera_kind_is_known_everywhere(monkeypatch: pytest.MonkeyPatch, tmp_
     registry.register_camera("toy", ToyCamera, check=check_toy)
     robot = toy_robot()
 
-    machine = make_machine(robot, FirstContact({}))
+    machine = make_machine(robot, ConfirmedRange({}))
     assert machine.scanner.frame(None).image.shape == (480, 640, 3)
     with pytest.raises(CameraFault, match="simulat"):  # asked of the simulated robot
-        make_machine(robot, FirstContact({}), twin=str(tmp_path / "none"))
+        make_machine(robot, ConfirmedRange({}), twin=str(tmp_path / "none"))
 
     found = [one for one in check_up(robot, tmp_path, Computer()) if one.about == "camera"]
     assert found == [CheckResult("camera", "warning", "toy 0 sees grey", "Buy another.")]

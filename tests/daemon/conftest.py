@@ -21,11 +21,11 @@ from robot.cli.main import run
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.server import make_app, serving
-from robot.link import Distrust
+from robot.link import LostPositions
 from robot.machine.assembly import Machine
-from robot.machine.first_contact import FirstContact
+from robot.machine.confirmed_range import ConfirmedRange
 from robot.machine.scanner import FaceImage
-from robot.machine.solve_planner import Hear, SplitPlan
+from robot.machine.solve_planner import ProgressListener, SplitPlan
 from robot.mechanism.graph import ActuatorMotion, Operation
 from robot.motion.schedule import Schedule
 from robot.planner import FaceView, ScanPlan, ScanStep
@@ -148,7 +148,7 @@ class FakeMotionController:
     def is_sensor_active(self, actuator: str) -> bool:
         return False
 
-    def distrust_positions(self, distrust: Distrust) -> None:
+    def distrust_positions(self, distrust: LostPositions) -> None:
         self.doubted, self.has_doubts = distrust.names, True
 
     def bring_back(self, guessed: Collection[str]) -> tuple[str, ...]:
@@ -294,13 +294,15 @@ class FakePlanner:
     def parse_cube(self, facelets: str) -> Cube:
         return Cube.from_facelets(facelets)
 
-    def prepare(self, cancel: threading.Event, progress: Hear) -> None:
+    def prepare(self, cancel: threading.Event, progress: ProgressListener) -> None:
         for report in self.tables:
             progress(report)
         if self.tables:
             assert self.tables_done.wait(LIMIT_S)
 
-    def plan(self, cube: Cube, state: Any, cancel: threading.Event, progress: Hear) -> FakePlan:
+    def plan(
+        self, cube: Cube, state: Any, cancel: threading.Event, progress: ProgressListener
+    ) -> FakePlan:
         for report in self.tables:
             progress(report)
         if self.tables:
@@ -331,7 +333,7 @@ class FakePlanner:
         return moves or "F"
 
     def plan_scramble(
-        self, cube: Any, state: Any, cancel: threading.Event, progress: Hear
+        self, cube: Any, state: Any, cancel: threading.Event, progress: ProgressListener
     ) -> FakePlan:
         return FakePlan(tuple(cube.split()), 1000, "after the scramble")
 
@@ -379,7 +381,7 @@ def maintenance_of(
 
     def make(controller: JobController, fake: FakeMachine) -> Maintenance:
         store = CalibrationStore(tmp_path / "state")
-        profile, contact = load_profile(profile_name), FirstContact({})
+        profile, contact = load_profile(profile_name), ConfirmedRange({})
         return Maintenance(controller, profile, store, contact, lambda _: fake.machine())
 
     return make

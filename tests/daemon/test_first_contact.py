@@ -27,7 +27,7 @@ from robot.daemon.server import make_app, serving
 from robot.link.protocol import Go, Home
 from robot.link.wire import CobsReader
 from robot.machine.assembly import Machine
-from robot.machine.first_contact import FirstContact, NotConfirmed, confirmable
+from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed, confirmable
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.panel.button import Press
@@ -54,7 +54,7 @@ class Scene:
 
     profile: RobotProfile
     simulated: SimulatedRun
-    contact: FirstContact
+    contact: ConfirmedRange
     folder: Path
     moved: list[str] = field(default_factory=list)
     controller: JobController | None = None
@@ -104,7 +104,7 @@ def scene(name: str, short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     """A robot that nobody has calibrated, with its daemon."""
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(short_folder))
     monkeypatch.setenv("CUBIST_STATE_DIR", str(short_folder / "state"))
-    profile, contact = load_profile(name), FirstContact({})
+    profile, contact = load_profile(name), ConfirmedRange({})
     with SimulatedRun(profile, scrambled(profile.cube.size, 1), contact=contact) as simulated:
         scene = Scene(profile, simulated, contact, short_folder)
         scene.watch()
@@ -250,7 +250,7 @@ def test_no_command_moves_a_stepper_of_it(scene: Scene, ask: Ask) -> None:
 
 async def test_the_button_tells_and_moves_nothing(short_folder: Path) -> None:
     """Light and state say that the robot needs help, the buzzer that the press came to nothing."""
-    profile, contact = load_profile("cubotino"), FirstContact({})
+    profile, contact = load_profile("cubotino"), ConfirmedRange({})
     with SimulatedRun(profile, scrambled(3, 1), contact=contact) as simulated:
         scene = Scene(profile, simulated, contact, short_folder)
         scene.watch()
@@ -368,7 +368,7 @@ def lid_to(pulse_us: int) -> Schedule:
 
 def test_no_plan_goes_beyond_what_is_confirmed() -> None:
     profile = load_profile("cubotino")
-    contact = FirstContact(confirmable(profile))
+    contact = ConfirmedRange(confirmable(profile))
     places = profile.actuators["lid"].positions_us.values()
     contact.require_schedule(profile, lid_to(min(places)))
     contact.require_schedule(profile, lid_to(max(places)))
@@ -376,12 +376,12 @@ def test_no_plan_goes_beyond_what_is_confirmed() -> None:
         with pytest.raises(NotConfirmed, match=f"{beyond}"):
             contact.require_schedule(profile, lid_to(beyond))
     with pytest.raises(NotConfirmed, match="position ccw of holder"):
-        FirstContact({}).require_schedule(profile, lid_to(1500))
+        ConfirmedRange({}).require_schedule(profile, lid_to(1500))
 
 
 def test_a_simulated_robot_works_at_once_but_is_calibrated_as_a_new_one() -> None:
     profile = load_profile("cubotino")
-    contact = FirstContact({}, simulated=True)
+    contact = ConfirmedRange({}, simulated=True)
     contact.require_all(profile)
     contact.calibrating = True
     with pytest.raises(NotConfirmed):
@@ -411,12 +411,12 @@ def test_a_calibration_of_an_older_version_counts_as_confirmed(name: str, tmp_pa
     (tmp_path / "calibration.json").write_text(json.dumps(document))
     store = CalibrationStore(tmp_path)
     found = store.load(profile)
-    FirstContact(found.confirmed).require_all(profile)
+    ConfirmedRange(found.confirmed).require_all(profile)
     assert apply(profile, found).policy.search_s == 2.5
     store.save(found.changed({"policy.search_s": 3.0}))
-    FirstContact(store.load(profile).confirmed).require_all(profile)
+    ConfirmedRange(store.load(profile).confirmed).require_all(profile)
     store.restore(profile)
-    FirstContact(store.load(profile).confirmed).require_all(profile)
+    ConfirmedRange(store.load(profile).confirmed).require_all(profile)
 
 
 @pytest.mark.parametrize(
@@ -428,4 +428,4 @@ def test_a_calibration_without_positions_confirms_none(
     (tmp_path / "calibration.json").write_text(json.dumps({"robot": "cubotino"} | document))
     profile = load_profile("cubotino")
     with pytest.raises(NotConfirmed):
-        FirstContact(CalibrationStore(tmp_path).load(profile).confirmed).require_all(profile)
+        ConfirmedRange(CalibrationStore(tmp_path).load(profile).confirmed).require_all(profile)

@@ -17,7 +17,7 @@ from robot.calibration.step import Session
 from robot.display.buttons import IDLE_POLL_S, POLL_S, Buttons, pressed
 from robot.display.main import Front, show_until
 from robot.display.menu import ENTRIES, NOTICE_S, OPEN_S, Menu, MenuAction, MenuPage, carry_out
-from robot.machine.first_contact import confirmable
+from robot.machine.confirmed_range import confirmable
 from robot.panel.button import Button
 from robot.panel.gpio import PanelFault
 from robot.settings import BadProfile, load_profile, parse_profile, profile_file, profile_path

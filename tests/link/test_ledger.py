@@ -11,7 +11,7 @@ import pytest
 from robot.link import Link
 from robot.link.encoding import WirePlan
 from robot.link.ledger import (
-    LastKnown,
+    LastPositions,
     PositionLedger,
     ScheduleProgress,
     broken_off,
@@ -85,7 +85,7 @@ async def test_progress_of_the_plan_before_is_not_taken_for_ours(link: Link, rig
     link._start = start_and_break  # type: ignore[method-assign]
     with pytest.raises(LinkFault):
         await link.run(two_turns())
-    assert link.ledger.last_known == LastKnown(
+    assert link.ledger.last_positions == LastPositions(
         {"holder": 1500, "lid": 1200, "turner": 0, "pusher": 0}, ("holder",)
     )
 
@@ -96,13 +96,13 @@ async def test_what_is_known_while_a_plan_is_played_follows_it(link: Link, rig: 
     seen: list[tuple[str, ...]] = []
     while not run.done() and rig.board.running:
         await asyncio.sleep(0.01)
-        known = link.ledger.last_known
+        known = link.ledger.last_positions
         assert known is not None
         if known.moving and known.moving not in seen:
             seen.append(known.moving)
             assert known.positions["holder"] == (1500 if "holder" in known.moving else 2400)
     assert seen == [("holder",), ("lid",)]
-    assert link.ledger.last_known == LastKnown(
+    assert link.ledger.last_positions == LastPositions(
         {"holder": 2400, "lid": 1500, "turner": 0, "pusher": 0}
     )
 
@@ -236,10 +236,10 @@ def test_a_motor_that_a_reset_board_left_unheard_is_lost() -> None:
     for boot, caught in ((1, ()), (1, ("up",)), (2, ())):
         ledger.of_board("main").caught_unheard = caught
         ledger.note_boot("main", boot)
-        ledger.require_none_lost([motor])
+        ledger.require_nothing_moved([motor])
     ledger.of_board("main").caught_unheard = ("up",)
     ledger.note_boot("main", 3)
     assert ledger.caught_moving == ("up",)
     with pytest.raises(MotionFault) as told:
-        ledger.require_none_lost([motor])
+        ledger.require_nothing_moved([motor])
     assert told.value.code == "reset" and "up may have been moving" in told.value.cause

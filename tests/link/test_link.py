@@ -180,9 +180,9 @@ async def test_a_fault_of_an_actuator_that_is_not_there_is_named(link: Link, rig
 
 
 async def test_a_closed_link_says_so(link: Link, rig: Rig) -> None:
-    assert link.ledger.last_known is not None and rig.board.running
+    assert link.ledger.last_positions is not None and rig.board.running
     await link.close()
-    assert link.ledger.last_known is None
+    assert link.ledger.last_positions is None
     with pytest.raises(RobotFault, match="not connected") as caught:
         await link.status()
     assert caught.value.fault == Fault.LINK_LOST

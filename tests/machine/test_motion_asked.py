@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from robot.link import Capabilities, Distrust, Execution
+from robot.link import Capabilities, Execution, LostPositions
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.link.session import SessionStatistics
 from robot.machine import motion_controller
-from robot.machine.first_contact import FirstContact, NotConfirmed
+from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed
 from robot.machine.motion_controller import MotionController
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
@@ -29,7 +29,7 @@ from robot.text.faults import (
     Stopped,
 )
 
-ANYWHERE = FirstContact({}, simulated=True)
+ANYWHERE = ConfirmedRange({}, simulated=True)
 
 
 class Asked:
@@ -104,7 +104,7 @@ class Asked:
 class Robot:
     """A controller of a shipped robot at such a link."""
 
-    def __init__(self, name: str, contact: FirstContact = ANYWHERE) -> None:
+    def __init__(self, name: str, contact: ConfirmedRange = ANYWHERE) -> None:
         self.board = Asked()
         self.watch = Stopwatch()
         self.profile = load_profile(name)
@@ -278,7 +278,7 @@ def test_jogs_are_of_actuators_that_there_are_and_homed(uno: Robot) -> None:
 
 
 def test_a_jog_asks_how_far_it_may_go() -> None:
-    robot = Robot("cubotino-uno", FirstContact({}))
+    robot = Robot("cubotino-uno", ConfirmedRange({}))
     robot.motion.open()
     robot.homed(["lid"])
     with pytest.raises(NotConfirmed):
@@ -368,11 +368,11 @@ def test_motors_that_only_count_are_brought_back_while_the_count_is_known(
 
 
 def test_distrusted_positions_are_told_at_homing(mindcuber: Robot) -> None:
-    mindcuber.motion.distrust_positions(Distrust.of_calibration(("table",)))
+    mindcuber.motion.distrust_positions(LostPositions.of_calibration(("table",)))
     with pytest.raises(MotionFault, match="calibration broke off"):
         mindcuber.motion.home()
     other = Robot("mindcuber")
-    other.motion.distrust_positions(Distrust.of_calibration(("table",)))
+    other.motion.distrust_positions(LostPositions.of_calibration(("table",)))
     other.motion.assume_start_positions()
     other.motion.home()
 

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from robot.computer.serial_ports import find_board
-from robot.link import Capabilities, Execution, LastKnown, PositionLedger, ServoSetup
+from robot.link import Capabilities, Execution, LastPositions, PositionLedger, ServoSetup
 from robot.link.actuators import ActuatorSetup
 from robot.link.group import LinkStatistics
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.link.session import SessionStatistics
 from robot.machine import motion_controller
 from robot.machine.board_configuration import actuator_setups
-from robot.machine.first_contact import FirstContact, NotConfirmed
+from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed
 from robot.machine.motion_controller import MotionController, require_ours
 from robot.machine.slow_motion import jog_profile, ways_back
 from robot.motion.schedule import Schedule, TimedTurn
@@ -26,7 +26,7 @@ from robot.records.runs import LinkRecord
 from robot.settings import load_profile
 from robot.text.faults import Fault, InvalidRequest, LinkFault, MotionFault, RobotFault
 
-ANYWHERE = FirstContact({}, simulated=True)
+ANYWHERE = ConfirmedRange({}, simulated=True)
 
 
 def two_turns() -> Schedule:
@@ -112,14 +112,14 @@ def test_what_moved_when_the_link_was_lost_is_not_what_would_move_later() -> Non
 
 def test_what_is_known_of_all_boards_is_known_together() -> None:
     ledger = PositionLedger(lambda: 0.0)
-    assert ledger.last_known is None
+    assert ledger.last_positions is None
     ledger.of_board("first").note_homed("holder", 1500)
     ledger.of_board("second").note_reported({"lid": 1200})
     assert (ledger.known, ledger.position("lid")) == ({"holder": 1500, "lid": 1200}, None)
     ledger.of_board("first").begin(two_turns())
-    assert ledger.last_known == LastKnown({"holder": 1500, "lid": 1200}, ("holder",))
+    assert ledger.last_positions == LastPositions({"holder": 1500, "lid": 1200}, ("holder",))
     ledger.of_board("first").forget_positions()
-    assert ledger.last_known == LastKnown({"lid": 1200})
+    assert ledger.last_positions == LastPositions({"lid": 1200})
 
 
 def lid() -> ServoSetup:
@@ -302,7 +302,7 @@ def test_one_actuator_alone_gets_no_pulse_that_nobody_confirmed(
     """A servo jumps to its first pulse, however far that is."""
     touched: list[str] = []
     monkeypatch.setattr(motion_controller, "LinkThread", lambda *_: touched.append("link"))
-    robot = MotionController(load_profile("cubotino-uno"), FirstContact({}), port="nowhere")
+    robot = MotionController(load_profile("cubotino-uno"), ConfirmedRange({}), port="nowhere")
     with pytest.raises(NotConfirmed, match="lid"):
         robot.home_alone("lid", 1500)
     assert touched == []
@@ -336,7 +336,7 @@ def test_a_servo_taken_up_alone_leaves_the_others_where_they_are(
 def test_a_motor_whose_direction_nobody_confirmed_takes_no_step() -> None:
     motor = load_profile("six-motor").actuators["up"]
     with pytest.raises(NotConfirmed, match="direction"):
-        FirstContact({}).require_step("up", motor, 0, 10)
+        ConfirmedRange({}).require_step("up", motor, 0, 10)
     ANYWHERE.require_step("up", motor, 0, 10)
 
 

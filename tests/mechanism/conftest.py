@@ -37,7 +37,7 @@ def fastest_us(mechanism, state, composites):
                 continue
             total = time_us + step.duration_us
             if after[2] == len(goal):
-                owed = mechanism.configurations[step.end].owed_us
+                owed = mechanism.configurations[step.end].residual_motion_us
                 finish = min(total + owed, finish if finish is not None else total + owed)
             elif total < best.get(after, total + 1):
                 best[after] = total

@@ -142,8 +142,8 @@ class Standing:
 
     size, name = 3, "made up"
 
-    def __init__(self, *owed_us: int) -> None:
-        self.configurations = [SimpleNamespace(owed_us=us) for us in owed_us]
+    def __init__(self, *residual_motion_us: int) -> None:
+        self.configurations = [SimpleNamespace(residual_motion_us=us) for us in residual_motion_us]
 
 
 def test_the_matrices_have_room_for_the_axis_with_most_classes() -> None:
@@ -196,7 +196,12 @@ def test_nodes_differ_by_what_still_moves_and_by_what_follows() -> None:
     assert [one.tolist() for one in cost_model._refine(mechanism, rows, nodes)] == [
         *([0, 1, 0, 2], [0, 1], [0]),
     ]
-    assert cost_model.owed_us(mechanism, np.array([23, 24, 47, 0])).tolist() == [0, 300, 300, 0]
+    assert cost_model.residual_motion_us(mechanism, np.array([23, 24, 47, 0])).tolist() == [
+        0,
+        300,
+        300,
+        0,
+    ]
     assert cost_model.node_of(State(2, Orientation(5))) == 53
 
 

@@ -40,7 +40,7 @@ def figures(mechanism: Mechanism) -> JsonObject:
     operations = [operation for step in steps for operation in step.operations]
     return {
         "configurations": len(mechanism.configurations),
-        "owed_us": sum(one.owed_us for one in mechanism.configurations),
+        "residual_motion_us": sum(one.residual_motion_us for one in mechanism.configurations),
         "covered": dict(
             sorted(
                 Counter(

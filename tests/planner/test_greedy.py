@@ -43,7 +43,9 @@ def test_it_is_the_sum_of_a_plan_for_each_move(robot: str) -> None:
         plan = random_plan(robot, seed)
         found = greedy_us(plan.mechanism, plan.start, plan.moves)
         steps = [step for part in one_by_one(plan) for step in part.transitions]
-        owed = plan.mechanism.configurations[one_by_one(plan)[-1].end.configuration].owed_us
+        owed = plan.mechanism.configurations[
+            one_by_one(plan)[-1].end.configuration
+        ].residual_motion_us
         assert found == sum(step.duration_us for step in steps) + owed
         assert found >= plan.duration_us, "a plan is never slower than its moves one at a time"
 
@@ -114,6 +116,8 @@ def test_what_the_robot_cannot_turn_has_no_time() -> None:
 def test_what_the_last_move_leaves_to_do_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = build_mechanism(load_profile("four-arm"))
     before = greedy_us(mechanism, mechanism.start, ("R", "U"))
-    monkeypatch.setattr(greedy, "owed_us", lambda mechanism, nodes: np.array([250] * len(nodes)))
+    monkeypatch.setattr(
+        greedy, "residual_motion_us", lambda mechanism, nodes: np.array([250] * len(nodes))
+    )
     assert greedy_us(mechanism, mechanism.start, ("R", "U")) == before + 250
     assert greedy_us(mechanism, mechanism.start, ()) == 0

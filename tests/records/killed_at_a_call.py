@@ -21,7 +21,7 @@ from typing import Any
 from robot.calibration.drift import DriftRecord, DriftStore
 from robot.calibration.store import CalibrationStore, apply
 from robot.daemon.maintenance import Maintenance
-from robot.machine.first_contact import FirstContact, confirmable
+from robot.machine.confirmed_range import ConfirmedRange, confirmable
 from robot.records.runs import RunStore
 from robot.settings import load_profile
 from robot.text.outcomes import Outcome
@@ -59,7 +59,7 @@ def keep_found(folder: Path, value: int) -> None:
         enter_maintenance=lambda *_: None,
     )
     maintenance = Maintenance(
-        daemon, profile, CalibrationStore(folder), FirstContact({}), lambda _: daemon
+        daemon, profile, CalibrationStore(folder), ConfirmedRange({}), lambda _: daemon
     )
     maintenance.enter()
     found = {key: place + value for key, place in confirmable(profile).items()}

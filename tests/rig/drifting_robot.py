@@ -20,7 +20,7 @@ from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.models import StartRequest
 from robot.machine.assembly import Machine
-from robot.machine.first_contact import FirstContact
+from robot.machine.confirmed_range import ConfirmedRange
 from robot.machine.scanner import Scanner
 from robot.planner import build_mechanism
 from robot.records.runs import RunRecord, RunStore
@@ -49,7 +49,7 @@ class DriftingRobot:
         self.calibrations = CalibrationStore(state_dir)
         self.drifts = DriftStore(state_dir)
         self._state_dir = state_dir
-        self._contact = FirstContact({}, simulated=True)
+        self._contact = ConfirmedRange({}, simulated=True)
         turn = threading.Lock()
         self._cameras = {
             camera.name: VirtualCamera(self.run, camera.name, turn) for camera in profile.cameras

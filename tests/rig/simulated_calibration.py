@@ -24,7 +24,7 @@ from robot.daemon.maintenance import Maintenance
 from robot.daemon.server import make_app, serving
 from robot.link.protocol import SILENCE_HOLD_MS
 from robot.machine.assembly import Machine
-from robot.machine.first_contact import FirstContact, confirmable, guessed_steps
+from robot.machine.confirmed_range import ConfirmedRange, confirmable, guessed_steps
 from robot.machine.motion_controller import MotionController
 from robot.machine.scanner import Scanner
 from robot.machine.solve_planner import SolvePlanner
@@ -131,7 +131,7 @@ class SimulatedCalibration(Session):
         self._imported: JsonObject = {}
         self._tried: JsonObject = {}
         self._undo = []
-        self.contact = FirstContact({}, simulated=True)
+        self.contact = ConfirmedRange({}, simulated=True)
         self.contact.calibrating = True
         turn = threading.Lock()
         self.cameras = {
@@ -173,7 +173,7 @@ class SimulatedCalibration(Session):
         stored = apply(self.profile, self.stored)
         bench = Bench(self._machine, apply(self.profile, self.calibration), self.contact, stored)
         request = trial.request.model_validate(asked)
-        with self.contact.vouching(trial.vouches(bench.profile, request)):
+        with self.contact.trusting(trial.vouches(bench.profile, request)):
             return trial.run(bench, request)
 
     def keep(
@@ -228,7 +228,7 @@ class SimulatedMotion(MotionController):
         self,
         run: SimulatedRun,
         profile: RobotProfile,
-        contact: FirstContact,
+        contact: ConfirmedRange,
         cameras: Sequence[VirtualCamera],
     ) -> None:
         super().__init__(profile, contact, None, SILENCE_HOLD_MS, self._virtual_link, run.loop.time)
@@ -353,7 +353,7 @@ class VirtualDaemon:
         profile = run.profile
         self.store = CalibrationStore(folder / "state")
         self.store.save(Calibration(robot=profile.name, values=confirmable(profile)))
-        self.contact = FirstContact(confirmable(profile), simulated=True)
+        self.contact = ConfirmedRange(confirmable(profile), simulated=True)
         turn = threading.Lock()
         self.cameras = {one.name: VirtualCamera(run, one.name, turn) for one in profile.cameras}
         self.controller = JobController(
@@ -415,7 +415,7 @@ class SharedMotion(SimulatedMotion):
         self,
         run: SimulatedRun,
         profile: RobotProfile,
-        contact: FirstContact,
+        contact: ConfirmedRange,
         cameras: Sequence[VirtualCamera],
         freezer: Freezer,
     ) -> None:

@@ -26,10 +26,10 @@ from robot.daemon.job_control import JobController
 from robot.daemon.models import RobotState, StartRequest
 from robot.link import Link
 from robot.machine.assembly import Machine
-from robot.machine.first_contact import FirstContact
+from robot.machine.confirmed_range import ConfirmedRange
 from robot.machine.motion_controller import MotionController
 from robot.machine.scanner import FaceImage, Scanner, as_cube_face, as_jpeg, small_and_grey
-from robot.machine.solve_planner import Hear, SolvePlanner
+from robot.machine.solve_planner import ProgressListener, SolvePlanner
 from robot.motion.schedule import Schedule
 from robot.planner import FaceView, Plan, build_mechanism, plan_solve
 from robot.planner import State as MechanismState
@@ -112,12 +112,12 @@ class SimulatedRun:
         seed: int = 1,
         firmware: str = "host",
         faults: Sequence[TimedFault] = (),
-        contact: FirstContact | None = None,
+        contact: ConfirmedRange | None = None,
         misadjusted: Misadjustment | None = None,
         skew: float = 0.0,
     ) -> None:
         self.profile = profile
-        self.contact = contact or FirstContact({}, simulated=True)
+        self.contact = contact or ConfirmedRange({}, simulated=True)
         self.robot = SimulatedRobot(profile, body, misadjusted=misadjusted)
         self.state: Callable[[], RobotState] = lambda: RobotState.IDLE
         self.motion: SimulatedRunMotion | None = None
@@ -296,7 +296,7 @@ class FirstSolutionPlanner(SolvePlanner):
         cube: AnyCube,
         state: MechanismState | None,
         cancel: threading.Event,
-        progress: Hear,
+        progress: ProgressListener,
     ) -> Plan:
         """See :meth:`robot.machine.solve_planner.SolvePlanner.plan`."""
         del cancel

@@ -25,7 +25,7 @@ from solver.search import make_ready, solve_many
 from solver.solution import CancelFlag, Progress, Request
 from solver.tables import Bytes, Making
 
-Hear = Callable[[Progress], None]
+ProgressListener = Callable[[Progress], None]
 Report = Callable[[float], bool]
 
 
@@ -59,11 +59,11 @@ def small(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
         monkeypatch.setattr(f"solver._native.{name}", make)
 
 
-def two_phase_tables(hear: Hear) -> None:
+def two_phase_tables(hear: ProgressListener) -> None:
     two_phase.kernel("axial", Request(progress=hear))
 
 
-def optimal_tables(hear: Hear) -> None:
+def optimal_tables(hear: ProgressListener) -> None:
     optimal.kernel(Request(algorithm="optimal", progress=hear))
 
 
@@ -73,23 +73,23 @@ def cost_of(name: str) -> tuple[int, CostModel]:
     return mechanism.size, cost_model(mechanism, mechanism.start)
 
 
-def of_robot(name: str) -> Callable[[Hear], None]:
-    def load(hear: Hear) -> None:
+def of_robot(name: str) -> Callable[[ProgressListener], None]:
+    def load(hear: ProgressListener) -> None:
         size, cost = cost_of(name)
         make_ready(size, Request(cost=cost, progress=hear))
 
     return load
 
 
-def of_search(algorithm: str, cube: Cube | PocketCube) -> Callable[[Hear], None]:
-    def load(hear: Hear) -> None:
+def of_search(algorithm: str, cube: Cube | PocketCube) -> Callable[[ProgressListener], None]:
+    def load(hear: ProgressListener) -> None:
         solve_many(cube.apply("R U F"), Request(algorithm=algorithm, progress=hear))
 
     return load
 
 
-def database(depth: int | None) -> Callable[[Hear], None]:
-    def load(hear: Hear) -> None:
+def database(depth: int | None) -> Callable[[ProgressListener], None]:
+    def load(hear: ProgressListener) -> None:
         load_database(4, Request(depth=depth, progress=hear))
 
     return load

@@ -37,10 +37,10 @@ LEFT_OF_TWO = [1400, 1300, 1350, None, 1400, 1300]
 REDUCTION = {4: 0xB1AA05A6C599E3AE, 5: 0x95FAB21480E6BF9C}
 THREADS = [1, pytest.param(2, marks=pytest.mark.long), 3]
 
-Hear = Callable[[float], bool]
+ProgressListener = Callable[[float], bool]
 
 
-def made(size: int, make: Callable[[np.ndarray, Hear], bool]) -> np.ndarray:
+def made(size: int, make: Callable[[np.ndarray, ProgressListener], bool]) -> np.ndarray:
     """A table, the making of which was reported from 0 to 1 and never backwards."""
     data = np.zeros(size, np.uint8)
     heard: list[float] = []
@@ -93,7 +93,10 @@ def test_the_tables_of_every_metric_that_are_kept(metric: str) -> None:
 
 
 def make_in_two_threads(
-    make: Callable[[str, np.ndarray, int, Hear], bool], metric: str, data: np.ndarray, hear: Hear
+    make: Callable[[str, np.ndarray, int, ProgressListener], bool],
+    metric: str,
+    data: np.ndarray,
+    hear: ProgressListener,
 ) -> bool:
     return make(metric, data, 2, hear)
 

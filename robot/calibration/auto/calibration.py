@@ -16,7 +16,7 @@ from robot.calibration.step import STEPS, Measurement, Row, Script, Session, Ste
 from robot.calibration.steps.colours import LOOKING
 from robot.calibration.steps.travel import rate_of, too_few, travel_values
 from robot.calibration.trials.proof import PROVING, Proof
-from robot.machine.first_contact import FirstContact, NotConfirmed, confirmable
+from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed, confirmable
 from robot.settings import NotDrivable, RobotProfile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
@@ -213,7 +213,7 @@ class AutomaticCalibration(Measurement):
         found = {key: place for key, place in places.items() if self._wants(stage_of(key))}
         confirmed = self.session.calibration.confirmed | found
         try:
-            FirstContact(confirmed).require_all(self.session.profile)
+            ConfirmedRange(confirmed).require_all(self.session.profile)
         except NotConfirmed as error:
             raise CouldNot(
                 f"--only {self._only} keeps the rest as it is, but {error.cause}: run `cubist "

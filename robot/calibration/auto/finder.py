@@ -13,7 +13,7 @@ from robot.calibration.auto.finding import CouldNot, Finding
 from robot.calibration.auto.rotations import FilmedRotation, Rotation
 from robot.calibration.step import Session
 from robot.calibration.steps.home import HOMING
-from robot.machine.first_contact import confirmable
+from robot.machine.confirmed_range import confirmable
 from robot.settings import RobotProfile
 from robot.settings.kinds import Kinds
 from solver.files import JsonObject

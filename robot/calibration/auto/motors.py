@@ -15,7 +15,7 @@ from robot.calibration.auto.rotations import Rotation
 from robot.calibration.plausible import MICROSTEPS, STEPS_OFF
 from robot.calibration.step import Session
 from robot.calibration.trials.stepper_trials import SPEEDING, STEPPING
-from robot.machine.first_contact import direction_key
+from robot.machine.confirmed_range import direction_key
 from robot.settings import RobotProfile
 from robot.settings.stepper import Stepper
 from solver.files import JsonMapping, JsonObject

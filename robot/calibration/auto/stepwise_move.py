@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from robot.calibration.auto.finding import CouldNot
 from robot.calibration.step import Session
 from robot.calibration.steps.positions import FARTHEST, MOVING, Moved
-from robot.machine.first_contact import largest_step, position_key
+from robot.machine.confirmed_range import largest_step, position_key
 from robot.settings import RobotProfile
 from robot.settings.actuators import ActuatorSettings
 

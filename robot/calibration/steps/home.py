@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from robot.calibration.step import STEPS, Command, Measurement, Question, Script, Session, Step
 from robot.calibration.trials.trial import Bench, Trial
-from robot.machine.first_contact import FirstContact, NotConfirmed
+from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed
 from robot.records.documents import ApiRequest, Nothing
 
 KEEP_FIRST = "keep them first, in the steps of calibration before this one"
@@ -60,7 +60,7 @@ class Homing(Measurement):
     def _require_confirmed(self) -> None:
         """Raise :class:`NotConfirmed`, whose remedy fits a person who is calibrating already."""
         try:
-            FirstContact(self.session.calibration.confirmed).require_all(self.session.profile)
+            ConfirmedRange(self.session.calibration.confirmed).require_all(self.session.profile)
         except NotConfirmed as error:
             raise NotConfirmed(error.cause, KEEP_FIRST) from error
 

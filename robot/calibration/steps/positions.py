@@ -1,7 +1,7 @@
 """The step "positions": named positions of servos, steppers and grippers, each gone to and kept.
 
 What was kept counts as confirmed. Beyond confirmed positions an actuator goes in small steps, see
-:mod:`robot.machine.first_contact`.
+:mod:`robot.machine.confirmed_range`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from robot.calibration.step import (
 from robot.calibration.store import Calibration, apply, require_possible
 from robot.calibration.trials.trial import Bench, Trial, stepper_of, steppers_of
 from robot.calibration.versions import Means, Source
-from robot.machine.first_contact import (
+from robot.machine.confirmed_range import (
     direction_key,
     first_pulse,
     largest_step,
@@ -107,7 +107,7 @@ def moved(bench: Bench, asked: MoveRequest) -> Moved:
     if place is None:
         within = contact.range(name, actuator)
         first = _first_place(actuator, within, asked)
-        with contact.vouching((name,) if within is None else ()):
+        with contact.trusting((name,) if within is None else ()):
             place = motion.home_alone(name, first)
         contact.note(name, place)
     if target is not None:

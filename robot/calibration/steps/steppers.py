@@ -30,7 +30,7 @@ from robot.calibration.trials.stepper_trials import (
     changed_values,
 )
 from robot.calibration.trials.trial import stepper_of, steppers_of
-from robot.machine.first_contact import direction_key
+from robot.machine.confirmed_range import direction_key
 from robot.motion.stepper import stepper_limits
 from robot.settings import RobotProfile
 from solver.files import JsonObject

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from robot.calibration.trials.trial import Bench, stepper_of
 from robot.link import StepperSetup
 from robot.machine.board_configuration import actuator_setups
-from robot.machine.first_contact import largest_step
+from robot.machine.confirmed_range import largest_step
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import StepperLimits, stepper_move
 from robot.settings import RobotProfile

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from robot.calibration.trials.stepper_motor import Motor, Stillness, motor_on
 from robot.calibration.trials.trial import Bench, Trial, stepper_of
-from robot.machine.first_contact import PARTS_OF_TRAVEL, direction_key
+from robot.machine.confirmed_range import PARTS_OF_TRAVEL, direction_key
 from robot.motion.schedule import MotionError
 from robot.motion.stepper import StepperLimits, stepper_limits
 from robot.records.documents import ApiDocument, ApiRequest, WholeNumber

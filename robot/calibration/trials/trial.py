@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from robot.machine.first_contact import FirstContact
+from robot.machine.confirmed_range import ConfirmedRange
 from robot.records.documents import ApiDocument, ApiRequest
 from robot.settings import RobotProfile
 from robot.settings.stepper import Stepper
@@ -29,7 +29,7 @@ class Bench:
 
     machine: Machine
     profile: RobotProfile
-    contact: FirstContact = field(default_factory=lambda: FirstContact({}))
+    contact: ConfirmedRange = field(default_factory=lambda: ConfirmedRange({}))
     kept: RobotProfile | None = None
     cancel: threading.Event = field(default_factory=threading.Event)
 

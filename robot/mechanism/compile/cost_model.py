@@ -95,7 +95,7 @@ class Compiled:
     def _final(self, size: int) -> Times:
         final = np.zeros((3, size), dtype=np.uint32)
         for axis in range(3):
-            final[axis, self.classes[axis]] = owed_us(self.mechanism, self.nodes[axis])
+            final[axis, self.classes[axis]] = residual_motion_us(self.mechanism, self.nodes[axis])
         return final
 
 
@@ -104,9 +104,9 @@ def node_of(state: State) -> int:
     return ORIENTATIONS * state.configuration + state.orientation.index
 
 
-def owed_us(mechanism: Mechanism, nodes: Ints) -> Times:
+def residual_motion_us(mechanism: Mechanism, nodes: Ints) -> Times:
     """What still moves at each of ``nodes`` when nothing else follows, in microseconds."""
-    owed = [configuration.owed_us for configuration in mechanism.configurations]
+    owed = [configuration.residual_motion_us for configuration in mechanism.configurations]
     return np.asarray(owed, dtype=np.uint32)[nodes // ORIENTATIONS]
 
 
@@ -175,7 +175,7 @@ def _refine(
     mechanism: Mechanism, rows: tuple[Weights, ...], nodes: tuple[Ints, ...]
 ) -> tuple[Ints, ...]:
     """Classes of the nodes of each axis, the coarsest that lose no cost."""
-    classes = tuple(numbered(owed_us(mechanism, there)[:, None]) for there in nodes)
+    classes = tuple(numbered(residual_motion_us(mechanism, there)[:, None]) for there in nodes)
     times = [
         [microseconds_of(rows[other][nodes[axis]]) for other in OTHER_AXES[axis]]
         for axis in range(3)

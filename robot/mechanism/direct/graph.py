@@ -59,7 +59,9 @@ def build_direct(profile: RobotProfile, robot: DirectSettings) -> Mechanism:
     positions: dict[str, str | int] = dict.fromkeys(robot.motors.values(), 0)
     return Mechanism(
         profile=profile,
-        configurations=tuple(Configuration(positions, owed_us=owed) for _, owed in endings),
+        configurations=tuple(
+            Configuration(positions, residual_motion_us=owed) for _, owed in endings
+        ),
         transitions=tuple(steps),
         start=State(0, Orientation(0)),
     )

@@ -8,7 +8,7 @@ import threading
 from workbench import Bench
 
 from robot.machine.assembly import Machine, make_machine
-from robot.machine.first_contact import FirstContact
+from robot.machine.confirmed_range import ConfirmedRange
 
 
 def solve(machine: Machine) -> str:
@@ -27,7 +27,7 @@ def solve(machine: Machine) -> str:
 
 async def test_a_machine_needs_no_daemon(bench: Bench) -> None:
     port, twin = str(bench.folder / "link"), str(bench.server.daemon_path)
-    contact = FirstContact({}, simulated=True)
+    contact = ConfirmedRange({}, simulated=True)
     machine = await asyncio.to_thread(make_machine, bench.profile, contact, port, twin)
     try:
         facelets = await asyncio.to_thread(solve, machine)

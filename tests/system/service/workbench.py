@@ -15,7 +15,7 @@ import yaml
 
 from robot.api.client import ControlClient
 from robot.daemon.models import RobotStatus
-from robot.machine.first_contact import confirmable
+from robot.machine.confirmed_range import confirmable
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
 from robot.simulate.follow import DaemonFollower

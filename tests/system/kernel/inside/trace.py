@@ -42,7 +42,7 @@ def noting(*events: str) -> Iterator[Callable[[], str]]:
 
 @contextmanager
 def following(hear: Callable[[Note], None], *events: str) -> Iterator[None]:
-    """Hear of each event while it is new."""
+    """ProgressListener of each event while it is new."""
     _begin(events)
     ended = threading.Event()
 

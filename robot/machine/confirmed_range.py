@@ -51,7 +51,7 @@ class NotConfirmed(Refused):
         super().__init__(advised(self.cause, self.remedy))
 
 
-class FirstContact:
+class ConfirmedRange:
     """How far the actuators of one robot may go. Its methods raise :class:`NotConfirmed`.
 
     After :meth:`forbid` they raise that error for every motion.
@@ -75,7 +75,7 @@ class FirstContact:
         self._forbidden = reason
 
     @contextlib.contextmanager
-    def vouching(self, names: Collection[str]) -> Iterator[None]:
+    def trusting(self, names: Collection[str]) -> Iterator[None]:
         """Meanwhile these actuators may go anywhere: a person who watches said so."""
         before, self._vouched = self._vouched, self._vouched | frozenset(names)
         try:

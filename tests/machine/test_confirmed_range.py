@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from robot.machine.first_contact import (
+from robot.machine.confirmed_range import (
     LARGEST_STEP_US,
-    FirstContact,
+    ConfirmedRange,
     NotConfirmed,
     confirmable,
     direction_key,
@@ -34,7 +34,7 @@ TO_AND_FRO = parse_profile(
 
 
 def test_what_is_confirmed_is_what_was_kept_and_where_somebody_walked() -> None:
-    contact = FirstContact({})
+    contact = ConfirmedRange({})
     assert contact.range("holder", HOLDER) is None
     kept = {
         f"{POSITIONS}.home": 1500,
@@ -61,7 +61,7 @@ def test_what_is_confirmed_is_what_was_kept_and_where_somebody_walked() -> None:
     [(1450, None), (1449, 1450), (1700, None), (2050, None), (2051, 2050), (900, 1450)],
 )
 def test_beyond_it_goes_a_step_at_a_time(target: int, next_one: int | None) -> None:
-    contact = FirstContact({f"{POSITIONS}.home": 1500, f"{POSITIONS}.cw": 2000})
+    contact = ConfirmedRange({f"{POSITIONS}.home": 1500, f"{POSITIONS}.cw": 2000})
     if next_one is None:
         contact.require_step("holder", HOLDER, 1500, target)
         return
@@ -74,7 +74,7 @@ def test_steps_are_small() -> None:
     assert largest_step(TO_AND_FRO.actuators["right"]) == 10
     table = load_profile("mindcuber").actuators["table"]
     assert largest_step(table) is None
-    contact = FirstContact({direction_key("table"): False, direction_key("right"): False})
+    contact = ConfirmedRange({direction_key("table"): False, direction_key("right"): False})
     contact.require_step("table", table, 0, 100_000)
     with pytest.raises(NotConfirmed, match="11 steps is too far"):
         contact.require_step("right", TO_AND_FRO.actuators["right"], 0, 11)
@@ -93,16 +93,16 @@ def test_somebody_says_which_pulse_is_the_first() -> None:
 
 def test_homing_waits_for_every_position_and_direction() -> None:
     values = confirmable(CUBOTINO)
-    FirstContact(values).require_all(CUBOTINO)
+    ConfirmedRange(values).require_all(CUBOTINO)
     for key in values:
         _, name, _, position = key.split(".")
         less = {other: pulse for other, pulse in values.items() if other != key}
         with pytest.raises(NotConfirmed, match=f"position {position} of {name}"):
-            FirstContact(less).require_all(CUBOTINO)
+            ConfirmedRange(less).require_all(CUBOTINO)
     four_arm = load_profile("four-arm")
     jaws = {key: 1 for key in confirmable(four_arm) if "positions" in key}
     with pytest.raises(NotConfirmed, match="direction of right"):
-        FirstContact(jaws).require_all(four_arm)
+        ConfirmedRange(jaws).require_all(four_arm)
 
 
 def test_what_is_not_confirmed_is_named_up_to_three() -> None:
@@ -115,15 +115,15 @@ def test_what_is_not_confirmed_is_named_up_to_three() -> None:
     ):
         kept = {key: values[key] for key in keys[missing:]}
         with pytest.raises(NotConfirmed) as refused:
-            FirstContact(kept).require_all(CUBOTINO)
+            ConfirmedRange(kept).require_all(CUBOTINO)
         assert f"({told})" in str(refused.value) or f"{told})" in str(refused.value)
         assert ("more" in str(refused.value).partition(")")[0]) is (missing > 3)
 
 
 def test_who_is_vouched_for_may_go_anywhere_meanwhile() -> None:
-    contact = FirstContact({f"{POSITIONS}.home": 1500})
-    with contact.vouching(["holder"]):
-        with contact.vouching(["lid"]):
+    contact = ConfirmedRange({f"{POSITIONS}.home": 1500})
+    with contact.trusting(["holder"]):
+        with contact.trusting(["lid"]):
             contact.require_step("holder", HOLDER, 1500, 2100)
             contact.require_step("lid", CUBOTINO.actuators["lid"], 1500, 2100)
             contact.require_first("holder", HOLDER, 900)
@@ -136,7 +136,7 @@ def test_who_is_vouched_for_may_go_anywhere_meanwhile() -> None:
 
 @pytest.mark.parametrize(("at", "may"), [(1499, False), (1500, True), (2000, True), (2001, False)])
 def test_a_first_pulse_is_within_what_is_confirmed(at: int, may: bool) -> None:
-    contact = FirstContact({f"{POSITIONS}.home": 1500, f"{POSITIONS}.cw": 2000})
+    contact = ConfirmedRange({f"{POSITIONS}.home": 1500, f"{POSITIONS}.cw": 2000})
     if may:
         contact.require_first("holder", HOLDER, at)
     else:
@@ -147,7 +147,7 @@ def test_a_first_pulse_is_within_what_is_confirmed(at: int, may: bool) -> None:
 @pytest.mark.parametrize("is_confirmed", [True, False])
 def test_a_motor_moves_once_its_direction_is_known(is_confirmed: bool) -> None:
     table = load_profile("mindcuber").actuators["table"]
-    contact = FirstContact({direction_key("table"): True} if is_confirmed else {})
+    contact = ConfirmedRange({direction_key("table"): True} if is_confirmed else {})
     for asked in (
         lambda: contact.require_first("table", table, 0),
         lambda: contact.require_step("table", table, 0, 10),
@@ -161,20 +161,20 @@ def test_a_motor_moves_once_its_direction_is_known(is_confirmed: bool) -> None:
 
 
 def test_a_simulated_robot_needs_nothing_confirmed_until_it_is_calibrated() -> None:
-    contact = FirstContact({}, simulated=True)
+    contact = ConfirmedRange({}, simulated=True)
     contact.require_all(CUBOTINO)
     contact.require_start(CUBOTINO, {"holder": 1500, "lid": 1335})
     contact.calibrating = True
     with pytest.raises(NotConfirmed):
         contact.require_all(CUBOTINO)
-    assert FirstContact({}).calibrating is False
+    assert ConfirmedRange({}).calibrating is False
 
 
 @pytest.mark.parametrize(
     ("start", "may"), [(1000, True), (2000, True), (999, False), (2001, False)]
 )
 def test_a_start_beyond_what_is_confirmed_is_refused(start: int, may: bool) -> None:
-    contact = FirstContact(confirmable(CUBOTINO))
+    contact = ConfirmedRange(confirmable(CUBOTINO))
     if may:
         contact.require_start(CUBOTINO, {"holder": start})
     else:
@@ -185,7 +185,7 @@ def test_a_start_beyond_what_is_confirmed_is_refused(start: int, may: bool) -> N
 
 @pytest.mark.parametrize(("far", "may"), [(2000, True), (2010, False), (990, False)])
 def test_a_schedule_stays_within_what_is_confirmed(far: int, may: bool) -> None:
-    contact = FirstContact(confirmable(CUBOTINO))
+    contact = ConfirmedRange(confirmable(CUBOTINO))
     move = servo_slew("holder", 1500, far, 100_000)
     schedule = Schedule((move,), (TimedTurn(0, 0),), move.duration_us)
     if may:
