@@ -22,8 +22,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlencode
 
+from robot.api.calibrations import Calibration
 from robot.api.client import ControlClient
-from robot.calibration.store import Calibration, apply
+from robot.calibration.store import apply
 from robot.calibration.trials.trial import AnyTrial, Asked, Found, Trial
 from robot.records.documents import check_document
 from robot.settings import RobotProfile, load_profile

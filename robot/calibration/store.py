@@ -10,24 +10,16 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
+from robot.api.calibrations import FORMAT, Calibration, Maker, Source, VersionSummary
 from robot.calibration.sizes import CubeSizes
-from robot.calibration.versions import (
-    FORMAT,
-    KeptValue,
-    KeptValues,
-    Maker,
-    Source,
-    Version,
-    VersionFiles,
-    read_version,
-)
+from robot.calibration.versions import KeptValue, KeptValues, Version, VersionFiles, read_version
 from robot.machine.confirmed_range import confirmable, position_key
 from robot.records.storage import write_atomically
 from robot.settings import RobotProfile
@@ -49,73 +41,6 @@ ROOMS = ("actuators", "cameras", "colours", "policy")
 
 class BadCalibration(CubistError, ValueError):
     """Values that do not fit the robot's profile; the text names key and reason."""
-
-
-class Calibration(BaseModel):
-    """The values of one robot. ``values``: dotted key of the profile -> number or numbers.
-
-    ``sources``: where a value comes from; without one it is not confirmed. ``size``: layers of the
-    cube that they are for; None where nobody has asked a robot yet. ``version``: which one of those
-    kept (0: none), made ``at`` a time by ``by``.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    format: int = Field(default=FORMAT, ge=1, le=FORMAT)
-    robot: str
-    size: int | None = None
-    version: int = 0
-    at: datetime | None = None
-    by: Maker | None = None
-    values: JsonObject = Field(default_factory=dict)
-    sources: dict[str, Source] = Field(default_factory=dict)
-
-    @property
-    def confirmed(self) -> JsonObject:
-        """Return the values that somebody has confirmed on this robot."""
-        return {
-            key: value
-            for key, value in self.values.items()
-            if key in self.sources and self.sources[key].confirmed
-        }
-
-    def changed(
-        self, values: JsonMapping, sources: Mapping[str, Source] | None = None
-    ) -> Calibration:
-        """Return a copy with some values set, which come from ``sources``; None removes one, back
-        to the profile's."""
-        known = {key: one for key, one in self.sources.items() if key not in values}
-        known |= sources or {}
-        merged = self.values | dict(values)
-        kept = {key: value for key, value in merged.items() if value is not None}
-        sources = {key: one for key, one in known.items() if key in kept}
-        return self.model_copy(update={"values": kept, "sources": sources})
-
-    def kept(self) -> KeptValues:
-        """Return each value beside its source, as in a file."""
-        unknown = Source(how="import", at=self.at or datetime.now(UTC), confirmed=False)
-        return {
-            key: KeptValue(value=value, **self.sources.get(key, unknown).model_dump())
-            for key, value in self.values.items()
-        }
-
-
-class VersionSummary(BaseModel):
-    """One version in a list. ``changed``: how many values are not as in the version before;
-    ``differing``: not as in the one in force; both None where it cannot be read (``why``).
-    ``restored``: the version that it is a copy of."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    version: int
-    at: datetime | None = None
-    by: Maker | None = None
-    restored: int | None = None
-    in_force: bool = False
-    values: int = 0
-    changed: int | None = None
-    differing: int | None = None
-    why: str | None = None
 
 
 class CalibrationStore:
@@ -199,7 +124,7 @@ class CalibrationStore:
         before = present or self.files.read(calibration.robot, 0)
         if self._sizes is not None:
             before = before.completed(confirmable(self._sizes.written))
-        after = _with_those(before, self._sizes, calibration.kept())
+        after = _with_those(before, self._sizes, _kept_values(calibration))
         number = self._next(calibration.robot) if into is None else into
         after = after.model_copy(update={"at": self.now(), "by": by, "restored": None})
         self.files.write(after, number)
@@ -370,6 +295,16 @@ class CalibrationStore:
                 ", ".join(unused),
             )
         self._told_ignored = unused
+
+
+def _kept_values(calibration: Calibration) -> KeptValues:
+    """Return each value beside its source, as in a file."""
+    at = calibration.at or datetime.now(UTC)
+    unknown = Source(how="import", at=at, confirmed=False)
+    return {
+        key: KeptValue(value=value, **calibration.sources.get(key, unknown).model_dump())
+        for key, value in calibration.values.items()
+    }
 
 
 @contextlib.contextmanager

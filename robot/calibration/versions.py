@@ -20,10 +20,11 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from robot.api.calibrations import FORMAT, Maker, Source
 from robot.records.documents import check_document
 from robot.records.storage import (
     StorageError,
@@ -38,37 +39,9 @@ from solver.files import BadFile, JsonMapping, JsonObject, NoSuchFile, parse_jso
 FOLDER = "calibration"
 EARLIER_NAME = "calibration.json"
 EARLIER_PREVIOUS_NAME = "calibration.json.previous"
-FORMAT = 3
-"""Format 1 holds what differs from the profile: the robot was driven by the rest of it, so all of
-it counts as confirmed. Format 2 confirms the values that it has. Format 3 says of each value where
-it comes from and whether it is confirmed."""
-
 MOST_VERSIONS = 50
 MOST_BYTES = 8 * 2**20
 _NUMBERED = re.compile(r"([0-9]{6,9})\.json")
-
-Means = Literal["auto", "person", "import", "drift", "earlier"]
-"""Ways in which a value was found: measured by ``calibrate auto``, kept by a person at the robot,
-taken from a file, corrected by the robot itself, or kept by a release that did not note it."""
-
-Maker = Literal["auto", "person", "import", "drift", "restore", "earlier"]
-"""Makers of a version."""
-
-
-class Source(BaseModel):
-    """The origin of a calibrated value.
-
-    ``confirmed``: somebody has seen this robot with it. ``uncertain``: by how much it may be off,
-    in its own unit, or why it is as it is. ``robot``: the other robot that it was imported from.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    how: Means
-    at: datetime
-    confirmed: bool = True
-    uncertain: float | str | None = None
-    robot: str | None = None
 
 
 class KeptValue(Source):

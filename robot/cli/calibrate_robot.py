@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
+from robot.api.calibrations import Calibration
 from robot.api.client import NoDaemon
 from robot.calibration.step import STEPS, Session, Step, steps_of
-from robot.calibration.store import Calibration, apply
+from robot.calibration.store import apply
 from robot.cli.measuring import calibrating, conduct, finish, on_screen
 from robot.cli.numbers import Number, misadjust_option, size_option
 from robot.cli.output import daemon_client, exit_code_of, json_option, note, require_terminal

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robot.calibration.versions import FORMAT
+from robot.api.calibrations import FORMAT
 from robot.cli.calibrated import MAKERS, calibration_lines, day_of, minute_of
 from robot.cli.numbers import Whole
 from robot.cli.output import Listing, daemon_client, emit, json_option, note, refuse_two_outputs
@@ -61,7 +61,8 @@ def _source(source: JsonMapping | None) -> str:
 @json_option
 def diff(profile: str | None, as_json: bool) -> int:
     """Show what differs from the robot's profile."""
-    from robot.calibration.store import Calibration, differences
+    from robot.api.calibrations import Calibration
+    from robot.calibration.store import differences
     from robot.settings import load_profile
     from robot.settings.other_cubes import for_cube
 

@@ -80,8 +80,9 @@ def import_settings(settings: Path, calibration: Path, name: str, as_json: bool)
     Pulses, limits and times are taken over; what has no counterpart is listed. Then run
     `cubist calibration import CALIBRATION`.
     """
+    from robot.api.calibrations import Calibration
     from robot.calibration.cubotino import POSITIONS, import_cubotino
-    from robot.calibration.store import Calibration, apply
+    from robot.calibration.store import apply
     from robot.records.storage import write_atomically
     from robot.settings import load_profile
 

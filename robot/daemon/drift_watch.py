@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import date
 from typing import Protocol
 
+from robot.api.models import DriftReport
 from robot.calibration.drift import (
     Correction,
     DriftRecord,
@@ -18,7 +19,6 @@ from robot.calibration.drift import (
 from robot.calibration.sighting import PoseDeviation, sightings
 from robot.calibration.store import BadCalibration, CalibrationStore, apply
 from robot.daemon.job import Job
-from robot.daemon.models import DriftReport
 from robot.settings import RobotProfile
 from robot.text.notes import Note
 from robot.text.outcomes import Outcome

@@ -6,8 +6,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Sequence
 
+from robot.api.models import WORKING, Event, StartRequest
 from robot.daemon.job_control import JobController
-from robot.daemon.models import WORKING, Event, StartRequest
 from robot.panel.button import Hands, Press
 from robot.panel.gpio import Gpio, PanelFault
 from robot.panel.inspection import Inspection

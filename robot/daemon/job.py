@@ -11,10 +11,10 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterat
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
+from robot.api.models import Event, RobotState
 from robot.calibration.sighting import ScanSample
 from robot.computer.memory import release_library_pages
 from robot.daemon.live import LiveBoard
-from robot.daemon.models import Event, RobotState
 from robot.daemon.pictures import JpegCache
 from robot.link.group import complaints
 from robot.machine.scanner import as_jpeg

@@ -12,13 +12,8 @@ from datetime import datetime
 from functools import partial
 from typing import NoReturn
 
-from robot.calibration.report import CalibrationReport
-from robot.computer.memory import give_back
-from robot.daemon import jobs
-from robot.daemon.drift_watch import DriftWatch
-from robot.daemon.job import EventBoard, Job, run_in_own_thread
-from robot.daemon.live import LiveBoard
-from robot.daemon.models import (
+from robot.api.calibrations import CalibrationReport, Place
+from robot.api.models import (
     WORKING,
     Event,
     JobStatus,
@@ -28,7 +23,12 @@ from robot.daemon.models import (
     StartRequest,
     check_transition,
 )
-from robot.daemon.motion_run import CalibratingProgram, MotionRun, Place
+from robot.computer.memory import give_back
+from robot.daemon import jobs
+from robot.daemon.drift_watch import DriftWatch
+from robot.daemon.job import EventBoard, Job, run_in_own_thread
+from robot.daemon.live import LiveBoard
+from robot.daemon.motion_run import CalibratingProgram, MotionRun
 from robot.daemon.pictures import JpegCache, NumberedJpeg
 from robot.daemon.service import complaint, ending
 from robot.link import LostPositions

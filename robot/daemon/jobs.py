@@ -12,9 +12,9 @@ import asyncio
 import threading
 from collections.abc import Callable, Sequence
 
+from robot.api.models import RobotState
 from robot.daemon.job import Job
 from robot.daemon.live import operations_of
-from robot.daemon.models import RobotState
 from robot.daemon.scanning import note_recovery, scan
 from robot.machine.assembly import Machine
 from robot.machine.solve_planner import SplitPlan

@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.daemon.models import LiveActuator, LiveCube, LiveMotion, LiveScan, LiveState
+from robot.api.models import LiveActuator, LiveCube, LiveMotion, LiveScan, LiveState
 from robot.machine.scanner import FaceImage
 from robot.mechanism.graph import ActuatorMotion, Operation
 from robot.planner import FaceView, move_ends_us

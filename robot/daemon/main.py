@@ -12,6 +12,8 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
+from robot.api.models import RobotState
+from robot.api.rights import Program
 from robot.calibration.drift import DriftStore
 from robot.calibration.sizes import CubeSizes
 from robot.calibration.store import BadCalibration, CalibrationStore, apply
@@ -20,8 +22,6 @@ from robot.daemon.drift_watch import DriftWatch
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
-from robot.daemon.models import RobotState
-from robot.daemon.rights import Program
 from robot.daemon.server import make_app, serving
 from robot.daemon.service import (
     AlreadyRunning,

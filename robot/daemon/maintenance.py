@@ -8,11 +8,19 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Literal
 
+from robot.api.calibrations import (
+    Calibration,
+    ChangedValue,
+    ImportRequest,
+    Place,
+    Restored,
+    Source,
+    VersionList,
+)
 from robot.calibration.plausible import require_plausible
 from robot.calibration.report import report
 from robot.calibration.store import (
     BadCalibration,
-    Calibration,
     CalibrationStore,
     Revision,
     apply,
@@ -21,15 +29,8 @@ from robot.calibration.store import (
     require_possible,
 )
 from robot.calibration.trials.trial import Asked, Bench, Found, Trial
-from robot.calibration.versions import Source
 from robot.daemon.job_control import JobController
-from robot.daemon.models import (
-    ChangedValue,
-    ImportRequest,
-    Restored,
-    VersionList,
-)
-from robot.daemon.motion_run import CALLER, Caller, MotionRun, Place
+from robot.daemon.motion_run import CALLER, Caller, MotionRun
 from robot.link import LostPositions
 from robot.machine.assembly import Machine
 from robot.machine.confirmed_range import ConfirmedRange, guessed_steps
@@ -224,7 +225,7 @@ class Maintenance:
         uncertain: JsonMapping | None = None,
     ) -> Calibration:
         """Set some values (None: back to the profile's), which whoever asks has seen on this robot;
-        raises :class:`BadCalibration`. See :class:`robot.daemon.models.CalibrationRequest`."""
+        raises :class:`BadCalibration`. See :class:`robot.api.models.CalibrationRequest`."""
         now, unsure = self._store.now(), uncertain or {}
         sources = {key: Source(how=how, at=now, uncertain=unsure.get(key)) for key in values}
         async with self._busy:

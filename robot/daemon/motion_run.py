@@ -7,13 +7,12 @@ import threading
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, NoReturn
+from typing import NoReturn
 
-from robot.daemon.rights import Program
+from robot.api.calibrations import Place
+from robot.api.rights import Program
 from robot.text.faults import MotionFault, Refused
 from robot.text.notes import Note
-
-Place = Literal["terminal", "page", "display"]
 
 
 @dataclass(frozen=True)

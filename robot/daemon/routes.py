@@ -9,29 +9,31 @@ from typing import TypeVar
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from robot.calibration.step import STEPS
-from robot.calibration.store import Calibration
-from robot.calibration.trials.trial import AnyTrial
-from robot.daemon.job_control import JobController
-from robot.daemon.maintenance import Maintenance
-from robot.daemon.models import (
-    Acknowledged,
+from robot.api.calibrations import (
+    Calibration,
     CalibrationRequest,
-    ErrorReply,
-    Event,
     ImportRequest,
-    LiveState,
     MaintenanceRequest,
     Restored,
     RestoreRequest,
+    VersionList,
+)
+from robot.api.models import (
+    Acknowledged,
+    ErrorReply,
+    Event,
+    LiveState,
     RobotStatus,
     ShutdownRequest,
     Started,
     StartRequest,
     StopReply,
     StopRequest,
-    VersionList,
 )
+from robot.calibration.step import STEPS
+from robot.calibration.trials.trial import AnyTrial
+from robot.daemon.job_control import JobController
+from robot.daemon.maintenance import Maintenance
 from robot.records.documents import Nothing
 from robot.records.runs import MEDIA_TYPES, NUMBER_PATTERN, RunList, RunRecord
 from solver.files import JsonObject

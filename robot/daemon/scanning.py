@@ -12,9 +12,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import groupby
 
+from robot.api.models import RobotState
 from robot.calibration.sighting import ScanSample
 from robot.daemon.job import Job
-from robot.daemon.models import RobotState
 from robot.machine.assembly import Machine
 from robot.machine.scanner import FaceImage
 from robot.planner import FaceView, ScanStep, State

@@ -17,13 +17,14 @@ from aiohttp import web
 from pydantic import BaseModel
 
 from robot.api import http_server
+from robot.api.calibrations import CalibrationRequest, MaintenanceRequest
 from robot.api.http_server import BadBody, HttpServer
+from robot.api.models import ErrorReply
+from robot.api.rights import Program
 from robot.calibration.store import BadCalibration
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
-from robot.daemon.models import CalibrationRequest, ErrorReply, MaintenanceRequest
 from robot.daemon.motion_run import CALLER, Caller
-from robot.daemon.rights import Program
 from robot.daemon.routes import ROUTES, Call, Parameter, Route, document
 from robot.daemon.service import complaint
 from robot.records.documents import parse_document

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from robot.api.client import ControlClient, NoDaemon, RequestRefused
 from robot.api.paths import control_socket
-from robot.daemon.rights import Program
+from robot.api.rights import Program
 from robot.display.device import DisplayLost
 from robot.display.menu import Menu, MenuAction, MenuButton, carry_out
 from robot.display.view import Screenful, menu_view, unreachable, view_of

@@ -12,7 +12,7 @@ from typing import Self
 
 import aiohttp
 
-from robot.daemon.models import Event, RobotStatus
+from robot.api.models import Event, RobotStatus
 from robot.records.documents import Document, parse_document
 from robot.records.runs import RunRecord
 from robot.simulate.processes import DemoFault

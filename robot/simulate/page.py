@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from robot.api.paths import SOCKET_NAME
-from robot.daemon.rights import Program
+from robot.api.rights import Program
 from robot.simulate.processes import running
 from robot.simulate.session import unless_ended
 from robot.web.announcement import FILE_NAME, read_announcement

@@ -15,7 +15,7 @@ from typing import TypeVar
 import aiohttp
 import yaml
 
-from robot.daemon.models import LIVE_EVENTS, Event, RobotState
+from robot.api.models import LIVE_EVENTS, Event, RobotState
 from robot.machine.scanner import from_jpeg
 from robot.planner import move_ends_us
 from robot.records.runs import RunRecord

@@ -15,8 +15,8 @@ import os
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 
+from robot.api.models import WORKING
 from robot.api.paths import Simulation, announced
-from robot.daemon.models import WORKING
 from robot.simulate.fault_injection import parse_injected_fault
 from robot.simulate.page import page_served
 from robot.simulate.processes import Child, DemoFault, workspace

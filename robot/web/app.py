@@ -17,7 +17,7 @@ from typing import Final
 from aiohttp import web
 
 from robot.api.http_server import ErrorAnswer, SparingLog, keep_connection, read_body
-from robot.daemon.rights import OPERATING, WATCHING
+from robot.api.rights import OPERATING, WATCHING
 from robot.records.documents import ApiRequest, parse_document
 from robot.text.languages import LANGUAGES, catalogue
 from robot.web.daemon import Daemon, DaemonGone

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from robot.api.http_server import HttpServer
 from robot.api.paths import control_socket
-from robot.daemon.rights import Program
+from robot.api.rights import Program
 from robot.web.announcement import Announcement, announcement_file
 from robot.web.app import OWN_NAME, explain, is_api, make_app
 from robot.web.daemon import Daemon

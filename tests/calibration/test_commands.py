@@ -20,21 +20,16 @@ import cv2
 import numpy as np
 import pytest
 
+from robot.api.calibrations import Calibration
 from robot.api.client import ControlClient, RequestRefused
+from robot.api.models import RobotState, StartRequest
 from robot.calibration.sizes import CubeSizes
-from robot.calibration.store import (
-    BadCalibration,
-    Calibration,
-    CalibrationStore,
-    apply,
-    differences,
-)
+from robot.calibration.store import BadCalibration, CalibrationStore, apply, differences
 from robot.calibration.trials.stepper_trials import TurnRequest, tried_turn
 from robot.calibration.trials.trial import Bench
 from robot.cli.main import run
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
-from robot.daemon.models import RobotState, StartRequest
 from robot.machine.assembly import Machine
 from robot.machine.confirmed_range import ConfirmedRange
 from robot.settings import RobotProfile, load_profile

@@ -14,14 +14,9 @@ from typing import Any
 
 import pytest
 
+from robot.api.calibrations import Calibration
 from robot.api.client import ControlClient, RequestRefused
-from robot.calibration.store import (
-    BadCalibration,
-    Calibration,
-    CalibrationStore,
-    apply,
-    require_possible,
-)
+from robot.calibration.store import BadCalibration, CalibrationStore, apply, require_possible
 from robot.daemon.job_control import JobController
 from robot.machine.confirmed_range import confirmable
 from robot.settings import RobotProfile, list_profiles, load_profile

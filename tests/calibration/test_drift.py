@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robot.api.calibrations import Calibration
 from robot.calibration.drift import (
     ADJUST_FROM_DEGREES,
     FIRST_SOLVES,
@@ -29,7 +30,7 @@ from robot.calibration.drift import (
     values_of,
 )
 from robot.calibration.sighting import PoseDeviation, sightings, turners
-from robot.calibration.store import Calibration, apply
+from robot.calibration.store import apply
 from robot.settings import RobotProfile, list_profiles, load_profile
 from solver.files import JsonMapping
 from tests.rig.drifting_robot import FIRST_DAY, DriftingRobot

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robot.api.calibrations import Calibration
 from robot.api.client import RequestRefused
 from robot.calibration.auto.calibration import STEP, AutomaticCalibration, shortened, steps_to
 from robot.calibration.auto.finding import CouldNot, Finding
-from robot.calibration.store import Calibration, apply
+from robot.calibration.store import apply
 from robot.calibration.trials.proof import PROVING, Proof
 from robot.calibration.trials.trial import Trial
 from robot.settings import RobotProfile, load_profile

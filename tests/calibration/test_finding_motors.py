@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from robot.api.calibrations import Calibration
 from robot.calibration.auto.finder import finder_for
 from robot.calibration.auto.finding import CouldNot
 from robot.calibration.auto.grippers import RingFinder
@@ -27,7 +28,7 @@ from robot.calibration.auto.motors import (
 )
 from robot.calibration.auto.rotations import Rotation
 from robot.calibration.auto.stepwise_move import StepwiseMove
-from robot.calibration.store import Calibration, apply
+from robot.calibration.store import apply
 from robot.calibration.trials.stepper_trials import STEPPING
 from robot.settings import load_profile
 from robot.settings.actuators import Servo

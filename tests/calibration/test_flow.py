@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from robot.api.calibrations import Calibration
 from robot.api.client import NoDaemon
 from robot.calibration.auto import calibration as flow
 from robot.calibration.auto.calibration import AutomaticCalibration, _why_not, stage_of
@@ -17,7 +18,6 @@ from robot.calibration.auto.finder import FilmedServo
 from robot.calibration.auto.finding import Finding
 from robot.calibration.step import Row
 from robot.calibration.steps.colours import LOOKING
-from robot.calibration.store import Calibration
 from robot.calibration.trials.proof import PROVING, Proof
 from robot.machine.confirmed_range import confirmable
 from robot.settings import load_profile

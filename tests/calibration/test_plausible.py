@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from robot.api.calibrations import Calibration
 from robot.calibration.plausible import require_plausible
 from robot.calibration.step import NotPossible, Session
 from robot.calibration.steps.steppers import Limit, TurnSteps
-from robot.calibration.store import BadCalibration, Calibration, apply
+from robot.calibration.store import BadCalibration, apply
 from robot.settings import load_profile
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from robot.api.calibrations import Calibration
 from robot.calibration.sizes import CubeSizes
-from robot.calibration.store import Calibration, CalibrationStore, apply
+from robot.calibration.store import CalibrationStore, apply
 from robot.settings import load_profile
 from robot.settings.other_cubes import NotItsCube
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from robot.api.calibrations import Calibration, Source
 from robot.api.client import RequestRefused
 from robot.calibration.step import NotPossible, Session
 from robot.calibration.steps.positions import (
@@ -22,15 +23,8 @@ from robot.calibration.steps.positions import (
     position_items,
     position_keys,
 )
-from robot.calibration.store import (
-    BadCalibration,
-    Calibration,
-    CalibrationStore,
-    apply,
-    differences,
-)
+from robot.calibration.store import BadCalibration, CalibrationStore, apply, differences
 from robot.calibration.trials.trial import Bench
-from robot.calibration.versions import Source
 from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed, direction_key
 from robot.settings import RobotProfile, load_profile
 from robot.settings.checks import check_profile

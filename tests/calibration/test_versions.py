@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from robot.api.calibrations import FORMAT, Maker
 from robot.calibration.store import BadCalibration, CalibrationStore, Revision
-from robot.calibration.versions import FORMAT, MOST_VERSIONS, Maker
+from robot.calibration.versions import MOST_VERSIONS
 from robot.records.storage import StorageError
 from robot.settings import load_profile
 from tests.rig.state_folder import kept, refusing

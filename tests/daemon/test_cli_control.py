@@ -22,8 +22,8 @@ from typing import Any
 import pytest
 
 from robot.api.client import ControlClient, NoDaemon, RequestRefused
+from robot.api.models import LIVE_EVENTS
 from robot.cli.main import run
-from robot.daemon.models import LIVE_EVENTS
 from robot.records.runs import RunStore, utc_now
 from robot.text.faults import MotionFault, NotReadable
 from robot.text.outcomes import ExitCode

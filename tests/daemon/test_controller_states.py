@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from robot.api.models import RobotState, StartRequest
 from robot.calibration.store import BadCalibration
 from robot.calibration.trials.trial import Bench, Trial
 from robot.daemon import job_control
 from robot.daemon.job_control import JobController
-from robot.daemon.models import RobotState, StartRequest
 from robot.records.documents import ApiDocument, ApiRequest
 from robot.records.runs import RunStore
 from robot.text.faults import InvalidRequest, MotionFault, Refused

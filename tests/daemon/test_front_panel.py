@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from robot.api.models import RobotState, StartRequest
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.main import _open_panel
-from robot.daemon.models import RobotState, StartRequest
 from robot.daemon.service import parse
 from robot.panel.button import Hands, Press
 from robot.panel.gpio import PanelFault, Pull, RpiGpio

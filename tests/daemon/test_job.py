@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from robot.api.models import Event, RobotState
 from robot.daemon.job import QUEUE_LENGTH, EventBoard, Job
 from robot.daemon.job_control import utc_now
 from robot.daemon.live import LiveBoard
-from robot.daemon.models import Event, RobotState
 from robot.records.runs import LinkRecord, RunStore
 from robot.records.storage import StorageError
 from robot.text.faults import RunStopped

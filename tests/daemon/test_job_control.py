@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from robot.api.models import RobotState, StartRequest
 from robot.cli.status import tell_status
 from robot.daemon.job_control import JobController
 from robot.daemon.main import _summary
-from robot.daemon.models import RobotState, StartRequest
 from robot.records.runs import LinkRecord, RunRecord
 from robot.settings.profile import PolicySettings
 from robot.text.faults import MotionFault, NotReadable, Refused

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from robot.api.models import RobotState
 from robot.daemon import jobs, scanning
 from robot.daemon.job import Job
 from robot.daemon.job_control import utc_now
 from robot.daemon.live import LiveBoard
-from robot.daemon.models import RobotState
 from robot.machine.assembly import Machine
 from robot.machine.solve_planner import SplitPlan
 from robot.motion.schedule import Schedule

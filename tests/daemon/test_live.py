@@ -14,9 +14,9 @@ import aiohttp
 import numpy as np
 import pytest
 
+from robot.api.models import LIVE_EVENTS, RobotState, StartRequest
 from robot.daemon.job_control import JobController
 from robot.daemon.live import CLOCK_PERIOD_S, LiveBoard
-from robot.daemon.models import LIVE_EVENTS, RobotState, StartRequest
 from robot.daemon.pictures import PERIOD_S, JpegCache
 from robot.daemon.server import make_app, serving
 from robot.machine.scanner import FaceImage

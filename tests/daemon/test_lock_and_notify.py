@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from robot.daemon.models import ALLOWED, WORKING, RobotState, check_transition
+from robot.api.models import ALLOWED, WORKING, RobotState, check_transition
 from robot.daemon.service import AlreadyRunning, Notifier, owned
 
 HOLDER = """

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from robot.api.models import RobotState, StartRequest
 from robot.daemon.job_control import JobController
-from robot.daemon.models import RobotState, StartRequest
 from robot.machine.solve_planner import NICENESS, SolvePlanner, SplitPlan
 from robot.mechanism.graph import ActuatorMotion, Operation
 from robot.motion.schedule import MotionProfile, Schedule

@@ -14,10 +14,11 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from robot.calibration.store import BadCalibration, Calibration
+from robot.api.calibrations import Calibration
+from robot.api.models import RobotState
+from robot.calibration.store import BadCalibration
 from robot.daemon import routes, server
 from robot.daemon.job_control import JobController
-from robot.daemon.models import RobotState
 from robot.daemon.routes import CAMERA_QUERY, ROUTES, RUN_NUMBER, Content, document
 from robot.daemon.server import make_app, serving
 from robot.records.storage import NotStored, StorageError

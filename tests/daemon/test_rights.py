@@ -16,8 +16,8 @@ from typing import Any
 import aiohttp
 import pytest
 
+from robot.api.rights import OPERATING, WATCHING, Program
 from robot.daemon.job_control import JobController
-from robot.daemon.rights import OPERATING, WATCHING, Program
 from robot.daemon.routes import ROUTES
 from robot.daemon.server import make_app, serving
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from robot.api.models import StartRequest
 from robot.daemon.job_control import JobController
-from robot.daemon.models import StartRequest
 from robot.records.runs import RunWriter
 from robot.settings.profile import PolicySettings
 from robot.text.faults import NotReadable

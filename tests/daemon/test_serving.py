@@ -17,6 +17,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from robot.api.models import RobotState, StartRequest
 from robot.calibration.drift import FIRST_SOLVES, DriftRecord, DriftStore
 from robot.calibration.sighting import PoseDeviation
 from robot.calibration.sizes import CubeSizes
@@ -24,7 +25,6 @@ from robot.calibration.store import CalibrationStore
 from robot.daemon import main as daemon_main
 from robot.daemon.job_control import JobController
 from robot.daemon.main import POWER_OFF_MARK, _keep_manager_informed, _make_directory, main, serve
-from robot.daemon.models import RobotState, StartRequest
 from robot.daemon.service import END_SIGNALS, ON_PURPOSE, AlreadyRunning, EndSignals, Options, parse
 from robot.panel.gpio import PanelFault
 from robot.records.runs import RunStore, utc_now

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from robot.api.models import RobotState, StartRequest
 from robot.calibration.store import CalibrationStore
 from robot.calibration.trials.trial import Bench, Trial
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
-from robot.daemon.models import RobotState, StartRequest
 from robot.motion.schedule import Schedule
 from robot.panel.button import Hands, Press
 from robot.panel.panel import Input, Output, PanelPins

@@ -13,12 +13,12 @@ from typing import Self
 import cv2
 import numpy as np
 
+from robot.api.models import StartRequest
 from robot.calibration.drift import DriftStore
 from robot.calibration.store import CalibrationStore, apply
 from robot.daemon.drift_watch import IN_ORDER, DriftWatch
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
-from robot.daemon.models import StartRequest
 from robot.machine.assembly import Machine
 from robot.machine.confirmed_range import ConfirmedRange
 from robot.machine.scanner import Scanner

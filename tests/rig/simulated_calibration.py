@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from robot.api.calibrations import Calibration
 from robot.calibration.plausible import require_plausible
 from robot.calibration.step import Session
-from robot.calibration.store import Calibration, CalibrationStore, apply
+from robot.calibration.store import CalibrationStore, apply
 from robot.calibration.trials.trial import Asked, Bench, Found, Trial
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController

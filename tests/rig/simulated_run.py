@@ -22,8 +22,8 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
+from robot.api.models import RobotState, StartRequest
 from robot.daemon.job_control import JobController
-from robot.daemon.models import RobotState, StartRequest
 from robot.link import Link
 from robot.machine.assembly import Machine
 from robot.machine.confirmed_range import ConfirmedRange

@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from robot.calibration.store import Calibration
-from robot.calibration.versions import Source
+from robot.api.calibrations import Calibration, Source
 from solver.files import JsonMapping
 
 SEEN = Source(how="person", at=datetime(2026, 5, 3, 12, 0, tzinfo=UTC))

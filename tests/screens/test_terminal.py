@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from rich.console import Group, RenderableType
 
+from robot.api.models import RobotState
 from robot.cli.control import JobLine
 from robot.cli.solution_text import group_by_move, timeline
 from robot.cli.status_screen import picture as status_picture
-from robot.daemon.models import RobotState
 from robot.records.runs import RunRecord
 from robot.simulate.display import picture as demo_picture
 from robot.simulate.display import verdict_picture

@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
+from robot.api.models import RobotState
 from robot.cli.demo import exit_code
-from robot.daemon.models import RobotState
 from robot.records.runs import FaultRecord, LinkRecord, RunRecord
 from robot.simulate.display import (
     LiveDisplay,

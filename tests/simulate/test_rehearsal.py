@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from robot.daemon.models import RobotState
+from robot.api.models import RobotState
 from robot.settings import RobotProfile, load_profile
 from robot.simulate.processes import DemoFault
 from robot.twin.cube import scrambled

@@ -11,11 +11,11 @@ from typing import get_args
 
 import pytest
 
+from robot.api.models import RobotState
 from robot.calibration.step import STEPS as CALIBRATION
 from robot.calibration.step import Measurement
 from robot.calibration.steps.positions import CONFIRMED, NOT_CONFIRMED
 from robot.cli.texts import TerminalText
-from robot.daemon.models import RobotState
 from robot.display.menu import ENTRIES
 from robot.display.view import DisplayText
 from robot.link.group import complaints

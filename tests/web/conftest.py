@@ -15,8 +15,8 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from robot.calibration.versions import FORMAT
-from robot.daemon.rights import Program
+from robot.api.calibrations import FORMAT
+from robot.api.rights import Program
 from robot.web.main import PageOptions, serving
 
 TOKEN = "t" * 43

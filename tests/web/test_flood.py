@@ -19,7 +19,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from robot.daemon.rights import Program
+from robot.api.rights import Program
 from robot.settings import load_profile, profile_file
 from robot.simulate.processes import running, workspace
 from robot.simulate.progress import SilentDisplay

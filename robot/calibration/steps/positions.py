@@ -13,6 +13,7 @@ from typing import get_args
 
 from pydantic import Field
 
+from robot.api.calibrations import Calibration, Means, Source
 from robot.api.client import RequestRefused
 from robot.calibration.step import (
     STEPS,
@@ -26,9 +27,8 @@ from robot.calibration.step import (
     Session,
     Step,
 )
-from robot.calibration.store import Calibration, apply, require_possible
+from robot.calibration.store import apply, require_possible
 from robot.calibration.trials.trial import Bench, Trial, stepper_of, steppers_of
-from robot.calibration.versions import Means, Source
 from robot.machine.confirmed_range import (
     direction_key,
     first_pulse,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from robot.api.client import NoDaemon
-from robot.daemon.models import RobotState
+from robot.api.models import RobotState
 from robot.text.outcomes import ExitCode
 from robot.twin.misadjustment import Misadjustment
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from robot.api.models import RobotState
 from robot.calibration.store import CalibrationStore
-from robot.daemon.models import RobotState
 from robot.records.runs import RunStore
 
 Bench = Any

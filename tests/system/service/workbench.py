@@ -14,7 +14,7 @@ from pathlib import Path
 import yaml
 
 from robot.api.client import ControlClient
-from robot.daemon.models import RobotStatus
+from robot.api.models import RobotStatus
 from robot.machine.confirmed_range import confirmable
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from robot.api.rights import Program
 from robot.computer.serial_ports import OWN_PORT
 from robot.daemon.main import POWER_OFF_MARK
-from robot.daemon.rights import Program
 from robot.daemon.service import parse
 from robot.settings import list_profiles, load_profile, profile_file
 from robot.settings.boards import BOARD_TARGETS

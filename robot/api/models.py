@@ -9,18 +9,13 @@ from datetime import date, datetime
 from enum import StrEnum
 from typing import Literal, Self
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, model_validator
 
-from robot.calibration.report import CalibrationReport
-from robot.calibration.store import Calibration, VersionSummary
-from robot.daemon.motion_run import Place
+from robot.api.calibrations import CalibrationReport
 from robot.records.documents import ApiDocument, ApiRequest
 from robot.records.runs import FaultRecord, JobKind, LinkRecord, NoteRecord, RunRecord
 from robot.text.outcomes import Outcome
 from solver.files import JsonObject
-
-MOST_CALIBRATED = 500
-"""Values of one robot."""
 
 
 class RobotState(StrEnum):
@@ -188,77 +183,6 @@ class Acknowledged(ApiDocument):
 
 class ShutdownRequest(ApiRequest):
     """Nothing to say yet."""
-
-
-class MaintenanceRequest(ApiRequest):
-    """Calibrate; ``place``: where the person is who does, for others who have to wait."""
-
-    place: Place = "terminal"
-
-
-class CalibrationRequest(ApiRequest):
-    """Values by dotted key of the profile; null goes back to the profile's own.
-
-    Whoever asks for it has seen them on this robot: it counts as confirmed. ``how``: a person set
-    them at the robot, or it has found and proven them by itself. ``uncertain``: by how much a value
-    may be off, in its unit, or why it is as it was. ``provisional``: they are only tried out, in
-    place of those tried out before, and forgotten when maintenance ends.
-    """
-
-    values: JsonObject = Field(max_length=MOST_CALIBRATED)
-    how: Literal["person", "auto"] = "person"
-    uncertain: dict[str, float | str] = Field(default_factory=dict, max_length=MOST_CALIBRATED)
-    provisional: bool = False
-
-
-class ImportRequest(ApiRequest):
-    """Replace all calibrated values with those of an exported calibration, of ``robot``.
-
-    ``from_another``: the other robot whose values are taken over on purpose; without ``values``
-    those that the daemon has kept of it. What nobody has confirmed on this robot stays unconfirmed.
-    """
-
-    robot: str | None = Field(default=None, max_length=64)
-    from_another: str | None = Field(default=None, max_length=64)
-    values: JsonObject | None = Field(default=None, max_length=MOST_CALIBRATED)
-
-    @model_validator(mode="after")
-    def _fits(self) -> Self:
-        if self.values is not None and self.robot is None:
-            raise ValueError("robot: values need the name of the robot that they are of")
-        if self.values is None and self.from_another is None:
-            raise ValueError("give values, or from_another, whose kept values are taken")
-        return self
-
-
-class RestoreRequest(ApiRequest):
-    """Which version to go back to; the one before the present one, where none is given."""
-
-    version: int | None = Field(default=None, ge=0, lt=10**9)
-
-
-class ChangedValue(ApiDocument):
-    """A calibrated value that has changed; null: as in the profile."""
-
-    key: str
-    before: JsonValue
-    after: JsonValue
-
-
-class Restored(Calibration):
-    """The calibration that is in force now, and what has changed by that: nothing is listed where
-    the one before could not be read."""
-
-    changes: list[ChangedValue] = Field(default_factory=list)
-
-
-class VersionList(ApiDocument):
-    """All versions of a robot's calibration, the oldest first. ``others``: other robots of which
-    there is one, and since when."""
-
-    robot: str
-    versions: list[VersionSummary]
-    others: dict[str, datetime] = Field(default_factory=dict)
 
 
 Corner = tuple[float, float]
