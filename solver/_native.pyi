@@ -1,454 +1,493 @@
-# The kernel: tables and searches in C++ (solver/native).
+"""Cubist's native kernel: tables and searches."""
 
 from collections.abc import Callable, Sequence
+from typing import Annotated
 
-import numpy as np
+import numpy
 from numpy.typing import NDArray
 
-# control
 
 class CancelFlag:
+    """Stops the searches it was given to; may be set from any thread."""
+
     def __init__(self) -> None: ...
-    def set(self) -> None: ...
-    def is_set(self) -> bool: ...
 
-# tables
+    def set(self) -> None:
+        """Ask the searches to stop; they return their best so far."""
 
-class Stopped(Exception): ...
+    def is_set(self) -> bool:
+        """Whether stopping was asked for."""
 
-def clock_cuts() -> int: ...
-def checksum(data: NDArray[np.uint8]) -> int: ...
-def watch_table(start: int, size: int, path: str) -> None: ...
-def unwatch_table(start: int) -> None: ...
-def set_lost_table_signal(number: int) -> None: ...
-def has_lost_table() -> bool: ...
-def phase1_size(metric: str) -> int: ...
-def phase2_size(metric: str) -> int: ...
-def make_phase1(
-    metric: str, data: NDArray[np.uint8], threads: int, progress: Callable[[float], bool]
-) -> bool: ...
-def make_phase2(
-    metric: str, data: NDArray[np.uint8], threads: int, progress: Callable[[float], bool]
-) -> bool: ...
+class Stopped(Exception):
+    pass
 
-# two-phase
+def clock_cuts() -> int:
+    """
+    How often in this process a search was found to be over by the wall clock alone.
+    """
 
-class TurnCosts:
-    def __init__(self, following: NDArray[np.uint32], final: NDArray[np.uint32]) -> None: ...
+def checksum(data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> int:
+    """A fast 64-bit checksum."""
 
-class CostModel:
-    def __init__(self, turns: TurnCosts, first: NDArray[np.uint32]) -> None: ...
-    def cost(self, composites: Sequence[int]) -> int: ...
+def watch_table(start: int, size: int, path: str) -> None:
+    """Name the file mapped at an address when it cannot be read any more."""
 
-class RobotTimes:
-    def __init__(self, costs: TurnCosts, metric: str) -> None: ...
-    def least_us(self, length: int) -> int: ...
+def unwatch_table(start: int) -> None:
+    """Forget a mapped file; it is about to be unmapped."""
 
-class TimeModels:
-    def __init__(self, robot: RobotTimes, model: CostModel) -> None: ...
-    def least_us(self, length: int) -> int: ...
+def set_lost_table_signal(number: int) -> None:
+    """
+    The signal that a process sends itself when it has lost a table; 0: it ends.
+    """
 
-class Found:
-    @property
-    def composites(self) -> list[int]: ...
-    @property
-    def length(self) -> int: ...
-    @property
-    def cost(self) -> int: ...
+def has_lost_table() -> bool:
+    """Whether no search is right any more."""
 
-class TwoPhaseResult:
-    @property
-    def solutions(self) -> list[Found]: ...
-    @property
-    def nodes(self) -> int: ...
-    @property
-    def probes(self) -> int: ...
-    @property
-    def lower_bound(self) -> int: ...
-    @property
-    def exhausted(self) -> bool: ...
-    @property
-    def cpu_s(self) -> float: ...
+def turn_batch(states: Annotated[NDArray[numpy.uint8], dict(shape=(None, 20, 2), order='C', device='cpu')], turns: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+    """Turn each cube of uint8[n, 20, 2] in place by its own face turn 0..17."""
 
-class TwoPhase:
-    def __init__(
-        self, metric: str, phase1: NDArray[np.uint8], phase2: NDArray[np.uint8]
-    ) -> None: ...
-    def phase1_distance(self, states: NDArray[np.uint8]) -> int: ...
-    def phase2_bound(self, states: NDArray[np.uint8]) -> int: ...
-    def solve(
-        self,
-        states: NDArray[np.uint8],
-        *,
-        time_limit: float,
-        threads: int,
-        directions: int,
-        solutions: int,
-        target: int,
-        model: CostModel | None,
-        models: TimeModels | None,
-        cancel: CancelFlag | None,
-        on_better: Callable[[Found], None] | None,
-        below: int = ...,
-    ) -> TwoPhaseResult: ...
+class RankedArrangements:
+    """The cheapest arrangements of pieces under turns and parity."""
 
-# 2x2x2
+    def __init__(self, costs: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], ranks: int) -> None: ...
 
-class PocketResult:
-    @property
-    def turns(self) -> list[int]: ...
-    @property
-    def nodes(self) -> int: ...
-    @property
-    def bytes(self) -> int: ...
+    def cost(self, turn_sum: int, parity: int, rank: int) -> float:
+        """Cost of the rank-th cheapest; infinite where there is none."""
 
-def pocket_bfs(states: NDArray[np.uint8], metric: str) -> PocketResult: ...
-def pocket_bfs_pruned(states: NDArray[np.uint8], metric: str) -> PocketResult: ...
-def pocket_ida_star(states: NDArray[np.uint8], metric: str) -> PocketResult: ...
+    def arrangement(self, turn_sum: int, parity: int, rank: int, pieces: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], turns: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """Its piece and turn in every slot, into int64[slots] each."""
 
-class PocketTable:
-    def __init__(self, metric: str, progress: Callable[[float], bool]) -> None: ...
-    def solve(self, states: NDArray[np.uint8]) -> list[int]: ...
-    def distance(self, states: NDArray[np.uint8]) -> int: ...
-    def counts(self) -> list[int]: ...
-    @property
-    def bytes(self) -> int: ...
+def cheapest_assignment(costs: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> list[int]:
+    """The column of each row of float64[rows, columns], rows <= columns."""
 
-class FastestResult:
-    @property
-    def turns(self) -> list[int]: ...
-    @property
-    def cost(self) -> int | None: ...
-    @property
-    def proven(self) -> bool: ...
-    @property
-    def nodes(self) -> int: ...
+def ranked_assignments(costs: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], copies: int, k: int) -> list[tuple[float, list[int]]]:
+    """
+    The k cheapest ways to fill the slots of float64[slots, pieces]: cost and pieces of each.
+    """
 
-class PocketRobot:
-    def __init__(
-        self,
-        following: NDArray[np.uint32],
-        final: NDArray[np.uint32],
-        table_bytes: int,
-        progress: Callable[[float], bool],
-    ) -> None: ...
-    def solve(
-        self,
-        states: NDArray[np.uint8],
-        first: NDArray[np.uint32],
-        time_limit: float,
-        cancel: CancelFlag | None,
-    ) -> FastestResult: ...
-    @property
-    def bytes(self) -> int: ...
-    @property
-    def radius(self) -> int: ...
+class CubePieces:
+    """The pieces of a cube and what they cost."""
 
-def pocket_steps_size(states: int) -> int: ...
-def make_pocket_steps(
-    following: NDArray[np.uint32],
-    final: NDArray[np.uint32],
-    data: NDArray[np.uint8],
-    threads: int,
-    progress: Callable[[float], bool],
-) -> bool: ...
+    def __init__(self, orbits: Sequence[tuple[str, Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], int, int]]) -> None: ...
 
-class PocketSteps:
-    def __init__(
-        self,
-        following: NDArray[np.uint32],
-        final: NDArray[np.uint32],
-        data: NDArray[np.uint8],
-    ) -> None: ...
-    def solve(self, states: NDArray[np.uint8], first: NDArray[np.uint32]) -> FastestResult: ...
-    def left(self, states: NDArray[np.uint8], axis: int, state: int) -> int | None: ...
-    @property
-    def bytes(self) -> int: ...
+    def shares(self, costs: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], temperature: float, share: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
+        """
+        The probability of each letter on each sticker, into float64[stickers, 6].
+        """
 
-# Thistlethwaite
+    def relaxed_costs(self, costs: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], namings: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> list[float]:
+        """A lower bound of the cheapest cube for every naming int64[n, 6]."""
 
-class Thistlethwaite:
-    def __init__(self, progress: Callable[[float], bool]) -> None: ...
-    def solve(self, states: NDArray[np.uint8], width: int) -> list[list[int]]: ...
-    def distances(self, states: NDArray[np.uint8]) -> list[int]: ...
-    @property
-    def bytes(self) -> int: ...
+    def cheapest_naming(self, costs: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], namings: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], limit: float) -> tuple[int, float, int]:
+        """
+        The naming (-1: none) whose cheapest cube costs least, its cost if that is below the
+        limit, and for how many namings the cheapest cube had to be found.
+        """
 
-# optimal
+    def turned_bounds(self, costs: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], sources: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], colours: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], shown: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
+        """
+        Lower bounds for pictures in orders int64[n, 6] and turned, into float64[n, 4096].
+        """
 
-class OptimalShape:
-    def __init__(self, kinds: int, far: int) -> None: ...
-    @property
-    def kinds(self) -> int: ...
+class ScanEstimator:
+    """Estimates the colours of one scan."""
 
-class OptimalOptions:
-    def __init__(
-        self,
-        shortest: int,
-        longest: int,
-        time_limit: float,
-        threads: int,
-        cancel: CancelFlag | None,
-    ) -> None: ...
+    def __init__(self, priors: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], light_precision: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], sensitivity: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], fading: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], clipped: Annotated[NDArray[numpy.uint8], dict(order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], floor: float) -> None: ...
 
-class OptimalReport:
-    @property
-    def turns(self) -> list[int] | None: ...
-    @property
-    def lower_bound(self) -> int: ...
-    @property
-    def nodes(self) -> int: ...
+    def evidence(self, mean: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], covariance: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], faces: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], falloff: float, strict: bool, cost: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], inlier: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None: ...
 
-def optimal_size(shape: OptimalShape) -> int: ...
-def make_optimal(
-    metric: str,
-    shape: OptimalShape,
-    data: NDArray[np.uint8],
-    threads: int,
-    progress: Callable[[float], bool],
-) -> bool: ...
+    def estimate(self, mean: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], covariance: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], faces: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], falloff: float, pieces: CubePieces, temperatures: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], least: int, still: float, patience: int, new_mean: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], new_covariance: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], new_faces: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> float: ...
 
-class TimeProofOptions:
-    def __init__(
-        self, below_us: int, time_limit: float, threads: int, cancel: CancelFlag | None
-    ) -> None: ...
+    def fit(self, mean: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], covariance: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], faces: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], falloff: float, letters: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], rounds: int, new_mean: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], new_covariance: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], new_faces: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> float: ...
 
-class TimeProof:
-    @property
-    def solution(self) -> list[int] | None: ...
-    @property
-    def proven(self) -> bool: ...
-    @property
-    def nodes(self) -> int: ...
+    def total_cost(self, mean: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], covariance: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], faces: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], falloff: float, letters: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)]) -> float: ...
 
-class OptimalTable:
-    def __init__(self, shape: OptimalShape, data: NDArray[np.uint8]) -> None: ...
-    def solve(
-        self,
-        metric: str,
-        states: NDArray[np.uint8],
-        options: OptimalOptions,
-        on_progress: Callable[[int, int, float], None] | None,
-    ) -> OptimalReport: ...
-    def fastest(
-        self,
-        states: NDArray[np.uint8],
-        models: TimeModels,
-        costs: CostModel,
-        options: TimeProofOptions,
-    ) -> TimeProof: ...
-    def bound(self, metric: str, states: NDArray[np.uint8]) -> int: ...
+    def expected(self, mean: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], covariance: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None: ...
 
-# NxN
+    def shift(self, faces: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], falloff: float, out: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None: ...
 
 class NxnResult:
+    """What a search with a database found."""
+
     @property
-    def turns(self) -> list[int] | None: ...
+    def turns(self) -> list[int] | None:
+        """Numbers of turns, or None."""
+
     @property
-    def lower_bound(self) -> int: ...
+    def lower_bound(self) -> int:
+        """No solution is shorter."""
+
     @property
     def nodes(self) -> int: ...
 
 class NxnDatabase:
-    def __init__(
-        self,
-        permutations: NDArray[np.uint16],
-        axis: Sequence[int],
-        block: Sequence[int],
-        repeats: bool,
-        reference: Sequence[int],
-    ) -> None: ...
-    def deepen(self, most: int, progress: Callable[[int], bool]) -> bool: ...
-    def restore(self, keys: NDArray[np.uint64], distances: NDArray[np.uint8]) -> None: ...
-    def solve(
-        self,
-        stickers: NDArray[np.uint8],
-        longest: int,
-        time_limit: float,
-        cancel: CancelFlag | None,
-        progress: Callable[[int, int], None],
-    ) -> NxnResult: ...
-    def distances(self) -> NDArray[np.uint8]: ...
-    def keys(self) -> NDArray[np.uint64]: ...
+    """Positions near the solved one, by distance."""
+
+    def __init__(self, permutations: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], axis: Sequence[int], block: Sequence[int], repeats: bool, reference: Sequence[int]) -> None: ...
+
+    def deepen(self, most: int, progress: Callable[[int], bool]) -> bool:
+        """
+        Add one more depth; false when stopped or when it has more than `most` positions.
+        """
+
+    def restore(self, keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], distances: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def solve(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], longest: int, time_limit: float, cancel: CancelFlag | None, progress: Callable[[int, int], None]) -> NxnResult: ...
+
+    def distances(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]: ...
+
+    def keys(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
+
     @property
     def depth(self) -> int: ...
+
     @property
     def words(self) -> int: ...
+
     def __len__(self) -> int: ...
 
-# reduction
+class OptimalShape:
+    """What a table tells apart."""
 
-FEW_TURNS: int
+    def __init__(self, kinds: int, far: int) -> None: ...
+
+    @property
+    def kinds(self) -> int:
+        """Orders of the middle edges: 1, 2, 6 or 24."""
+
+class OptimalOptions:
+    """Limits of an optimal search."""
+
+    def __init__(self, shortest: int, longest: int, time_limit: float, threads: int, cancel: CancelFlag | None) -> None: ...
+
+class OptimalReport:
+    """What an optimal search proved."""
+
+    @property
+    def turns(self) -> list[int] | None:
+        """Face turns 0..17, or None."""
+
+    @property
+    def lower_bound(self) -> int:
+        """No solution is shorter."""
+
+    @property
+    def nodes(self) -> int:
+        """Positions expanded."""
+
+class TimeProofOptions:
+    """Limits of a proof."""
+
+    def __init__(self, below_us: int, time_limit: float, threads: int, cancel: CancelFlag | None) -> None: ...
+
+class TimeProof:
+    """What was found, and whether it is certain."""
+
+    @property
+    def solution(self) -> list[int] | None:
+        """Numbers of solver.cost's composites, or None."""
+
+    @property
+    def proven(self) -> bool:
+        """None is faster, or as fast as wanted."""
+
+    @property
+    def nodes(self) -> int:
+        """Positions expanded."""
+
+def optimal_size(shape: OptimalShape) -> int:
+    """Bytes of a table."""
+
+def make_optimal(metric: str, shape: OptimalShape, data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int, progress: Callable[[float], bool]) -> bool:
+    """Fill a table; false when `progress` stopped it."""
+
+class OptimalTable:
+    """Lower bounds of the optimal search."""
+
+    def __init__(self, shape: OptimalShape, data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def solve(self, metric: str, states: Annotated[NDArray[numpy.uint8], dict(shape=(20, 2), order='C', device='cpu', writable=False)], options: OptimalOptions, on_progress: Callable[[int, int, float], None] | None) -> OptimalReport: ...
+
+    def fastest(self, states: Annotated[NDArray[numpy.uint8], dict(shape=(20, 2), order='C', device='cpu', writable=False)], models: TimeModels, costs: CostModel, options: TimeProofOptions) -> TimeProof:
+        """The fastest solution on a robot; table and models of htm."""
+
+    def bound(self, metric: str, states: Annotated[NDArray[numpy.uint8], dict(shape=(20, 2), order='C', device='cpu', writable=False)]) -> int:
+        """No solution is shorter than this."""
+
+class PocketResult:
+    """What a textbook search of the 2x2x2 found."""
+
+    @property
+    def turns(self) -> list[int]:
+        """U U2 U' R R2 R' F F2 F' as 0..8."""
+
+    @property
+    def nodes(self) -> int:
+        """Positions expanded."""
+
+    @property
+    def bytes(self) -> int:
+        """Memory of tables, queue and marks."""
+
+def pocket_bfs(states: Annotated[NDArray[numpy.uint8], dict(shape=(8, 2), order='C', device='cpu', writable=False)], metric: str) -> PocketResult: ...
+
+def pocket_bfs_pruned(states: Annotated[NDArray[numpy.uint8], dict(shape=(8, 2), order='C', device='cpu', writable=False)], metric: str) -> PocketResult: ...
+
+def pocket_ida_star(states: Annotated[NDArray[numpy.uint8], dict(shape=(8, 2), order='C', device='cpu', writable=False)], metric: str) -> PocketResult: ...
+
+class PocketTable:
+    """Distances of all 3674160 positions of the 2x2x2 in htm or qtm."""
+
+    def __init__(self, metric: str, progress: Callable[[float], bool]) -> None: ...
+
+    def solve(self, states: Annotated[NDArray[numpy.uint8], dict(shape=(8, 2), order='C', device='cpu', writable=False)]) -> list[int]:
+        """A shortest sequence of turns 0..8."""
+
+    def distance(self, states: Annotated[NDArray[numpy.uint8], dict(shape=(8, 2), order='C', device='cpu', writable=False)]) -> int: ...
+
+    def counts(self) -> list[int]:
+        """How many positions are at each distance."""
+
+    @property
+    def bytes(self) -> int: ...
+
+class FastestResult:
+    """The fastest way found for a robot."""
+
+    @property
+    def turns(self) -> list[int]:
+        """U U2 U' R R2 R' F F2 F' as 0..8."""
+
+    @property
+    def cost(self) -> int | None:
+        """Microseconds; None when no way was found."""
+
+    @property
+    def proven(self) -> bool:
+        """Whether nothing is faster."""
+
+    @property
+    def nodes(self) -> int: ...
+
+class PocketRobot:
+    """A mechanism that solves the 2x2x2 fastest."""
+
+    def __init__(self, following: Annotated[NDArray[numpy.uint32], dict(order='C', device='cpu', writable=False)], final: Annotated[NDArray[numpy.uint32], dict(order='C', device='cpu', writable=False)], table_bytes: int, progress: Callable[[float], bool]) -> None: ...
+
+    def solve(self, states: Annotated[NDArray[numpy.uint8], dict(shape=(8, 2), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.uint32], dict(order='C', device='cpu', writable=False)], time_limit: float, cancel: CancelFlag | None) -> FastestResult: ...
+
+    @property
+    def bytes(self) -> int: ...
+
+    @property
+    def radius(self) -> int:
+        """Microseconds up to which times are known without search."""
+
+def pocket_steps_size(states: int) -> int:
+    """Bytes of the table of a mechanism with so many states; 0: too many."""
+
+def make_pocket_steps(following: Annotated[NDArray[numpy.uint32], dict(order='C', device='cpu', writable=False)], final: Annotated[NDArray[numpy.uint32], dict(order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int, progress: Callable[[float], bool]) -> bool:
+    """Fill a table of steps; false when `progress` stopped it."""
+
+class PocketSteps:
+    """The fastest next step from every 2x2x2 and mechanism state."""
+
+    def __init__(self, following: Annotated[NDArray[numpy.uint32], dict(order='C', device='cpu', writable=False)], final: Annotated[NDArray[numpy.uint32], dict(order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def solve(self, states: Annotated[NDArray[numpy.uint8], dict(shape=(8, 2), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.uint32], dict(order='C', device='cpu', writable=False)]) -> FastestResult: ...
+
+    def left(self, states: Annotated[NDArray[numpy.uint8], dict(shape=(8, 2), order='C', device='cpu', writable=False)], axis: int, state: int) -> int | None:
+        """
+        Microseconds after a turn of `axis` that ended in `state`; None: for ever.
+        """
+
+    @property
+    def bytes(self) -> int: ...
+
+FEW_TURNS: int = 4
+
+BLOCK_STATES: int = 64
 
 class LayeredGeometry:
+    """Turns of a cube of 4 to 100 layers."""
+
     def __init__(self, size: int) -> None: ...
-    def turn(
-        self, stickers: NDArray[np.uint8], turns: Sequence[tuple[int, int, int, int]]
-    ) -> None: ...
-    def few_turns(self, stickers: NDArray[np.uint8]) -> list[tuple[int, int, int, int]] | None: ...
-    def finish(
-        self, stickers: NDArray[np.uint8], progress: Callable[[float], bool]
-    ) -> list[list[tuple[int, int, int, int]]] | None: ...
 
-class _Reductions:
-    def reductions(
-        self,
-        stickers: NDArray[np.uint8],
-        *,
-        time_limit: float,
-        threads: int,
-        candidates: int,
-        count: int,
-        cancel: CancelFlag | None,
-    ) -> list[list[list[tuple[int, int, int, int]]]]: ...
+    def turn(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], turns: Sequence[tuple[int, int, int, int]]) -> None:
+        """Turn uint8[6 * size**2] in place."""
 
-BLOCK_STATES: int
+    def few_turns(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> list[tuple[int, int, int, int]] | None:
+        """Turns that solve the cube; None when it takes more than four."""
+
+    def finish(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], progress: Callable[[float], bool]) -> list[list[tuple[int, int, int, int]]] | None:
+        """
+        Reduce a legal cube to a 3x3x3 by exchanges of three pieces: turns for parity, centres and edges; None when stopped.
+        """
 
 class BlockTimes:
-    def __init__(
-        self,
-        size: int,
-        next: NDArray[np.uint32],  # noqa: A002
-        first: NDArray[np.uint32],
-    ) -> None: ...
-    def time_us(self, up: int, front: int, turns: Sequence[tuple[int, int, int, int]]) -> int: ...
+    """solver.cost.BlockTurnTimes for the kernel."""
 
-class _Reducer:
-    def __init__(self, table: NDArray[np.uint8]) -> None: ...
-    def reductions(
-        self,
-        stickers: NDArray[np.uint8],
-        *,
-        time_limit: float,
-        threads: int,
-        candidates: int,
-        count: int,
-        cancel: CancelFlag | None,
-        times: BlockTimes | None,
-    ) -> list[list[list[tuple[int, int, int, int]]]]: ...
+    def __init__(self, size: int, next: Annotated[NDArray[numpy.uint32], dict(order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.uint32], dict(order='C', device='cpu', writable=False)]) -> None: ...
 
-def four_size() -> int: ...
-def make_four(data: NDArray[np.uint8], threads: int, progress: Callable[[float], bool]) -> bool: ...
+    def time_us(self, up: int, front: int, turns: Sequence[tuple[int, int, int, int]]) -> int:
+        """
+        Microseconds, nearly, for turns of a cube of which these faces count as U and F.
+        """
 
-class FourReducer(_Reducer): ...
+def four_size() -> int:
+    """Bytes of the table of a 4x4x4."""
 
-def five_size() -> int: ...
-def make_five(data: NDArray[np.uint8], threads: int, progress: Callable[[float], bool]) -> bool: ...
+def make_four(data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int, progress: Callable[[float], bool]) -> bool:
+    """Fill the table of a 4x4x4; false when stopped."""
 
-class FiveReducer(_Reducer): ...
+class FourReducer:
+    """Reduces a 4x4x4 in three phases."""
 
-class SixReducer(_Reductions):
+    def __init__(self, table: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def reductions(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, time_limit: float, threads: int, candidates: int, count: int, cancel: CancelFlag | None, times: BlockTimes | None) -> list[list[list[tuple[int, int, int, int]]]]:
+        """
+        Turns by phase, for up to `count` reductions, the shorter ones first; at least one unless cancelled. With `times` what a robot performs soon comes first.
+        """
+
+def five_size() -> int:
+    """Bytes of the table of a 5x5x5."""
+
+def make_five(data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int, progress: Callable[[float], bool]) -> bool:
+    """Fill the table of a 5x5x5; false when stopped."""
+
+class FiveReducer:
+    """Reduces a 5x5x5 in five phases."""
+
+    def __init__(self, table: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def reductions(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, time_limit: float, threads: int, candidates: int, count: int, cancel: CancelFlag | None, times: BlockTimes | None) -> list[list[list[tuple[int, int, int, int]]]]:
+        """
+        Turns by phase, for up to `count` reductions, the shorter ones first; at least one unless cancelled. With `times` what a robot performs soon comes first.
+        """
+
+class SixReducer:
+    """Reduces a 6x6x6 by core and outside."""
+
     def __init__(self, four: FourReducer, five: FiveReducer) -> None: ...
 
-class SevenReducer(_Reductions):
+    def reductions(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, time_limit: float, threads: int, candidates: int, count: int, cancel: CancelFlag | None) -> list[list[list[tuple[int, int, int, int]]]]:
+        """
+        Turns by phase, for up to `count` reductions, the shorter ones first; at least one unless cancelled. With `times` what a robot performs soon comes first.
+        """
+
+class SevenReducer:
+    """Reduces a 7x7x7 by core and outside."""
+
     def __init__(self, five: FiveReducer) -> None: ...
 
-# learning
+    def reductions(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, time_limit: float, threads: int, candidates: int, count: int, cancel: CancelFlag | None) -> list[list[list[tuple[int, int, int, int]]]]:
+        """
+        Turns by phase, for up to `count` reductions, the shorter ones first; at least one unless cancelled. With `times` what a robot performs soon comes first.
+        """
 
-def turn_batch(states: NDArray[np.uint8], turns: NDArray[np.uint8]) -> None: ...
+class Thistlethwaite:
+    """Four phases with an exact table each."""
 
-# arrangements
+    def __init__(self, progress: Callable[[float], bool]) -> None: ...
 
-class RankedArrangements:
-    def __init__(self, costs: NDArray[np.float64], ranks: int) -> None: ...
-    def cost(self, turn_sum: int, parity: int, rank: int) -> float: ...
-    def arrangement(
-        self,
-        turn_sum: int,
-        parity: int,
-        rank: int,
-        pieces: NDArray[np.int64],
-        turns: NDArray[np.int64],
-    ) -> None: ...
+    def solve(self, states: Annotated[NDArray[numpy.uint8], dict(shape=(20, 2), order='C', device='cpu', writable=False)], width: int) -> list[list[int]]:
+        """Face turns 0..17 of each of the four phases."""
 
-def cheapest_assignment(costs: NDArray[np.float64]) -> list[int]: ...
-def ranked_assignments(
-    costs: NDArray[np.float64], copies: int, k: int
-) -> list[tuple[float, list[int]]]: ...
+    def distances(self, states: Annotated[NDArray[numpy.uint8], dict(shape=(20, 2), order='C', device='cpu', writable=False)]) -> list[int]:
+        """Turns to the next group, up to the first phase that is not done."""
 
-# colours of a cube
+    @property
+    def bytes(self) -> int:
+        """Memory of the four tables."""
 
-class CubePieces:
-    def __init__(
-        self, orbits: list[tuple[str, NDArray[np.int64], NDArray[np.int64], int, int]]
-    ) -> None: ...
-    def shares(
-        self, costs: NDArray[np.float64], temperature: float, share: NDArray[np.float64]
-    ) -> None: ...
-    def relaxed_costs(
-        self, costs: NDArray[np.float64], namings: NDArray[np.int64]
-    ) -> list[float]: ...
-    def cheapest_naming(
-        self, costs: NDArray[np.float64], namings: NDArray[np.int64], limit: float
-    ) -> tuple[int, float, int]: ...
-    def turned_bounds(
-        self,
-        costs: NDArray[np.float64],
-        sources: NDArray[np.int64],
-        colours: NDArray[np.int64],
-        shown: NDArray[np.int64],
-        bounds: NDArray[np.float64],
-    ) -> None: ...
+def phase1_size(metric: str) -> int:
+    """Bytes of the phase-1 table."""
 
-class ScanEstimator:
-    def __init__(
-        self,
-        priors: NDArray[np.float64],
-        light_precision: NDArray[np.float64],
-        values: NDArray[np.float64],
-        sensitivity: NDArray[np.float64],
-        fading: NDArray[np.float64],
-        clipped: NDArray[np.uint8],
-        weight: NDArray[np.float64],
-        places: NDArray[np.float64],
-        floor: float,
-    ) -> None: ...
-    def evidence(
-        self,
-        mean: NDArray[np.float64],
-        covariance: NDArray[np.float64],
-        faces: NDArray[np.float64],
-        falloff: float,
-        strict: bool,
-        cost: NDArray[np.float64],
-        inlier: NDArray[np.float64],
-    ) -> None: ...
-    def estimate(
-        self,
-        mean: NDArray[np.float64],
-        covariance: NDArray[np.float64],
-        faces: NDArray[np.float64],
-        falloff: float,
-        pieces: CubePieces,
-        temperatures: NDArray[np.float64],
-        least: int,
-        still: float,
-        patience: int,
-        new_mean: NDArray[np.float64],
-        new_covariance: NDArray[np.float64],
-        new_faces: NDArray[np.float64],
-    ) -> float: ...
-    def fit(
-        self,
-        mean: NDArray[np.float64],
-        covariance: NDArray[np.float64],
-        faces: NDArray[np.float64],
-        falloff: float,
-        letters: NDArray[np.int64],
-        rounds: int,
-        new_mean: NDArray[np.float64],
-        new_covariance: NDArray[np.float64],
-        new_faces: NDArray[np.float64],
-    ) -> float: ...
-    def total_cost(
-        self,
-        mean: NDArray[np.float64],
-        covariance: NDArray[np.float64],
-        faces: NDArray[np.float64],
-        falloff: float,
-        letters: NDArray[np.int64],
-    ) -> float: ...
-    def expected(self, mean: NDArray[np.float64], covariance: NDArray[np.float64]) -> None: ...
-    def shift(
-        self, faces: NDArray[np.float64], falloff: float, out: NDArray[np.float64]
-    ) -> None: ...
+def phase2_size(metric: str) -> int:
+    """Bytes of the phase-2 table."""
+
+def make_phase1(metric: str, data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int, progress: Callable[[float], bool]) -> bool:
+    """Fill a phase-1 table; false when `progress` stopped it."""
+
+def make_phase2(metric: str, data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int, progress: Callable[[float], bool]) -> bool:
+    """Fill a phase-2 table; false when `progress` stopped it."""
+
+class TurnCosts:
+    """solver.cost.TurnCosts for the kernel."""
+
+    def __init__(self, following: Annotated[NDArray[numpy.uint32], dict(order='C', device='cpu', writable=False)], final: Annotated[NDArray[numpy.uint32], dict(order='C', device='cpu', writable=False)]) -> None: ...
+
+class CostModel:
+    """solver.cost.CostModel for the kernel."""
+
+    def __init__(self, turns: TurnCosts, first: Annotated[NDArray[numpy.uint32], dict(order='C', device='cpu', writable=False)]) -> None: ...
+
+    def cost(self, composites: Sequence[int]) -> int:
+        """Microseconds of the cheapest way to perform the composites."""
+
+class RobotTimes:
+    """Costs of turns made ready for searching in their time."""
+
+    def __init__(self, costs: TurnCosts, metric: str) -> None: ...
+
+    def least_us(self, length: int) -> int:
+        """Microseconds that no turns of that length in the metric can beat."""
+
+class TimeModels:
+    """The same from one start."""
+
+    def __init__(self, robot: RobotTimes, model: CostModel) -> None: ...
+
+    def least_us(self, length: int) -> int:
+        """Microseconds that no solution of that length in the metric can beat."""
+
+class Found:
+    """A solution and what it costs."""
+
+    @property
+    def composites(self) -> list[int]:
+        """Numbers of solver.cost's axis composites."""
+
+    @property
+    def length(self) -> int:
+        """In the search's metric."""
+
+    @property
+    def cost(self) -> int:
+        """Microseconds, or the length without a cost model."""
+
+class TwoPhaseResult:
+    """What a search came upon, best first."""
+
+    @property
+    def solutions(self) -> list[Found]: ...
+
+    @property
+    def nodes(self) -> int:
+        """Nodes looked at."""
+
+    @property
+    def probes(self) -> int:
+        """Ends of phase 1."""
+
+    @property
+    def lower_bound(self) -> int: ...
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether nothing shorter exists."""
+
+    @property
+    def cpu_s(self) -> float: ...
+
+class TwoPhase:
+    """The two-phase search in one metric."""
+
+    def __init__(self, metric: str, phase1: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], phase2: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def phase1_distance(self, states: Annotated[NDArray[numpy.uint8], dict(shape=(20, 2), order='C', device='cpu', writable=False)]) -> int: ...
+
+    def phase2_bound(self, states: Annotated[NDArray[numpy.uint8], dict(shape=(20, 2), order='C', device='cpu', writable=False)]) -> int: ...
+
+    def solve(self, states: Annotated[NDArray[numpy.uint8], dict(shape=(20, 2), order='C', device='cpu', writable=False)], *, time_limit: float, threads: int, directions: int, solutions: int, target: int, model: CostModel | None, models: TimeModels | None, cancel: CancelFlag | None, on_better: Callable[[Found], None] | None, below: int = 4294967295) -> TwoPhaseResult: ...

@@ -1,7 +1,6 @@
 // Python names for stopping a search, for making and checking tables, and for turning many cubes.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/function.h>
 #include <nanobind/stl/string_view.h>
 
 #include <algorithm>
@@ -12,12 +11,11 @@
 #include "cube/cubie.hpp"
 #include "cube/mapped_tables.hpp"
 #include "cube/table_bytes.hpp"
-#include "two_phase/phase1_tables.hpp"
-#include "two_phase/phase2_tables.hpp"
 
 namespace nb = nanobind;
 
 namespace cubist {
+namespace {
 
 void bind_control(nb::module_& module) {
     nb::class_<CancelFlag>(module, "CancelFlag",
@@ -27,29 +25,11 @@ void bind_control(nb::module_& module) {
         .def("is_set", &CancelFlag::is_set, "Whether stopping was asked for.");
 }
 
-namespace {
-
-bool make_phase1(std::string_view name, WritableBytes bytes, int threads,
-                 const Progress& progress) {
-    const Metric& chosen = metric(metric_kind(name));
-    const nb::gil_scoped_release released;
-    return Phase1Tables::generate(chosen, span_of(bytes), threads, unlocked(progress));
-}
-
-bool make_phase2(std::string_view name, WritableBytes bytes, int threads,
-                 const Progress& progress) {
-    const Metric& chosen = metric(metric_kind(name));
-    const nb::gil_scoped_release released;
-    return Phase2Tables::generate(chosen, span_of(bytes), threads, unlocked(progress));
-}
-
 std::uint64_t checksum_of(const TableBytes& bytes) {
     const auto span = span_of(bytes);
     const nb::gil_scoped_release released;
     return checksum(span);
 }
-
-}  // namespace
 
 void bind_tables(nb::module_& module) {
     nb::exception<Stopped>(module, "Stopped");
@@ -71,21 +51,7 @@ void bind_tables(nb::module_& module) {
     module.def("set_lost_table_signal", &set_lost_table_signal, nb::arg("number"),
                "The signal that a process sends itself when it has lost a table; 0: it ends.");
     module.def("has_lost_table", &has_lost_table, "Whether no search is right any more.");
-    module.def(
-        "phase1_size",
-        [](std::string_view name) { return Phase1Tables::size(metric(metric_kind(name))); },
-        nb::arg("metric"), "Bytes of the phase-1 table.");
-    module.def(
-        "phase2_size",
-        [](std::string_view name) { return Phase2Tables::size(metric(metric_kind(name))); },
-        nb::arg("metric"), "Bytes of the phase-2 table.");
-    module.def("make_phase1", &make_phase1, nb::arg("metric"), nb::arg("data"), nb::arg("threads"),
-               nb::arg("progress"), "Fill a phase-1 table; false when `progress` stopped it.");
-    module.def("make_phase2", &make_phase2, nb::arg("metric"), nb::arg("data"), nb::arg("threads"),
-               nb::arg("progress"), "Fill a phase-2 table; false when `progress` stopped it.");
 }
-
-namespace {
 
 using Batch = nb::ndarray<std::uint8_t, nb::shape<-1, 20, 2>, nb::c_contig, nb::device::cpu>;
 
@@ -100,11 +66,16 @@ void turn(const Batch& states, const TableBytes& turns) {
     turn_batch(data, numbers.data(), numbers.size());
 }
 
-}  // namespace
-
 void bind_batch(nb::module_& module) {
     module.def("turn_batch", &turn, nb::arg("states").noconvert(), nb::arg("turns"),
                "Turn each cube of uint8[n, 20, 2] in place by its own face turn 0..17.");
 }
 
+const Bindings registered("cube", [](nb::module_& module) {
+    bind_control(module);
+    bind_tables(module);
+    bind_batch(module);
+});
+
+}  // namespace
 }  // namespace cubist

@@ -62,8 +62,6 @@ void arrangement(const RankedArrangements& ranked, int turn_sum, int parity, int
     ranked.arrangement(turn_sum, parity, rank, span_of(pieces), span_of(turns));
 }
 
-}  // namespace
-
 void bind_arrangements(nb::module_& module) {
     nb::class_<RankedArrangements>(module, "RankedArrangements",
                                    "The cheapest arrangements of pieces under turns and parity.")
@@ -100,8 +98,6 @@ void bind_assignment(nb::module_& module) {
         "The k cheapest ways to fill the slots of float64[slots, pieces]: cost and pieces of "
         "each.");
 }
-
-namespace {
 
 using Numbers = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 using Writable = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
@@ -284,8 +280,6 @@ private:
     ColourScan scan_;
 };
 
-}  // namespace
-
 void bind_cube_pieces(nb::module_& module) {
     nb::class_<CubePieces>(module, "CubePieces", "The pieces of a cube and what they cost.")
         .def(nb::new_(&make_pieces), nb::arg("orbits"))
@@ -363,4 +357,12 @@ void bind_colour_model(nb::module_& module) {
              nb::arg("out").noconvert());
 }
 
+const Bindings registered("decode", [](nb::module_& module) {
+    bind_arrangements(module);
+    bind_assignment(module);
+    bind_cube_pieces(module);
+    bind_colour_model(module);
+});
+
+}  // namespace
 }  // namespace cubist

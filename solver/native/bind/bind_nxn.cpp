@@ -56,8 +56,6 @@ auto copied(std::span<const T> data) {
     return nb::ndarray<nb::numpy, T, nb::ndim<1>>(copy, {data.size()}, owner);
 }
 
-}  // namespace
-
 void bind_nxn(nb::module_& module) {
     nb::class_<NxnResult>(module, "NxnResult", "What a search with a database found.")
         .def_ro("turns", &NxnResult::turns, "Numbers of turns, or None.")
@@ -86,4 +84,7 @@ void bind_nxn(nb::module_& module) {
         .def("__len__", [](const NxnDatabase& database) { return database.positions().size(); });
 }
 
+const Bindings registered("nxn", &bind_nxn);
+
+}  // namespace
 }  // namespace cubist

@@ -89,8 +89,6 @@ void bind_values(nb::module_& module) {
         .def_ro("nodes", &OptimalReport::nodes, "Positions expanded.");
 }
 
-}  // namespace
-
 void bind_optimal(nb::module_& module) {
     bind_values(module);
     bind_proof(module);
@@ -113,4 +111,7 @@ void bind_optimal(nb::module_& module) {
              "No solution is shorter than this.");
 }
 
+const Bindings registered("optimal", &bind_optimal);
+
+}  // namespace
 }  // namespace cubist

@@ -119,8 +119,6 @@ void bind_steps(nb::module_& module) {
         .def_prop_ro("bytes", &PocketSteps::bytes);
 }
 
-}  // namespace
-
 void bind_pocket(nb::module_& module) {
     nb::class_<PocketResult>(module, "PocketResult", "What a textbook search of the 2x2x2 found.")
         .def_ro("turns", &PocketResult::turns, "U U2 U' R R2 R' F F2 F' as 0..8.")
@@ -141,4 +139,7 @@ void bind_pocket(nb::module_& module) {
     bind_steps(module);
 }
 
+const Bindings registered("pocket", &bind_pocket);
+
+}  // namespace
 }  // namespace cubist

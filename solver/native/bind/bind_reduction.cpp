@@ -179,8 +179,6 @@ void bind_reducer(nb::module_& module, const char* name, const char* text, auto 
             nb::arg("table"), nb::keep_alive<1, 2>());
 }
 
-}  // namespace
-
 void bind_reduction(nb::module_& module) {
     module.attr("FEW_TURNS") = kFewTurns;
     module.attr("BLOCK_STATES") = BlockTimes::kMostStates;
@@ -232,4 +230,7 @@ void bind_reduction(nb::module_& module) {
             nb::arg("five"), nb::keep_alive<1, 2>());
 }
 
+const Bindings registered("reduction", &bind_reduction);
+
+}  // namespace
 }  // namespace cubist

@@ -34,8 +34,6 @@ std::array<int, kPhases> distances(const Thistlethwaite& solver, const CubeState
     return out;
 }
 
-}  // namespace
-
 void bind_thistlethwaite(nb::module_& module) {
     nb::class_<Thistlethwaite>(module, "Thistlethwaite", "Four phases with an exact table each.")
         .def("__init__", &make, nb::arg("progress"))
@@ -46,4 +44,7 @@ void bind_thistlethwaite(nb::module_& module) {
         .def_prop_ro("bytes", &Thistlethwaite::bytes, "Memory of the four tables.");
 }
 
+const Bindings registered("thistlethwaite", &bind_thistlethwaite);
+
+}  // namespace
 }  // namespace cubist

@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "bind/bindings.hpp"
+#include "cube/collector.hpp"
 #include "robot/time_search.hpp"
-#include "two_phase/collector.hpp"
 #include "two_phase/two_phase.hpp"
 
 namespace nb = nanobind;
@@ -40,7 +40,7 @@ int phase2_bound(const TwoPhaseTables& tables, const CubeStates& states) {
     return tables.phase2.bound(phase2_node_of(cube_of(states)));
 }
 
-OnBetter unlocked(const std::optional<OnBetter>& on_better) {
+OnBetter with_interpreter(const std::optional<OnBetter>& on_better) {
     if (!on_better) return {};
     return [&on_better](const Found& found) {
         const nb::gil_scoped_acquire locked;
@@ -57,7 +57,7 @@ Result solve(const TwoPhaseTables& tables, const CubeStates& states, double time
     Collector collector({.solutions = solutions,
                          .target = target,
                          .model = model,
-                         .on_better = unlocked(on_better)});
+                         .on_better = with_interpreter(on_better)});
     const TwoPhaseOptions options{.directions = directions,
                                   .time_limit = time_limit,
                                   .threads = threads,
@@ -67,6 +67,35 @@ Result solve(const TwoPhaseTables& tables, const CubeStates& states, double time
                : search_two_phase(tables, cube, options, collector);
     collector.rethrow();
     return {collector.found(), report};
+}
+
+bool make_phase1(std::string_view name, WritableBytes bytes, int threads,
+                 const Progress& progress) {
+    const Metric& chosen = metric(metric_kind(name));
+    const nb::gil_scoped_release released;
+    return Phase1Tables::generate(chosen, span_of(bytes), threads, unlocked(progress));
+}
+
+bool make_phase2(std::string_view name, WritableBytes bytes, int threads,
+                 const Progress& progress) {
+    const Metric& chosen = metric(metric_kind(name));
+    const nb::gil_scoped_release released;
+    return Phase2Tables::generate(chosen, span_of(bytes), threads, unlocked(progress));
+}
+
+void bind_tables(nb::module_& module) {
+    module.def(
+        "phase1_size",
+        [](std::string_view name) { return Phase1Tables::size(metric(metric_kind(name))); },
+        nb::arg("metric"), "Bytes of the phase-1 table.");
+    module.def(
+        "phase2_size",
+        [](std::string_view name) { return Phase2Tables::size(metric(metric_kind(name))); },
+        nb::arg("metric"), "Bytes of the phase-2 table.");
+    module.def("make_phase1", &make_phase1, nb::arg("metric"), nb::arg("data"), nb::arg("threads"),
+               nb::arg("progress"), "Fill a phase-1 table; false when `progress` stopped it.");
+    module.def("make_phase2", &make_phase2, nb::arg("metric"), nb::arg("data"), nb::arg("threads"),
+               nb::arg("progress"), "Fill a phase-2 table; false when `progress` stopped it.");
 }
 
 void bind_results(nb::module_& module) {
@@ -131,9 +160,8 @@ void bind_costs(nb::module_& module) {
              "Microseconds that no solution of that length in the metric can beat.");
 }
 
-}  // namespace
-
 void bind_two_phase(nb::module_& module) {
+    bind_tables(module);
     bind_costs(module);
     bind_results(module);
     nb::class_<TwoPhaseTables>(module, "TwoPhase", "The two-phase search in one metric.")
@@ -153,4 +181,7 @@ void bind_two_phase(nb::module_& module) {
              nb::arg("on_better").none(), nb::arg("below") = UINT32_MAX);
 }
 
+const Bindings registered("two_phase", &bind_two_phase);
+
+}  // namespace
 }  // namespace cubist

@@ -1,4 +1,4 @@
-// One declaration a subject: what each bind_<subject>.cpp adds to solver._native.
+// Python names of the kernel: each bind_<subject>.cpp registers those of its subject.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -6,11 +6,24 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "cube/cubie.hpp"
 #include "cube/table_bytes.hpp"
 
 namespace cubist {
+
+// What a subject adds to solver._native. A static object in bind_<subject>.cpp registers it; no
+// list elsewhere names it. `subject` orders the names in the module.
+class Bindings {
+public:
+    using Add = void (*)(nanobind::module_&);
+
+    Bindings(std::string_view subject, Add add);
+
+    // Everything that was registered, by subject.
+    static void add_all(nanobind::module_& module);
+};
 
 // Asks Python's `progress(done) -> bool` from a thread that does not hold the interpreter.
 inline Progress unlocked(const Progress& progress) {
@@ -19,20 +32,6 @@ inline Progress unlocked(const Progress& progress) {
         return progress(done);
     };
 }
-
-void bind_control(nanobind::module_& module);
-void bind_tables(nanobind::module_& module);
-void bind_two_phase(nanobind::module_& module);
-void bind_batch(nanobind::module_& module);
-void bind_arrangements(nanobind::module_& module);
-void bind_assignment(nanobind::module_& module);
-void bind_colour_model(nanobind::module_& module);
-void bind_cube_pieces(nanobind::module_& module);
-void bind_nxn(nanobind::module_& module);
-void bind_optimal(nanobind::module_& module);
-void bind_pocket(nanobind::module_& module);
-void bind_reduction(nanobind::module_& module);
-void bind_thistlethwaite(nanobind::module_& module);
 
 // NumPy arrays as Python passes them: cubes, tables, costs.
 

@@ -1,21 +1,31 @@
-// The Python module solver._native: every subject adds its own names.
+// The Python module solver._native: every subject registers its own names.
 #include <nanobind/nanobind.h>
+
+#include <map>
+#include <string_view>
 
 #include "bind/bindings.hpp"
 
+namespace cubist {
+namespace {
+
+// Static objects of other files use it before main: so it is made when first asked for.
+std::map<std::string_view, Bindings::Add>& registered() {
+    static std::map<std::string_view, Bindings::Add> all;
+    return all;
+}
+
+}  // namespace
+
+Bindings::Bindings(std::string_view subject, Add add) { registered().emplace(subject, add); }
+
+void Bindings::add_all(nanobind::module_& module) {
+    for (const auto& [subject, add] : registered()) add(module);
+}
+
+}  // namespace cubist
+
 NB_MODULE(_native, module) {
     module.doc() = "Cubist's native kernel: tables and searches.";
-    cubist::bind_control(module);
-    cubist::bind_tables(module);
-    cubist::bind_two_phase(module);
-    cubist::bind_batch(module);
-    cubist::bind_arrangements(module);
-    cubist::bind_assignment(module);
-    cubist::bind_cube_pieces(module);
-    cubist::bind_colour_model(module);
-    cubist::bind_nxn(module);
-    cubist::bind_optimal(module);
-    cubist::bind_pocket(module);
-    cubist::bind_reduction(module);
-    cubist::bind_thistlethwaite(module);
+    cubist::Bindings::add_all(module);
 }

@@ -4,7 +4,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "robot/twist_rows.hpp"
+#include "cube/twist_rows.hpp"
 
 namespace cubist {
 

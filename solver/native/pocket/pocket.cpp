@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "cube/breadth_first.hpp"
+
 namespace cubist {
 namespace {
 
@@ -72,17 +74,12 @@ PocketTurns make_turns() {
 template <std::size_t N>
 std::vector<std::uint8_t> distances(
     const std::array<std::array<std::uint16_t, kPocketTurns>, N>& after, PocketMetric metric) {
-    constexpr std::uint8_t kUnknown = 0xFF;
-    std::vector<std::uint8_t> distance(N, kUnknown);
-    std::vector<std::uint16_t> queue{0};
+    const std::vector<int>& turns = unit_turns(metric);
+    std::vector<std::uint8_t> distance(N, kUnreachable);
     distance[0] = 0;
-    for (std::size_t head = 0; head < queue.size(); ++head)
-        for (int turn : unit_turns(metric)) {
-            const std::uint16_t next = after[queue[head]][turn];
-            if (distance[next] != kUnknown) continue;
-            distance[next] = static_cast<std::uint8_t>(distance[queue[head]] + 1);
-            queue.push_back(next);
-        }
+    fill_breadth_first(distance, turns.size(), [&](std::uint32_t value, std::size_t turn) {
+        return after[value][turns[turn]];
+    });
     return distance;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "cube/breadth_first.hpp"
+
 namespace cubist {
 namespace {
 
@@ -117,23 +119,18 @@ PocketResult pocket_ida_star(PocketPosition from, PocketMetric metric) {
 }
 
 PocketTable::PocketTable(PocketMetric metric, const Progress& progress)
-    : metric_(metric), distance_(kPocketPositions, kUnseen) {
+    : metric_(metric), distance_(kPocketPositions, kUnreachable) {
     constexpr std::size_t kReportEvery = 1 << 15;
-    std::vector<std::uint32_t> queue{0};
-    queue.reserve(kPocketPositions);
+    const std::vector<int>& turns = unit_turns(metric);
+    const PocketTurns& known = pocket_turns();
     distance_[0] = 0;
-    for (std::size_t head = 0; head < queue.size(); ++head) {
-        if (head % kReportEvery == 0)
-            report(progress, static_cast<double>(head) / kPocketPositions);
-        const PocketPosition at = position_at(static_cast<int>(queue[head]));
-        const auto farther = static_cast<std::uint8_t>(distance(at) + 1);
-        for (int turn : unit_turns(metric)) {
-            const int to = pocket_turns().after(at, turn).index();
-            if (distance_[to] != kUnseen) continue;
-            distance_[to] = farther;
-            queue.push_back(static_cast<std::uint32_t>(to));
-        }
-    }
+    const auto neighbour = [&](std::uint32_t index, std::size_t turn) {
+        return known.after(position_at(static_cast<int>(index)), turns[turn]).index();
+    };
+    fill_breadth_first(distance_, turns.size(), neighbour, [&](std::size_t done) {
+        if (done % kReportEvery == 0)
+            report(progress, static_cast<double>(done) / kPocketPositions);
+    });
     report(progress, 1.0);
 }
 

@@ -14,13 +14,12 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "cube/parallel.hpp"
+#include "cube/breadth_first.hpp"
 #include "cube/table_bytes.hpp"
 
 namespace cubist {
@@ -115,24 +114,19 @@ public:
             for (int second = 0; second < pairs_.seconds(); ++second)
                 if (pairs_.is_goal({classes_.first_of(number), second}))
                     distances[index(number, second)] = 0;
-        std::size_t known = 0;
-        std::atomic<std::size_t> found = 1;
-        for (std::uint8_t depth = 0; found > 0; ++depth) {
-            found = 0;
-            const bool from_unknown = 2 * known > entries();
-            const auto spread = [&](int first, int last) {
-                std::size_t own = 0;
-                for (int number = first; number < last; ++number)
-                    own += from_unknown ? look_back(distances, number, depth)
-                                        : spread_from(distances, number, depth);
-                found += own;
-            };
-            const auto report = [&] {
-                return progress(static_cast<double>(known) / static_cast<double>(entries()));
-            };
-            if (!in_blocks(classes_.size(), kBlock, threads, spread, report)) return false;
-            known += found;
-        }
+        const auto are_most_known = [&](std::size_t known, std::size_t) {
+            return 2 * known > entries();
+        };
+        const auto expand = [&](int number, int depth, bool from_unknown) {
+            const auto from = static_cast<std::uint8_t>(depth);
+            return from_unknown ? look_back(distances, number, from)
+                                : spread_from(distances, number, from);
+        };
+        const auto report = [&](std::size_t known) {
+            return progress(static_cast<double>(known) / static_cast<double>(entries()));
+        };
+        if (!fill_by_level({classes_.size(), kBlock, threads}, 0, are_most_known, expand, report))
+            return false;
         std::fill(table.begin(), table.end(), std::uint8_t{0});
         for (std::size_t at = 0; at < distances.size(); ++at) {
             const int code = distances[at] == kUnknown ? kNone : distances[at] % 3;

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "reduction/breadth_first.hpp"
+#include "cube/breadth_first.hpp"
 
 namespace cubist {
 namespace {
@@ -51,13 +51,15 @@ std::vector<std::uint16_t> centre_symmetry(const AxisCentres& centres, const Fiv
 // The centres of two axes that the turns reach from the solved ones.
 std::vector<std::array<int, 2>> reached(const AxisCentres& centres, const CentreMoves& first,
                                         const CentreMoves& second) {
-    std::vector<std::array<int, 2>> found{{centres.solved(), centres.solved()}};
-    for (std::size_t next = 0; next < found.size(); ++next)
-        for (std::size_t turn = 0; turn < first.size(); ++turn) {
-            const std::array<int, 2> at{first[turn][found[next][0]], second[turn][found[next][1]]};
-            if (std::find(found.begin(), found.end(), at) == found.end()) found.push_back(at);
-        }
-    return found;
+    constexpr int kCount = AxisCentres::kCount;
+    std::vector<std::array<int, 2>> pairs;
+    for (const int at :
+         reached_from({centres.solved() * kCount + centres.solved()}, std::size_t{kCount} * kCount,
+                      first.size(), [&](int both, std::size_t turn) {
+                          return first[turn][both / kCount] * kCount + second[turn][both % kCount];
+                      }))
+        pairs.push_back({at / kCount, at % kCount});
+    return pairs;
 }
 
 }  // namespace
@@ -109,17 +111,15 @@ void FourEdgesPhase::find_centres() {
 
 // Half turns reach few arrangements of R and L: those are numbered anew.
 void FourEdgesPhase::find_rights() {
-    right_number_.assign(AxisCentres::kCount, -1);
-    std::vector<std::uint16_t> found;
-    const auto add = [&](int right) {
-        if (right_number_[right] >= 0) return;
-        right_number_[right] = static_cast<std::int16_t>(found.size());
-        found.push_back(static_cast<std::uint16_t>(right));
-    };
+    std::vector<int> goals_of_right;
     for (int right = 0; right < AxisCentres::kCount; ++right)
-        if (right_.goals[right]) add(right);
-    for (std::size_t next = 0; next < found.size(); ++next)
-        for (const auto& moves : right_.turns) add(moves[found[next]]);
+        if (right_.goals[right]) goals_of_right.push_back(right);
+    const std::vector<int> found =
+        reached_from(goals_of_right, AxisCentres::kCount, right_.turns.size(),
+                     [this](int right, std::size_t turn) { return right_.turns[turn][right]; });
+    right_number_.assign(AxisCentres::kCount, -1);
+    for (std::size_t number = 0; number < found.size(); ++number)
+        right_number_[found[number]] = static_cast<std::int16_t>(number);
     const auto renamed = [&](const std::vector<std::uint16_t>& moves) {
         std::vector<std::uint16_t> among;
         among.reserve(found.size());
@@ -165,10 +165,9 @@ void FourEdgesPhase::fill_centres(std::span<std::uint8_t> distances) const {
     std::fill(distances.begin(), distances.end(), kUnreachable);
     for (int right = 0; right < right_.size(); ++right)
         for (int up = 0; up < up_.size(); ++up)
-            if (right_.goals[right] && up_.goals[up]) distances[right * up_.size() + up] = 0;
-    spread(distances, turns_.size(), [&](std::uint32_t at, std::size_t turn) {
-        const auto right = right_.turns[turn][at / up_.size()];
-        return static_cast<std::uint32_t>(right * up_.size() + up_.turns[turn][at % up_.size()]);
+            if (right_.goals[right] && up_.goals[up]) distances[centres_at(right, up)] = 0;
+    fill_breadth_first(distances, turns_.size(), [&](std::uint32_t at, std::size_t turn) {
+        return centres_at(right_.turns[turn][at / up_.size()], up_.turns[turn][at % up_.size()]);
     });
 }
 
@@ -218,7 +217,7 @@ FourEdgesPhase::State FourEdgesPhase::state_of(const FiveState& state, Mask chos
 bool FourEdgesPhase::move(const State& at, int turn, int left, State& next) const {
     next.right = right_.turns[turn][at.right];
     next.up = up_.turns[turn][at.up];
-    if (centre_distances_[next.right * AxisCentres::kCount + next.up] > left) return false;
+    if (centre_distances_[centres_at(next.right, next.up)] > left) return false;
     const FourEdges::Action& action = turns_[turn];
     next.middles = action.middles[at.middles];
     next.low = static_cast<std::uint16_t>(edges_.low(action, at.middles, at.low));
@@ -315,10 +314,9 @@ void EightEdgesPhase::fill_centres(std::span<std::uint8_t> distances) const {
     distances = distances.first(std::size_t{kSides} * AxisCentres::kCount);
     std::fill(distances.begin(), distances.end(), kUnreachable);
     distances[centres_.solved()] = 0;  // the first side is the solved one
-    spread(distances, moves_.up.turns.size(), [&](std::uint32_t at, std::size_t turn) {
-        const int side = side_turns_[turn][at / AxisCentres::kCount];
-        return static_cast<std::uint32_t>(side * AxisCentres::kCount +
-                                          moves_.up.turns[turn][at % AxisCentres::kCount]);
+    fill_breadth_first(distances, moves_.up.turns.size(), [&](std::uint32_t at, std::size_t turn) {
+        return centres_at(side_turns_[turn][at / AxisCentres::kCount],
+                          moves_.up.turns[turn][at % AxisCentres::kCount]);
     });
 }
 
@@ -350,7 +348,7 @@ EightEdgesPhase::State EightEdgesPhase::state_of(const FiveState& state) const {
 bool EightEdgesPhase::move(const State& at, int turn, int left, State& next) const {
     next.up = moves_.up.turns[turn][at.up];
     next.side = side_turns_[turn][at.side];
-    if (centre_distances_[next.side * AxisCentres::kCount + next.up] > left) return false;
+    if (centre_distances_[centres_at(next.side, next.up)] > left) return false;
     const auto look_up = [&](int wings, int up, int from) {
         const int symmetry = classes_.symmetry_of(wings);
         return table_.distance_near(classes_.class_of(wings), moves_.up.symmetries[symmetry][up],

@@ -114,10 +114,14 @@ public:
     bool move(const State& at, int turn, int left, State& next) const;
     int bound(const State& at) const {
         return std::max(*std::max_element(at.far.begin(), at.far.end()),
-                        centre_distances_[at.right * AxisCentres::kCount + at.up]);
+                        centre_distances_[centres_at(at.right, at.up)]);
     }
 
 private:
+    // The place in `centre_distances_`; the only one who knows how they lie there.
+    std::size_t centres_at(int right, int up) const {
+        return static_cast<std::size_t>(right) * up_.size() + up;
+    }
     void find_centres();
     void find_rights();
     void fill_centres(std::span<std::uint8_t> distances) const;
@@ -204,13 +208,15 @@ public:
     // False where the end is more than `left` turns from there.
     bool move(const State& at, int turn, int left, State& next) const;
     int bound(const State& at) const {
-        return std::max(
-            {at.far[0], at.far[1], centre_distances_[at.side * AxisCentres::kCount + at.up]});
+        return std::max({at.far[0], at.far[1], centre_distances_[centres_at(at.side, at.up)]});
     }
 
 private:
     static constexpr int kSides = 36;
 
+    static std::size_t centres_at(int side, int up) {
+        return static_cast<std::size_t>(side) * AxisCentres::kCount + up;
+    }
     void find_sides();
     void fill_centres(std::span<std::uint8_t> distances) const;
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "reduction/breadth_first.hpp"
+#include "cube/breadth_first.hpp"
 
 namespace cubist {
 namespace {
@@ -89,33 +89,30 @@ void FiveStaging::fill(std::span<std::uint8_t> bytes) const {
     fill2(parts[2], x_moves2_);
     fill2(parts[3], t_moves2_);
     // What half turns can finish counts as the end.
-    std::vector<int> found{centres_.solved()};
-    parts[4][found[0]] = 0;
-    for (std::size_t next = 0; next < found.size(); ++next)
-        for (int turn = 0; turn < phase3_.size(); ++turn) {
-            const BlockTurn block = FiveCube::turn(phase3_.turns[turn]);
-            if (block.axis() == R && block.quarters != 2) continue;
-            const int at = right_moves3_[turn][found[next]];
-            if (parts[4][at] == 0) continue;
-            parts[4][at] = 0;
-            found.push_back(at);
-        }
-    spread(parts[4], right_moves3_.size(),
-           [&](std::uint32_t at, std::size_t turn) { return right_moves3_[turn][at]; });
+    for (const int at :
+         reached_from({centres_.solved()}, AxisCentres::kCount, phase3_.turns.size(),
+                      [&](int from, std::size_t turn) -> int {
+                          const BlockTurn block = FiveCube::turn(phase3_.turns[turn]);
+                          const bool keeps = block.axis() != R || block.quarters == 2;
+                          return keeps ? right_moves3_[turn][from] : from;
+                      }))
+        parts[4][at] = 0;
+    fill_breadth_first(parts[4], right_moves3_.size(),
+                       [&](std::uint32_t at, std::size_t turn) { return right_moves3_[turn][at]; });
 }
 
 void FiveStaging::fill1(std::span<std::uint8_t> distances,
                         const std::vector<MaskMove>& moves) const {
     const std::vector<Mask> masks = rank24_.all();
     distances[rank24_(kRightLeft)] = 0;
-    spread(distances, moves.size(), [&](std::uint32_t at, std::size_t turn) {
+    fill_breadth_first(distances, moves.size(), [&](std::uint32_t at, std::size_t turn) {
         return static_cast<std::uint32_t>(rank24_(moves[turn](masks[at])));
     });
 }
 
 void FiveStaging::fill2(std::span<std::uint8_t> distances, const CentreMoves& moves) const {
     distances[2 * rank16_(kUpDown)] = 0;
-    spread(distances, moves.size(), [&](std::uint32_t at, std::size_t turn) {
+    fill_breadth_first(distances, moves.size(), [&](std::uint32_t at, std::size_t turn) {
         return 2 * moves[turn][at / 2] + (at % 2 ^ parities_[turn]);
     });
 }

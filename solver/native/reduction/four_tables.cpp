@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "reduction/breadth_first.hpp"
+#include "cube/breadth_first.hpp"
 
 namespace cubist {
 namespace {
@@ -70,22 +70,18 @@ void FourTables::fill1(Distances distances) const {
     for (const OrbitMove& move : phases_[0].centres) moves.emplace_back(move);
     const std::vector<Mask> masks = rank24_.all();
     distances[rank24_(kRightLeft)] = 0;
-    spread(distances, moves.size(), [&](std::uint32_t at, std::size_t t) {
+    fill_breadth_first(distances, moves.size(), [&](std::uint32_t at, std::size_t t) {
         return static_cast<std::uint32_t>(rank24_(moves[t](masks[at])));
     });
 }
 
 // The arrangements of R and L that phase 3 can finish.
 std::vector<bool> FourTables::pairs_in_reach() const {
+    const auto found =
+        reached_from({rank8_(0xF), rank8_(0xF0)}, kPair, moves3_[R].size(),
+                     [this](int at, std::size_t turn) { return moves3_[R][turn][at]; });
     std::vector<bool> reached(kPair);
-    std::vector<int> found{rank8_(0xF), rank8_(0xF0)};
     for (const int at : found) reached[at] = true;
-    for (std::size_t next = 0; next < found.size(); ++next)
-        for (const auto& move : moves3_[R]) {
-            const int at = move[found[next]];
-            if (!reached[at]) found.push_back(at);
-            reached[at] = true;
-        }
     return reached;
 }
 
@@ -122,7 +118,7 @@ void FourTables::fill2(Distances distances) const {
     for (const Mask band : {Mask{0x0F0F}, Mask{0xF0F0}})
         for (int pair = 0; pair < kPair; ++pair)
             if (in_reach[pair]) distances[(rank16_(band) * kPair + pair) * 2] = 0;
-    spread(distances, phases_[1].size(), [&](std::uint32_t at, std::size_t t) {
+    fill_breadth_first(distances, phases_[1].size(), [&](std::uint32_t at, std::size_t t) {
         const auto [band, pair, parity] =
             moved2({static_cast<std::uint16_t>(at / 2 / kPair),
                     static_cast<std::uint16_t>(at / 2 % kPair), static_cast<std::uint8_t>(at % 2)},
@@ -140,7 +136,7 @@ void FourTables::fill3(Distances distances) const {
         const bool first = flipped % 2 == 1, second = flipped / 2 == 1;
         distances[number3({{side(first), side(second), side(first != second)}, 0})] = 0;
     }
-    spread(distances, phases_[2].size(), [&](std::uint32_t at, std::size_t t) {
+    fill_breadth_first(distances, phases_[2].size(), [&](std::uint32_t at, std::size_t t) {
         const State3 state{{static_cast<std::uint8_t>(at / 2 / kPair / kPair),
                             static_cast<std::uint8_t>(at / 2 / kPair % kPair),
                             static_cast<std::uint8_t>(at / 2 % kPair)},

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "cube/parallel.hpp"
+#include "cube/breadth_first.hpp"
 
 namespace cubist {
 namespace {
@@ -193,24 +193,29 @@ void PairingTable::set(std::vector<std::uint8_t>& distances, const EdgeMap& sigm
 
 bool PairingTable::make(std::span<std::uint8_t> table, int threads,
                         const Progress& progress) const {
-    constexpr int kBlock = 4 * kRest;
-    constexpr std::array<double, kDeepest + 1> kDone{0, 0, 0, 0, 0, .01, .02, .04, .1, .3, 1};
+    constexpr int kBlock = 4;
     std::vector<std::uint8_t> distances(kPositions, 0xFF);
     EdgeMap solved;
     for (int edge = 0; edge < kEdges; ++edge) solved[edge] = static_cast<std::uint8_t>(edge);
     set(distances, solved, 0);
-    for (std::uint8_t depth = 0; depth < kDeepest; ++depth) {
-        const auto spread = [&](int first, int last) {
-            for (int position = first; position < last; ++position) {
-                if (distances[position] != depth) continue;
-                const EdgeMap at = sigma(position);
-                for (std::size_t t = 0; t < frame_.turns().size(); ++t)
-                    set(distances, frame_.moved(at, static_cast<int>(t)), depth + 1);
-            }
-        };
-        const auto report = [&] { return progress(kDone[depth]); };
-        if (!in_blocks(kPositions, kBlock, threads, spread, report)) return false;
-    }
+    const auto expand = [&](int number, int depth) {
+        std::size_t expanded = 0;
+        for (int position = number * kRest; position < (number + 1) * kRest; ++position) {
+            if (distances[position] != depth) continue;
+            const EdgeMap at = sigma(position);
+            for (std::size_t t = 0; t < frame_.turns().size(); ++t)
+                set(distances, frame_.moved(at, static_cast<int>(t)),
+                    static_cast<std::uint8_t>(depth + 1));
+            ++expanded;
+        }
+        return expanded;
+    };
+    const auto report = [&](std::size_t expanded) {
+        return progress(static_cast<double>(expanded) / kPositions);
+    };
+    const LevelOptions levels{
+        .rows = kClasses, .block = kBlock, .threads = threads, .deepest = kDeepest};
+    if (!fill_by_level(levels, expand, report)) return false;
     std::fill(table.begin(), table.end(), std::uint8_t{0});
     for (int position = 0; position < kPositions; ++position) {
         const int code = distances[position] == 0xFF ? kFar : distances[position] % 3;

@@ -17,8 +17,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "cube/cost_model.hpp"
 #include "cube/metric.hpp"
-#include "robot/cost_model.hpp"
 
 namespace cubist {
 

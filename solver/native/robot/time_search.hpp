@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
+#include "cube/collector.hpp"
 #include "robot/time_model.hpp"
-#include "two_phase/collector.hpp"
 #include "two_phase/two_phase.hpp"
 
 namespace cubist {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <memory>
 
+#include "cube/breadth_first.hpp"
 #include "cube/coordinates.hpp"
 
 namespace cubist {
@@ -38,22 +39,18 @@ std::vector<std::uint16_t> ThistlethwaitePhase::transitions(const Coordinate& co
 
 // Breadth-first from the goal; the turns of every phase are closed under inverse.
 void ThistlethwaitePhase::measure(const Progress& progress) {
-    constexpr std::uint8_t kUnknown = 0xFF;
     constexpr std::size_t kReportEvery = 1 << 15;
-    distance_.assign(static_cast<std::size_t>(first_.values) * second_.values, kUnknown);
-    std::vector<Node> queue{{0, 0}};
+    distance_.assign(static_cast<std::size_t>(first_.values) * second_.values, kUnreachable);
     distance_[0] = 0;
-    for (std::size_t head = 0; head < queue.size(); ++head) {
-        if (head % kReportEvery == 0)
-            report(progress, static_cast<double>(head) / static_cast<double>(distance_.size()));
-        for (std::size_t turn = 0; turn < turns_.size(); ++turn) {
-            const Node next = after(queue[head], turn);
-            std::uint8_t& distance = distance_[index(next)];
-            if (distance != kUnknown) continue;
-            distance = static_cast<std::uint8_t>(distance_[index(queue[head])] + 1);
-            queue.push_back(next);
-        }
-    }
+    const auto neighbour = [this](std::uint32_t number, std::size_t turn) {
+        const auto seconds = static_cast<std::uint32_t>(second_.values);
+        return index(
+            after({static_cast<int>(number / seconds), static_cast<int>(number % seconds)}, turn));
+    };
+    fill_breadth_first(distance_, turns_.size(), neighbour, [&](std::size_t done) {
+        if (done % kReportEvery == 0)
+            report(progress, static_cast<double>(done) / static_cast<double>(distance_.size()));
+    });
 }
 
 void ThistlethwaitePhase::solutions(const CubieCube& cube, int length, int last_face,
@@ -95,20 +92,11 @@ constexpr std::array<int, kFaces> kHalfTurns{1, 4, 7, 10, 13, 16};
 // All corner permutations reached from `start` by half turns made before or after it.
 template <class Combine>
 std::vector<int> closure(int start, const Combine& combine) {
-    std::vector<int> reached{start};
-    std::vector<bool> seen(kCornerPerms);
-    seen[start] = true;
-    for (std::size_t head = 0; head < reached.size(); ++head) {
+    return reached_from({start}, kCornerPerms, kHalfTurns.size(), [&](int perm, std::size_t turn) {
         CubieCube cube;
-        set_corner_perm(cube, reached[head]);
-        for (int turn : kHalfTurns) {
-            const int next = corner_perm_of(combine(cube, face_turn_cube(turn)));
-            if (seen[next]) continue;
-            seen[next] = true;
-            reached.push_back(next);
-        }
-    }
-    return reached;
+        set_corner_perm(cube, perm);
+        return corner_perm_of(combine(cube, face_turn_cube(kHalfTurns[turn])));
+    });
 }
 
 // Values of a coordinate by permutation, and one permutation of each value.

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "robot/twist_rows.hpp"
+#include "cube/breadth_first.hpp"
+#include "cube/twist_rows.hpp"
 
 namespace cubist {
 
@@ -199,26 +200,20 @@ void Generation::make_twists() {
 
 // Breadth-first over one part of the node alone; `after(value, generator)` is its neighbour.
 void fill_steps(PartSteps* steps, int size, int generators, const auto& after) {
-    constexpr std::uint64_t kFar = 0xFF;
-    for (int value = 0; value < size; ++value) steps[value].distance = value == 0 ? 0 : kFar;
-    bool found = true;
-    for (std::uint64_t depth = 0; found; ++depth) {
-        found = false;
-        for (int value = 0; value < size; ++value)
-            for (int g = 0; steps[value].distance == depth && g < generators; ++g) {
-                std::uint64_t& distance = steps[after(value, g)].distance;
-                if (distance != kFar) continue;
-                distance = depth + 1;
-                found = true;
-            }
-    }
+    std::vector<std::uint8_t> distances(size, kUnreachable);
+    distances[0] = 0;
+    fill_breadth_first(distances, generators, [&](std::uint32_t value, std::size_t g) {
+        return after(static_cast<int>(value), static_cast<int>(g));
+    });
     for (int value = 0; value < size; ++value) {
-        steps[value].nearer = steps[value].not_farther = 0;
+        const int distance = distances[value];
+        steps[value] = {};
+        steps[value].distance = static_cast<std::uint64_t>(distance);
         for (int g = 0; g < generators; ++g) {
-            const std::uint64_t distance = steps[after(value, g)].distance,
-                                bit = std::uint64_t{1} << g;
-            if (distance < steps[value].distance) steps[value].nearer |= bit;
-            if (distance <= steps[value].distance) steps[value].not_farther |= bit;
+            const std::uint64_t bit = std::uint64_t{1} << g;
+            const int next = distances[after(value, g)];
+            if (next < distance) steps[value].nearer |= bit;
+            if (next <= distance) steps[value].not_farther |= bit;
         }
     }
 }

@@ -3,12 +3,11 @@
 #include <stdexcept>
 #include <vector>
 
+#include "cube/breadth_first.hpp"
 #include "cube/parallel.hpp"
 
 namespace cubist {
 namespace {
-
-constexpr std::uint8_t kFar = 0xFF;
 
 // moves[coordinate][generator] from a cube with that coordinate and the turn done to it.
 template <class T>
@@ -29,24 +28,16 @@ void fill_moves(T* moves, int size, const std::vector<std::uint8_t>& generators,
 // Distances over pairs (coordinate, middle order), cheapest first.
 void fill_distances(std::uint8_t* distances, const std::uint16_t* moves, const std::uint8_t* middle,
                     int size, const std::vector<std::uint8_t>& costs) {
-    const int pairs = size * kOrders;
-    const int generators = static_cast<int>(costs.size());
-    std::fill_n(distances, pairs, kFar);
-    distances[0] = 0;
-    bool found = true;
-    for (int depth = 0, idle = 0; idle < 2; ++depth, idle = found ? 0 : idle + 1) {
-        found = false;
-        for (int pair = 0; pair < pairs; ++pair) {
-            if (distances[pair] != depth) continue;
-            found = true;
-            for (int g = 0; g < generators; ++g) {
-                const int next = moves[pair / kOrders * generators + g] * kOrders +
-                                 middle[pair % kOrders * generators + g];
-                distances[next] =
-                    static_cast<std::uint8_t>(std::min<int>(distances[next], depth + costs[g]));
-            }
-        }
-    }
+    const std::span<std::uint8_t> pairs(distances, std::size_t(size) * kOrders);
+    const std::size_t generators = costs.size();
+    std::fill(pairs.begin(), pairs.end(), kUnreachable);
+    pairs[0] = 0;
+    const auto neighbour = [&](std::uint32_t pair, std::size_t g) {
+        return moves[pair / kOrders * generators + g] * kOrders +
+               middle[pair % kOrders * generators + g];
+    };
+    fill_breadth_first(
+        pairs, generators, neighbour, [&](std::size_t g) { return costs[g]; }, [](std::size_t) {});
 }
 
 int outer_of(const CubieCube& cube) {

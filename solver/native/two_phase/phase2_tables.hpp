@@ -9,9 +9,9 @@
 #include <span>
 
 #include "cube/coordinates.hpp"
+#include "cube/corner_pairs.hpp"
 #include "cube/metric.hpp"
 #include "cube/table_bytes.hpp"
-#include "optimal/corner_pairs.hpp"
 
 namespace cubist {
 

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <vector>
 
+#include "cube/collector.hpp"
 #include "cube/control.hpp"
 #include "cube/cubie.hpp"
 #include "two_phase/phase1_tables.hpp"
@@ -29,16 +30,6 @@ struct TwoPhaseTables {
     std::array<std::array<std::uint64_t, kSymmetries>, kStates> allowed{};
     // Those of them that may end phase 1: they are no turns of phase 2.
     std::array<std::array<std::uint64_t, kSymmetries>, kStates> leaving{};
-};
-
-// Takes solutions and says how long further ones may be, or that there are enough; called by one
-// thread at a time.
-class SolutionSink {
-public:
-    static constexpr int kEnough = -1;
-
-    virtual ~SolutionSink() = default;
-    virtual int offer(const Composites& solution, int length) = 0;
 };
 
 struct TwoPhaseOptions {

@@ -7,10 +7,19 @@
 #include <functional>
 #include <vector>
 
-#include "robot/cost_model.hpp"
-#include "two_phase/two_phase.hpp"
+#include "cube/cost_model.hpp"
 
 namespace cubist {
+
+// Takes solutions and says how long further ones may be, or that there are enough; called by one
+// thread at a time.
+class SolutionSink {
+public:
+    static constexpr int kEnough = -1;
+
+    virtual ~SolutionSink() = default;
+    virtual int offer(const Composites& solution, int length) = 0;
+};
 
 struct Found {
     Composites composites;

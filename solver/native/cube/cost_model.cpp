@@ -1,4 +1,4 @@
-#include "robot/cost_model.hpp"
+#include "cube/cost_model.hpp"
 
 #include <algorithm>
 #include <stdexcept>

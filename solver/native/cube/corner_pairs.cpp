@@ -1,10 +1,11 @@
-#include "optimal/corner_pairs.hpp"
+#include "cube/corner_pairs.hpp"
 
 #include <array>
 #include <atomic>
 #include <stdexcept>
 #include <vector>
 
+#include "cube/breadth_first.hpp"
 #include "cube/parallel.hpp"
 #include "cube/symmetry.hpp"
 
@@ -195,21 +196,11 @@ bool Generation::make_distances(const Progress& progress) {
     distances_.assign(std::size_t{kCornerClasses} * kRowWords, ~std::uint64_t{0});
     static_assert(kFar == 0xFF);
     reach(upright_[0] / kUprightSymmetries, 0, 0);
-    std::atomic<int> settled{0};
     // Costs are 1 or 2: two empty depths in a row are the end.
-    for (int depth = 0, idle = 0; idle < 2; ++depth) {
-        const int before = settled;
-        const auto work = [&](int first, int last) {
-            int found = 0;
-            for (int number = first; number < last; ++number) found += spread(number, depth);
-            settled += found;
-        };
-        if (!in_blocks(kCornerClasses, kBlock, threads_, work,
-                       [&] { return progress(settled / kNodes); }))
-            return false;
-        idle = settled > before ? 0 : idle + 1;
-    }
-    return true;
+    return fill_by_level(
+        {.rows = kCornerClasses, .block = kBlock, .threads = threads_, .most_idle = 2},
+        [this](int number, int depth) { return static_cast<std::size_t>(spread(number, depth)); },
+        [&](std::size_t settled) { return progress(static_cast<double>(settled) / kNodes); });
 }
 
 void Generation::store() {

@@ -1,4 +1,4 @@
-#include "two_phase/collector.hpp"
+#include "cube/collector.hpp"
 
 #include <algorithm>
 

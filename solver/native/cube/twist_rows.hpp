@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cube/breadth_first.hpp"
 #include "cube/parallel.hpp"
 #include "cube/symmetry.hpp"
 #include "cube/table_bytes.hpp"
@@ -221,23 +222,16 @@ template <class Table>
 bool TwistSearch<Table>::run(int threads, const Progress& progress) {
     prepare(threads);
     const double entries = static_cast<double>(table_.rows()) * kTwists;
-    std::atomic<std::size_t> known{reach(0, 0, 0)};
-    std::size_t last = known;
-    for (int distance = 1; last > 0 && distance != table_.far(); ++distance) {
-        const std::size_t before = known;
-        const bool few =
-            static_cast<double>(last) * kAskingGain < entries - static_cast<double>(before);
-        const auto work = [&](int first, int end) {
-            std::size_t found = 0;
-            for (int row = first; row < end; ++row)
-                found += few ? spread(row, distance) : ask(row, distance);
-            known += found;
-        };
-        const auto report = [&] { return progress(static_cast<double>(known) / entries); };
-        if (!in_blocks(table_.rows(), kBlock, threads, work, report)) return false;
-        last = known - before;
-    }
-    return true;
+    const int deepest = table_.far() == 0 ? INT_MAX : table_.far() - 1;
+    const auto are_few = [&](std::size_t known, std::size_t last) {
+        return static_cast<double>(last) * kAskingGain < entries - static_cast<double>(known);
+    };
+    const auto expand = [this](int row, int depth, bool few) {
+        return few ? spread(row, depth + 1) : ask(row, depth + 1);
+    };
+    return fill_by_level(
+        {table_.rows(), kBlock, threads, deepest}, reach(0, 0, 0), are_few, expand,
+        [&](std::size_t known) { return progress(static_cast<double>(known) / entries); });
 }
 
 }  // namespace cubist
