@@ -4,38 +4,86 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from enum import IntEnum
 from typing import Any
 
 
+class ExitCode(IntEnum):
+    """The exit code of a command; scripts rely on these."""
+
+    DONE = 0
+    NO = 1
+    USAGE = 2
+    FAILED = 3
+    STOPPED = 4
+
+
 class CubistError(Exception):
-    """Root of Cubist's errors. ``str(error)`` says what is wrong, where, and what to do."""
+    """Root of Cubist's errors. ``str(error)`` says what is wrong, where, and what to do.
+
+    ``cause``: what is wrong, the whole text if no ``remedy`` is given. ``code``: the stable name
+    of the error, in records and on the control socket. ``detail``: where, as an actuator or a port.
+    """
+
+    code: str = "error"
+    exit_code: ExitCode | None = ExitCode.FAILED
+    """The exit code of a command that ends by such an error. None: that of the outcome to which
+    the error's ``code`` leads (:mod:`robot.text.faults`)."""
+
+    def __init__(
+        self, cause: str = "", remedy: str = "", *, code: str = "", detail: str = ""
+    ) -> None:
+        super().__init__(advise(cause, remedy))
+        self.cause, self.remedy, self.detail = cause, remedy, detail
+        if code:
+            self.code = code
+
+
+def advise(cause: str, remedy: str) -> str:
+    """Return what happened, and what to do about it if anything can be done."""
+    return f"{cause.rstrip('.')}. What to do: {remedy.rstrip('.')}." if remedy else cause
+
+
+class InvalidRequest(CubistError, ValueError):
+    """A request for something that does not exist or has no meaning; nothing moved."""
+
+    code = "invalid-request"
+    exit_code = ExitCode.USAGE
 
 
 class BadNotation(CubistError, ValueError):
     """A text that is neither a cube state nor a move sequence in any notation we read."""
 
+    code = "bad-notation"
+    exit_code = ExitCode.USAGE
+
 
 class IllegalCube(CubistError, ValueError):
     """A cube that no sequence of turns can reach.
 
-    ``reason`` is one sentence that names the piece (``edge UR is flipped``); ``detail`` holds the
+    ``reason`` is one sentence that names the piece (``edge UR is flipped``); ``facts`` holds the
     same facts for programs, with a ``kind`` of ``count``, ``centre``, ``impossible-piece``,
     ``duplicate-piece``, ``twist``, ``flip``, ``parity``, ``scheme`` or ``mirrored-scheme``.
     """
 
-    def __init__(self, reason: str, detail: Mapping[str, Any] | None = None) -> None:
+    code = "illegal-cube"
+    exit_code = ExitCode.NO
+
+    def __init__(self, reason: str, facts: Mapping[str, Any] | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
-        self.detail = dict(detail or {})
+        self.facts = dict(facts or {})
 
 
 class SearchFailed(CubistError, RuntimeError):
     """A search ended without any solution: deadline, cancellation or limit reached first.
 
-    ``cpu_s``: what it took of the processors. ``cut_by_clock``: the computer was so busy that the
-    clock ended it before it had its time.
+    ``cpu_s``: processor time it used. ``cut_by_clock``: the computer was so busy that the clock
+    ended the search before it had used its time.
     """
 
+    code = "search-failed"
+    exit_code = None
     cpu_s = 0.0
     cut_by_clock = False
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from solver.errors import CubistError, printable, shortened
+from solver.errors import CubistError, ExitCode, printable, shortened
 
 JsonObject = dict[str, Any]
 """A JSON object; its keys are listed where it is made."""
@@ -39,6 +39,9 @@ DEEPEST = 32
 
 class BadFile(CubistError, ValueError):
     """A file that cannot be read or does not hold what it should; the text begins with its name."""
+
+    code = "bad-file"
+    exit_code = ExitCode.USAGE
 
 
 class NoSuchFile(BadFile):
@@ -252,6 +255,9 @@ def _size(limit: int) -> str:
 
 class NoHomeDirectory(CubistError, ValueError):
     """The account has no home directory, and nothing says what to use instead."""
+
+    code = "no-home-directory"
+    exit_code = ExitCode.USAGE
 
 
 def user_directory(

@@ -13,7 +13,7 @@ from solver.cube.cube import Cube
 from solver.cube.notation import LAYERED_METRICS, METRICS
 from solver.cube.pocket import PocketCube
 from solver.cube.sticker_cube import StickerCube
-from solver.errors import CubistError, SearchFailed
+from solver.errors import CubistError, ExitCode, SearchFailed
 from solver.solution import CancelFlag, Progress, Request, SearchClock, Solution
 
 AnyCube = Cube | PocketCube | StickerCube
@@ -21,6 +21,9 @@ AnyCube = Cube | PocketCube | StickerCube
 
 class UnknownAlgorithm(CubistError, ValueError):
     """An algorithm that does not exist, or that does not do what it is asked for."""
+
+    code = "unknown-algorithm"
+    exit_code = ExitCode.USAGE
 
 
 @dataclass(frozen=True)

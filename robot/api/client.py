@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from robot.api.paths import control_socket, how_to_start_the_daemon
-from solver.errors import CubistError
+from solver.errors import CubistError, ExitCode
 from solver.files import BadFile, parse_object
 
 if TYPE_CHECKING:
@@ -25,26 +25,28 @@ LARGEST_ANSWER = 16 * 1024 * 1024
 """Bytes; the largest is the picture of a large camera in base64, about 8 MB."""
 
 
-class NoDaemon(CubistError, ConnectionError):
-    """Nobody listens at the control socket, or we may not talk to it."""
+class DaemonError(CubistError, ConnectionError):
+    """No cubistd answers at the control socket, or this user may not talk to it."""
+
+    code = "no-daemon"
 
 
-class StrangeAnswer(NoDaemon):
-    """Something listens at the control socket that does not answer as cubistd does."""
-
-    def __init__(self, path: Path, what: str) -> None:
-        super().__init__(
-            f"{path}: {what}. What listens there is not this version's cubistd: "
-            "update both, or name another directory in CUBIST_RUNTIME_DIR."
-        )
+EXIT_CODES: Mapping[int, ExitCode] = {
+    http.client.BAD_REQUEST: ExitCode.USAGE,
+    http.client.NOT_FOUND: ExitCode.USAGE,
+    http.client.CONFLICT: ExitCode.NO,
+}
+"""Exit codes by the HTTP status of a refusal; of others the fault's ``code`` decides."""
 
 
-class RequestRefused(CubistError, RuntimeError):
-    """The daemon did not do what it was asked; ``status`` is HTTP's, ``error`` a stable name.
+class RequestError(CubistError, RuntimeError):
+    """The daemon's refusal of a request; ``status`` is HTTP's, ``error`` a stable name.
 
     ``code`` names the robot's fault that was in the way, if there was one. ``note``: code and
     parameters of the reason for other languages, as in the daemon's ``ErrorReply``.
     """
+
+    code = "request-refused"
 
     def __init__(
         self,
@@ -54,31 +56,16 @@ class RequestRefused(CubistError, RuntimeError):
         code: str = "",
         note: JsonMapping | None = None,
     ) -> None:
-        super().__init__(reason)
+        super().__init__(reason, code=code)
         self.status = status
         self.error = error
         self.reason = reason
-        self.code = code
         self.note = note or {}
-
-
-class BadRequest(RequestRefused, ValueError):
-    """What was asked for does not exist or has no meaning; the robot is as it was."""
-
-
-class NotNow(RequestRefused):
-    """What the robot is doing does not allow it: ask again later, or stop it first."""
-
-
-_REFUSALS: Mapping[int, type[RequestRefused]] = {
-    http.client.BAD_REQUEST: BadRequest,
-    http.client.NOT_FOUND: BadRequest,
-    http.client.CONFLICT: NotNow,
-}
+        self.exit_code = EXIT_CODES.get(status)
 
 
 class ControlClient:
-    """Calls the daemon. Every method raises :class:`NoDaemon` or :class:`RequestRefused`."""
+    """Calls the daemon. Every method raises :class:`DaemonError` or :class:`RequestError`."""
 
     def __init__(self, path: Path | None = None, timeout_s: float = TIMEOUT_S) -> None:
         self.path = path if path is not None else control_socket()
@@ -123,7 +110,7 @@ class ControlClient:
         try:
             return check_document(answer, model, f"the answer to {method} {path}")
         except BadFile as error:
-            raise StrangeAnswer(self.path, str(error)) from error
+            raise _strange_answer(self.path, str(error)) from error
 
     def call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> JsonObject:
         """One request and its answer."""
@@ -141,7 +128,7 @@ class ControlClient:
         with self._named():
             data = response.read(LARGEST_ANSWER + 1)
         if len(data) > LARGEST_ANSWER:
-            raise StrangeAnswer(self.path, f"{name} is larger than {LARGEST_ANSWER >> 20} MB")
+            raise _strange_answer(self.path, f"{name} is larger than {LARGEST_ANSWER >> 20} MB")
         return _answer(self.path, data, name)
 
     @contextlib.contextmanager
@@ -189,7 +176,7 @@ class ControlClient:
         stop, whose state is a fault, nothing does, and either is waited for.
         """
         deadline = time.monotonic() + LEAVING_S
-        with contextlib.suppress(NoDaemon, RequestRefused):
+        with contextlib.suppress(DaemonError, RequestError):
             while since is not None and time.monotonic() < deadline:
                 now = self.status()
                 another = now["state"] == "maintenance" and now["since"] != since
@@ -203,7 +190,7 @@ class ControlClient:
             connection.connect()
         except OSError as error:
             connection.close()
-            raise NoDaemon(_why_absent(self.path, error)) from error
+            raise DaemonError(_why_absent(self.path, error)) from error
         return connection
 
     def _request(
@@ -220,11 +207,11 @@ class ControlClient:
 
     @contextlib.contextmanager
     def _named(self) -> Iterator[None]:
-        """Raise :class:`NoDaemon` for what a connection raises, with the socket's name."""
+        """Raise :class:`DaemonError` for what a connection raises, with the socket's name."""
         try:
             yield
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise NoDaemon(
+            raise DaemonError(
                 f"{self.path}: cubistd closed the connection during a request: {error}"
             ) from error
 
@@ -240,12 +227,12 @@ class EventStream:
         self._response = response
 
     def __iter__(self) -> Iterator[JsonObject]:
-        """Each event; raises :class:`NoDaemon` when the daemon goes away."""
+        """Each event; raises :class:`DaemonError` when the daemon goes away."""
         try:
             while line := self._response.readline(LARGEST_ANSWER):
                 yield _answer(self._path, line, "an event")
         except (OSError, http.client.HTTPException) as error:
-            raise NoDaemon(f"{self._path}: cubistd closed the connection: {error}") from error
+            raise DaemonError(f"{self._path}: cubistd closed the connection: {error}") from error
 
     def end(self) -> None:
         """From another thread: no more of them."""
@@ -269,7 +256,7 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 class _Answer(dict[str, Any]):
-    """An object of an answer; a key that cubistd always sends raises :class:`StrangeAnswer`.
+    """An object of an answer; a key that cubistd always sends raises :class:`DaemonError`.
 
     The models of the answers would check more, but importing them takes a small computer longer
     than all else that a command does.
@@ -280,7 +267,7 @@ class _Answer(dict[str, Any]):
         self._path, self._name = path, name
 
     def __missing__(self, key: str) -> NoReturn:
-        raise StrangeAnswer(self._path, f"{self._name} has no {key!r}")
+        raise _strange_answer(self._path, f"{self._name} has no {key!r}")
 
 
 def _checked(path: Path, name: str, value: object) -> object:
@@ -290,18 +277,25 @@ def _checked(path: Path, name: str, value: object) -> object:
 
 
 def _answer(path: Path, data: bytes, name: str) -> JsonObject:
-    """An object that the daemon sent; raises :class:`StrangeAnswer`."""
+    """An object that the daemon sent; raises :class:`DaemonError`."""
     try:
         return _Answer(path, name, parse_object(data, name))
     except BadFile as error:
-        raise StrangeAnswer(path, str(error)) from error
+        raise _strange_answer(path, str(error)) from error
 
 
-def _refusal(status: int, answer: JsonMapping) -> RequestRefused:
-    """The error that a reply (``ErrorReply``) tells of."""
-    kind = _REFUSALS.get(status, RequestRefused)
+def _strange_answer(path: Path, what: str) -> DaemonError:
+    """Return the error for a listener that does not answer as cubistd does."""
+    return DaemonError(
+        f"{path}: {what}. What listens there is not this version's cubistd: "
+        "update both, or name another directory in CUBIST_RUNTIME_DIR."
+    )
+
+
+def _refusal(status: int, answer: JsonMapping) -> RequestError:
+    """Return the error that a reply (``ErrorReply``) describes."""
     name, reason = answer.get("error", "unknown"), answer.get("reason", "")
-    return kind(status, str(name), str(reason), str(answer.get("fault") or ""), answer)
+    return RequestError(status, str(name), str(reason), str(answer.get("fault") or ""), answer)
 
 
 def _why_absent(path: Path, error: OSError) -> str:

@@ -36,7 +36,7 @@ from aiohttp import ClientPayloadError, web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_protocol import RequestHandler
 
-from solver.errors import CubistError, one_line, shortened
+from solver.errors import CubistError, ExitCode, one_line, shortened
 from solver.files import JsonMapping
 
 BACKLOG = 128
@@ -68,6 +68,9 @@ Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 class BadBody(CubistError, ValueError):
     """A request's body that does not arrive, or not as its head says."""
+
+    code = "bad-body"
+    exit_code = ExitCode.USAGE
 
 
 @dataclass(frozen=True)

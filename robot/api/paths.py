@@ -95,6 +95,8 @@ def how_to_start_the_daemon(unit_folders: Sequence[Path] = UNIT_FOLDERS) -> str:
 class SimulationRuns(CubistError, RuntimeError):
     """There is a simulated robot already."""
 
+    code = "simulation-runs"
+
 
 @dataclass(frozen=True)
 class Simulation:

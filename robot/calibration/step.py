@@ -30,7 +30,7 @@ from robot.records.documents import check_document
 from robot.settings import RobotProfile, load_profile
 from robot.settings.kinds import Kinds
 from robot.settings.other_cubes import for_cube
-from solver.errors import CubistError
+from solver.errors import CubistError, ExitCode
 from solver.files import JsonMapping, JsonObject
 
 LONGEST_TRIAL_S = 600.0
@@ -40,6 +40,9 @@ ANSWER = "cubistd's answer"
 
 class NotPossible(CubistError, ValueError):
     """What was asked for does not exist on this robot or has no meaning; the text says what has."""
+
+    code = "not-possible"
+    exit_code = ExitCode.USAGE
 
 
 class Session:

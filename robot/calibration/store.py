@@ -27,7 +27,7 @@ from robot.settings.checks import check_profile
 from robot.settings.complaints import complaints_of
 from robot.settings.document import ProfileDocument, dotted
 from robot.settings.other_cubes import sizes_of
-from solver.errors import CubistError
+from solver.errors import CubistError, ExitCode
 from solver.files import BadFile, JsonMapping, JsonObject, NoSuchFile, read_file
 
 UNDER_WAY = "calibrating"
@@ -41,6 +41,9 @@ ROOMS = ("actuators", "cameras", "colours", "policy")
 
 class BadCalibration(CubistError, ValueError):
     """Values that do not fit the robot's profile; the text names key and reason."""
+
+    code = "bad-calibration"
+    exit_code = ExitCode.USAGE
 
 
 class CalibrationStore:

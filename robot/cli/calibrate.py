@@ -30,8 +30,8 @@ from robot.cli.output import (
     refuse_two_outputs,
 )
 from robot.settings import load_profile
-from robot.text.outcomes import ExitCode
 from robot.text.terminal import picture_text
+from solver.errors import ExitCode
 
 if TYPE_CHECKING:
     from robot.calibration.steps.camera import Image

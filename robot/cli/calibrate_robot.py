@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import click
 
 from robot.api.calibrations import Calibration
-from robot.api.client import NoDaemon
+from robot.api.client import DaemonError
 from robot.calibration.step import STEPS, Session, Step, steps_of
 from robot.calibration.store import apply
 from robot.cli.measuring import calibrating, conduct, finish, on_screen
 from robot.cli.numbers import Number, misadjust_option, size_option
-from robot.cli.output import daemon_client, exit_code_of, json_option, note, require_terminal
+from robot.cli.output import daemon_client, json_option, note, require_terminal
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile
 from robot.settings.other_cubes import for_cube
-from robot.text.faults import MotionFault
-from robot.text.outcomes import ExitCode, worst
-from solver.errors import CubistError
+from robot.text.faults import RobotError, exit_code_of
+from robot.text.outcomes import worst
+from solver.errors import CubistError, ExitCode
 from solver.files import JsonMapping
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def _calibrate_and_keep(measurement: AutomaticCalibration, save: bool, as_json: 
             conduct(measurement, as_json)
             return save and measurement.keep()
     except KeyboardInterrupt:
-        measurement.end(MotionFault("calibration-stopped", "stopped by a person: Ctrl-C"))
+        measurement.end(RobotError("calibration-stopped", "stopped by a person: Ctrl-C"))
     except CubistError as error:
         measurement.end(error)
     return False
@@ -249,7 +249,7 @@ def _is_simulated(which: Which) -> bool:
 def _daemon_runs() -> bool:
     try:
         daemon_client().status()
-    except NoDaemon as error:
+    except DaemonError as error:
         if isinstance(error.__context__, PermissionError):
             raise
         return False

@@ -12,7 +12,7 @@ from robot.api.calibrations import FORMAT
 from robot.cli.calibrated import MAKERS, calibration_lines, day_of, minute_of
 from robot.cli.numbers import Whole
 from robot.cli.output import Listing, daemon_client, emit, json_option, note, refuse_two_outputs
-from robot.text.outcomes import ExitCode
+from solver.errors import ExitCode
 from solver.files import BadFile, parse_json, read_text
 
 if TYPE_CHECKING:

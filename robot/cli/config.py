@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robot.cli.output import Listing, emit, exit_code_of, json_option
-from robot.text.outcomes import ExitCode, worst
+from robot.cli.output import Listing, emit, json_option
+from robot.text.faults import exit_code_of
+from robot.text.outcomes import worst
+from solver.errors import ExitCode
 
 if TYPE_CHECKING:
     from robot.settings import BadProfile, UnknownProfile

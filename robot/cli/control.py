@@ -23,7 +23,8 @@ from robot.cli.texts import (
     say,
 )
 from robot.text.languages import chosen_catalogue
-from robot.text.outcomes import ExitCode, exit_code, is_success
+from robot.text.outcomes import exit_code, is_success
+from solver.errors import ExitCode
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

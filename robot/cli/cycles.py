@@ -13,7 +13,8 @@ from robot.cli.control import watch
 from robot.cli.numbers import Whole
 from robot.cli.output import daemon_client, emit, json_option, note
 from robot.cli.texts import TerminalText, duration_text, ending_text, say
-from robot.text.outcomes import ExitCode, Outcome, exit_code, worst
+from robot.text.outcomes import Outcome, exit_code, worst
+from solver.errors import ExitCode
 
 if TYPE_CHECKING:
     from solver.files import JsonMapping, JsonObject

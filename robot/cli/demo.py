@@ -21,12 +21,12 @@ from robot.simulate.fault_injection import INJECTIONS, parse_injected_fault
 from robot.simulate.page import page_served
 from robot.simulate.progress import STAGES, Display, SilentDisplay
 from robot.simulate.session import Beside, Demo, DemoOptions, DemoOutcome, nothing_beside
-from robot.text.outcomes import ExitCode
 from robot.text.outcomes import exit_code as outcome_code
 from robot.twin.cube import CubeBody, scrambled
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.studio import load_photographs
 from solver.cube.cube import parse_state
+from solver.errors import ExitCode
 
 robot_option = click.option(
     "--robot",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robot.api.client import ControlClient, NoDaemon
+from robot.api.client import ControlClient, DaemonError
 from robot.api.paths import Simulation, simulated_robot, state_directory
 from robot.cli.calibrated import calibration_lines
 from robot.cli.output import (
@@ -34,7 +34,7 @@ from robot.computer.checkup import (
 )
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile
 from robot.text.notes import DRIFT_NOTES
-from robot.text.outcomes import ExitCode
+from solver.errors import ExitCode
 
 if TYPE_CHECKING:
     from solver.files import JsonMapping
@@ -146,7 +146,7 @@ def _examine(settings: RobotProfile, machine: Computer) -> Iterator[CheckResult]
         yield _daemon(status)
         yield from _calibration(status)
         yield from _drift(status)
-    except NoDaemon as error:
+    except DaemonError as error:
         for name, port in boards(settings, machine).items():
             if port.verdict == "ok":
                 baud = settings.every_board[name].baud
@@ -161,7 +161,7 @@ def _examine_simulation(simulation: Simulation) -> Iterator[CheckResult]:
     yield CheckResult("robot", "ok", f"{text}; `cubist doctor --robot NAME` checks this computer")
     try:
         status = ControlClient(simulation.control_socket).status()
-    except NoDaemon as error:
+    except DaemonError as error:
         yield CheckResult("daemon", "bad", str(error), "end `cubist simulate` and start it again")
         return
     yield _daemon(status)

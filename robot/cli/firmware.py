@@ -27,7 +27,7 @@ from robot.computer.serial_ports import SerialPort, serial_ports
 from robot.link.protocol import FIRMWARE_VERSION
 from robot.settings import RobotProfile, load_profile
 from robot.settings.boards import BOARD_TARGETS
-from robot.text.outcomes import ExitCode
+from solver.errors import ExitCode
 
 Command = TypeVar("Command", bound=Callable[..., object])
 

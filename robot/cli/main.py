@@ -10,9 +10,9 @@ import sys
 
 import click
 
-from robot.cli.output import complain, ending_once, exit_code_of, interrupted_by, prepare_streams
-from robot.text.outcomes import ExitCode
-from solver.errors import CubistError
+from robot.cli.output import complain, ending_once, interrupted_by, prepare_streams
+from robot.text.faults import exit_code_of
+from solver.errors import CubistError, ExitCode
 
 COMMANDS = {
     "acknowledge": (

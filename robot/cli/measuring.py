@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import click
 
 from robot.calibration.step import Items, Measurement, Row, Session, Step
-from robot.cli.output import emit, exit_code_of, note, require_terminal, shown_colour
-from robot.text.outcomes import ExitCode
-from solver.errors import CubistError
+from robot.cli.output import emit, note, require_terminal, shown_colour
+from robot.text.faults import exit_code_of
+from solver.errors import CubistError, ExitCode
 from solver.files import JsonMapping
 
 if TYPE_CHECKING:

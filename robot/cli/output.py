@@ -19,9 +19,7 @@ import click
 
 from robot.api.paths import running_simulation
 from robot.records.storage import is_standard_output
-from robot.text.faults import FAULTS, fault_code
-from robot.text.outcomes import ERRORS, ExitCode, exit_code
-from solver.errors import CubistError, printable
+from solver.errors import printable
 
 if TYPE_CHECKING:
     from robot.api.client import ControlClient
@@ -214,20 +212,6 @@ class Listing(click.Group):
 
 
 Command = TypeVar("Command", bound=Callable[..., object])
-
-
-def exit_code_of(error: CubistError) -> ExitCode:
-    """The exit code of an error: by its class, else that of the outcome which a fault leads to.
-
-    A bad profile is a fault of the daemon that met it, but bad usage of the command given it.
-    """
-    for kind in type(error).__mro__:
-        if kind.__name__ in ERRORS:
-            return ERRORS[kind.__name__]
-    row = FAULTS.get(fault_code(error))
-    if row is not None:
-        return exit_code(row.outcome)
-    return ExitCode.USAGE if isinstance(error, ValueError) else ExitCode.FAILED
 
 
 def json_option(command: Command) -> Command:

@@ -15,14 +15,14 @@ import click
 from robot.cli.numbers import Whole
 from robot.cli.output import (
     emit,
-    exit_code_of,
     json_option,
     note,
     printing_beside,
     refuse_two_outputs,
 )
-from robot.text.outcomes import ExitCode, worst
-from solver.errors import CubistError, shortened
+from robot.text.faults import exit_code_of
+from robot.text.outcomes import worst
+from solver.errors import CubistError, ExitCode, shortened
 from solver.files import parse_json_values, read_text
 
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ MAX_COLOUR_BYTES = 16 * 2**20
 
 class BadColourFile(CubistError, ValueError):
     """A file that does not hold the colours of a cube in the documented form."""
+
+    code = "bad-colour-file"
+    exit_code = ExitCode.USAGE
 
 
 @click.command()

@@ -10,7 +10,7 @@ import click
 from robot.cli.numbers import Number, Whole, size_option
 from robot.cli.output import Listing, emit, json_option, note
 from robot.cli.search_job import ProgressLine
-from robot.text.outcomes import ExitCode
+from solver.errors import ExitCode
 
 if TYPE_CHECKING:
     from robot.planner.survey import Survey

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from robot.api.client import ControlClient, NoDaemon
+from robot.api.client import ControlClient, DaemonError
 from robot.api.paths import state_directory
 from robot.cli.numbers import Whole
 from robot.cli.output import (
@@ -35,8 +35,8 @@ from robot.records.runs import (
     is_run_number,
 )
 from robot.text.languages import chosen_catalogue
-from robot.text.outcomes import ExitCode, Outcome, before_the_end, exit_code
-from solver.errors import shortened
+from robot.text.outcomes import Outcome, before_the_end, exit_code
+from solver.errors import ExitCode, shortened
 from solver.files import JsonObject
 
 _STAGES = ("home", "scan", "view", "wait", "read", "search", "turn", "check", "save")
@@ -86,7 +86,7 @@ def show(run_id: str, timeline: Path | None, as_json: bool) -> int:
 def _latest(count: int) -> RunList:
     try:
         return daemon_client().ask("GET", f"/runs?count={count}", RunList)
-    except NoDaemon:
+    except DaemonError:
         return _store().latest(count)
 
 
@@ -108,7 +108,7 @@ def _load(run_id: str) -> RunRecord:
         raise click.UsageError(f"RUN is a number, not {told!r}; `cubist runs` lists them")
     try:
         return daemon_client().ask("GET", f"/runs/{run_id}", RunRecord)
-    except NoDaemon:
+    except DaemonError:
         return _store().load(run_id)
 
 
@@ -116,7 +116,7 @@ def _store() -> RunStore:
     """The records of the daemon that answers, else those where this user's daemon keeps them."""
     try:
         return RunStore(Path(ControlClient().status()["records"]))
-    except NoDaemon:
+    except DaemonError:
         return RunStore(state_directory() / "runs")
 
 

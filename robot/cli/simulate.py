@@ -19,7 +19,7 @@ from robot.cli.output import Listing, emit, interrupted_by, json_option, note, r
 from robot.settings import load_profile, profile_file
 from robot.settings.other_cubes import for_cube
 from robot.simulate.fault_injection import INJECTIONS, parse_injected_fault
-from robot.text.outcomes import ExitCode
+from solver.errors import ExitCode
 
 if TYPE_CHECKING:
     from robot.twin.misadjustment import Misadjustment

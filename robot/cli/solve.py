@@ -13,7 +13,6 @@ from robot.cli.numbers import Number, Whole
 from robot.cli.output import (
     complain,
     emit,
-    exit_code_of,
     json_option,
     note,
     printing_beside,
@@ -21,8 +20,9 @@ from robot.cli.output import (
 )
 from robot.cli.search_job import SearchJob, Wanted, make_job
 from robot.computer.memory import keep_small
-from robot.text.outcomes import ExitCode, Outcome, worst
-from solver.errors import BadNotation, CubistError, IllegalCube, SearchFailed
+from robot.text.faults import exit_code_of
+from robot.text.outcomes import Outcome, worst
+from solver.errors import BadNotation, CubistError, ExitCode, IllegalCube, SearchFailed
 from solver.files import read_lines
 from solver.processors import spare_processors
 
@@ -188,7 +188,7 @@ def _solve_one(text: str, job: SearchJob, timeline: Path | None, as_json: bool) 
     try:
         answers = job.answers(text)
     except IllegalCube as error:
-        return _refuse(text, "illegal-cube", error, as_json, detail=error.detail)
+        return _refuse(text, "illegal-cube", error, as_json, detail=error.facts)
     except BadNotation as error:
         return _refuse(text, "bad-notation", error, as_json)
     except SearchFailed as error:

@@ -32,8 +32,7 @@ from robot.cli.texts import (
     state_name,
 )
 from robot.text.languages import chosen_catalogue
-from robot.text.outcomes import ExitCode
-from solver.errors import CubistError
+from solver.errors import CubistError, ExitCode
 
 if TYPE_CHECKING:
     from solver.files import JsonMapping
@@ -129,6 +128,8 @@ def _tell_event(event: JsonMapping, as_json: bool) -> None:
 
 class NoJournal(CubistError, RuntimeError):
     """This machine has no systemd journal."""
+
+    code = "no-journal"
 
 
 @click.command()

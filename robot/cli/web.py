@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import click
 
 from robot.cli.output import emit, json_option, note
-from robot.text.outcomes import ExitCode
+from solver.errors import ExitCode
 
 
 @click.command()

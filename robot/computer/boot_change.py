@@ -32,6 +32,8 @@ END = b"# Cubist: end."
 class ChangedMeanwhile(CubistError, RuntimeError):
     """Somebody else wrote to config.txt between the look at it and the change."""
 
+    code = "changed-meanwhile"
+
 
 @dataclass(frozen=True)
 class BootChange:

@@ -22,7 +22,7 @@ from robot.panel.gpio import REPLACE, PanelFault, RpiGpio
 from robot.settings import RobotProfile, Servo
 from robot.settings.boards import BOARD_TARGETS
 from robot.settings.profile import FIRST_BOARD
-from robot.text.faults import RobotFault
+from robot.text.faults import RobotError
 from solver.files import BadFile, read_file, read_text
 from vision.cameras.registry import CameraCheck, check_camera
 
@@ -173,7 +173,7 @@ def board(port: str, machine: Computer, *, is_pi: bool = False) -> CheckResult:
     own = machine.run / OWN_PORT.relative_to("/run")
     try:
         path = Path(port) if port != "auto" else find_board(machine.dev, is_pi=is_pi, own=own)
-    except RobotFault as fault:
+    except RobotError as fault:
         return CheckResult("board", "bad", fault.detail, fault.remedy if is_pi else ONE_BOARD)
     if not path.exists():
         return CheckResult("board", "bad", f"{path} does not exist", ONE_BOARD)
@@ -288,8 +288,8 @@ def firmware(port: str, baud: int, ask: Callable[[str, int], Capabilities] = ask
     """What the board runs; only for when nobody else uses its port, which resets it."""
     try:
         found = ask(port, baud)
-    except RobotFault as fault:
-        return CheckResult("firmware", "bad", f"{fault.about}: {fault.cause}", fault.remedy)
+    except RobotError as fault:
+        return CheckResult("firmware", "bad", fault.cause, fault.remedy)
     if not matches(found):
         text = f"{found.firmware_version} on the board, {FIRMWARE_VERSION} expected"
         return CheckResult("firmware", "bad", text, f"cubist firmware flash --port {port}")

@@ -25,6 +25,8 @@ from solver.tables import cache_directory
 class FirmwareTrouble(CubistError, RuntimeError):
     """The firmware could not be built or flashed; the text says what is missing."""
 
+    code = "firmware-trouble"
+
 
 @dataclass(frozen=True, slots=True)
 class FirmwareBoard:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from robot.text.faults import Fault, LinkFault
+from robot.text.faults import Fault, LinkError
 
 DEV = Path("/dev")
 OWN_PORT = Path("/run/cubist-board/port")
@@ -68,7 +68,7 @@ def find_board(dev: Path = DEV, *, is_pi: bool = False, own: Path = OWN_PORT) ->
     """
     if is_pi:
         if not own.exists():
-            raise LinkFault(Fault.BOARD_ABSENT, f"{own} does not exist")
+            raise LinkError(Fault.BOARD_ABSENT, detail=f"{own} does not exist")
         return own
     named = dev / "cubist"
     if named.exists():
@@ -77,4 +77,4 @@ def find_board(dev: Path = DEV, *, is_pi: bool = False, own: Path = OWN_PORT) ->
     if len(ports) == 1:
         return ports[0]
     found = ", ".join(port.name for port in ports) or "none"
-    raise LinkFault(Fault.PORT_MISSING, f"looking for a board; serial ports found: {found}")
+    raise LinkError(Fault.PORT_MISSING, detail=f"looking for a board; serial ports found: {found}")

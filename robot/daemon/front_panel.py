@@ -12,7 +12,7 @@ from robot.panel.button import Hands, Press
 from robot.panel.gpio import Gpio, PanelFault
 from robot.panel.inspection import Inspection
 from robot.panel.panel import Listener, Panel, PanelPins
-from robot.text.faults import MotionFault
+from robot.text.faults import RobotError
 from robot.text.outcomes import Outcome
 from solver.errors import CubistError
 
@@ -171,5 +171,5 @@ class FrontPanel:
             self._panel.sound("fault")
 
 
-def _fault(code: str, detail: str) -> MotionFault:
-    return MotionFault(code, detail=detail)
+def _fault(code: str, detail: str) -> RobotError:
+    return RobotError(code, detail=detail)

@@ -27,7 +27,7 @@ from robot.records.runs import (
     notes_of,
 )
 from robot.records.storage import StorageError
-from robot.text.faults import RunStopped
+from robot.text.faults import Stopped
 from robot.text.notes import Note
 from robot.text.steps import JobStep, coded
 from solver.solution import Progress
@@ -100,7 +100,7 @@ class Job:
         return self._clock() - self._started
 
     def enter(self, state: RobotState, step: str) -> None:
-        """Say what is done next; raises ``RunStopped`` when the job is to stop.
+        """Say what is done next; raises ``Stopped`` when the job is to stop.
 
         What the stage before has mapped of libraries need not stay until the end of the job.
         """
@@ -136,9 +136,9 @@ class Job:
         self.progress, self.remaining_s = progress.done, progress.remaining_s
 
     def check(self) -> None:
-        """Raise ``RunStopped`` when the job is to stop."""
+        """Raise ``Stopped`` when the job is to stop."""
         if self.cancel.is_set():
-            raise RunStopped
+            raise Stopped
 
     async def run_blocking(
         self, timing: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs

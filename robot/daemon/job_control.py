@@ -46,7 +46,7 @@ from robot.records.runs import (
     utc_now,
 )
 from robot.records.storage import StorageError
-from robot.text.faults import FAULTS, MotionFault, Refused, RunStopped, fault_code, outcome_of
+from robot.text.faults import FAULTS, Conflict, RobotError, Stopped, outcome_of
 from robot.text.notes import Note
 from robot.text.outcomes import OUTCOMES, Outcome
 from robot.text.steps import JobStep, coded
@@ -190,7 +190,7 @@ class JobController:
         """Start a job and return its run number.
 
         Homing is how a person takes the robot into use again after an emergency stop. Raises
-        :class:`Refused` when another run is under way, ``MotionFault`` for anything but homing
+        :class:`Conflict` when another run is under way, ``RobotError`` for anything but homing
         after an emergency stop, and ``InvalidRequest`` for moves or a cube that cannot be.
         """
         self._check_ending()
@@ -229,7 +229,7 @@ class JobController:
         to stop.
 
         Between two trials of a program that calibrates, the next trial is refused. Raises
-        ``MotionFault`` if the robot did not confirm an emergency stop; nothing moves afterwards in
+        ``RobotError`` if the robot did not confirm an emergency stop; nothing moves afterwards in
         either case.
         """
         called_off = self.call_off_start()
@@ -283,7 +283,7 @@ class JobController:
     async def trial(self, *, moves: bool = True) -> AsyncIterator[MotionRun]:
         """Begin a run of motion for calibrating, or look at the robot at rest.
 
-        Raises ``MotionFault`` where it was stopped, whatever its motion made of that, and where an
+        Raises ``RobotError`` where it was stopped, whatever its motion made of that, and where an
         emergency stop is not acknowledged.
         """
         self._check_ending()
@@ -302,18 +302,18 @@ class JobController:
         try:
             with self.moving(run):
                 yield run
-        except RunStopped:
+        except Stopped:
             self._check_stopped(run)
             raise
         except CubistError as error:
-            if fault_code(error) == EMERGENCY and self._emergency is None:
+            if error.code == EMERGENCY and self._emergency is None:
                 self._set_fault(error)  # that of the board itself
             self._check_stopped(run)
             raise
         self._check_stopped(run)
 
     def _check_stopped(self, run: MotionRun) -> None:
-        """Raise ``MotionFault`` with the reason why a trial ended early, if it did."""
+        """Raise ``RobotError`` with the reason why a trial ended early, if it did."""
         self.check_emergency()
         if run.cancel.is_set():
             log.info("%s", run.reason)
@@ -325,14 +325,14 @@ class JobController:
 
     def _refuse_busy(self) -> NoReturn:
         if self._job is None:
-            raise Refused(Note.of("starting"))
+            raise Conflict(Note.of("starting"))
         run = self._job.record.id.lstrip("0")
-        raise Refused(Note.of("busy", state=self.state, run=run))
+        raise Conflict(Note.of("busy", state=self.state, run=run))
 
     async def acknowledge(self) -> bool:
         """Take the robot into use again after an emergency stop; return whether there was one.
 
-        A person has seen that all is well. Nothing moves. Raises :class:`Refused` while the stop's
+        A person has seen that all is well. Nothing moves. Raises :class:`Conflict` while the stop's
         circuit is open, and while something still comes to rest.
         """
         self._check_ending()
@@ -340,7 +340,7 @@ class JobController:
         if self._emergency is None:
             return False
         if self._run is not None:
-            raise Refused(Note.of("starting"))
+            raise Conflict(Note.of("starting"))
         self._clear_emergency()
         self._run = run = MotionRun()  # nothing else begins meanwhile
         try:
@@ -361,9 +361,9 @@ class JobController:
             self.machine.motion.clear_emergency()
 
     def check_emergency(self) -> None:
-        """Raise ``MotionFault`` after an emergency stop that nobody has acknowledged."""
+        """Raise ``RobotError`` after an emergency stop that nobody has acknowledged."""
         if self._emergency is not None:
-            raise MotionFault(EMERGENCY, self._emergency.cause, self._emergency.remedy)
+            raise RobotError(EMERGENCY, self._emergency.cause, self._emergency.remedy)
 
     async def runs(self, count: int) -> RunList:
         """Return summaries of the latest records, newest first."""
@@ -389,7 +389,7 @@ class JobController:
     async def picture(self, camera: str | None) -> NumberedJpeg:
         """What somebody who watches sees: a camera's picture, or the job's last one of it.
 
-        Raises ``InvalidRequest`` for a camera that is not there, and :class:`Refused` while the
+        Raises ``InvalidRequest`` for a camera that is not there, and :class:`Conflict` while the
         robot works and has taken no picture yet.
         """
         name = self.machine.scanner.camera_named(camera)
@@ -397,7 +397,7 @@ class JobController:
             return await self._pictures.fresh(name, partial(self.machine.scanner.preview, name))
         shown = self._pictures.latest(None if camera is None else name)
         if shown is None:
-            raise Refused(Note.of("no-picture-yet"))
+            raise Conflict(Note.of("no-picture-yet"))
         return shown
 
     async def shut_down(self, *, power_off: bool) -> bool:
@@ -448,12 +448,12 @@ class JobController:
 
     def _check_ending(self) -> None:
         if self._is_ending:
-            raise Refused(Note.of("ending"))
+            raise Conflict(Note.of("ending"))
 
     def check_estop(self) -> None:
-        """Raise :class:`Refused` while the emergency stop's circuit is open: nothing may move."""
+        """Raise :class:`Conflict` while the emergency stop's circuit is open: nothing may move."""
         if self.estop_open:
-            raise Refused(Note.of("estop-open"))
+            raise Conflict(Note.of("estop-open"))
 
     def report_panel(self, fault: CubistError) -> None:
         """Note that a part of the panel is out of order, until :meth:`clear_panel` of its code.
@@ -484,14 +484,14 @@ class JobController:
         return self._calibrating is not None
 
     def check_not_calibrated(self) -> None:
-        """Raise :class:`Refused` while a program calibrates: no other has the robot."""
+        """Raise :class:`Conflict` while a program calibrates: no other has the robot."""
         if self._calibrating is not None:
             self._calibrating.refuse_others()
 
     def enter_maintenance(self, place: Place = "terminal", process: int = 0) -> None:
         """Let a person calibrate, with that program; nobody else has the robot until it leaves.
 
-        Raises :class:`Refused` while a job or another person is at it, and ``MotionFault`` after an
+        Raises :class:`Conflict` while a job or another person is at it, and ``RobotError`` after an
         emergency stop that nobody has acknowledged.
         """
         self._check_ending()
@@ -588,14 +588,14 @@ class JobController:
         self.machine.stopwatch.take()
         try:
             outcome = await perform(job, self.machine)
-        except RunStopped:
+        except Stopped:
             outcome = Outcome.STOPPED
             job.record.reason = OUTCOMES[outcome].about
         except CubistError as error:
             fault = error
         except Exception as error:
             log.exception("run %s: unexpected error", job.record.id)
-            fault = MotionFault("internal", f"internal error: {error}")
+            fault = RobotError("internal", f"internal error: {error}")
         if fault is not None:
             outcome = Outcome.STOPPED if job.cancel.is_set() else outcome_of(fault)
             job.record.faults.append(FaultRecord.of(fault))
@@ -636,7 +636,7 @@ class JobController:
     async def _emergency_stop(self) -> None:
         log.warning("emergency stop")
         # At once: while the robot confirms it, nothing may begin.
-        self._set_fault(MotionFault(EMERGENCY, FAULTS[EMERGENCY].about))
+        self._set_fault(RobotError(EMERGENCY, FAULTS[EMERGENCY].about))
         await run_in_own_thread(self.machine.motion.emergency_stop)
 
     @property

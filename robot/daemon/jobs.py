@@ -20,7 +20,7 @@ from robot.machine.assembly import Machine
 from robot.machine.solve_planner import SplitPlan
 from robot.planner import Plan, State
 from robot.records.runs import FaultRecord
-from robot.text.faults import MotionFault, NotReadable
+from robot.text.faults import NotReadable, RobotError
 from robot.text.notes import Note
 from robot.text.outcomes import Outcome
 from robot.text.steps import JobStep
@@ -59,7 +59,7 @@ async def solve(job: Job, machine: Machine) -> Outcome:
         job.record.attempts = attempt + 1
         try:
             return await _solve_once(job, machine)
-        except MotionFault as fault:
+        except RobotError as fault:
             if attempt == machine.policy.solve_retries or not fault.recoverable:
                 raise
             job.record.faults.append(FaultRecord.of(fault))
@@ -91,7 +91,7 @@ async def _reconnect(job: Job, machine: Machine) -> None:
     for attempt in range(RECONNECT_ATTEMPTS):
         try:
             return await job.run_blocking("reconnect", machine.motion.open)
-        except MotionFault:
+        except RobotError:
             if attempt == RECONNECT_ATTEMPTS - 1:
                 raise
         await asyncio.sleep(machine.reconnect_s / RECONNECT_ATTEMPTS)
@@ -129,7 +129,7 @@ async def _checked(job: Job, machine: Machine, state: State | None) -> tuple[Any
     except NotReadable as error:
         if error.code != UNREADABLE:
             raise
-        raise MotionFault(
+        raise RobotError(
             SLIPPED,
             f"after turning, the camera does not see what it should: {error}",
         ) from error

@@ -39,7 +39,7 @@ from robot.panel.gpio import PanelFault
 from robot.records.runs import RunStore
 from robot.records.storage import StorageError, write_atomically
 from robot.settings import RobotProfile, UnknownProfile, load_profile
-from robot.text.faults import MotionFault
+from robot.text.faults import RobotError
 from solver.errors import CubistError
 from solver.tables import end_by_signal
 
@@ -159,7 +159,7 @@ def _calibrated(
         path = str(values.path_of(profile.name))
         cause = str(error) if path in str(error) else f"{path}: {error}"
         contact = ConfirmedRange({}, simulated=simulated)
-        contact.forbid(MotionFault("calibration-unusable", cause))
+        contact.forbid(RobotError("calibration-unusable", cause))
         return profile, contact
 
 
@@ -191,7 +191,7 @@ async def _open_panel(
         if pins.estop is not None:
             # Nobody watches the emergency stop, so nothing may move; people are told why.
             controller.estop_open = True
-            controller.report_panel(MotionFault("panel-failed", detail=str(fault)))
+            controller.report_panel(RobotError("panel-failed", detail=str(fault)))
 
 
 async def _keep_manager_informed(controller: JobController, notifier: Notifier) -> None:

@@ -36,7 +36,7 @@ from robot.machine.assembly import Machine
 from robot.machine.confirmed_range import ConfirmedRange, guessed_steps
 from robot.settings import RobotProfile
 from robot.settings.stepper import Stepper
-from robot.text.faults import MotionFault, Refused
+from robot.text.faults import Conflict, RobotError
 from robot.text.notes import Note
 from solver.errors import CubistError
 from solver.files import JsonMapping, JsonObject
@@ -112,7 +112,7 @@ class Maintenance:
             self._contact.calibrating = False
             lost = await self._bring_back() if self._changed else ()
             if error := await self._attempt(self._forget_tried_out()):
-                error = MotionFault("calibration-unusable", str(error))
+                error = RobotError("calibration-unusable", str(error))
                 self._contact.forbid(error)
             if lost:
                 motion = self._controller.next_machine.motion
@@ -129,7 +129,7 @@ class Maintenance:
             return error
         except Exception as error:
             log.exception("at the end of calibrating")
-            return MotionFault("internal", f"internal error: {error}")
+            return RobotError("internal", f"internal error: {error}")
         return None
 
     async def _bring_back(self) -> tuple[str, ...]:
@@ -174,7 +174,7 @@ class Maintenance:
     async def perform(self, trial: Trial[Asked, Found], request: Asked) -> Found:
         """Run a trial with the present calibration.
 
-        Raises ``MotionFault`` for a trial that was stopped, with the reason.
+        Raises ``RobotError`` for a trial that was stopped, with the reason.
         """
         async with self._busy:
             self._require()
@@ -287,13 +287,15 @@ class Maintenance:
         return self._set(kept)
 
     async def undo(self) -> Calibration:
-        """Take back what was kept last since the mode began; raises :class:`Refused` where there is
-        nothing."""
+        """Take back what was kept last since the mode began.
+
+        Raises :class:`Conflict` if nothing was.
+        """
         async with self._busy:
             self._require()
             before = await asyncio.to_thread(self._revision.undo)
             if before is None:
-                raise Refused(Note.of("nothing-before"))
+                raise Conflict(Note.of("nothing-before"))
             await self._report()
             return self._set(before)
 
@@ -302,7 +304,7 @@ class Maintenance:
         async with self._busy:
             self._require()
             if not await asyncio.to_thread(self._store.has_versions, self._profile):
-                raise Refused(Note.of("nothing-before"))
+                raise Conflict(Note.of("nothing-before"))
             before: Calibration | None = None
             with suppress(BadCalibration):  # one that cannot be read is left this way
                 before = await asyncio.to_thread(self._store.load, self._profile)
@@ -350,6 +352,6 @@ class Maintenance:
         self._controller.check_estop()
         self._controller.check_emergency()
         if not self._is_open:
-            raise Refused(Note.of("not-in-maintenance"))
+            raise Conflict(Note.of("not-in-maintenance"))
         if CALLER.get(self._holder) != self._holder:
             self._controller.check_not_calibrated()

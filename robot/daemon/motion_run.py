@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from robot.api.calibrations import Place
 from robot.api.rights import Program
-from robot.text.faults import MotionFault, Refused
+from robot.text.faults import Conflict, RobotError
 from robot.text.notes import Note
 
 
@@ -45,9 +45,9 @@ class MotionRun:
     by: str = ""
 
     @property
-    def reason(self) -> MotionFault:
+    def reason(self) -> RobotError:
         """Why a calibrating program's motion ended early."""
-        return MotionFault("calibration-stopped", self.by)
+        return RobotError("calibration-stopped", self.by)
 
 
 @dataclass(frozen=True)
@@ -60,14 +60,14 @@ class CalibratingProgram:
     since: datetime
 
     def refuse_others(self) -> NoReturn:
-        """Raise :class:`Refused`: who has to wait for whom, and how to end a forgotten session."""
+        """Raise :class:`Conflict`: who has to wait for whom, and how to end a forgotten session."""
         since, process = self.since.astimezone().strftime("%H:%M"), self.process
         if not process:  # it is of another container
-            raise Refused(Note.of("calibrated", since=since))
+            raise Conflict(Note.of("calibrated", since=since))
         match self.place:
             case "terminal":
-                raise Refused(Note.of("calibrated-terminal", since=since, process=process))
+                raise Conflict(Note.of("calibrated-terminal", since=since, process=process))
             case "page":
-                raise Refused(Note.of("calibrated-page", since=since, process=process))
+                raise Conflict(Note.of("calibrated-page", since=since, process=process))
             case "display":
-                raise Refused(Note.of("calibrated-display", since=since, process=process))
+                raise Conflict(Note.of("calibrated-display", since=since, process=process))

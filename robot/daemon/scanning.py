@@ -19,7 +19,7 @@ from robot.machine.assembly import Machine
 from robot.machine.scanner import FaceImage
 from robot.planner import FaceView, ScanStep, State
 from robot.records.runs import notes_of
-from robot.text.faults import MotionFault, NotReadable
+from robot.text.faults import NotReadable, RobotError
 from robot.text.notes import Note
 from robot.text.steps import JobStep
 from solver.errors import CubistError
@@ -289,7 +289,7 @@ async def _is_known(job: Job, machine: Machine, images: Sequence[FaceImage]) -> 
         return False
     try:
         return (await job.run_blocking("read", machine.scanner.read, images)).confident
-    except (NotReadable, MotionFault):
+    except (NotReadable, RobotError):
         return False
 
 

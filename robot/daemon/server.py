@@ -29,9 +29,9 @@ from robot.daemon.routes import ROUTES, Call, Parameter, Route, document
 from robot.daemon.service import complaint
 from robot.records.documents import parse_document
 from robot.records.storage import NotStored, StorageError
-from robot.text.faults import FAULTS, InvalidRequest, Refused, fault_code
+from robot.text.faults import FAULTS, Conflict
 from robot.text.notes import Note
-from solver.errors import CubistError, shortened
+from solver.errors import CubistError, ExitCode, InvalidRequest, shortened
 from solver.files import BadFile
 
 log = logging.getLogger("cubistd.api")
@@ -259,9 +259,14 @@ def _check_value(parameter: Parameter, text: str) -> None:
 class _TooMany(CubistError, RuntimeError):
     """More long-lasting connections than the daemon serves at once."""
 
+    code = "too-many"
+
 
 class _BadRequest(CubistError, ValueError):
     """A request that does not follow the description."""
+
+    code = "bad-request"
+    exit_code = ExitCode.USAGE
 
 
 def explain(error: Exception) -> http_server.ErrorAnswer | None:
@@ -283,7 +288,7 @@ def _status_of(error: CubistError) -> tuple[int, str]:
     """Return the HTTP status and the stable name of an error."""
     if isinstance(error, StorageError):
         return (404 if isinstance(error, NotStored) else 507), "storage"
-    if isinstance(error, Refused):
+    if isinstance(error, Conflict):
         return 409, "refused"
     if isinstance(error, _TooMany):
         return 503, "too-many"
@@ -293,8 +298,7 @@ def _status_of(error: CubistError) -> tuple[int, str]:
 
 def _fault_of(error: CubistError) -> str | None:
     """Return an error's code in the table of faults, if it has one."""
-    code = fault_code(error)
-    return code if code in FAULTS else None
+    return error.code if error.code in FAULTS else None
 
 
 def _note_of(error: CubistError) -> Note | None:

@@ -19,8 +19,7 @@ from robot.api.paths import runtime_directory, state_directory
 from robot.records.runs import RunRecord
 from robot.records.storage import StorageError
 from robot.settings import DEFAULT_PROFILE
-from robot.text.faults import advised
-from solver.errors import CubistError, one_line
+from solver.errors import CubistError, advise, one_line
 from solver.files import BadFile, NoHomeDirectory, open_file
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -159,6 +158,8 @@ class EndSignals:
 class AlreadyRunning(CubistError, RuntimeError):
     """Another process owns the robot."""
 
+    code = "already-running"
+
 
 @contextlib.contextmanager
 def owned(path: Path) -> Iterator[None]:
@@ -279,4 +280,4 @@ def ending(record: RunRecord) -> str:
 def complaint(error: Exception) -> str:
     """Return an error's text with its remedy, which most texts name already."""
     text, remedy = str(error), str(getattr(error, "remedy", ""))
-    return text if remedy in text else advised(text, remedy)
+    return text if remedy in text else advise(text, remedy)

@@ -23,6 +23,8 @@ log = logging.getLogger("cubist-display")
 class DisplayFault(CubistError, RuntimeError):
     """The display, or the library for it, is not there; the text says what to do."""
 
+    code = "display-fault"
+
 
 class DisplayLost(DisplayFault):
     """The display worked, and does not any more."""

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from robot.api.client import ControlClient, NoDaemon, RequestRefused
+from robot.api.client import ControlClient, DaemonError, RequestError
 from robot.api.paths import control_socket
 from robot.api.rights import Program
 from robot.display.device import DisplayLost
@@ -22,7 +22,7 @@ from robot.display.view import Screenful, menu_view, unreachable, view_of
 from robot.settings import load_profile
 from robot.settings.profile import DisplaySettings
 from robot.text.languages import ENGLISH, Catalogue, catalogue, chosen_catalogue
-from solver.errors import CubistError
+from solver.errors import CubistError, ExitCode
 
 log = logging.getLogger("cubist-display")
 
@@ -38,6 +38,9 @@ LOST, BAD_USAGE = 1, 2
 
 class NoDisplay(CubistError, ValueError):
     """The profile has no display."""
+
+    code = "no-display"
+    exit_code = ExitCode.USAGE
 
 
 def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ) -> None:
@@ -137,7 +140,7 @@ class Front:
             carry_out(action, self._client)
         except CubistError as error:
             log.warning("%s: %s", action, error)
-            note = error.note if isinstance(error, RequestRefused) else {}
+            note = error.note if isinstance(error, RequestError) else {}
             self._refusals.put(self._said.refusal(str(error), note))
 
 
@@ -160,7 +163,7 @@ class RobotWatch:
             if last != self._last:
                 self._runs = self._client.runs(COUNTED)
                 self._last = last
-        except (NoDaemon, RequestRefused):
+        except (DaemonError, RequestError):
             self._last, self.is_working = None, False
             return unreachable(self._said)
         self.is_working = (

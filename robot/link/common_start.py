@@ -21,7 +21,7 @@ from typing import TypeVar, cast
 from robot.link.clock import BoardClock, difference_bounds
 from robot.link.session import Clock, LinkSession
 from robot.settings.board_table import TICKS_PER_S
-from robot.text.faults import Fault, RobotFault
+from robot.text.faults import Fault, RobotError
 
 log = logging.getLogger("cubistd")
 
@@ -146,7 +146,7 @@ class BoardGate:
     async def all_uploaded(self) -> None:
         """Wait until every board has its part of the plan; raises the fault after too many."""
         if self.left == 0:
-            raise RobotFault(Fault.CLOCKS_APART, self.start.complaint)
+            raise RobotError(Fault.CLOCKS_APART, detail=self.start.complaint)
         self.left -= 1
         await self.start.meeting.all_here(lambda: None)
 
@@ -159,7 +159,7 @@ class BoardGate:
             ticks = await self.start.meeting.all_here(self.start.choose_ticks)
             if ticks is not None:
                 return ticks[self.board]
-        raise RobotFault(Fault.CLOCKS_APART, self.start.complaint)
+        raise RobotError(Fault.CLOCKS_APART, detail=self.start.complaint)
 
     async def is_kept(self, session: LinkSession) -> bool:
         """See that the start that was ordered is right; if not, it is to be taken back at once."""

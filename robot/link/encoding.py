@@ -26,7 +26,7 @@ from robot.link.protocol import (
 )
 from robot.link.wire import crc16
 from robot.motion.schedule import MotionProfile, Schedule, ServoSegment, TimedTurn
-from robot.text.faults import Fault, RobotFault
+from robot.text.faults import Fault, RobotError
 
 SEGMENT_SIZE = STEP_SEGMENT.size
 PIECE = MAX_PAYLOAD // 2 // SEGMENT_SIZE * SEGMENT_SIZE
@@ -79,11 +79,11 @@ class WirePlan:
 
 
 def shape_of(profile: MotionProfile) -> Shape:
-    """The shape of a profile; raises :class:`RobotFault` when a number does not fit."""
+    """The shape of a profile; raises :class:`RobotError` when a number does not fit."""
     try:
         kind, segments = _segments(profile)
     except Exception as error:
-        raise RobotFault(Fault.BAD_SCHEDULE, f"{profile.actuator}: {error}") from error
+        raise RobotError(Fault.BAD_SCHEDULE, detail=f"{profile.actuator}: {error}") from error
     return Shape(kind, segments, profile.duration_us * TICKS_PER_US)
 
 
@@ -115,10 +115,10 @@ class TurnEncoder:
         """The bytes of the next turn."""
         name = profile.actuator
         if name not in self.actuators:
-            raise RobotFault(Fault.BAD_SCHEDULE, f"no actuator is called {name}")
+            raise RobotError(Fault.BAD_SCHEDULE, detail=f"no actuator is called {name}")
         if turn.start_us < self.busy_until.get(name, 0):
-            raise RobotFault(
-                Fault.BAD_SCHEDULE, f"{name} is still moving at {turn.start_us / 1e6:.3f} s"
+            raise RobotError(
+                Fault.BAD_SCHEDULE, detail=f"{name} is still moving at {turn.start_us / 1e6:.3f} s"
             )
         timing, delay = self._timing(turn.start_us)
         first = shape | timing << TurnBit.TIMING_SHIFT
@@ -135,8 +135,9 @@ class TurnEncoder:
             return Timing.AFTER_PREVIOUS, b""
         delay = start - (self.previous_start or 0)
         if not 0 < delay <= MAX_DELAY_US:
-            raise RobotFault(
-                Fault.BAD_SCHEDULE, f"turns must be in order, at most {MAX_DELAY_US} us apart"
+            raise RobotError(
+                Fault.BAD_SCHEDULE,
+                detail=f"turns must be in order, at most {MAX_DELAY_US} us apart",
             )
         return Timing.DELAY, delay.to_bytes(3, "little")
 
@@ -150,7 +151,7 @@ class TurnEncoder:
 def encode_schedule(schedule: Schedule, names: Sequence[str]) -> WirePlan:
     """The schedule for actuators numbered in the order of ``names``.
 
-    Raises :class:`RobotFault` for unknown actuators, turns that are out of order, or turns of
+    Raises :class:`RobotError` for unknown actuators, turns that are out of order, or turns of
     one actuator that overlap.
     """
     numbers: dict[Shape, int] = {}
@@ -160,6 +161,6 @@ def encode_schedule(schedule: Schedule, names: Sequence[str]) -> WirePlan:
     for turn in schedule.turns:
         shape = numbers.setdefault(shapes[turn.profile], len(numbers))
         if shape > TurnBit.PROFILE_MASK:
-            raise RobotFault(Fault.BEYOND_BOARD, "more than 64 kinds of motion")
+            raise RobotError(Fault.BEYOND_BOARD, detail="more than 64 kinds of motion")
         turns.append(encoder.encode(turn, schedule.profiles[turn.profile], shape))
     return WirePlan(tuple(numbers), tuple(turns))

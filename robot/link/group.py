@@ -23,7 +23,7 @@ from robot.link.link import STOP_PATIENCE_S, Execution, Link, Progress
 from robot.link.session import Clock, SessionStatistics
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.records.runs import LinkRecord
-from robot.text.faults import FAULTS, Fault, LinkFault, RobotFault, Stopped
+from robot.text.faults import FAULTS, Fault, LinkError, RobotError, Stopped
 from robot.text.notes import Note
 
 LEAST_PACE = 3e-5
@@ -38,7 +38,7 @@ def stages(schedule: Schedule, board_of: Mapping[str, str]) -> list[Schedule]:
     """The schedule, cut where everything rests as often as no board has to wait too long.
 
     A board that rests between two cuts is told nothing of what the others do there. Raises
-    :class:`RobotFault` for an actuator that is at none, and where nothing rests for too long.
+    :class:`RobotError` for an actuator that is at none, and where nothing rests for too long.
     """
     cuts: list[int] = []
     begin = rested = latest_end = 0
@@ -50,7 +50,7 @@ def stages(schedule: Schedule, board_of: Mapping[str, str]) -> list[Schedule]:
             rested = latest_end
         if turn.start_us - last.get(name, begin) > LONGEST_IDLE_US:
             if turn.start_us - rested > LONGEST_IDLE_US or rested == begin:
-                raise RobotFault(Fault.BAD_SCHEDULE, _too_long(name, turn.start_us))
+                raise RobotError(Fault.BAD_SCHEDULE, detail=_too_long(name, turn.start_us))
             cuts.append(rested)
             begin = rested
             last = {board: start for board, start in last.items() if start >= begin}
@@ -77,7 +77,7 @@ def _too_long(name: str, at_us: int) -> str:
 def split(schedule: Schedule, board_of: Mapping[str, str]) -> dict[str, Schedule]:
     """What each board has to do of a schedule, in the schedule's time.
 
-    Raises :class:`RobotFault` for an actuator that is at none.
+    Raises :class:`RobotError` for an actuator that is at none.
     """
     turns: dict[str, list[TimedTurn]] = {}
     numbers: dict[str, dict[int, int]] = {}
@@ -116,9 +116,9 @@ def stretched(part: Schedule, pace: float) -> Schedule:
 
 
 def board_at(actuator: str, board_of: Mapping[str, str]) -> str:
-    """The board of an actuator; raises :class:`RobotFault` for one that is at none."""
+    """The board of an actuator; raises :class:`RobotError` for one that is at none."""
     if actuator not in board_of:
-        raise RobotFault(Fault.BAD_SCHEDULE, f"no actuator is called {actuator}")
+        raise RobotError(Fault.BAD_SCHEDULE, detail=f"no actuator is called {actuator}")
     return board_of[actuator]
 
 
@@ -272,8 +272,8 @@ class LinkGroup:
 
     async def _stop_for(self, cause: BaseException) -> None:
         """What broke one board has been told; the others have nothing to add to it."""
-        at_once = isinstance(cause, RobotFault) and FAULTS[cause.code].stops_at_once
-        with suppress(RobotFault, Stopped):
+        at_once = isinstance(cause, RobotError) and FAULTS[cause.code].stops_at_once
+        with suppress(RobotError, Stopped):
             await (self.emergency_stop() if at_once else self.stop())
 
     async def _at_all(self, order: Callable[[Link], Awaitable[T]]) -> dict[str, T]:
@@ -298,7 +298,7 @@ class LinkGroup:
         """What goes wrong inside is told with the board where that is not clear otherwise."""
         try:
             yield
-        except RobotFault as fault:
+        except RobotError as fault:
             if len(self.links) == 1:
                 raise
             raise of_board(fault, name) from fault
@@ -320,13 +320,11 @@ def _one_after_other(first: Execution, then: Execution) -> Execution:
     )
 
 
-def of_board(fault: RobotFault, name: str) -> RobotFault:
+def of_board(fault: RobotError, name: str) -> RobotError:
     """The same, with the name of the board where nothing else tells which one it is."""
-    if isinstance(fault, Stopped):
-        return fault
-    if isinstance(fault, LinkFault):
-        return LinkFault(fault.fault, f"board {name}: {fault.detail}".removesuffix(": "))
-    return fault if fault.detail else RobotFault(fault.fault, f"board {name}")
+    if isinstance(fault, LinkError):
+        return LinkError(fault.code, detail=f"board {name}: {fault.detail}".removesuffix(": "))
+    return fault if fault.detail else RobotError(fault.code, detail=f"board {name}")
 
 
 BAD_SHARE = 0.002
@@ -407,7 +405,7 @@ def complaints(link: LinkRecord) -> Iterator[Note]:
 
 
 def _statistics(link: LinkGroup) -> SessionStatistics | None:
-    with suppress(RobotFault):
+    with suppress(RobotError):
         return link.statistics
     return None
 
@@ -452,12 +450,12 @@ class LinkThread(Generic[L]):
         with self._ordering:
             if self._is_closed:
                 work.close()
-                raise LinkFault(Fault.LINK_LOST, "disconnected")
+                raise LinkError(Fault.LINK_LOST, detail="disconnected")
             running = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return running.result()
         except concurrent.futures.CancelledError:
-            raise LinkFault(Fault.LINK_LOST, "disconnected") from None
+            raise LinkError(Fault.LINK_LOST, detail="disconnected") from None
 
     def close(self) -> None:
         """Disconnect and end the thread, and the waiting of all others; idempotent."""

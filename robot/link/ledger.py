@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from robot.link.actuators import ActuatorSetup
 from robot.link.protocol import Positions
 from robot.motion.schedule import Schedule
-from robot.text.faults import FAULTS, Fault, LinkFault, MotionFault, RobotFault
+from robot.text.faults import FAULTS, Fault, LinkError, RobotError
 
 STATUS_AGE_US = 100_000
 """Two heartbeats: so old may be what is known of the firmware's progress."""
@@ -39,18 +39,18 @@ class LastPositions:
 class LostPositions:
     """Why it is not known where motors without end stop stand; ``names``: only these."""
 
-    by: MotionFault
+    by: RobotError
     names: Collection[str] | None = None
 
     @classmethod
     def of_job(cls) -> LostPositions:
         """A job broke off with its program; the board may have been reset since."""
-        return cls(MotionFault.of(RobotFault(Fault.RESET)))
+        return cls(RobotError(Fault.RESET))
 
     @classmethod
     def of_calibration(cls, names: Collection[str] | None = None) -> LostPositions:
         """Calibration broke off with its program, or with these motors off their starts."""
-        return cls(MotionFault("not-homed", "calibration broke off"), names)
+        return cls(RobotError("not-homed", "calibration broke off"), names)
 
     def among(self, setups: Sequence[ActuatorSetup]) -> list[str]:
         """Which of these it concerns."""
@@ -145,7 +145,7 @@ class PositionLedger:
         self._boards: dict[str, BoardLedger] = {}
         self._left = LastPositions({})
         self._caught: tuple[str, ...] = ()
-        self._fault: MotionFault | None = None
+        self._fault: RobotError | None = None
         self._distrusted: LostPositions | None = None
 
     def of_board(self, name: str) -> BoardLedger:
@@ -184,7 +184,7 @@ class PositionLedger:
         caught, ledger.caught_unheard = ledger.caught_unheard, ()
         if ledger.was_reset(boot_id):
             self._caught = tuple(dict.fromkeys([*caught, *self._caught]))
-            self._fault = MotionFault.of(RobotFault(Fault.RESET))
+            self._fault = RobotError(Fault.RESET)
 
     @contextmanager
     def performing(self, longest_unheard_s: float) -> Iterator[None]:
@@ -195,14 +195,14 @@ class PositionLedger:
         before = {name: board.run for name, board in self._boards.items()}
         try:
             yield
-        except RobotFault as fault:
+        except RobotError as fault:
             begun = [
                 (board, board.run)
                 for name, board in self._boards.items()
                 if board.run is not None and board.run is not before.get(name)
             ]
             self._caught = _caught_by(fault, [run for _, run in begun])
-            if isinstance(fault, LinkFault):
+            if isinstance(fault, LinkError):
                 # The firmware finishes its turn, unless it turns out to have been reset.
                 for board, run in begun:
                     board.caught_unheard = run.moving_now(longest_unheard_s)
@@ -220,10 +220,9 @@ class PositionLedger:
         """Remember what is known now beyond the link that knows it."""
         self._left = self.last_positions or self._left
 
-    def broken_by(self, fault: MotionFault) -> MotionFault:
-        """Remember why motion, or the link, broke; the same fault, to be raised."""
+    def note_fault(self, fault: RobotError) -> None:
+        """Remember why motion, or the link, broke."""
         self._fault = fault
-        return fault
 
     def lost(self, motors: Sequence[ActuatorSetup], guessed: Collection[str]) -> tuple[str, ...]:
         """Of which of these motors is not known that they stand at their start: they were moving
@@ -253,7 +252,7 @@ class PositionLedger:
         self._left, self._distrusted = LastPositions({}), None
 
     def require_known(self, setups: Sequence[ActuatorSetup]) -> None:
-        """Raise :class:`MotionFault` where only a person can tell where a motor is.
+        """Raise :class:`RobotError` where only a person can tell where a motor is.
 
         The board may have lost what only it knew: it was reset while its cable was out.
         """
@@ -262,7 +261,7 @@ class PositionLedger:
         self.require_nothing_moved(unknown)
 
     def require_trusted(self, unknown: Sequence[ActuatorSetup]) -> None:
-        """Raise :class:`MotionFault`, once, where a person has to set one of these square first, of
+        """Raise :class:`RobotError`, once, where a person has to set one of these square first, of
         which the board knows nothing."""
         distrust = self._distrusted
         doubtful = [] if distrust is None else distrust.among(unknown)
@@ -325,9 +324,9 @@ class ScheduleProgress:
         return 1e6 / max(1, self.schedule.duration_us)
 
 
-def _caught_by(fault: RobotFault, runs: Sequence[ScheduleProgress]) -> tuple[str, ...]:
+def _caught_by(fault: RobotError, runs: Sequence[ScheduleProgress]) -> tuple[str, ...]:
     """What a fault that ended a schedule caught in motion, or out of its place."""
-    if fault.fault is Fault.NOT_IN_PLACE:
+    if fault.code == "not-in-place":
         return (fault.detail,)
     if not FAULTS[fault.code].stops_at_once:
         return ()
@@ -344,10 +343,10 @@ def _is_off_start(setup: ActuatorSetup, left: LastPositions) -> bool:
     return position is not None and setup.way_to_start(position) != 0
 
 
-def position_lost(fault: MotionFault, names: Sequence[str]) -> MotionFault:
+def position_lost(fault: RobotError, names: Sequence[str]) -> RobotError:
     """Motors without end stops were caught in motion: only a person knows where they are."""
     which = ", ".join(names)
-    return MotionFault(
+    return RobotError(
         fault.code,
         f"{fault.cause}; {which} may have been moving and has no end stop to be homed by",
         f"set {which} and the cube square by hand, then start again",

@@ -8,7 +8,7 @@ from robot.link.encoding import WirePlan
 from robot.link.protocol import Board, ResetCause, Welcome
 from robot.motion.schedule import MotionProfile, Schedule, StepSegment
 from robot.settings.board_table import TICKS_PER_S
-from robot.text.faults import Fault, RobotFault
+from robot.text.faults import Fault, RobotError
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +61,22 @@ class Capabilities:
 def check_plan(
     schedule: Schedule, plan: WirePlan, capabilities: Capabilities, *, beside_servos: bool = False
 ) -> None:
-    """Raise :class:`RobotFault` (``BEYOND_BOARD``) with the reason if the board cannot do it."""
+    """Raise :class:`RobotError` (``BEYOND_BOARD``) with the reason if the board cannot do it."""
     units = sum(shape.units for shape in plan.shapes)
     if units > capabilities.profile_units:
-        raise RobotFault(
+        raise RobotError(
             Fault.BEYOND_BOARD,
-            f"profiles take {units} units of memory, this board has {capabilities.profile_units}",
+            detail=f"profiles take {units} units of memory, "
+            f"this board has {capabilities.profile_units}",
         )
     for axes, rate, start_us in _crowded_moments(schedule):
         possible = capabilities.rate(axes, beside_servos)
         if rate > possible:
             where = " beside servos" if beside_servos else ""
-            raise RobotFault(
+            raise RobotError(
                 Fault.BEYOND_BOARD,
-                f"{axes} motors at up to {rate:.0f} steps/s {start_us / 1e6:.3f} s into the plan, "
+                detail=f"{axes} motors at up to {rate:.0f} steps/s "
+                f"{start_us / 1e6:.3f} s into the plan, "
                 f"this board makes {possible:.0f} steps/s each{where}",
             )
 

@@ -41,7 +41,7 @@ from robot.link.transport import Transport
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import stepper_move
-from robot.text.faults import FAULTS, Fault, LinkFault, RobotFault, Stopped, code_of
+from robot.text.faults import FAULTS, Fault, LinkError, RobotError, Stopped, code_of
 
 Progress = Callable[[float], None]
 
@@ -114,7 +114,7 @@ class Link:
         self._start_tick: int | None = None
 
     async def open(self, patience_s: float = ANSWER_PATIENCE_S) -> Capabilities:
-        """Connect and greet; raises :class:`robot.text.faults.LinkFault`."""
+        """Connect and greet; raises :class:`robot.text.faults.LinkError`."""
         await self.close()
         session = LinkSession(self._transport, self._clock, self._draw)
         try:
@@ -180,7 +180,7 @@ class Link:
         self._raise_fault(status)
         missing = [name for name, number in numbers.items() if not status.homed >> number & 1]
         if missing:
-            raise RobotFault(Fault.NOT_HOMED, f"{missing[0]}: homing was interrupted")
+            raise RobotError(Fault.NOT_HOMED, detail=f"{missing[0]}: homing was interrupted")
         reported = reported_positions(await self._open_session.positions(), self.actuators)
         for name in names:
             self.ledger.note_homed(name, reported[name])
@@ -197,7 +197,7 @@ class Link:
         a millisecond if these are connected alike. Raises ``LINK_LOST`` where the clock cannot be
         compared, ``CLOCKS_APART`` where the boards' clocks do not agree, and ``HOST_LOST`` when
         anything happens later than planned.
-        Raises :class:`RobotFault` for what the firmware reports or a plan beyond it,
+        Raises :class:`RobotError` for what the firmware reports or a plan beyond it,
         :class:`robot.text.faults.Stopped` after :meth:`stop`.
         """
         if not schedule.turns:
@@ -267,7 +267,7 @@ class Link:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the firmware said of itself; raises :class:`RobotFault` when not connected."""
+        """What the firmware said of itself; raises :class:`RobotError` when not connected."""
         capabilities = self._open_session.capabilities
         assert capabilities is not None, "an open session has been greeted"
         return capabilities
@@ -285,12 +285,12 @@ class Link:
     @property
     def _open_session(self) -> LinkSession:
         if self._session is None:
-            raise RobotFault(Fault.LINK_LOST, "not connected")
+            raise RobotError(Fault.LINK_LOST, detail="not connected")
         return self._session
 
     def _number(self, name: str) -> int:
         if name not in self._numbers:
-            raise RobotFault(Fault.BAD_SCHEDULE, f"no actuator is called {name}")
+            raise RobotError(Fault.BAD_SCHEDULE, detail=f"no actuator is called {name}")
         return self._numbers[name]
 
     async def _command(self, *messages: Message) -> None:
@@ -316,7 +316,7 @@ class Link:
             detail = self.actuators[number].name
         elif row.names_line:
             detail = f"GPIO {number}"
-        raise RobotFault(fault, detail)
+        raise RobotError(fault, detail=detail)
 
     async def _at_rest(self) -> Status:
         session = self._open_session
@@ -346,9 +346,10 @@ class Link:
             profile = schedule.profiles[turn.profile]
             stands = positions.get(profile.actuator, profile.start)
             if not self._same_place(profile.actuator, stands, profile.start):
-                raise RobotFault(
+                raise RobotError(
                     Fault.BAD_SCHEDULE,
-                    f"{profile.actuator} stands at {stands}, a turn starts at {profile.start}",
+                    detail=f"{profile.actuator} stands at {stands}, "
+                    f"a turn starts at {profile.start}",
                 )
             positions[profile.actuator] = profile.end
 
@@ -408,7 +409,9 @@ class Link:
         self.ledger.end(status.turns_done)
         self._raise_if_stopping()
         if status.turns_done:
-            raise RobotFault(Fault.HOST_LOST, "out of step: a start came too late to take it back")
+            raise RobotError(
+                Fault.HOST_LOST, detail="out of step: a start came too late to take it back"
+            )
 
     async def _follow(
         self,
@@ -430,7 +433,7 @@ class Link:
                 if status.plan != self._plan_number:
                     continue
                 if in_step is not None and (events := events_between(in_step, status)):
-                    raise RobotFault(Fault.HOST_LOST, f"out of step: {', '.join(events)}")
+                    raise RobotError(Fault.HOST_LOST, detail=f"out of step: {', '.join(events)}")
                 fraction = min(1.0, status.executed / TICKS_PER_US / max(duration_us, 1))
                 self.ledger.note_progress(self._elapsed(status, duration_us, fraction))
                 if on_progress:
@@ -450,7 +453,7 @@ class Link:
         session = self._open_session
         try:
             yield
-        except LinkFault:
+        except LinkError:
             self.ledger.note_lost()  # others may have to be stopped before anybody asks
             raise
         finally:

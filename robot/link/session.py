@@ -30,7 +30,7 @@ from robot.link.protocol import (
 )
 from robot.link.transport import Transport
 from robot.link.wire import EMERGENCY_STOP, CobsReader, SendWindow, WireFrame
-from robot.text.faults import Fault, LinkFault, RobotFault
+from robot.text.faults import Fault, LinkError, RobotError
 
 log = logging.getLogger("cubistd")
 
@@ -113,7 +113,7 @@ class LinkSession:
         self._echo = 0
         self._echo_due = False
         self._told: Positions | None = None
-        self._failure: RobotFault | None = None
+        self._failure: RobotError | None = None
         self._changed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -126,12 +126,13 @@ class LinkSession:
         deadline = self._clock() + patience_s
         while self.capabilities is None:
             if self._clock() > deadline:
-                raise LinkFault(Fault.NO_ANSWER)
+                raise LinkError(Fault.NO_ANSWER)
             self._send(Hello(VERSION, self._nonce), 0)
             await self._wait(HELLO_EVERY_S)
         if self.capabilities.protocol_version != VERSION:
-            raise LinkFault(
-                Fault.WRONG_PROTOCOL, f"{self.capabilities.protocol_version}, expected {VERSION}"
+            raise LinkError(
+                Fault.WRONG_PROTOCOL,
+                detail=f"{self.capabilities.protocol_version}, expected {VERSION}",
             )
         self._heard_at = self._beat_due_at = self._clock()
         self._tasks.append(asyncio.create_task(self._pump_for_ever()))
@@ -139,7 +140,7 @@ class LinkSession:
 
     async def close(self) -> None:
         """End the session and close the transport; whoever still waits gets ``LINK_LOST``."""
-        self.fail(LinkFault(Fault.LINK_LOST, "disconnected"))
+        self.fail(LinkError(Fault.LINK_LOST, detail="disconnected"))
         for task in self._tasks:
             task.cancel()
         for task in self._tasks:
@@ -221,7 +222,9 @@ class LinkSession:
         while asked < COMPARISONS or not self._well_compared:
             if asked >= COMPARISONS and self._clock() > give_up_at:
                 doubt_ms = self.board_clock.doubt_s(self._clock()) * 1000
-                raise LinkFault(Fault.LINK_LOST, f"its clock is known to {doubt_ms:.1f} ms only")
+                raise LinkError(
+                    Fault.LINK_LOST, detail=f"its clock is known to {doubt_ms:.1f} ms only"
+                )
             await self.ask_clock(asking)
             asked += 1
 
@@ -255,9 +258,9 @@ class LinkSession:
             if self.status and self.status.fault == Fault.EMERGENCY_STOP:
                 return
             if self._clock() > deadline:
-                raise LinkFault(Fault.NO_ANSWER, "emergency stop not confirmed")
+                raise LinkError(Fault.NO_ANSWER, detail="emergency stop not confirmed")
 
-    def fail(self, fault: RobotFault) -> None:
+    def fail(self, fault: RobotError) -> None:
         """The session is over; everybody waiting gets ``fault``."""
         self._failure = self._failure or fault
         self._changed.set()
@@ -297,18 +300,18 @@ class LinkSession:
         """Whatever ends a task of the session ends the session: nobody waits for it for ever."""
         try:
             yield
-        except RobotFault as fault:
+        except RobotError as fault:
             self.fail(fault)
         except Exception as error:
             log.exception("the session with the board ended unexpectedly")
-            self.fail(LinkFault(Fault.LINK_LOST, f"internal error: {error}"))
+            self.fail(LinkError(Fault.LINK_LOST, detail=f"internal error: {error}"))
 
     def _beat(self) -> None:
         now = self._clock()
         # What came while nobody listened is still to be read.
         self._heard_at += max(0.0, now - self._beat_due_at - STALLED_S)
         if now - self._heard_at > LOST_AFTER_S:
-            raise LinkFault(Fault.LINK_LOST, f"nothing heard for {LOST_AFTER_S} s")
+            raise LinkError(Fault.LINK_LOST, detail=f"nothing heard for {LOST_AFTER_S} s")
         if now >= self._next_ping_at - TIMER_S:  # timers may be early
             self._pinged_at = now
             self._ping()
@@ -364,7 +367,7 @@ class LinkSession:
             if welcome.nonce == self._nonce:
                 self.capabilities = Capabilities.of(welcome)
         elif welcome.boot_id != self.capabilities.boot_id:
-            self.fail(LinkFault(RESET_FAULTS.get(ResetCause(welcome.reset_cause), Fault.RESET)))
+            self.fail(LinkError(RESET_FAULTS.get(ResetCause(welcome.reset_cause), Fault.RESET)))
 
     def _handle_state(self, frame: WireFrame) -> None:
         self._heard_at = self._clock()

@@ -9,7 +9,7 @@ import logging
 import termios
 from typing import TYPE_CHECKING, Protocol
 
-from robot.text.faults import Fault, LinkFault
+from robot.text.faults import Fault, LinkError
 from solver.errors import root_sentence
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ CONTROL_FLAGS = 2
 
 
 class Transport(Protocol):
-    """A stream of bytes both ways; every method raises :class:`LinkFault` when it broke."""
+    """A stream of bytes both ways; every method raises :class:`LinkError` when it broke."""
 
     async def open(self) -> None:
         """Connect."""
@@ -49,7 +49,7 @@ class SerialTransport:
         self._baud = baud
         self._serial: Serial | None = None
         self._fd = -1
-        self._received: asyncio.Queue[bytes | LinkFault] = asyncio.Queue()
+        self._received: asyncio.Queue[bytes | LinkError] = asyncio.Queue()
         self._unsent = bytearray()
 
     async def open(self) -> None:
@@ -78,18 +78,18 @@ class SerialTransport:
             raise self._not_opened(error) from error
         return port, descriptor
 
-    def _not_opened(self, error: Exception) -> LinkFault:
+    def _not_opened(self, error: Exception) -> LinkError:
         number = error.args[0] if error.args else None
         if number in {errno.ENOENT, errno.ENODEV, errno.ENXIO}:
-            return LinkFault(Fault.PORT_MISSING, self.port)
+            return LinkError(Fault.PORT_MISSING, detail=self.port)
         in_use = number in {errno.EAGAIN, errno.EBUSY}  # it is locked, or it may have one user
         why = "another program has it" if in_use else root_sentence(error)
-        return LinkFault(Fault.PORT_REFUSED, f"{self.port}: {why}")
+        return LinkError(Fault.PORT_REFUSED, detail=f"{self.port}: {why}")
 
     async def read(self) -> bytes:
         """Bytes that came, or the fault that ended them."""
         item = await self._received.get()
-        if isinstance(item, LinkFault):
+        if isinstance(item, LinkError):
             self._received.put_nowait(item)
             raise item
         return item
@@ -133,7 +133,7 @@ class SerialTransport:
         """Hand over what the port takes; the rest goes when it is writable again."""
         port = self._serial
         if port is None:
-            raise LinkFault(Fault.LINK_LOST, self.port)
+            raise LinkError(Fault.LINK_LOST, detail=self.port)
         try:
             sent = port.write(bytes(self._unsent)) or 0
         except Exception as error:
@@ -151,7 +151,7 @@ class SerialTransport:
         loop.remove_reader(self._fd)
         loop.remove_writer(self._fd)
         why = "" if error is None else f": {root_sentence(error)}"
-        self._received.put_nowait(LinkFault(Fault.LINK_LOST, self.port + why))
+        self._received.put_nowait(LinkError(Fault.LINK_LOST, detail=self.port + why))
 
 
 def _close(port: Serial) -> None:

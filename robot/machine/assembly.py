@@ -57,7 +57,7 @@ class Machine:
     def scan(self, state: State | None = None) -> tuple[list[FaceImage], State]:
         """A picture of every face, and the state in which that leaves the robot.
 
-        ``state`` is where it stands; None: as homed. Raises ``MotionFault`` and ``RunStopped``.
+        ``state`` is where it stands; None: as homed. Raises ``RobotError`` and ``Stopped``.
         """
         tour = self.planner.scan(state, None)
         images: list[FaceImage] = []

@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterator, Mapping
 from robot.motion.schedule import MotionProfile, Schedule, ServoSegment
 from robot.settings import RobotProfile
 from robot.settings.actuators import ActuatorSettings
-from robot.text.faults import FAULTS, Refused, advised, described
+from robot.text.faults import FAULTS, Conflict, describe
 from solver.errors import CubistError
 from solver.files import JsonMapping, JsonObject
 
@@ -40,15 +40,13 @@ MOST_NAMED = 3
 Range = tuple[int, int]
 
 
-class NotConfirmed(Refused):
+class NotConfirmed(Conflict):
     """A motion that goes, or may go, where nobody has confirmed it; nothing moved."""
 
     code = "not-confirmed"
 
     def __init__(self, cause: str, remedy: str = "") -> None:
-        self.cause = cause
-        self.remedy = remedy or FAULTS[self.code].remedy
-        super().__init__(advised(self.cause, self.remedy))
+        super().__init__(cause, remedy or FAULTS[self.code].remedy)
 
 
 class ConfirmedRange:
@@ -107,7 +105,7 @@ class ConfirmedRange:
             named = [_named(key) for key in missing[:MOST_NAMED]]
             more = len(missing) - len(named)
             detail = ", ".join(named) + (f" and {more} more" if more else "")
-            raise NotConfirmed(described(FAULTS[NotConfirmed.code], detail))
+            raise NotConfirmed(describe(FAULTS[NotConfirmed.code], detail))
 
     def require_start(self, profile: RobotProfile, starts: Mapping[str, int]) -> None:
         """Refuse to home to these places unless all is confirmed and they are within it."""

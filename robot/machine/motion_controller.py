@@ -42,16 +42,8 @@ from robot.records.runs import LinkRecord
 from robot.settings.boards import BOARD_TARGETS
 from robot.settings.profile import FIRST_BOARD, BoardSettings, RobotProfile
 from robot.settings.stepper import Stepper
-from robot.text.faults import (
-    FAULTS,
-    Fault,
-    InvalidRequest,
-    LinkFault,
-    MotionFault,
-    RobotFault,
-    RunStopped,
-    Stopped,
-)
+from robot.text.faults import FAULTS, Fault, LinkError, RobotError, Stopped
+from solver.errors import InvalidRequest
 
 T = TypeVar("T")
 
@@ -63,7 +55,7 @@ class MotionController:
     """The motion of a profile's robot, over the serial ports of its boards.
 
     All methods block; ``stop`` and ``emergency_stop`` come from another thread while something
-    moves. Motion raises :class:`MotionFault`, and ``RunStopped`` from a stop until :meth:`begin`.
+    moves. Motion raises :class:`RobotError`, and ``Stopped`` from a stop until :meth:`begin`.
     ``port`` overrides that of the first board. ``contact`` knows how far the actuators may go; all
     motion asks it first, and raises :class:`robot.machine.confirmed_range.NotConfirmed`.
     """
@@ -97,8 +89,8 @@ class MotionController:
         self._statistics = LinkStatistics()
 
     def open(self) -> None:
-        """Connect and configure; raises ``MotionFault`` while an emergency stop is not cleared."""
-        with self._explained():
+        """Connect and configure; raises ``RobotError`` while an emergency stop is not cleared."""
+        with self._noting_faults():
             self._connected()
 
     def begin(self, cancel: threading.Event) -> None:
@@ -119,7 +111,7 @@ class MotionController:
         """Find the positions of all actuators, these first, and go to the start positions."""
         self.require_confirmed()
         self._ledger.suspect(*first)
-        with self._explained():
+        with self._noting_faults():
             thread = self._connected()
             self._ledger.require_known(self._setups)
             places = self._places()
@@ -132,7 +124,7 @@ class MotionController:
                         self._move(thread, thread.link.home([step.actuator]))
                     else:
                         self._go(thread, step.actuator, step.position)
-            except RobotFault as fault:
+            except RobotError as fault:
                 self._ledger.suspect(fault.detail)
                 raise
             self._ledger.trust_all()
@@ -141,14 +133,14 @@ class MotionController:
         """Upload and execute; microseconds it took by the firmware's clock."""
         self._contact.require_schedule(self._profile, schedule)
         try:
-            with self._explained(), self._ledger.performing(self._silence_hold_ms / 1e3):
+            with self._noting_faults(), self._ledger.performing(self._silence_hold_ms / 1e3):
                 thread = self._connected()
                 self._stopwatch.end("start")
                 execution = self._move(thread, thread.link.run(schedule, progress))
                 self._stopwatch.add("upload", execution.waited_s)
                 self._statistics.noted(execution.events)
                 return execution.executed_us
-        except MotionFault as fault:
+        except RobotError as fault:
             if FAULTS[fault.code].stops_at_once:
                 self._ledger.require_nothing_moved(unsensed(self._setups))
             raise
@@ -158,7 +150,7 @@ class MotionController:
         if actuator not in (names := [setup.name for setup in self._setups]):
             known = ", ".join(names)
             raise InvalidRequest(f"actuator: there is no {actuator!r}; there is {known}")
-        with self._explained():
+        with self._noting_faults():
             thread = self._connected()
             place, rest_us = self._ledger.position(actuator), 0
             if place is not None:
@@ -183,7 +175,7 @@ class MotionController:
             others = self._places() if self._ready else {}
             others.pop(actuator, None)
             self._stand({**others, actuator: at})
-        with self._explained():
+        with self._noting_faults():
             thread = self._connected()
             if setup.name not in self._ledger.known:
                 self._ledger.require_trusted(unsensed([setup]))
@@ -231,7 +223,7 @@ class MotionController:
         """
         motors = unsensed(self._setups)
         if self._ready:
-            with suppress(MotionFault, RunStopped), self._explained():
+            with suppress(RobotError, Stopped), self._noting_faults():
                 thread = self._connected()
                 for one in motors:
                     at = self._ledger.position(one.name)
@@ -252,16 +244,16 @@ class MotionController:
 
     def is_sensor_active(self, actuator: str) -> bool:
         """Whether the actuator's end stop or index sensor is active."""
-        with self._explained():
+        with self._noting_faults():
             thread = self._connected()
             return actuator in thread.wait(thread.link.active_sensors())
 
     def stop(self) -> None:
-        """Finish the turn in progress and hold; the run under way ends with ``RunStopped``."""
+        """Finish the turn in progress and hold; the run under way ends with ``Stopped``."""
         self._cancel.set()
         if (thread := self._thread) is not None:
             # What failed here is reported by the motion under way, if there is one.
-            with suppress(RobotFault):
+            with suppress(RobotError):
                 thread.wait(thread.link.stop())
 
     def emergency_stop(self) -> None:
@@ -273,7 +265,7 @@ class MotionController:
         self._emergency.set()
         self._ready = False
         if (thread := self._thread) is not None:
-            with self._explained():
+            with self._noting_faults():
                 thread.wait(thread.link.emergency_stop())
 
     def link_statistics(self) -> LinkRecord:
@@ -284,7 +276,7 @@ class MotionController:
         """Outputs safe, port given back. Idempotent."""
         self._ready = False
         if (thread := self._thread) is not None:
-            with suppress(RobotFault):
+            with suppress(RobotError):
                 thread.wait(thread.link.release())
         self._disconnect()
 
@@ -310,7 +302,7 @@ class MotionController:
         setup = next(setup for setup in self._setups if setup.name == actuator)
         start = self._ledger.position(actuator)
         if start is None:
-            raise RobotFault(Fault.NOT_HOMED, actuator)
+            raise RobotError(Fault.NOT_HOMED, detail=actuator)
         move = jog_profile(setup, start, target, rest_us)
         if move is not None:
             schedule = Schedule((move,), (TimedTurn(0, 0),), move.duration_us)
@@ -327,12 +319,12 @@ class MotionController:
             if self._cancel.is_set() or self._emergency.is_set():
                 motion.close()
                 emergency = self._emergency.is_set()
-                raise RobotFault(Fault.EMERGENCY_STOP) if emergency else Stopped("before it began")
+                raise RobotError(Fault.EMERGENCY_STOP) if emergency else Stopped("before it began")
             return await motion
 
         try:
             return thread.wait(unless_stopped())
-        except LinkFault:
+        except LinkError:
             motion.close()  # it did not begin if the link was closed before
             raise
 
@@ -351,7 +343,7 @@ class MotionController:
     def _connected(self) -> LinkThread[LinkGroup]:
         """The link, greeted and configured; made anew after whatever made it doubtful."""
         if self._emergency.is_set():
-            raise RobotFault(Fault.EMERGENCY_STOP)
+            raise RobotError(Fault.EMERGENCY_STOP)
         if self._thread is None:
             self._thread = thread = self._make_link()
             boards = thread.wait(thread.link.open())
@@ -391,20 +383,22 @@ class MotionController:
         return LinkGroup(links, self._clock)
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """The link's errors as the robot's; a motion that a stop ended is no error at all."""
+    def _noting_faults(self) -> Iterator[None]:
+        """Note for the next start what a fault has left uncertain.
+
+        Raises ``Stopped`` for a fault that a stop has brought about.
+        """
         try:
             yield
-        except Stopped:
-            raise RunStopped from None
-        except RobotFault as fault:
+        except RobotError as fault:
             self._ready = False
             self._ledger.keep_last_positions()
-            if isinstance(fault, LinkFault):
+            if isinstance(fault, LinkError):
                 self._disconnect()
-            if self._cancel.is_set() and fault.fault is Fault.NOT_HOMED:
-                raise RunStopped from None
-            raise self._ledger.broken_by(MotionFault.of(fault)) from fault
+            if self._cancel.is_set() and fault.code == "not-homed":
+                raise Stopped from None
+            self._ledger.note_fault(fault)
+            raise
 
     def _disconnect(self) -> None:
         self._statistics.closing()
@@ -421,7 +415,7 @@ def require_ours(capabilities: Capabilities, board: str | None = None) -> None:
     if not matches(capabilities):
         where = "the board" if board is None else f"board {board}"
         found = f"{capabilities.firmware_version} on {where}, {FIRMWARE_VERSION} expected"
-        raise LinkFault(Fault.WRONG_FIRMWARE, found)
+        raise LinkError(Fault.WRONG_FIRMWARE, detail=found)
 
 
 def _port_of(board: BoardSettings) -> str:

@@ -20,9 +20,10 @@ from robot.planner import FaceView
 from robot.records.latency import Stopwatch
 from robot.settings.base import microseconds
 from robot.settings.profile import RobotProfile, View
-from robot.text.faults import FAULTS, InvalidRequest, MotionFault, NotReadable
+from robot.text.faults import FAULTS, NotReadable, RobotError
 from robot.text.notes import Note
 from solver.cube.orientation import site_facelets
+from solver.errors import InvalidRequest
 from solver.files import parse_object
 from vision.cameras.base import CameraFault
 from vision.decide.consistency import repeated_face
@@ -85,7 +86,7 @@ class FaceImage:
 class Scanner:
     """The cameras of a profile by their names there, and what is read from their pictures.
 
-    All methods block. A camera's failure raises :class:`MotionFault`.
+    All methods block. A camera's failure raises :class:`RobotError`.
     """
 
     def __init__(
@@ -250,7 +251,7 @@ class Scanner:
     def read(self, images: Sequence[FaceImage]) -> CubeReading:
         """Decide the cube from all pictures, several of a face included.
 
-        Raises :class:`NotReadable`, or :class:`MotionFault` where the cube has slipped.
+        Raises :class:`NotReadable`, or :class:`RobotError` where the cube has slipped.
         """
         faces: dict[str, list[FaceColours]] = {}
         for image in images:
@@ -288,7 +289,7 @@ class Scanner:
 
     def _refusal(
         self, error: Unreadable, images: Sequence[FaceImage], colours: StickerColours
-    ) -> NotReadable | MotionFault:
+    ) -> NotReadable | RobotError:
         """Why the pictures could not be read: what is in view instead, if that can be told."""
         again = error.look_again or ""
         odd = usual_oddity(images, self._size)
@@ -319,9 +320,9 @@ def _at_once(act: Callable[[str], T], cameras: Sequence[str]) -> list[T]:
         return list(pool.map(act, cameras))
 
 
-def _slipped(what: str) -> MotionFault:
+def _slipped(what: str) -> RobotError:
     code = "cube-slipped"
-    return MotionFault(code, f"{FAULTS[code].about}: {what}")
+    return RobotError(code, f"{FAULTS[code].about}: {what}")
 
 
 def stored_colours(profile: RobotProfile) -> ColourReferences | None:
@@ -435,4 +436,4 @@ class _explained:  # noqa: N801  # used like a function: `with _explained():`
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Translate."""
         if isinstance(error, CameraFault):
-            raise MotionFault(error.trouble, str(error)) from error
+            raise RobotError(error.trouble, str(error)) from error

@@ -9,7 +9,7 @@ from robot.link import ActuatorSetup, ServoSetup
 from robot.motion.schedule import MotionProfile
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
-from robot.text.faults import InvalidRequest
+from solver.errors import InvalidRequest
 
 SERVO_JOG_US = 1_000
 """Time for each microsecond of pulse: half a turn takes two seconds."""

@@ -33,12 +33,12 @@ from robot.planner.solve import LAYERED_SIZES
 from robot.planner.survey import random_cube
 from robot.records.latency import Stopwatch
 from robot.settings.profile import RobotProfile
-from robot.text.faults import InvalidRequest, RunStopped
+from robot.text.faults import Stopped
 from solver.cost import merged_moves
 from solver.cube.cube import from_scramble, parse_state
 from solver.cube.facelets import FACES
 from solver.cube.sticker_cube import StickerCube
-from solver.errors import CubistError, SearchFailed
+from solver.errors import CubistError, InvalidRequest, SearchFailed
 from solver.search import AnyCube
 from solver.solution import CancelFlag, Progress
 
@@ -214,13 +214,13 @@ class SolvePlanner:
 
 @contextmanager
 def _cancelled_by(cancel: threading.Event) -> Iterator[CancelFlag]:
-    """A flag for the search of a run; raises ``RunStopped`` where ``cancel`` left no solution."""
+    """A flag for the search of a run; raises ``Stopped`` where ``cancel`` left no solution."""
     try:
         with _mirrored(cancel) as flag:
             yield flag
     except CubistError:
         if cancel.is_set():
-            raise RunStopped from None
+            raise Stopped from None
         raise
 
 

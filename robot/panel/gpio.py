@@ -24,6 +24,8 @@ Pull = Literal["up", "down", "none"]
 class PanelFault(CubistError, RuntimeError):
     """A pin of the panel is missing, busy or not ours to use: what it is, and what to do."""
 
+    code = "panel-fault"
+
     def __init__(self, what: str, remedy: str = "") -> None:
         super().__init__(f"{what}. {remedy}" if remedy else what)
         self.what = what

@@ -34,13 +34,16 @@ from robot.mechanism.compile.cost_model import Compiled, residual_motion_us
 from robot.mechanism.frames import ORIENTATIONS, between_table, reframe_table, seen_table
 from robot.mechanism.graph import CALM, Transition
 from solver.cost import composite_of
-from solver.errors import CubistError
+from solver.errors import CubistError, ExitCode
 
 Ints = NDArray[np.int64]
 
 
 class NoWay(CubistError, ValueError):
     """The robot cannot perform these turns from there; the text says which."""
+
+    code = "no-way"
+    exit_code = ExitCode.USAGE
 
 
 def best_ends(compiled: Compiled, start: int, composites: Sequence[int]) -> list[int]:

@@ -24,13 +24,16 @@ from robot.settings.base import microseconds
 from robot.settings.profile import View
 from solver.cube.facelets import FACES
 from solver.cube.orientation import Orientation, site_facelets
-from solver.errors import CubistError
+from solver.errors import CubistError, ExitCode
 
 Stickers = frozenset[int]
 
 
 class CannotSee(CubistError, ValueError):
     """No tour shows the cameras the faces that are wanted; the text names the faces."""
+
+    code = "cannot-see"
+    exit_code = ExitCode.USAGE
 
 
 @dataclass(frozen=True, slots=True)

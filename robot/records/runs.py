@@ -31,7 +31,7 @@ from robot.records.storage import (
     reserve_room,
     write_atomically,
 )
-from robot.text.faults import FAULTS, fault_code
+from robot.text.faults import FAULTS
 from robot.text.notes import Note
 from robot.text.outcomes import OUTCOMES, Outcome
 from solver.errors import CubistError, shortened
@@ -78,15 +78,13 @@ class FaultRecord(BaseModel):
 
     @classmethod
     def of(cls, error: CubistError) -> FaultRecord:
-        """An error for the record; one without a code of its own is named after its class."""
-        code = fault_code(error)
-        usual = FAULTS[code].remedy if code in FAULTS else ""
-        detail = getattr(error, "detail", "")  # a document, of a cube that cannot be
+        """Return an error for the record, with the usual remedy unless it has its own."""
+        usual = FAULTS[error.code].remedy if error.code in FAULTS else ""
         return cls(
-            code=code,
-            cause=str(getattr(error, "cause", error)),
-            remedy=str(getattr(error, "remedy", usual)),
-            detail=detail if isinstance(detail, str) else "",
+            code=error.code,
+            cause=error.cause,
+            remedy=error.remedy or usual,
+            detail=error.detail,
         )
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from solver.errors import CubistError
+from solver.errors import CubistError, ExitCode
 from solver.files import BadFile, NoSuchFile, read_file
 
 TEMPORARY_PREFIX = ".cubist-"
@@ -36,6 +36,9 @@ _REMEDIES = {
 
 class StorageError(CubistError, OSError):
     """A file could not be written or read; the previous contents are untouched."""
+
+    code = "storage-error"
+    exit_code = ExitCode.USAGE
 
 
 class NotStored(StorageError):

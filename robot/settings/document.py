@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from solver.errors import CubistError, one_line, printable, shortened
+from solver.errors import CubistError, ExitCode, one_line, printable, shortened
 from solver.files import JsonObject
 
 Path = tuple[str | int, ...]
@@ -48,6 +48,9 @@ class Complaint:
 
 class BadProfile(CubistError, ValueError):
     """A robot's description that cannot be used; ``complaints`` lists every fault found."""
+
+    code = "bad-profile"
+    exit_code = ExitCode.USAGE
 
     def __init__(self, complaints: Sequence[Complaint]) -> None:
         super().__init__("\n".join(map(str, complaints)))

@@ -30,6 +30,8 @@ Known = TypeVar("Known")
 class UnknownKind(CubistError, KeyError):
     """Nothing is registered under the name of a kind; the text lists what is."""
 
+    code = "unknown-kind"
+
     __str__ = Exception.__str__  # a KeyError's is quoted
 
 

@@ -11,7 +11,7 @@ from robot.settings.checks import check_profile
 from robot.settings.complaints import complaints_of
 from robot.settings.document import BadProfile, Complaint, parse_document
 from robot.settings.profile import RobotProfile
-from solver.errors import CubistError, shortened
+from solver.errors import CubistError, ExitCode, shortened
 from solver.files import BadFile, read_text
 
 DEFAULT_PROFILE = "cubotino"
@@ -22,6 +22,9 @@ MAX_BYTES = 64 * 1024
 
 class UnknownProfile(CubistError, LookupError):
     """No profile of that name exists; the text lists those that do."""
+
+    code = "unknown-profile"
+    exit_code = ExitCode.USAGE
 
 
 def profile_folders() -> tuple[Path, ...]:

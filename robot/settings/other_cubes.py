@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from robot.settings.complaints import complaints_of
 from robot.settings.document import BadProfile, ProfileDocument
 from robot.settings.profile import RobotProfile
-from solver.errors import CubistError
+from solver.errors import CubistError, ExitCode
 from solver.files import JsonMapping, JsonObject
 
 OTHER_CUBES = "other_cubes"
@@ -17,6 +17,9 @@ OTHER_CUBES = "other_cubes"
 
 class NotItsCube(CubistError, ValueError):
     """A robot has no settings for a cube of that many layers; the text says for which it has."""
+
+    code = "not-its-cube"
+    exit_code = ExitCode.USAGE
 
 
 def sizes_of(profile: RobotProfile) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from robot.settings.boards import BOARD_TARGETS
 from robot.settings.document import Complaint, Path, ProfileDocument, dotted
 from robot.settings.kinds import OneOf
 from robot.settings.mechanisms import MechanismSettings
-from solver.errors import CubistError
+from solver.errors import CubistError, ExitCode
 from solver.files import JsonObject
 from solver.processors import MOST_THREADS, spare_processors
 from vision.cameras import registry as cameras
@@ -24,6 +24,9 @@ Own = TypeVar("Own", bound=ActuatorSettings)
 
 class NotDrivable(CubistError, ValueError):
     """A robot that its profile describes only by how long motions take."""
+
+    code = "not-drivable"
+    exit_code = ExitCode.USAGE
 
 
 Fraction = Annotated[

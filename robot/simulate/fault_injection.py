@@ -15,7 +15,7 @@ from robot.simulate.cable import Cable
 from robot.simulate.progress import STAGES
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import OddScene, Studio
-from solver.errors import CubistError
+from solver.errors import CubistError, ExitCode
 
 UNPLUGGED_S = 2.5
 """Longer than the silence after which a simulated board holds."""
@@ -26,6 +26,9 @@ LOST_STEPS = 200
 
 class BadInjection(CubistError, ValueError):
     """A fault that the demo cannot inject; the text says what it can."""
+
+    code = "bad-injection"
+    exit_code = ExitCode.USAGE
 
 
 @dataclass(frozen=True)

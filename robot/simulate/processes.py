@@ -23,6 +23,8 @@ _PR_SET_PDEATHSIG = 1
 class DemoFault(CubistError, RuntimeError):
     """A part of the demo ended or did not start."""
 
+    code = "demo-fault"
+
 
 class Child:
     """A running process and its log."""

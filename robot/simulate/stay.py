@@ -26,7 +26,7 @@ from robot.twin.cube import CubeBody, scrambled
 from robot.twin.streams import listening
 from robot.twin.studio import OddScene
 from solver.cube.cube import from_scramble
-from solver.errors import CubistError
+from solver.errors import CubistError, ExitCode
 from solver.files import BadFile, JsonObject, parse_object
 
 LONGEST_REQUEST = 10_000
@@ -36,9 +36,14 @@ ANSWER_LIMIT_S = 30.0
 class HandRefused(CubistError, RuntimeError):
     """What a person wanted to do cannot be done; the robot is as it was."""
 
+    code = "hand-refused"
+
 
 class UnknownToHand(CubistError, ValueError):
     """Something was named that does not exist; the robot is as it was."""
+
+    code = "unknown-to-hand"
+    exit_code = ExitCode.USAGE
 
 
 Ready = Callable[[Simulation, str | None], None]

@@ -8,121 +8,92 @@ control socket. :mod:`robot.text.outcomes` has the exit codes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from robot.text.fault_table import FAULTS, Fault, FaultRow
-from robot.text.outcomes import Outcome
-from solver.errors import CubistError
+from robot.text.outcomes import Outcome, exit_code
+from solver.errors import CubistError, ExitCode
 
-__all__ = ["FAULTS", "Fault", "FaultRow", "LinkFault", "RobotFault", "Stopped"]
+__all__ = ["FAULTS", "Fault", "FaultRow", "LinkError", "RobotError", "Stopped"]
 
 
 def code_of(fault: Fault) -> str:
-    """The stable name of a fault that has a number on the wire: ``not-in-place``."""
+    """Return the stable name of a fault that has a number on the wire: ``not-in-place``."""
     return fault.name.lower().replace("_", "-")
 
 
-def fault_code(error: CubistError) -> str:
-    """The stable name of an error: its own ``code``, or that of its class (``search-failed``)."""
-    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(error).__name__).lower()
-    return str(getattr(error, "code", name))
-
-
 def outcome_of(error: CubistError) -> Outcome:
-    """How a job ends by an error: as the table says, else by a fault."""
-    row = FAULTS.get(fault_code(error))
+    """Return the outcome of a job that ends by an error: the table's, else a fault."""
+    row = FAULTS.get(error.code)
     return Outcome.FAULT if row is None else row.outcome
 
 
-def described(row: FaultRow, detail: str = "") -> str:
-    """What happened and why: ``the end stop was never reached (lid): the end stop is ...``."""
+def exit_code_of(error: CubistError) -> ExitCode:
+    """Return the exit code of an error: that of its class, else of the outcome it leads to.
+
+    A bad profile is a fault of the daemon that met it, but bad usage of the command given it.
+    """
+    return exit_code(outcome_of(error)) if error.exit_code is None else error.exit_code
+
+
+def describe(row: FaultRow, detail: str = "") -> str:
+    """Return what happened and why: ``the end stop was never reached (lid): it is unplugged``."""
     where = f" ({detail})" if detail else ""
     return f"{row.about}{where}: {row.cause}"
 
 
-def advised(what: str, remedy: str) -> str:
-    """What happened, and what to do about it."""
-    return f"{what.rstrip('.')}. What to do: {remedy.rstrip('.')}." if remedy else what
+class RobotError(CubistError, RuntimeError):
+    """A fault of the robot or its link; ``code`` is one of :data:`FAULTS`.
 
-
-class RobotFault(CubistError, RuntimeError):
-    """A fault of the microcontroller or its link; ``detail`` says which actuator or port.
-
-    ``fault`` has its number on the wire, ``code`` is its stable name.
+    ``detail`` says where, as an actuator or a port. ``cause``, ``remedy`` and ``recoverable``
+    (homing and starting over may help) are those of the table unless given.
     """
 
-    def __init__(self, fault: Fault, detail: str = "") -> None:
-        row = FAULTS[code_of(fault)]
-        super().__init__(advised(described(row, detail), row.remedy))
-        self.fault = fault
-        self.code = code_of(fault)
-        self.about = row.about
-        self.cause = row.cause
-        self.remedy = row.remedy
-        self.detail = detail
-
-
-class LinkFault(RobotFault, ConnectionError):
-    """The connection to the microcontroller failed; nothing is known of the robot's position."""
-
-
-class Stopped(RobotFault):
-    """A plan was ended by a person before its end; all motion has come to rest."""
-
-    def __init__(self, detail: str = "") -> None:
-        super().__init__(Fault.STOPPED, detail)
-
-
-class MotionFault(CubistError, RuntimeError):
-    """The robot or its link failed; ``code`` is one of :data:`FAULTS`.
-
-    ``detail`` says where, as an actuator or a port.
-    What is not said of this one - ``cause``, ``remedy``, and whether it is ``recoverable``, that is
-    whether homing and starting over may help - is as the table has it.
-    """
+    exit_code = None
 
     def __init__(
         self,
-        code: str,
+        fault: Fault | str,
         cause: str = "",
         remedy: str = "",
         *,
         detail: str = "",
         recoverable: bool | None = None,
     ) -> None:
+        code = fault if isinstance(fault, str) else code_of(fault)
         row = FAULTS[code]
-        self.code = code
-        self.detail = detail
-        self.cause = cause or described(row, detail)
-        self.remedy = remedy or row.remedy
+        super().__init__(
+            cause or describe(row, detail), remedy or row.remedy, code=code, detail=detail
+        )
         self.recoverable = row.recoverable if recoverable is None else recoverable
-        super().__init__(advised(self.cause, self.remedy))
-
-    @classmethod
-    def of(cls, fault: RobotFault) -> MotionFault:
-        """A fault of the microcontroller or its link, as people are told of it."""
-        return cls(fault.code, detail=fault.detail)
 
 
-class Refused(CubistError, RuntimeError):
-    """A request that the daemon's present state does not allow."""
+class LinkError(RobotError, ConnectionError):
+    """The connection to the microcontroller failed; nothing is known of the robot's position."""
 
 
-class InvalidRequest(CubistError, ValueError):
-    """Something asked for that this robot does not have or that has no meaning; nothing moved."""
+class Stopped(Exception):
+    """A job, or the motion it was performing, was ended by ``stop``: not an error.
+
+    All motion has come to rest.
+    """
 
 
-class RunStopped(Exception):
-    """A job, or the motion it was performing, was ended by ``stop``: not an error."""
+class Conflict(CubistError, RuntimeError):
+    """A request that the robot's present state does not allow: ask later, or stop it first."""
+
+    code = "refused"
+    exit_code = ExitCode.NO
 
 
 class NotReadable(CubistError, RuntimeError):
-    """What the camera shows is no cube we can be sure of; ``look_again`` names doubtful faces.
+    """The camera shows no cube that is certain enough; ``look_again`` names doubtful faces.
 
-    ``code`` says what it shows instead, as far as that can be told: ``no-cube``, ``two-cubes``,
+    ``code`` names what it shows instead, if that is known: ``no-cube``, ``two-cubes``,
     ``wrong-size``, ``face-covered``, else ``unreadable``.
     """
+
+    exit_code = None
 
     def __init__(
         self,
@@ -131,7 +102,6 @@ class NotReadable(CubistError, RuntimeError):
         code: str = "unreadable",
         remedy: str = "",
     ) -> None:
-        super().__init__(reason)
+        super().__init__(reason, code=code)
         self.look_again = tuple(look_again)
-        self.code = code
         self.remedy = remedy or FAULTS[code].remedy

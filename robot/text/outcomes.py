@@ -7,18 +7,10 @@ whichever command reports it. Faults (:mod:`robot.text.faults`) name the outcome
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from typing import NamedTuple
 
-
-class ExitCode(IntEnum):
-    """How a command ended; scripts rely on these."""
-
-    DONE = 0
-    NO = 1
-    USAGE = 2
-    FAILED = 3
-    STOPPED = 4
+from solver.errors import ExitCode
 
 
 class Outcome(StrEnum):
@@ -81,19 +73,6 @@ OUTCOMES: Mapping[Outcome, OutcomeRow] = {
     Outcome.INTERRUPTED: OutcomeRow("the daemon ended before the job did", ExitCode.FAILED),
 }
 """Every outcome. A record that is still open (no outcome) is one whose daemon is gone."""
-
-ERRORS: Mapping[str, ExitCode] = {
-    "BadProfile": ExitCode.USAGE,
-    "BadRequest": ExitCode.USAGE,
-    "CouldNot": ExitCode.NO,
-    "IllegalCube": ExitCode.NO,
-    "NoFace": ExitCode.NO,
-    "NotNow": ExitCode.NO,
-    "StorageError": ExitCode.USAGE,
-    "UnknownProfile": ExitCode.USAGE,
-}
-"""Exit codes of errors that are no faults of the robot, by class. Of the others bad values are
-usage, and the rest is the robot or its link."""
 
 
 def exit_code(outcome: str | None, *, good: bool = True) -> ExitCode:

@@ -18,7 +18,7 @@ import numpy as np
 
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
-from solver.errors import CubistError
+from solver.errors import CubistError, ExitCode
 
 ZERO_DEGREES = 12.0
 """A horn on its splines and a zero that no two servos share."""
@@ -58,6 +58,9 @@ LARGEST_SEED = 2**63 - 1
 
 class BadMisadjustment(CubistError, ValueError):
     """``--misadjust`` says something else than a seed and perhaps a scale."""
+
+    code = "bad-misadjustment"
+    exit_code = ExitCode.USAGE
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,13 @@ PageAddress = Annotated[str, Field(pattern=r"^http://[!-~]+:[0-9]{1,5}/#[!-~]+$"
 class NoPage(CubistError, ConnectionError):
     """No page is served for this daemon."""
 
+    code = "no-page"
+
 
 class DamagedAnnouncement(CubistError, ConnectionError):
     """The file that should say where the page is does not."""
+
+    code = "damaged-announcement"
 
 
 class Announcement(ApiDocument):

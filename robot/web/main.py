@@ -37,6 +37,8 @@ BAD_USAGE = 2
 class CannotListen(CubistError, OSError):
     """The address or port is not to be had."""
 
+    code = "cannot-listen"
+
 
 @dataclass(frozen=True)
 class PageOptions:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from robot.api.client import ControlClient, NoDaemon, RequestRefused
+from robot.api.client import ControlClient, DaemonError, RequestError
 from robot.calibration.auto import calibration as flow
 from robot.calibration.auto.finder import FilmedServo
 from robot.calibration.auto.finding import CouldNot, Finding
@@ -16,11 +16,10 @@ from robot.calibration.step import Session
 from robot.cli.main import run
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
-from robot.text.faults import MotionFault, NotReadable
-from robot.text.outcomes import ExitCode
+from robot.text.faults import NotReadable, RobotError
 from robot.twin.calibrated import position_errors
 from robot.twin.misadjustment import parse_misadjustment
-from solver.errors import CubistError
+from solver.errors import CubistError, ExitCode
 
 KEY = "actuators.lid.positions_us.open"
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
@@ -50,11 +49,11 @@ def broken_off_by(monkeypatch: pytest.MonkeyPatch, error: CubistError) -> None:
     [
         (CouldNot("the lid is loose"), ExitCode.NO),
         (NotReadable("no cube is in view"), ExitCode.NO),
-        (RequestRefused(400, "bad-request", "it goes from 900 to 2100 us"), ExitCode.FAILED),
-        (RequestRefused(503, "robot", "the board does not answer", "no-answer"), ExitCode.FAILED),
-        (MotionFault("cube-slipped"), ExitCode.FAILED),
-        (RequestRefused(503, "robot", "a person", "calibration-stopped"), ExitCode.STOPPED),
-        (NoDaemon("cubistd closed the connection"), ExitCode.FAILED),
+        (RequestError(400, "bad-request", "it goes from 900 to 2100 us"), ExitCode.FAILED),
+        (RequestError(503, "robot", "the board does not answer", "no-answer"), ExitCode.FAILED),
+        (RobotError("cube-slipped"), ExitCode.FAILED),
+        (RequestError(503, "robot", "a person", "calibration-stopped"), ExitCode.STOPPED),
+        (DaemonError("cubistd closed the connection"), ExitCode.FAILED),
     ],
 )
 def test_it_ends_with_the_code_of_what_was_in_its_way(

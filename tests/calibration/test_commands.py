@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from robot.api.calibrations import Calibration
-from robot.api.client import ControlClient, RequestRefused
+from robot.api.client import ControlClient, RequestError
 from robot.api.models import RobotState, StartRequest
 from robot.calibration.sizes import CubeSizes
 from robot.calibration.store import BadCalibration, CalibrationStore, apply, differences
@@ -33,7 +33,7 @@ from robot.daemon.maintenance import Maintenance
 from robot.machine.assembly import Machine
 from robot.machine.confirmed_range import ConfirmedRange
 from robot.settings import RobotProfile, load_profile
-from robot.text.faults import MotionFault, Refused
+from robot.text.faults import Conflict, RobotError
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import OddScene, Studio
@@ -115,9 +115,9 @@ def test_the_mode_ends_when_the_connection_drops(daemon: Any) -> None:
         broken.sendall(b"POST /maintenance HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
         assert broken.recv(100).startswith(b"HTTP/1.1 200")
         assert client.status()["state"] == "maintenance"
-        with pytest.raises(RequestRefused, match="calibrated"):
+        with pytest.raises(RequestError, match="calibrated"):
             client.start("solve")
-        with pytest.raises(RequestRefused, match="calibrated in a terminal"), client.maintenance():
+        with pytest.raises(RequestError, match="calibrated in a terminal"), client.maintenance():
             pass
     until_idle(client)
     client.start("home")
@@ -132,7 +132,7 @@ def test_single_steps_need_the_mode(daemon: Any) -> None:
         ("PUT", "/calibration", {"values": {}}),
         ("POST", "/calibration/restore", {}),
     ):
-        with pytest.raises(RequestRefused, match="maintenance mode"):
+        with pytest.raises(RequestError, match="maintenance mode"):
             client.call(method, path, body)
 
 
@@ -142,7 +142,7 @@ def test_no_maintenance_in_a_job(daemon: Any) -> None:
     client.start("solve")
     assert daemon.motion.moving.wait(240)
     text = r"the robot is \w+ing \(run 1\): wait for it, or run `cubist stop`"
-    with pytest.raises(RequestRefused, match=text), client.maintenance():
+    with pytest.raises(RequestError, match=text), client.maintenance():
         pass
     client.stop()
 
@@ -420,12 +420,12 @@ async def test_an_emergency_stop_lets_nobody_else_in_before_the_first_has_left(
     maintenance = Maintenance(controller, load_profile("cubotino"), store, contact, lambda _: made)
     maintenance.enter()
     await controller.stop(emergency=True)
-    with pytest.raises(Refused, match="being calibrated"):
+    with pytest.raises(Conflict, match="being calibrated"):
         maintenance.enter()
-    with pytest.raises(MotionFault, match="emergency stop"):
+    with pytest.raises(RobotError, match="emergency stop"):
         await controller.start(StartRequest())
     await maintenance.leave()
-    with pytest.raises(MotionFault, match="emergency stop"):
+    with pytest.raises(RobotError, match="emergency stop"):
         maintenance.enter()
     await controller.acknowledge()
     maintenance.enter()

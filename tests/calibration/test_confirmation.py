@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from robot.api.calibrations import Calibration
-from robot.api.client import ControlClient, RequestRefused
+from robot.api.client import ControlClient, RequestError
 from robot.calibration.store import BadCalibration, CalibrationStore, apply, require_possible
 from robot.daemon.job_control import JobController
 from robot.machine.confirmed_range import confirmable
@@ -96,7 +96,7 @@ def test_what_the_robot_cannot_be_is_refused_and_nothing_changes(
     before = ask("calibration", "show")[1]
     code, _, err = ask("calibration", "import", exported(tmp_path, **ALL_OF_IT | values))
     assert code == 2
-    with pytest.raises(RequestRefused, match=said):
+    with pytest.raises(RequestError, match=said):
         keep(values)
     assert ask("calibration", "show")[1] == before, err
 
@@ -109,7 +109,7 @@ def test_no_number_is_no_number(daemon: Any, ask: Ask, tmp_path: Path) -> None:
     code, _, err = ask("calibration", "import", str(file))
     assert code == 2 and "format 9" in err
     client = ControlClient()
-    with client.maintenance(), pytest.raises(RequestRefused):
+    with client.maintenance(), pytest.raises(RequestError):
         client.call("PUT", "/calibration", {"values": {"policy.search_s": float("nan")}})
 
 
@@ -173,7 +173,7 @@ def test_two_positions_that_change_at_once_are_judged_together(daemon: Any, ask:
     moved = {
         f"{LID}.{name}": place + 250 for name, place in CUBOTINO.actuators["lid"].places.items()
     }
-    with pytest.raises(RequestRefused, match="set them at once"):
+    with pytest.raises(RequestError, match="set them at once"):
         keep({f"{LID}.open": moved[f"{LID}.open"]})
     keep(moved)
     given = [f"--set=lid.{key.rpartition('.')[2]}={place - 250}" for key, place in moved.items()]
@@ -222,7 +222,7 @@ def test_undoing_gives_back_what_was_not_confirmed(daemon: Any, ask: Ask, tmp_pa
         assert f"{LID}.open" not in unconfirmed()
         client.call("POST", "/calibration/undo", {})
         assert unconfirmed() == list(ALL_OF_IT)
-        with pytest.raises(RequestRefused, match="nothing was kept"):
+        with pytest.raises(RequestError, match="nothing was kept"):
             client.call("POST", "/calibration/undo", {})
     assert len(ask("calibration", "versions")[1]) == 1
 

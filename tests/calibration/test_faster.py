@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robot.api.calibrations import Calibration
-from robot.api.client import RequestRefused
+from robot.api.client import RequestError
 from robot.calibration.auto.calibration import STEP, AutomaticCalibration, shortened, steps_to
 from robot.calibration.auto.finding import CouldNot, Finding
 from robot.calibration.store import apply
@@ -17,7 +17,7 @@ from robot.calibration.trials.proof import PROVING, Proof
 from robot.calibration.trials.trial import Trial
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
-from robot.text.faults import MotionFault
+from robot.text.faults import RobotError
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import parse_misadjustment
 from solver.errors import CubistError
@@ -79,8 +79,8 @@ class ProvingSession(SimulatedCalibration):
 SLIPPED = "cube-slipped"
 FAILURES = [
     None,
-    MotionFault(SLIPPED),
-    RequestRefused(503, "robot", "the cube has slipped", SLIPPED),
+    RobotError(SLIPPED),
+    RequestError(503, "robot", "the cube has slipped", SLIPPED),
 ]
 """Of a robot whose times are too short; the last as the daemon's answer."""
 
@@ -116,8 +116,8 @@ def test_a_robot_that_solves_no_more_even_with_its_own_times_says_what_to_do(
 
 @pytest.mark.parametrize("code", ["calibration-stopped", "emergency-stop", ""])
 def test_a_stop_is_no_failure_of_shorter_times(code: str) -> None:
-    with pytest.raises(RequestRefused, match="stopped"):
-        shorten(250.0, RequestRefused(503, "robot", "stopped", code))
+    with pytest.raises(RequestError, match="stopped"):
+        shorten(250.0, RequestError(503, "robot", "stopped", code))
 
 
 @pytest.mark.long

@@ -27,7 +27,7 @@ from robot.calibration.trials.trial import Bench
 from robot.motion.schedule import TimedTurn
 from robot.motion.servo import servo_slew
 from robot.settings import load_profile
-from robot.text.faults import InvalidRequest
+from solver.errors import InvalidRequest
 from vision.frame import Frame
 from vision.locate.face import FaceGrid
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from robot.api.calibrations import Calibration
-from robot.api.client import NoDaemon
+from robot.api.client import DaemonError
 from robot.calibration.auto import calibration as flow
 from robot.calibration.auto.calibration import AutomaticCalibration, _why_not, stage_of
 from robot.calibration.auto.film import FILMING, Film, FilmedPose, FilmedTravel
@@ -261,10 +261,10 @@ def test_a_daemon_that_goes_away_is_not_the_robot_s_fault(
     robot: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def gone(*_: object, **__: object) -> None:
-        raise NoDaemon("gone")
+        raise DaemonError("gone")
 
     monkeypatch.setattr(robot, "perform", gone)
-    with pytest.raises(NoDaemon):
+    with pytest.raises(DaemonError):
         calibrated(robot)
     assert robot.tried[-1] == {}
 

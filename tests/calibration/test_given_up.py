@@ -14,7 +14,7 @@ from robot.machine.confirmed_range import ConfirmedRange, confirmable
 from robot.machine.motion_controller import MotionController
 from robot.settings import load_profile
 from robot.settings.stepper import Stepper
-from robot.text.faults import MotionFault
+from robot.text.faults import RobotError
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment
 from tests.rig.simulated_calibration import SimulatedCalibration, SimulatedMotion
@@ -93,7 +93,7 @@ def test_a_person_is_told_once(
         known = ConfirmedRange(confirmable(SIX_MOTOR))
         motion = SimulatedMotion(run, SIX_MOTOR, known, [])
         motion.distrust_positions(LostPositions.of_calibration(names))
-        with pytest.raises(MotionFault) as raised:
+        with pytest.raises(RobotError) as raised:
             motion.home()
         all_of_them = ", ".join(SIX_MOTOR.actuators_of(Stepper))
         assert f"calibration broke off; {'right' if names else all_of_them} may" in str(

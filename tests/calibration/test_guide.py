@@ -17,7 +17,7 @@ from textual.pilot import Pilot
 from textual.widgets import DataTable, Digits, Static
 from textual.worker import WorkerCancelled
 
-from robot.api.client import BadRequest, RequestRefused
+from robot.api.client import RequestError
 from robot.calibration.step import STEPS, Session, steps_of
 from robot.calibration.steps.camera import Image
 from robot.calibration.steps.positions import Placing, positions
@@ -48,7 +48,7 @@ class FakeClient:
         self.asked: list[tuple[str, Any]] = []
         self.timings: dict[str, Any] = {"operations": [], "values": {}}
         self.trials: dict[str, dict[str, Any]] = {}
-        self.refusal: RequestRefused | None = None
+        self.refusal: RequestError | None = None
         self.robot = "cubotino"
         self.may_answer = threading.Event()
         self.may_answer.set()
@@ -71,7 +71,7 @@ class FakeClient:
         if path == "/maintenance/move":
             assert self.may_answer.wait(30)
             if not 900 <= (body["to"] or 1500) <= 2100:
-                raise BadRequest(400, "bad-request", "beyond its limits")
+                raise RequestError(400, "bad-request", "beyond its limits")
             return self._moved(body["actuator"], body["to"], body["begin_at"])
         if path == "/maintenance/colours":
             light = {face: [0.5, 0.4, 0.3] for face in "URFDLB"}
@@ -89,7 +89,7 @@ class FakeClient:
         kept = [value for key, value in self.values.items() if key.startswith(prefix)]
         reach = [*kept, *self.reached.get(name, [])]
         if not reach and begin_at is None:
-            raise RequestRefused(409, "refused", "no confirmed position")
+            raise RequestError(409, "refused", "no confirmed position")
         place = target or begin_at or reach[0]
         assert not reach or min(reach) - 50 <= place <= max(reach) + 50
         reach.append(place)
@@ -181,7 +181,7 @@ async def test_leaving_stops_what_is_measured(
             return ask(method, path, body)
         begun.set()
         assert stopped.wait(30)
-        raise RequestRefused(503, "robot", "stopped by a person", "calibration-stopped")
+        raise RequestError(503, "robot", "stopped by a person", "calibration-stopped")
 
     monkeypatch.setattr(client, "call", call)
     monkeypatch.setattr(client, "stop", stopped.set, raising=False)
@@ -447,7 +447,7 @@ async def test_a_measurement_that_fails_says_why_and_may_be_begun_anew(
     session: Session, client: FakeClient
 ) -> None:
     client.trials = {"/maintenance/travel": {}}
-    client.refusal = RequestRefused(409, "refused", "the table is jammed")
+    client.refusal = RequestError(409, "refused", "the table is jammed")
     app = CalibrationApp(session, screens(session, "travel"))
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)

@@ -23,7 +23,7 @@ from robot.motion.schedule import Schedule
 from robot.planner import build_mechanism
 from robot.records.documents import ApiRequest
 from robot.settings import RobotProfile, load_profile
-from robot.text.faults import MotionFault, NotReadable
+from robot.text.faults import NotReadable, RobotError
 from solver.cube.cube import Cube
 from vision.decide.reader import Unreadable
 from vision.frame import Frame
@@ -113,11 +113,11 @@ def test_only_a_motor_out_of_place_has_lost_steps(
     """Anything else that ends a trial is told as what it is."""
     profile = load_profile("mindcuber")
     asked = SpeedRequest(actuator="table", speed_steps_per_s=500)
-    fake.motion.faults = [MotionFault(code, "so it is", "look")]
+    fake.motion.faults = [RobotError(code, "so it is", "look")]
     if is_lost_steps:
         assert tried_speed(Bench(fake.machine(), profile), asked).lost is True
     else:
-        with pytest.raises(MotionFault) as caught:
+        with pytest.raises(RobotError) as caught:
             tried_speed(Bench(fake.machine(), profile), asked)
         assert caught.value.code == code
     assert fake.motion.done[-1] == "reconfigure"

@@ -36,8 +36,9 @@ from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import StepperLimits
 from robot.settings import RobotProfile, load_profile
 from robot.settings.stepper import Stepper
-from robot.text.faults import InvalidRequest, MotionFault
+from robot.text.faults import RobotError
 from robot.twin.cube import scrambled
+from solver.errors import InvalidRequest
 from tests.rig.simulated_calibration import SimulatedCalibration
 from tests.rig.simulated_run import SimulatedRun
 
@@ -60,7 +61,7 @@ class Machine:
         self.parts = 1
         self.is_blind = False
         self.active: Callable[[int], bool] = lambda _: True
-        self.fault: MotionFault | None = None
+        self.fault: RobotError | None = None
         self.off = 0
 
     def home(self, names: tuple[str, ...] = ()) -> None:
@@ -398,10 +399,10 @@ def test_alone_nothing_else_is_homed() -> None:
 def test_after_a_trial_that_fails_it_is_set_up_as_it_was() -> None:
     machine = Machine()
     with (
-        pytest.raises(MotionFault),
+        pytest.raises(RobotError),
         motor_on(Bench(machine, MINDCUBER), "table", {}),  # type: ignore[arg-type]
     ):
-        raise MotionFault("hung", "so it is", "look")
+        raise RobotError("hung", "so it is", "look")
     assert machine.done[-1] == ("reconfigure", MINDCUBER, {})
 
 
@@ -529,13 +530,13 @@ def test_a_table_is_loaded_by_the_arm_that_holds_the_cube(trials: Trials) -> Non
 
 
 def test_a_motor_out_of_place_is_homed_and_put_back(trials: Trials) -> None:
-    trials.machine.fault = MotionFault("not-in-place", "so it is", "look")
+    trials.machine.fault = RobotError("not-in-place", "so it is", "look")
     found = tried_speed(trials.bench, SpeedRequest(actuator="table"))
     assert (found.lost, found.square) == (True, True)
     rushed = next(i for i, each in enumerate(trials.machine.done) if isinstance(each, Schedule))
     assert trials.machine.done[rushed + 1] == ("home",)
-    trials.machine.fault = MotionFault("overload", "so it is", "look")
-    with pytest.raises(MotionFault, match="so it is"):
+    trials.machine.fault = RobotError("overload", "so it is", "look")
+    with pytest.raises(RobotError, match="so it is"):
         tried_speed(trials.bench, SpeedRequest(actuator="table"))
 
 

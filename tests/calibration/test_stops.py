@@ -18,12 +18,12 @@ from typing import Any
 
 import pytest
 
-from robot.api.client import ControlClient, RequestRefused
+from robot.api.client import ControlClient, RequestError
 from robot.panel.button import Press
 from robot.settings import load_profile
-from robot.text.outcomes import ExitCode
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import parse_misadjustment
+from solver.errors import ExitCode
 from tests.daemon.test_front_panel import FakeGpio
 from tests.rig.simulated_calibration import LIMIT_S, VirtualDaemon
 from tests.rig.simulated_run import SimulatedRun
@@ -131,7 +131,7 @@ def _refusal(there: VirtualDaemon) -> str | None:
     try:
         with ControlClient(there.folder / "control.sock").maintenance():
             return None
-    except RequestRefused as refused:
+    except RequestError as refused:
         return refused.code
 
 

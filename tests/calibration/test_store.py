@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from robot.api.calibrations import Calibration, Source
-from robot.api.client import RequestRefused
+from robot.api.client import RequestError
 from robot.calibration.step import NotPossible, Session
 from robot.calibration.steps.positions import (
     MOVING,
@@ -28,7 +28,7 @@ from robot.calibration.trials.trial import Bench
 from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed, direction_key
 from robot.settings import RobotProfile, load_profile
 from robot.settings.checks import check_profile
-from robot.text.faults import InvalidRequest
+from solver.errors import InvalidRequest
 from tests.rig.state_folder import answered, kept
 
 CUBOTINO = load_profile("cubotino")
@@ -215,7 +215,7 @@ class Walks:
     def perform(self, _: object, actuator: str, to: int | None, begin_at: int | None) -> Any:
         self.asked.append((to, begin_at))
         if self.refuses and to is None and begin_at is None:
-            raise RequestRefused("no", "not-confirmed", {})
+            raise RequestError("no", "not-confirmed", {})
         place = to if to is not None else begin_at or 1500
         return MOVING.answer(actuator=actuator, position=place, low=1480, high=1520)
 
@@ -250,7 +250,7 @@ def test_a_first_pulse_has_to_be_asked_for() -> None:
     assert Placing(session, POSITION).begin(None) is False
     assert Placing(session, POSITION).begin(1500) is True
     motor = Position("k", "table", "in", "steps", 0, 0, None, False, 10)
-    with pytest.raises(RequestRefused):
+    with pytest.raises(RequestError):
         Placing(session, motor).begin(None)
     assert Placing(session, motor).middle == 0
 

@@ -26,7 +26,7 @@ from robot.calibration.steps.travel import (
 from robot.calibration.trials.trial import Bench
 from robot.motion.schedule import Schedule
 from robot.settings import Servo, load_profile
-from robot.text.faults import InvalidRequest
+from solver.errors import InvalidRequest
 
 NOISE = 0.8
 

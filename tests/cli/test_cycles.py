@@ -11,7 +11,7 @@ import pytest
 from robot.cli import cycles
 from robot.cli.cycles import summary
 from robot.cli.main import run
-from robot.text.outcomes import ExitCode
+from solver.errors import ExitCode
 
 
 class FakeClient:

@@ -17,8 +17,9 @@ from robot.cli.main import run
 from robot.settings import load_profile
 from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import DemoOptions, nothing_beside
-from robot.text.outcomes import ExitCode, Outcome
+from robot.text.outcomes import Outcome
 from solver.cube.cube import Cube
+from solver.errors import ExitCode
 
 Ask = Callable[..., tuple[int, Any]]
 

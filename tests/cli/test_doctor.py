@@ -21,7 +21,7 @@ from robot.link import Capabilities
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.panel.gpio import RpiGpio
 from robot.settings import RobotProfile, load_profile
-from robot.text.faults import Fault, LinkFault
+from robot.text.faults import Fault, LinkError
 from tests.panel.fake_gpio import FakeModule
 from tests.rig.state_folder import kept, refusing
 from vision.cameras.registry import CameraCheck
@@ -185,7 +185,7 @@ def answering(version: str) -> Callable[[str, int], Capabilities]:
 
 
 def silent(port: str, baud: int) -> Capabilities:
-    raise LinkFault(Fault.NO_ANSWER, port)
+    raise LinkError(Fault.NO_ANSWER, detail=port)
 
 
 def test_the_board_s_firmware() -> None:

@@ -12,7 +12,7 @@ from robot.cli.control import tell
 from robot.cli.status import tell_status
 from robot.cli.status_screen import picture
 from robot.records.runs import FaultRecord
-from robot.text.faults import MotionFault
+from robot.text.faults import RobotError
 from robot.text.steps import JobStep, coded
 
 NOTHING = {"cube": None, "motion": None, "at_us": None, "look": None}
@@ -25,7 +25,7 @@ def status(**more: Any) -> dict[str, Any]:
 
 
 def in_trouble() -> dict[str, Any]:
-    fault = FaultRecord.of(MotionFault("home-missing", detail="lid")).model_dump()
+    fault = FaultRecord.of(RobotError("home-missing", detail="lid")).model_dump()
     return status(state="fault", fault=fault)
 
 
@@ -70,7 +70,7 @@ def test_status_and_its_screen(
 def test_how_a_run_ended(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fault = FaultRecord.of(MotionFault("no-cube")).model_dump()
+    fault = FaultRecord.of(RobotError("no-cube")).model_dump()
     record = {"outcome": "no-cube", "duration_s": 3.0, "id": "000002", "reason": fault["cause"]}
     record |= {"faults": [fault], "recoveries": [], "warnings": []}
     tell(record)

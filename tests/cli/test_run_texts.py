@@ -14,7 +14,8 @@ from robot.cli.main import run
 from robot.cli.solution_text import describe, group_by_move, print_answer, timeline
 from robot.cli.status import drift_lines, tell_status
 from robot.records.runs import FaultRecord, LinkRecord, RunEvent, RunRecord, RunStore, RunWriter
-from robot.text.outcomes import ExitCode, Outcome
+from robot.text.outcomes import Outcome
+from solver.errors import ExitCode
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 

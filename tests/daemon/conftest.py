@@ -32,10 +32,11 @@ from robot.planner import FaceView, ScanPlan, ScanStep
 from robot.records.runs import LinkRecord, RunStore
 from robot.settings import RobotProfile, load_profile
 from robot.settings.profile import PolicySettings
-from robot.text.faults import InvalidRequest, MotionFault, RunStopped
+from robot.text.faults import RobotError, Stopped
 from robot.text.notes import Note
 from solver.cube.cube import Cube
 from solver.cube.orientation import Orientation
+from solver.errors import InvalidRequest
 from solver.solution import Progress
 from tests.rig.simulated_run import kept_memory
 from vision.decide.reader import CubeReading
@@ -86,7 +87,7 @@ class FakeMotionController:
     def open(self) -> None:
         self.done.append("open")
         if self._emergency:
-            raise MotionFault("emergency-stop")
+            raise RobotError("emergency-stop")
         if self.open_fault:
             raise self.open_fault
 
@@ -105,9 +106,9 @@ class FakeMotionController:
 
     def _may_move(self) -> None:
         if self._emergency:
-            raise MotionFault("emergency-stop")
+            raise RobotError("emergency-stop")
         if self._cancel.is_set():
-            raise RunStopped
+            raise Stopped
 
     def home(self, first: Sequence[str] = ()) -> None:
         self._may_move()

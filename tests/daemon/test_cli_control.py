@@ -21,12 +21,12 @@ from typing import Any
 
 import pytest
 
-from robot.api.client import ControlClient, NoDaemon, RequestRefused
+from robot.api.client import ControlClient, DaemonError, RequestError
 from robot.api.models import LIVE_EVENTS
 from robot.cli.main import run
 from robot.records.runs import RunStore, utc_now
-from robot.text.faults import MotionFault, NotReadable
-from robot.text.outcomes import ExitCode
+from robot.text.faults import NotReadable, RobotError
+from solver.errors import ExitCode
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 LIMIT_S = 240.0
@@ -73,7 +73,7 @@ def test_an_unreadable_cube_is_a_no(daemon: Any, ask: Ask) -> None:
 
 
 def test_a_fault_is_the_robot_s_failure(daemon: Any, ask: Ask) -> None:
-    daemon.motion.faults = [MotionFault("overload", "jammed", "free it", recoverable=False)]
+    daemon.motion.faults = [RobotError("overload", "jammed", "free it", recoverable=False)]
     code, (record,), _ = ask("start")
     assert (code, record["outcome"]) == (3, "fault")
 
@@ -258,7 +258,7 @@ def test_shutdown_ends_the_daemon(daemon: Any, ask: Ask) -> None:
 
 
 def test_refusals_carry_their_reason(daemon: Any) -> None:
-    with pytest.raises(RequestRefused, match="kind") as caught:
+    with pytest.raises(RequestError, match="kind") as caught:
         ControlClient().start("fly")
     assert (caught.value.status, caught.value.error) == (400, "bad-request")
 
@@ -329,5 +329,5 @@ def test_no_daemon_says_how_to_start_it(
     code, answers, err = ask("status")
     assert (code, answers) == (3, [])
     assert "cubist simulate" in err, "no service is installed here"
-    with pytest.raises(NoDaemon):
+    with pytest.raises(DaemonError):
         ControlClient().stop()

@@ -18,16 +18,17 @@ from robot.daemon import job_control
 from robot.daemon.job_control import JobController
 from robot.records.documents import ApiDocument, ApiRequest
 from robot.records.runs import RunStore
-from robot.text.faults import InvalidRequest, MotionFault, Refused
+from robot.text.faults import Conflict, RobotError
 from robot.text.notes import Note
 from solver.cube.cube import Cube
+from solver.errors import InvalidRequest
 
 SOLVE = StartRequest()
 SCRAMBLED = Cube.solved().apply("R U F2")
 OPEN, CLOSE = (f"actuators.lid.positions_us.{name}" for name in ("open", "close"))
 
 
-def code_of(refused: pytest.ExceptionInfo[Refused]) -> str:
+def code_of(refused: pytest.ExceptionInfo[Conflict]) -> str:
     return str(refused.value.args[0].code)
 
 
@@ -54,7 +55,7 @@ async def test_a_robot_begins_at_rest_with_nothing_known(controller: JobControll
 async def test_a_panel_out_of_order_needs_help_until_it_is_in_order(
     controller: JobController, caplog: pytest.LogCaptureFixture
 ) -> None:
-    fault = MotionFault("board-absent", "the panel is gone", "Plug it in")
+    fault = RobotError("board-absent", "the panel is gone", "Plug it in")
     told = await told_by(
         controller,
         lambda: controller.report_panel(fault),
@@ -71,7 +72,7 @@ async def test_a_panel_out_of_order_needs_help_until_it_is_in_order(
 async def test_a_job_may_start_without_the_panel_and_ends_in_need_of_help(
     controller: JobController,
 ) -> None:
-    controller.report_panel(MotionFault("board-absent", "the panel is gone", "Plug it in"))
+    controller.report_panel(RobotError("board-absent", "the panel is gone", "Plug it in"))
     fault = controller.status().fault
     assert fault is not None and fault.code == "board-absent"
     await controller.start(SOLVE)
@@ -88,11 +89,11 @@ async def test_a_panel_changes_nothing_while_something_else_is_the_matter(
     fake.motion.hold = threading.Event()
     await controller.start(SOLVE)
     state = controller.state
-    controller.report_panel(MotionFault("board-absent", "the panel is gone", "Plug it in"))
+    controller.report_panel(RobotError("board-absent", "the panel is gone", "Plug it in"))
     assert controller.state is state
     controller.clear_panel("board-absent")
     await controller.stop(emergency=True)
-    controller.report_panel(MotionFault("board-absent", "the panel is gone", "Plug it in"))
+    controller.report_panel(RobotError("board-absent", "the panel is gone", "Plug it in"))
     controller.clear_panel("board-absent")
     fault = controller.status().fault
     assert (controller.state, fault and fault.code) == (RobotState.FAULT, "emergency-stop")
@@ -100,7 +101,7 @@ async def test_a_panel_changes_nothing_while_something_else_is_the_matter(
 
 async def test_in_maintenance_the_panel_is_not_waited_for(controller: JobController) -> None:
     controller.enter_maintenance()
-    controller.report_panel(MotionFault("board-absent", "the panel is gone", "Plug it in"))
+    controller.report_panel(RobotError("board-absent", "the panel is gone", "Plug it in"))
     assert controller.state is RobotState.MAINTENANCE
     await controller.leave_maintenance()
     assert controller.state is RobotState.FAULT
@@ -114,11 +115,11 @@ async def test_maintenance_is_one_person_s_and_ends_unhomed(
     assert controller.status().homed
     controller.enter_maintenance("page", 4711)
     assert controller.status().calibrating
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(Conflict) as refused:
         controller.enter_maintenance()
     assert code_of(refused) == "calibrated-page"
     assert "`sudo kill 4711`" in str(refused.value)
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(Conflict) as refused:
         await controller.start(SOLVE)
     assert code_of(refused) == "calibrated-page"
     fake.motion.done.clear()
@@ -128,7 +129,7 @@ async def test_maintenance_is_one_person_s_and_ends_unhomed(
     assert fake.motion.done == ["open"]
     controller.enter_maintenance()
     fake.motion.done.clear()
-    await controller.leave_maintenance(MotionFault("board-absent", "it is gone", "look"))
+    await controller.leave_maintenance(RobotError("board-absent", "it is gone", "look"))
     assert fake.motion.done == [], "what is in the way is known"
     assert controller.state is RobotState.FAULT
     assert not controller.is_calibrated
@@ -138,10 +139,10 @@ async def test_an_open_emergency_stop_is_in_the_way_of_everything(
     controller: JobController,
 ) -> None:
     controller.estop_open = True
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(Conflict) as refused:
         await controller.start(SOLVE)
     assert code_of(refused) == "estop-open"
-    with pytest.raises(Refused):
+    with pytest.raises(Conflict):
         controller.check_estop()
     controller.estop_open = False
     controller.check_estop()
@@ -237,9 +238,9 @@ async def test_a_job_in_a_robot_at_fault_connects_anew_and_once(
     await controller.start(StartRequest(kind="home"))
     await controller.finished()
     assert fake.motion.done.count("open") == 1
-    fake.motion.open_fault = MotionFault("board-absent", "it is gone", "look")
+    fake.motion.open_fault = RobotError("board-absent", "it is gone", "look")
     await controller.stop(emergency=True)
-    with pytest.raises(MotionFault, match="it is gone"):
+    with pytest.raises(RobotError, match="it is gone"):
         await controller.start(StartRequest(kind="home"))
     fault = controller.status().fault
     assert fault is not None and fault.code == "board-absent"
@@ -281,7 +282,7 @@ async def test_tables_that_cannot_be_made_are_told_unless_nobody_wants_them(
     controller: JobController, fake: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fails(*_: object) -> None:
-        raise MotionFault("board-absent", "the disk is full", "look")
+        raise RobotError("board-absent", "the disk is full", "look")
 
     fake.planner.prepare = fails
     controller.prepare()
@@ -394,12 +395,12 @@ async def test_outside_of_maintenance_nothing_is_calibrated(maintained: Maintain
     mode = maintained.mode
     save, try_out = partial(mode.save, {}), partial(mode.try_out, {})
     for work in (save, try_out, mode.restore, maintained.perform):
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(Conflict) as refused:
             await work()
         assert code_of(refused) == "not-in-maintenance"
     mode.enter()
     maintained.controller.estop_open = True
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(Conflict) as refused:
         await maintained.perform()
     assert code_of(refused) == "estop-open"
 
@@ -407,7 +408,7 @@ async def test_outside_of_maintenance_nothing_is_calibrated(maintained: Maintain
 async def test_the_version_before_comes_back_and_goes_again(maintained: Maintained) -> None:
     mode = maintained.mode
     mode.enter()
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(Conflict) as refused:
         await mode.restore()
     assert code_of(refused) == "nothing-before"
     await mode.save({OPEN: 1340})
@@ -483,7 +484,7 @@ async def test_a_picture_is_taken_at_rest_and_is_the_job_s_own_meanwhile(
     fake.motion.hold = threading.Event()
     await controller.start(SOLVE)
     await eventually(fake.motion.moving)
-    with contextlib.suppress(Refused):
+    with contextlib.suppress(Conflict):
         await controller.picture(None)
     assert fake.scanner.previews == 1, "the job is not kept waiting for the camera"
 

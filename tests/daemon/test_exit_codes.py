@@ -17,9 +17,9 @@ from robot.cli.main import cubist, run
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
 from robot.simulate.session import DemoOutcome
-from robot.text.faults import FAULTS, FaultRow, MotionFault, NotReadable, outcome_of
-from robot.text.outcomes import OUTCOMES, ExitCode, Outcome, exit_code, worst
-from solver.errors import CubistError
+from robot.text.faults import FAULTS, FaultRow, NotReadable, RobotError, outcome_of
+from robot.text.outcomes import OUTCOMES, Outcome, exit_code, worst
+from solver.errors import CubistError, ExitCode
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 
@@ -91,7 +91,7 @@ def test_every_fault_ends_a_job_as_the_table_says(
     if code in LOOKED_AT:
         daemon.scanner.odd = [NotReadable("seen", "U", code)] * 3
     else:
-        daemon.motion.faults = [MotionFault(code)] * 3
+        daemon.motion.faults = [RobotError(code)] * 3
     if command[0] == "test":
         # The scramble performs once before the camera looks for the first time.
         daemon.motion.faults = [None, *daemon.motion.faults]
@@ -105,7 +105,7 @@ def test_a_fault_in_the_way_of_a_request_has_the_same_code(
     daemon: Any, ask: Ask, code: str
 ) -> None:
     """The control socket names the fault; who asked leaves with its code and is told the remedy."""
-    daemon.motion.open_fault = MotionFault(code)
+    daemon.motion.open_fault = RobotError(code)
     ask("stop", "--emergency")
     ended, documents, err = ask("home")
     assert (ended, documents) == (exit_code(FAULTS[code].outcome), [])

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from robot.api.client import ControlClient, RequestRefused
+from robot.api.client import ControlClient, RequestError
 from robot.calibration.store import CalibrationStore, apply
 from robot.cli.main import run
 from robot.daemon.front_panel import FrontPanel
@@ -169,11 +169,11 @@ def bodies(profile: RobotProfile) -> Mapping[str, list[dict[str, Any]]]:
 NOT_MOTION = {"/shutdown", "/maintenance"}
 
 
-def asked(client: ControlClient, path: str, body: Mapping[str, Any]) -> RequestRefused | None:
+def asked(client: ControlClient, path: str, body: Mapping[str, Any]) -> RequestError | None:
     """The refusal of a request, if it was."""
     try:
         client.call("POST", path, body)
-    except RequestRefused as refusal:
+    except RequestError as refusal:
         return refusal
     return None
 

@@ -20,7 +20,7 @@ from robot.panel.gpio import PanelFault, Pull, RpiGpio
 from robot.panel.inspection import Inspection
 from robot.panel.panel import Input, Output, PanelPins
 from robot.settings import load_profile
-from robot.text.faults import MotionFault, Refused
+from robot.text.faults import Conflict, RobotError
 from tests.panel.fake_gpio import FakeModule, LgpioError
 
 PADS = (Input(5, True, "down"), Input(6, True, "down"))
@@ -109,7 +109,7 @@ async def test_the_emergency_stop(panel: FrontPanel, controller: JobController, 
     assert controller.state is RobotState.FAULT
     assert "emergency" in fake.motion.done
     await panel.pressed(Press.SHORT)
-    with pytest.raises(Refused, match="release it first"):
+    with pytest.raises(Conflict, match="release it first"):
         await controller.start(StartRequest())
     assert "home" not in fake.motion.done
     await panel.estop(False)
@@ -173,7 +173,7 @@ async def test_a_panel_that_fails_is_an_open_emergency_stop(
 ) -> None:
     front = FrontPanel(controller, gpio, PanelPins(estop=Input(23, active=True)))
     await front.failed(PanelFault("GPIO 23: gone"))
-    with pytest.raises(Refused, match="emergency stop"):
+    with pytest.raises(Conflict, match="emergency stop"):
         await controller.start(StartRequest())
 
 
@@ -194,7 +194,7 @@ async def test_a_panel_that_cannot_be_opened_is_an_open_emergency_stop_if_it_has
         await _open_panel(stack, controller, profile, parse([]))
         fault = controller.status().fault
         assert moves if fault is None else "can not open gpiochip" in fault.cause
-        with contextlib.nullcontext() if moves else pytest.raises(Refused, match="emergency stop"):
+        with contextlib.nullcontext() if moves else pytest.raises(Conflict, match="emergency stop"):
             await controller.start(StartRequest())
             await controller.finished()
 
@@ -510,7 +510,7 @@ async def test_an_emergency_stop_that_is_not_confirmed_is_told_by_the_buzzer(
     pads: FrontPanel, fake: Any, told: list[str]
 ) -> None:
     def unconfirmed() -> None:
-        raise MotionFault("no-answer")
+        raise RobotError("no-answer")
 
     fake.motion.emergency_stop = unconfirmed
     await pads.estop(True)

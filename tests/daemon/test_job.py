@@ -15,7 +15,7 @@ from robot.daemon.job_control import utc_now
 from robot.daemon.live import LiveBoard
 from robot.records.runs import LinkRecord, RunStore
 from robot.records.storage import StorageError
-from robot.text.faults import RunStopped
+from robot.text.faults import Stopped
 from robot.text.notes import Note
 from robot.text.steps import JobStep
 from solver.solution import Progress
@@ -64,9 +64,9 @@ async def test_a_job_notes_its_steps_with_their_times(watched: Watched) -> None:
     assert (event.at_s, event.step_code) == (1.234, "home")
     assert watched.reported == [("homing", str(job.step))]
     job.cancel.set()
-    with pytest.raises(RunStopped):
+    with pytest.raises(Stopped):
         job.enter(RobotState.SCANNING, JobStep.of("plan-looks"))
-    with pytest.raises(RunStopped):
+    with pytest.raises(Stopped):
         await job.run_blocking("home", lambda: None)
     assert len(watched.reported) == 1
 

@@ -17,7 +17,7 @@ from robot.daemon.job_control import JobController
 from robot.daemon.main import _summary
 from robot.records.runs import LinkRecord, RunRecord
 from robot.settings.profile import PolicySettings
-from robot.text.faults import MotionFault, NotReadable, Refused
+from robot.text.faults import Conflict, NotReadable, RobotError
 from solver.solution import Progress
 
 SOLVE = StartRequest()
@@ -25,8 +25,8 @@ HOME = StartRequest(kind="home")
 Wait = Callable[[threading.Event], Any]
 
 
-def jam(recoverable: bool = True) -> MotionFault:
-    return MotionFault("overload", "the table is jammed", "Free it", recoverable=recoverable)
+def jam(recoverable: bool = True) -> RobotError:
+    return RobotError("overload", "the table is jammed", "Free it", recoverable=recoverable)
 
 
 async def run(controller: JobController, request: StartRequest = SOLVE) -> RunRecord:
@@ -63,9 +63,9 @@ async def test_only_one_job_at_a_time(
         controller.start(SOLVE), controller.start(SOLVE), return_exceptions=True
     )
     assert isinstance(first, str)
-    assert isinstance(second, Refused)
+    assert isinstance(second, Conflict)
     await eventually(fake.motion.moving)
-    with pytest.raises(Refused, match="run `cubist stop`"):
+    with pytest.raises(Conflict, match="run `cubist stop`"):
         await controller.start(SOLVE)
     fake.motion.hold.set()
     await controller.finished()
@@ -128,7 +128,7 @@ async def test_emergency_stop_is_a_fault_until_a_person_homes(
     assert status.fault is not None
     assert status.fault.code == "emergency-stop"
     fake.motion.hold = None
-    with pytest.raises(MotionFault, match="`cubist home`"):
+    with pytest.raises(RobotError, match="`cubist home`"):
         await controller.start(SOLVE)
     assert (await run(controller, HOME)).outcome == "done"
     assert (await run(controller)).outcome == "solved"
@@ -143,18 +143,18 @@ async def test_an_emergency_stop_that_nobody_confirms_ends_the_job_all_the_same(
     def gone() -> None:
         fake.motion.done.append("open")
         waits.set()
-        raise MotionFault("link-lost")
+        raise RobotError("link-lost")
 
     def unconfirmed() -> None:
         assert controller.state is RobotState.FAULT, "nothing may begin meanwhile"
-        raise MotionFault("no-answer")
+        raise RobotError("no-answer")
 
-    fake.motion.faults = [None, MotionFault("link-lost")]
+    fake.motion.faults = [None, RobotError("link-lost")]
     monkeypatch.setattr(fake.motion, "open", gone)
     monkeypatch.setattr(fake.motion, "emergency_stop", unconfirmed)
     run_id = await controller.start(SOLVE)
     await eventually(waits)
-    with pytest.raises(MotionFault, match="answer"):
+    with pytest.raises(RobotError, match="answer"):
         await controller.stop(emergency=True)
     monkeypatch.setattr(fake.motion, "open", lambda: None)
     fake.motion.done.clear()
@@ -313,7 +313,7 @@ async def test_without_retries_a_person_is_asked_at_once(
 async def test_slipping_and_jamming_have_names_of_their_own(
     controller: JobController, fake: Any, code: str, outcome: str
 ) -> None:
-    fake.motion.faults = [MotionFault(code, "it went wrong", "See to it", recoverable=True)] * 2
+    fake.motion.faults = [RobotError(code, "it went wrong", "See to it", recoverable=True)] * 2
     record = await run(controller)
     assert (record.outcome, record.attempts) == (outcome, 2)
     assert record.faults[-1].remedy == "See to it"
@@ -407,7 +407,7 @@ async def test_a_robot_that_is_not_there_is_a_fault_and_tried_again(
 ) -> None:
     fake.motion.open_fault = jam()
     await controller.stop(emergency=True)
-    with pytest.raises(MotionFault, match="jammed"):
+    with pytest.raises(RobotError, match="jammed"):
         await controller.start(HOME)
     fake.motion.open_fault = None
     assert (await run(controller)).outcome == "solved"
@@ -415,7 +415,7 @@ async def test_a_robot_that_is_not_there_is_a_fault_and_tried_again(
 
 async def test_maintenance_keeps_jobs_away(controller: JobController) -> None:
     controller.enter_maintenance()
-    with pytest.raises(Refused, match="calibrated"):
+    with pytest.raises(Conflict, match="calibrated"):
         await controller.start(SOLVE)
     await controller.leave_maintenance()
     assert (await run(controller)).outcome == "solved"
@@ -427,7 +427,7 @@ async def test_no_maintenance_while_working(
     fake.motion.hold = threading.Event()
     await controller.start(SOLVE)
     await eventually(fake.motion.moving)
-    with pytest.raises(Refused):
+    with pytest.raises(Conflict):
         controller.enter_maintenance()
     await controller.stop()
 

@@ -20,19 +20,20 @@ from robot.machine.solve_planner import SplitPlan
 from robot.motion.schedule import Schedule
 from robot.records.runs import LinkRecord, RunStore
 from robot.settings.profile import PolicySettings
-from robot.text.faults import InvalidRequest, MotionFault, NotReadable
+from robot.text.faults import NotReadable, RobotError
 from robot.text.notes import Note
 from robot.text.outcomes import Outcome
 from solver.cube.cube import Cube
 from solver.cube.orientation import Orientation
+from solver.errors import InvalidRequest
 from tests.daemon.test_perform import Part, part
 
 SCRAMBLED = Cube.solved().apply("R U F2")
 GONE = NotReadable("nothing there", "U", "no-cube")
 
 
-def jam(recoverable: bool = True, code: str = "overload") -> MotionFault:
-    return MotionFault(code, "the table is jammed", "Free it", recoverable=recoverable)
+def jam(recoverable: bool = True, code: str = "overload") -> RobotError:
+    return RobotError(code, "the table is jammed", "Free it", recoverable=recoverable)
 
 
 class Board(LiveBoard):
@@ -290,9 +291,9 @@ async def test_a_board_is_waited_for_twenty_times_within_the_time(
         slept.append(seconds)
 
     fake, machine = worked.fake, worked.machine(reconnect_s=8.0)
-    fake.motion.open_fault = MotionFault("board-absent", "it is gone", "look")
+    fake.motion.open_fault = RobotError("board-absent", "it is gone", "look")
     monkeypatch.setattr(jobs.asyncio, "sleep", sleep)
-    with pytest.raises(MotionFault, match="it is gone"):
+    with pytest.raises(RobotError, match="it is gone"):
         await jobs._reconnect(worked.job, machine)
     assert (fake.motion.done, slept) == (["open"] * 20, [0.4] * 19)
     fake.motion.open_fault = None
@@ -305,7 +306,7 @@ async def test_a_fault_is_recovered_from_so_often(
     worked: Worked, retries: int, attempts: int
 ) -> None:
     worked.fake.motion.faults = [jam()] * 5
-    with pytest.raises(MotionFault):
+    with pytest.raises(RobotError):
         await jobs.solve(worked.job, worked.machine(solve_retries=retries))
     record = worked.job.record
     assert (record.attempts, len(record.faults)) == (attempts, attempts - 1)

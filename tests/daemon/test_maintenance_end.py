@@ -9,7 +9,7 @@ import pytest
 from robot.api.client import ControlClient
 from robot.calibration.store import BadCalibration, CalibrationStore
 from robot.daemon.job_control import JobController
-from robot.text.faults import InvalidRequest
+from solver.errors import InvalidRequest
 
 DIRECTION, STEPS = (f"actuators.table.{key}" for key in ("invert_direction", "steps_per_turn"))
 

@@ -21,7 +21,7 @@ from robot.records.latency import Stopwatch
 from robot.records.runs import RunRecord
 from robot.settings import load_profile
 from robot.settings.profile import PolicySettings
-from robot.text.faults import MotionFault
+from robot.text.faults import RobotError
 from solver.cost import composite_index, merged_moves
 from solver.cube.cube import Cube
 from solver.cube.orientation import Orientation
@@ -147,7 +147,7 @@ async def test_it_is_off_unless_wanted(controller: JobController, improving: Any
 async def test_a_fault_in_the_head_ends_the_search_too(
     controller: JobController, improving: Any
 ) -> None:
-    jam = MotionFault("overload", "jammed", "free it", recoverable=False)
+    jam = RobotError("overload", "jammed", "free it", recoverable=False)
     improving.motion.faults = [None] * 6 + [jam]
     record = await solved(controller)
     assert (record.outcome, record.faults[-1].code) == ("fault", "overload")

@@ -22,9 +22,9 @@ from robot.daemon.job_control import JobController
 from robot.daemon.routes import CAMERA_QUERY, ROUTES, RUN_NUMBER, Content, document
 from robot.daemon.server import make_app, serving
 from robot.records.storage import NotStored, StorageError
-from robot.text.faults import InvalidRequest, MotionFault, NotReadable, Refused
+from robot.text.faults import Conflict, NotReadable, RobotError
 from robot.text.notes import Note
-from solver.errors import CubistError
+from solver.errors import CubistError, InvalidRequest
 
 CALIBRATED = Calibration(robot="cubotino", values={})
 STREAMED = {("GET", "/events"), ("POST", "/maintenance")}
@@ -216,11 +216,11 @@ async def test_a_trial_gets_its_body_or_what_it_knows_of_the_query() -> None:
     [
         (StorageError("the disk is full"), 507, "storage", None),
         (NotStored("no such run"), 404, "storage", None),
-        (Refused(Note.of("starting")), 409, "refused", None),
+        (Conflict(Note.of("starting")), 409, "refused", None),
         (server._BadRequest("no"), 400, "bad-request", None),
         (BadCalibration("no"), 400, "bad-request", None),
         (InvalidRequest("no"), 400, "bad-request", None),
-        (MotionFault("board-absent", "gone", "look"), 503, "robot", "board-absent"),
+        (RobotError("board-absent", "gone", "look"), 503, "robot", "board-absent"),
         (NotReadable("nothing", "U", "no-cube"), 503, "robot", "no-cube"),
         (CubistError("odd"), 503, "robot", None),
     ],
@@ -232,13 +232,13 @@ def test_errors_become_answers(
     assert (answer.status, answer.error) == (status, name)
     assert answer.more.get("fault") == fault
     assert answer.reason.startswith(str(error))
-    noted = isinstance(error, Refused)
+    noted = isinstance(error, Conflict)
     assert ("reason_code" in answer.more) is noted is ("reason_parameters" in answer.more)
 
 
 def test_only_a_note_has_a_code() -> None:
     note = Note.of("starting")
-    assert server._note_of(Refused(note)) is note
+    assert server._note_of(Conflict(note)) is note
     assert server._note_of(CubistError("text")) is None
     assert server._note_of(CubistError()) is None
 

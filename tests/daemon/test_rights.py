@@ -117,7 +117,7 @@ async def test_the_display_sets_colours_and_nothing_that_counts_as_confirmed(
 ASKS_AS_ANOTHER = """
 import sys
 from pathlib import Path
-from robot.api.client import ControlClient, RequestRefused
+from robot.api.client import ControlClient, RequestError
 client = ControlClient(Path(sys.argv[1]))
 for method, path, body in (
     ("PUT", "/calibration", {"values": {"actuators.lid.positions_us.open": 1345}}),
@@ -127,7 +127,7 @@ for method, path, body in (
 ):
     try:
         client.call(method, path, body)
-    except RequestRefused as refused:
+    except RequestError as refused:
         print(refused.status, refused.reason)
     else:
         print("done", path)

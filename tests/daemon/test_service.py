@@ -20,7 +20,7 @@ from robot.daemon.service import (
     ending,
     parse,
 )
-from robot.text.faults import MotionFault
+from robot.text.faults import RobotError
 
 
 def test_flags_come_before_the_environment() -> None:
@@ -137,7 +137,7 @@ def test_how_a_job_ended_and_what_to_do_about_an_error() -> None:
     record.reason = None
     assert ending(record) == "stopped after 3.2 s"
     assert complaint(ValueError("odd")) == "odd"
-    fault = MotionFault("overload", "the table is jammed", "Free it.")
+    fault = RobotError("overload", "the table is jammed", "Free it.")
     assert complaint(fault) == "the table is jammed. What to do: Free it."
     bare = ValueError("odd")
     bare.remedy = "Look."  # type: ignore[attr-defined]

@@ -30,7 +30,7 @@ from robot.panel.gpio import PanelFault
 from robot.records.runs import RunStore, utc_now
 from robot.records.storage import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, StorageError
 from robot.settings import BadProfile, UnknownProfile, load_profile
-from robot.text.faults import MotionFault
+from robot.text.faults import RobotError
 from tests.rig.state_folder import kept
 
 MAY = date(2026, 5, 3)
@@ -282,7 +282,7 @@ async def test_a_robot_that_is_not_there_is_no_reason_not_to_start(
     served: Served, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    served.fake.motion.open_fault = MotionFault("board-absent", "it is gone", "Plug it in")
+    served.fake.motion.open_fault = RobotError("board-absent", "it is gone", "Plug it in")
     await served.run()
     assert ("ready", "fault: it is gone") in served.manager.told
     assert any(": not ready yet, listening at " in line for line in caplog.messages)
@@ -348,7 +348,7 @@ async def test_the_manager_hears_in_time_and_of_each_state_once(
         (StorageError("the disk is full"), 2),
         (UnknownProfile("no such robot"), 2),
         (BadProfile([]), 2),
-        (MotionFault("board-absent", "it is gone", "Plug it in"), 3),
+        (RobotError("board-absent", "it is gone", "Plug it in"), 3),
     ],
 )
 def test_the_exit_code_says_whether_starting_again_may_help(

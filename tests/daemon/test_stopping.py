@@ -20,7 +20,7 @@ from robot.motion.schedule import Schedule
 from robot.panel.button import Hands, Press
 from robot.panel.panel import Input, Output, PanelPins
 from robot.records.documents import ApiRequest, Nothing
-from robot.text.faults import MotionFault, Refused, RunStopped
+from robot.text.faults import Conflict, RobotError, Stopped
 from tests.daemon.test_front_panel import PADS, FakeGpio
 
 MOTION = Schedule((), (), 1000)
@@ -83,7 +83,7 @@ async def test_a_trial_ends_at_the_next_safe_point_with_the_reason(
     how: str,
 ) -> None:
     await STOPS[how](controller, maintenance, panel)
-    with pytest.raises(MotionFault) as ended:
+    with pytest.raises(RobotError) as ended:
         await trial
     emergency = how.startswith("emergency")
     assert ended.value.code == ("emergency-stop" if emergency else "calibration-stopped")
@@ -112,7 +112,7 @@ async def test_a_trial_whose_connection_ends_before_it_begins_moves_nothing(
     await asyncio.sleep(0)
     may_go.set()
     await leaving
-    with pytest.raises(Refused):
+    with pytest.raises(Conflict):
         await trial
     assert "perform" not in fake.motion.done
 
@@ -133,7 +133,7 @@ async def test_a_stop_waits_for_nothing_else_that_is_done(
     try:
         async with asyncio.timeout(60):
             await STOPS[how](controller, maintenance, panel)
-            with pytest.raises(MotionFault):
+            with pytest.raises(RobotError):
                 await trial
     finally:
         done.set()
@@ -156,7 +156,7 @@ async def test_a_stop_that_takes_too_long_becomes_an_emergency_stop(
     monkeypatch.setattr(fake.motion, "stop", lambda: halted.wait(240))
     monkeypatch.setattr(fake.motion, "emergency_stop", halt)
     await controller.stop()
-    with pytest.raises(MotionFault, match="emergency stop"):
+    with pytest.raises(RobotError, match="emergency stop"):
         await trial
 
 
@@ -165,7 +165,7 @@ async def test_the_daemon_ends_although_the_robot_does_not_confirm_the_stop(
     trial: asyncio.Task[Nothing], controller: JobController, fake: Any, power_off: bool
 ) -> None:
     def unconfirmed() -> None:
-        raise MotionFault("link-lost")
+        raise RobotError("link-lost")
 
     fake.motion.stop = unconfirmed
     await controller.shut_down(power_off=power_off)
@@ -173,7 +173,7 @@ async def test_the_daemon_ends_although_the_robot_does_not_confirm_the_stop(
     await controller.close()
     assert fake.motion.done[-1] == "close"
     fake.motion.hold.set()
-    with pytest.raises(MotionFault):
+    with pytest.raises(RobotError):
         await trial
 
 
@@ -184,9 +184,9 @@ async def test_nothing_begins_once_the_daemon_ends(
     ending = asyncio.create_task(controller.end())
     await asyncio.sleep(0)
     for begin in (controller.start(HOME), controller.acknowledge()):
-        with pytest.raises(Refused, match="shutting down"):
+        with pytest.raises(Conflict, match="shutting down"):
             await begin
-    with pytest.raises(Refused, match="shutting down"):
+    with pytest.raises(Conflict, match="shutting down"):
         maintenance.enter()
     await ending
     assert (await controller.runs(1)).runs[0].outcome == "stopped"
@@ -199,7 +199,7 @@ async def test_a_stop_between_two_trials_ends_the_program_that_makes_them(
     await maintenance.perform(TURNING, ApiRequest())
     assert await controller.stop()
     await maintenance.perform(LOOKING, ApiRequest())
-    with pytest.raises(MotionFault, match="stopped by a person"):
+    with pytest.raises(RobotError, match="stopped by a person"):
         await maintenance.perform(TURNING, ApiRequest())
     assert fake.motion.done.count("perform") == 2
     await maintenance.perform(TURNING, ApiRequest())  # somebody goes on in the guide
@@ -211,7 +211,7 @@ async def test_a_trial_that_swallows_the_stop_is_stopped_all_the_same(
     def lenient(bench: Bench, asked: ApiRequest) -> Nothing:
         try:
             return turned_twice(bench, asked)
-        except RunStopped:
+        except Stopped:
             return Nothing()
 
     fake.motion.hold = threading.Event()
@@ -220,7 +220,7 @@ async def test_a_trial_that_swallows_the_stop_is_stopped_all_the_same(
     task = asyncio.create_task(maintenance.perform(trial, ApiRequest()))
     await eventually(fake.motion.moving)
     await controller.stop()
-    with pytest.raises(MotionFault, match="stopped by a person"):
+    with pytest.raises(RobotError, match="stopped by a person"):
         await task
 
 
@@ -233,7 +233,7 @@ async def test_a_stop_ends_a_job_that_still_connects(
         opening.set()
         assert may_go.wait(240)
 
-    fake.motion.open_fault = MotionFault("link-lost")
+    fake.motion.open_fault = RobotError("link-lost")
     await controller.leave_maintenance()
     monkeypatch.setattr(fake.motion, "open", slowly)
     start = asyncio.create_task(controller.start(SOLVE))
@@ -297,15 +297,15 @@ async def test_an_emergency_stop_lasts_until_a_person_acknowledges_it(
     await controller.stop(emergency=True)
     fake.motion.hold = None
     if controller.is_calibrated:
-        with pytest.raises(MotionFault, match="emergency stop"):
+        with pytest.raises(RobotError, match="emergency stop"):
             await maintenance.perform(TURNING, ApiRequest())
         await maintenance.leave()
     fake.motion.done.clear()
     for request in (SOLVE, SCRAMBLE):
-        with pytest.raises(MotionFault, match="emergency stop"):
+        with pytest.raises(RobotError, match="emergency stop"):
             await controller.start(request)
     for _another in range(2):
-        with pytest.raises(MotionFault, match="emergency stop"):
+        with pytest.raises(RobotError, match="emergency stop"):
             maintenance.enter()
     await panel.stuck(("GPIO 17",))
     await panel.stuck(())
@@ -331,10 +331,10 @@ async def test_calibrating_goes_on_once_the_emergency_stop_is_acknowledged(
     trial: asyncio.Task[Nothing], maintenance: Maintenance, controller: JobController, fake: Any
 ) -> None:
     await controller.stop(emergency=True)
-    with pytest.raises(MotionFault):
+    with pytest.raises(RobotError):
         await trial
     controller.estop_open = True
-    with pytest.raises(Refused, match="release it first"):
+    with pytest.raises(Conflict, match="release it first"):
         await controller.acknowledge()
     controller.estop_open = False
     fake.motion.hold = None
@@ -372,9 +372,9 @@ async def test_nothing_begins_while_the_robot_is_taken_into_use_again(
     monkeypatch.setattr(fake.motion, "open", slowly)
     acknowledgement = asyncio.create_task(controller.acknowledge())
     await eventually(opening)
-    with pytest.raises(Refused, match="in a moment"):
+    with pytest.raises(Conflict, match="in a moment"):
         await controller.start(SOLVE)
-    with pytest.raises(Refused, match="in a moment"):
+    with pytest.raises(Conflict, match="in a moment"):
         maintenance.enter()
     may_go.set()
     assert await acknowledgement
@@ -386,7 +386,7 @@ async def test_after_an_emergency_stop_the_robot_holds_until_it_is_acknowledged(
 ) -> None:
     """Also where calibrated values were tried out, for which it is put together anew."""
     await controller.stop(emergency=True)
-    with pytest.raises(MotionFault):
+    with pytest.raises(RobotError):
         await trial
     await controller.acknowledge()
     await maintenance.try_out({"actuators.lid.positions_us.open": 1340})
@@ -415,7 +415,7 @@ async def test_motors_that_count_their_steps_turn_back_unless_they_were_stopped(
         await trial
     else:
         await STOPS[how](controller, maintenance, panel)
-        with pytest.raises(MotionFault):
+        with pytest.raises(RobotError):
             await trial
     await maintenance.try_out({"actuators.table.invert_direction": True})
     await maintenance.leave()

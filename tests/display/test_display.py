@@ -19,7 +19,7 @@ from luma.core.interface import serial
 from luma.lcd import device as lcd
 from PIL import Image
 
-from robot.api.client import ControlClient, NoDaemon
+from robot.api.client import ControlClient, DaemonError
 from robot.display import drawing
 from robot.display.device import DisplayFault, DisplayLost, open_device
 from robot.display.drawing import COLOURS, _broken, draw
@@ -29,7 +29,7 @@ from robot.display.view import Screenful, menu_view, moves_left, unreachable, vi
 from robot.panel.gpio import RpiGpio
 from robot.records.runs import FaultRecord
 from robot.settings.profile import DisplaySettings
-from robot.text.faults import FAULTS, MotionFault
+from robot.text.faults import FAULTS, RobotError
 from robot.text.languages import LANGUAGES, catalogue
 from robot.text.steps import JobStep, coded
 from solver.errors import root_sentence
@@ -66,7 +66,7 @@ def job(step: JobStep, progress: float | None = None) -> dict[str, Any]:
 
 
 def in_trouble(code: str) -> dict[str, Any]:
-    fault = FaultRecord.of(MotionFault(code, detail="lid")).model_dump()
+    fault = FaultRecord.of(RobotError(code, detail="lid")).model_dump()
     return status("fault", fault=fault)
 
 
@@ -394,7 +394,7 @@ def test_a_display_that_is_lost_is_started_again(
         raise DisplayLost("the display st7789 does not answer: Remote I/O error")
 
     def look(*_: object) -> Any:
-        raise NoDaemon("gone")
+        raise DaemonError("gone")
 
     monkeypatch.setattr(Screen, "display", lose)
     monkeypatch.setattr(ControlClient, "status", look)
@@ -433,7 +433,7 @@ class FakeDaemon(ControlClient):
     def call(self, method: str, path: str, body: Any = None) -> Any:
         self.asked.append(f"{method} {path}")
         if self.now is None:
-            raise NoDaemon("gone")
+            raise DaemonError("gone")
         return {"/status": self.now, "/live": NOTHING}.get(path, {"runs": RUNS})
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot.api.client import ControlClient, NotNow
+from robot.api.client import ControlClient, RequestError
 from robot.calibration.step import Session
 from robot.display.buttons import IDLE_POLL_S, POLL_S, Buttons, pressed
 from robot.display.main import Front, show_until
@@ -226,7 +226,7 @@ class Daemon(ControlClient):
         self.asked.append((method, path, body))
         self.done.set()
         if self.refuses:
-            raise NotNow(409, "busy", "the emergency stop is pressed")
+            raise RequestError(409, "busy", "the emergency stop is pressed")
         return {"run": "000001", "stopped": True}
 
 

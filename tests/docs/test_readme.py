@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from robot.cli.main import run
-from robot.text.outcomes import ExitCode
+from solver.errors import ExitCode
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

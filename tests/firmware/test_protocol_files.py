@@ -10,7 +10,7 @@ import pytest
 
 from robot.link.protocol import MAX_PAYLOAD, MESSAGES
 from robot.link.wire import EMERGENCY_STOP
-from robot.text.faults import FAULTS, Fault, RobotFault, code_of
+from robot.text.faults import FAULTS, Fault, RobotError, code_of
 
 FIRMWARE = Path(__file__).resolve().parents[2] / "firmware"
 
@@ -53,6 +53,6 @@ def test_every_message_fits_a_frame() -> None:
 @pytest.mark.parametrize("fault", [fault for fault in Fault if fault is not Fault.NONE])
 def test_every_fault_says_what_to_do(fault: Fault) -> None:
     row = FAULTS[code_of(fault)]
-    error = RobotFault(fault, "lid")
+    error = RobotError(fault, detail="lid")
     assert all(part in str(error) for part in (row.about, row.cause, row.remedy, "lid"))
     assert error.code == fault.name.lower().replace("_", "-")

@@ -13,7 +13,7 @@ from robot.link.session import LinkSession
 from robot.link.wire import SendWindow, WireFrame
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.stepper import StepperLimits, stepper_move
-from robot.text.faults import Fault, LinkFault, RobotFault
+from robot.text.faults import Fault, LinkError, RobotError
 from tests.rig import simulated_time
 
 Rig = Any
@@ -100,21 +100,21 @@ async def test_a_hopeless_line_is_given_up_or_carries_the_plan(
     try:
         async with asyncio.timeout(60):
             await link.run(PLAN)
-    except RobotFault as fault:
-        given_up = fault.fault
+    except RobotError as fault:
+        given_up = fault.code
     made = rig.pins.moves()
     if given_up is None:
         assert made == EXPECTED
     else:
-        assert given_up in (Fault.LINK_LOST, Fault.HOST_LOST)
+        assert given_up in ("link-lost", "host-lost")
         assert made == EXPECTED[: len(made)]
 
 
 async def test_lost_acknowledgements_lead_to_a_named_fault(link: Link, rig: Rig) -> None:
     rig.port.inwards.damage = simulated_time.silence
-    with pytest.raises(LinkFault) as caught:
+    with pytest.raises(LinkError) as caught:
         await link.run(PLAN)
-    assert caught.value.fault == Fault.LINK_LOST
+    assert caught.value.code == "link-lost"
     rig.port.inwards.damage = simulated_time.nothing
     await link.open()
     await link.configure()
@@ -178,9 +178,9 @@ async def test_a_dead_host_leaves_the_robot_at_rest(link: Link, rig: Rig) -> Non
     """Nothing more is heard of the host: hold, then the safe state, latched."""
     run = await running(link, LONG_PLAN)
     rig.port.outwards.damage = simulated_time.silence
-    with pytest.raises(RobotFault) as caught:
+    with pytest.raises(RobotError) as caught:
         await run
-    assert caught.value.fault in (Fault.LINK_LOST, Fault.HOST_LOST)
+    assert caught.value.code in ("link-lost", "host-lost")
     made = rig.pins.moves()
     assert all(abs(move) == 200 for move in made)
     rig.port.outwards.damage = simulated_time.nothing
@@ -194,9 +194,9 @@ async def test_an_emergency_stop_gets_through_a_bad_line(link: Link, rig: Rig) -
     rig.port.outwards.damage = simulated_time.flip(0.05)
     rig.port.write(bytes(3000))
     await link.emergency_stop()
-    with pytest.raises(RobotFault) as caught:
+    with pytest.raises(RobotError) as caught:
         await run
-    assert caught.value.fault == Fault.EMERGENCY_STOP
+    assert caught.value.code == "emergency-stop"
 
 
 @pytest.mark.parametrize("task", ["_beat", "_handle"])
@@ -208,32 +208,32 @@ async def test_a_surprise_ends_the_session_and_nobody_waits_for_ever(
 
     run = await running(link, LONG_PLAN)
     monkeypatch.setattr(LinkSession, task, surprise)
-    with pytest.raises(LinkFault, match="surprise") as caught:
+    with pytest.raises(LinkError, match="surprise") as caught:
         await run
-    assert caught.value.fault == Fault.LINK_LOST
+    assert caught.value.code == "link-lost"
 
 
 async def test_who_waits_for_a_link_that_is_closed_is_told(link: Link, rig: Rig) -> None:
     """An emergency stop that nobody confirmed is given up before the line counts as lost."""
     run = await running(link, LONG_PLAN)
     rig.port.inwards.damage = simulated_time.drop(1.0)
-    with pytest.raises(LinkFault, match="not confirmed"):
+    with pytest.raises(LinkError, match="not confirmed"):
         await link.emergency_stop()
     await link.close()
-    with pytest.raises(LinkFault) as caught:
+    with pytest.raises(LinkError) as caught:
         await run
-    assert caught.value.fault == Fault.LINK_LOST
+    assert caught.value.code == "link-lost"
 
 
 async def test_a_pulled_cable_is_noticed_and_found_again(link: Link, rig: Rig) -> None:
     run = await running(link, LONG_PLAN)
     rig.port.unplug()
-    with pytest.raises(LinkFault) as caught:
+    with pytest.raises(LinkError) as caught:
         await run
-    assert caught.value.fault == Fault.LINK_LOST
-    with pytest.raises(LinkFault) as caught:
+    assert caught.value.code == "link-lost"
+    with pytest.raises(LinkError) as caught:
         await link.open()
-    assert caught.value.fault == Fault.PORT_MISSING
+    assert caught.value.code == "port-missing"
     rig.port.plug()
     await link.open()
     await link.configure()
@@ -247,19 +247,19 @@ async def test_a_pulled_cable_is_noticed_and_found_again(link: Link, rig: Rig) -
 @pytest.mark.parametrize(
     ("pressed", "fault"),
     [
-        (lambda _: False, Fault.HOME_MISSING),
-        (lambda _: True, Fault.HOME_STUCK),
+        (lambda _: False, "home-missing"),
+        (lambda _: True, "home-stuck"),
     ],
 )
-async def test_a_broken_end_stop_is_named(rig: Rig, pressed: Any, fault: Fault) -> None:
+async def test_a_broken_end_stop_is_named(rig: Rig, pressed: Any, fault: str) -> None:
     works = rig.pins.pressed
     rig.pins.pressed = pressed
     link = rig.link()
     await link.open()
     await link.configure()
-    with pytest.raises(RobotFault) as caught:
+    with pytest.raises(RobotError) as caught:
         await link.home(["turner"])
-    assert (caught.value.fault, caught.value.detail) == (fault, "turner")
+    assert (caught.value.code, caught.value.detail) == (fault, "turner")
     rig.pins.pressed = works
     rig.pins.turner_steps = 100
     await link.clear()

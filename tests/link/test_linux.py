@@ -24,7 +24,7 @@ from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
 from robot.settings.board_table import FIRST_CHANNEL, FRAME_US
-from robot.text.faults import Fault, LinkFault, RobotFault
+from robot.text.faults import Fault, LinkError, RobotError
 from robot.twin.pwm import PwmChips
 from tests.link.conftest import LIMITS, program, rig_of
 
@@ -134,11 +134,11 @@ async def test_a_motor_at_lines_steps_beside_servos(pi: Rig) -> None:
     assert (await link.status()).fault == Fault.NONE
 
 
-async def configure_fails(rig: Rig, setup: ActuatorSetup = LID) -> RobotFault:
+async def configure_fails(rig: Rig, setup: ActuatorSetup = LID) -> RobotError:
     """The fault of a board that should drive an actuator after a servo."""
     link = rig.link((HOLDER, setup))
     await link.open()
-    with pytest.raises(RobotFault) as caught:
+    with pytest.raises(RobotError) as caught:
         await link.configure()
         await link.home()
     return caught.value
@@ -147,20 +147,20 @@ async def configure_fails(rig: Rig, setup: ActuatorSetup = LID) -> RobotFault:
 async def test_a_channel_that_is_not_exported_is_named(tmp_path: Path, pi: Rig) -> None:
     shutil.rmtree(tmp_path / "pwm" / "pwmchip0" / "pwm0")
     fault = await configure_fails(pi)
-    assert (fault.fault, fault.detail) == (Fault.PULSE_MISSING, "lid")
+    assert (fault.code, fault.detail) == ("pulse-missing", "lid")
     assert "overlay" in str(fault)
 
 
 async def test_a_pin_without_a_chip_is_named(pi: Rig) -> None:
     fault = await configure_fails(pi, replace(LID, pin=18 + 5))
-    assert (fault.fault, fault.detail) == (Fault.PULSE_MISSING, "lid")
+    assert (fault.code, fault.detail) == ("pulse-missing", "lid")
 
 
 async def test_a_channel_is_no_line_for_a_motor(pi: Rig) -> None:
     """Whatever the host asks for."""
     motor = StepperSetup("motor", step_pin=FIRST_CHANNEL + 9, direction_pin=5, limits=LIMITS)
     fault = await configure_fails(pi, motor)
-    assert (fault.fault, fault.detail) == (Fault.LINE_REFUSED, f"GPIO {FIRST_CHANNEL + 9}")
+    assert (fault.code, fault.detail) == ("line-refused", f"GPIO {FIRST_CHANNEL + 9}")
 
 
 async def test_a_channel_that_may_not_be_written_is_named(tmp_path: Path, pi: Rig) -> None:
@@ -168,7 +168,7 @@ async def test_a_channel_that_may_not_be_written_is_named(tmp_path: Path, pi: Ri
     duty.unlink()
     duty.mkdir()
     fault = await configure_fails(pi)
-    assert (fault.fault, fault.detail) == (Fault.PULSE_REFUSED, "lid")
+    assert (fault.code, fault.detail) == ("pulse-refused", "lid")
 
 
 async def test_a_period_that_the_driver_refuses_is_named(tmp_path: Path, pi: Rig) -> None:
@@ -177,7 +177,7 @@ async def test_a_period_that_the_driver_refuses_is_named(tmp_path: Path, pi: Rig
     period.unlink()
     period.symlink_to("/dev/full")
     fault = await configure_fails(pi)
-    assert (fault.fault, fault.detail) == (Fault.PULSE_REFUSED, "lid")
+    assert (fault.code, fault.detail) == ("pulse-refused", "lid")
 
 
 async def test_a_write_that_fails_in_mid_turn_is_named_and_overcome(
@@ -188,9 +188,9 @@ async def test_a_write_that_fails_in_mid_turn_is_named_and_overcome(
     run = asyncio.create_task(link.run(one_after_another(away)))
     await asyncio.sleep(0.5)
     pi.pins.chips.close()
-    with pytest.raises(RobotFault) as caught:
+    with pytest.raises(RobotError) as caught:
         await run
-    assert (caught.value.fault, caught.value.detail) == (Fault.PULSE_FAILED, "lid")
+    assert (caught.value.code, caught.value.detail) == ("pulse-failed", "lid")
     status = await link.status()
     assert not status.homed & 1, "where it stands is not known"
     shutil.rmtree(tmp_path / "pwm")
@@ -298,9 +298,9 @@ def test_a_board_that_is_killed_or_stopped_is_a_lost_link(
         while (await link.status()).state != BoardState.RUNNING:
             pass
         process.send_signal(number)
-        with pytest.raises(LinkFault) as caught:
+        with pytest.raises(LinkError) as caught:
             await plan
-        assert caught.value.fault == Fault.LINK_LOST
+        assert caught.value.code == "link-lost"
         await link.close()
         process.kill()
         process.wait(LIMIT_S)

@@ -15,7 +15,7 @@ from robot.link import ServoSetup
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.settings.board_table import FIRST_MAESTRO, FRAME_US
-from robot.text.faults import Fault, RobotFault
+from robot.text.faults import Fault, RobotError
 from robot.twin.maestro import GET_ERRORS, GET_POSITION, SET_TARGET, ChannelLimits, Maestro
 from tests.link.conftest import program, rig_of
 
@@ -153,12 +153,12 @@ async def test_one_that_does_not_answer_is_named(pi: Rig) -> None:
     pi.pins.chips.faults.silent = True
     link = pi.link(SERVOS)
     await link.open()
-    with pytest.raises(RobotFault) as caught:
+    with pytest.raises(RobotError) as caught:
         await link.configure()
         await link.home()
         await asyncio.sleep(5.0)
         await link.run(slew(FIRST))
-    assert (caught.value.fault, caught.value.detail) == (Fault.PULSE_SILENT, "first")
+    assert (caught.value.code, caught.value.detail) == ("pulse-silent", "first")
     assert "USB Dual Port" in caught.value.remedy
 
 
@@ -166,10 +166,10 @@ async def test_a_port_that_is_not_there_is_named(tmp_path: Path, pi: Rig) -> Non
     pi.pins.chips.close()
     link = pi.link(SERVOS)
     await link.open()
-    with pytest.raises(RobotFault) as caught:
+    with pytest.raises(RobotError) as caught:
         await link.configure()
         await link.home()
-    assert caught.value.fault == Fault.PULSE_MISSING
+    assert caught.value.code == "pulse-missing"
 
 
 async def test_one_unplugged_in_mid_turn_is_named_and_overcome(tmp_path: Path, pi: Rig) -> None:
@@ -179,9 +179,9 @@ async def test_one_unplugged_in_mid_turn_is_named_and_overcome(tmp_path: Path, p
     run = asyncio.create_task(link.run(slew(FIRST, duration_us=2_000_000)))
     await asyncio.sleep(0.5)
     pi.pins.chips.close()
-    with pytest.raises(RobotFault) as caught:
+    with pytest.raises(RobotError) as caught:
         await run
-    assert (caught.value.fault, caught.value.detail) == (Fault.PULSE_FAILED, "first")
+    assert (caught.value.code, caught.value.detail) == ("pulse-failed", "first")
     assert not (await link.status()).homed & 1, "where it stands is not known"
     pi.pins.chips = Maestro(tmp_path / "maestro", PINS, pi.pins.pulse_edge)
     await link.open()

@@ -19,7 +19,7 @@ from robot.link import Execution, Link, LinkThread, SerialTransport, StepperSetu
 from robot.link.protocol import BoardState
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import StepperLimits, stepper_move
-from robot.text.faults import Fault, LinkFault, RobotFault
+from robot.text.faults import LinkError, RobotError
 
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
 PUSHER = StepperSetup("pusher", step_pin=6, direction_pin=7, limits=LIMITS)
@@ -105,9 +105,9 @@ def test_the_blocking_link_stops_in_an_emergency(
             stopped = wait(link.status())
             assert (stopped.state, stopped.homed) == (BoardState.FAULT, 0)
             assert stopped.turns_done < 400
-            with pytest.raises(RobotFault) as caught:
+            with pytest.raises(RobotError) as caught:
                 plan.result(LIMIT_S)
-        assert caught.value.fault == Fault.EMERGENCY_STOP
+        assert caught.value.code == "emergency-stop"
     finally:
         thread.close()
 
@@ -123,9 +123,9 @@ def test_a_reset_starts_the_process_anew_behind_the_same_port(
         while (await link.status()).state != BoardState.RUNNING:
             pass
         process.send_signal(signal.SIGUSR1)
-        with pytest.raises(LinkFault) as caught:
+        with pytest.raises(LinkError) as caught:
             await plan
-        assert caught.value.fault == Fault.RESET
+        assert caught.value.code == "reset"
         await link.close()
         again = await homed(port)
         await again.run(to_and_fro(1))
@@ -140,14 +140,14 @@ def test_a_missing_port_and_a_taken_port_are_told_apart(
     _, port = start(1.0)
 
     async def run() -> None:
-        with pytest.raises(LinkFault) as missing:
+        with pytest.raises(LinkError) as missing:
             await SerialTransport("/dev/no-such-port").open()
-        assert missing.value.fault == Fault.PORT_MISSING
+        assert missing.value.code == "port-missing"
         first = SerialTransport(str(port))
         await first.open()
-        with pytest.raises(LinkFault) as taken:
+        with pytest.raises(LinkError) as taken:
             await SerialTransport(str(port)).open()
-        assert taken.value.fault == Fault.PORT_REFUSED
+        assert taken.value.code == "port-refused"
         first.close()
 
     asyncio.run(run())

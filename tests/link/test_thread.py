@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from robot.link import LinkThread
-from robot.text.faults import LinkFault
+from robot.text.faults import LinkError
 
 
 class Silent:
@@ -32,7 +32,7 @@ def test_who_waits_when_another_thread_closes_the_link_is_told() -> None:
         waiting = pool.submit(lambda: thread.wait(thread.link.ask()))
         assert thread.link.asked.wait(240)
         thread.close()
-        with pytest.raises(LinkFault, match="disconnected"):
+        with pytest.raises(LinkError, match="disconnected"):
             waiting.result(240)
 
 
@@ -40,5 +40,5 @@ def test_who_comes_after_that_is_told_and_closing_again_does_nothing() -> None:
     thread = LinkThread(Silent)
     thread.close()
     thread.close()
-    with pytest.raises(LinkFault, match="disconnected"):
+    with pytest.raises(LinkError, match="disconnected"):
         thread.wait(thread.link.ask())

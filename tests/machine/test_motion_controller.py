@@ -24,7 +24,8 @@ from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.records.runs import LinkRecord
 from robot.settings import load_profile
-from robot.text.faults import Fault, InvalidRequest, LinkFault, MotionFault, RobotFault
+from robot.text.faults import Fault, LinkError, RobotError
+from solver.errors import InvalidRequest
 
 ANYWHERE = ConfirmedRange({}, simulated=True)
 
@@ -48,21 +49,21 @@ def two_turns() -> Schedule:
 )
 def test_what_a_fault_catches_in_motion(fraction: float, moving: tuple[str, ...]) -> None:
     ledger = PositionLedger(lambda: 0.0)
-    with pytest.raises(RobotFault), ledger.performing(longest_unheard_s=0.7):
+    with pytest.raises(RobotError), ledger.performing(longest_unheard_s=0.7):
         ledger.of_board("first").begin(two_turns())
         ledger.of_board("first").note_progress(fraction)
-        raise RobotFault(Fault.OVERLOAD)
+        raise RobotError(Fault.OVERLOAD)
     assert ledger.caught_moving == moving
 
 
 def test_only_what_stops_at_once_is_caught_in_motion() -> None:
     ledger = PositionLedger(lambda: 0.0)
-    with pytest.raises(RobotFault), ledger.performing(longest_unheard_s=0.7):
+    with pytest.raises(RobotError), ledger.performing(longest_unheard_s=0.7):
         ledger.of_board("first").begin(two_turns())
-        raise RobotFault(Fault.BAD_TURN)
+        raise RobotError(Fault.BAD_TURN)
     assert ledger.caught_moving == ()
-    with pytest.raises(RobotFault), ledger.performing(longest_unheard_s=0.7):
-        raise RobotFault(Fault.NOT_IN_PLACE, "lid")
+    with pytest.raises(RobotError), ledger.performing(longest_unheard_s=0.7):
+        raise RobotError(Fault.NOT_IN_PLACE, detail="lid")
     assert ledger.caught_moving == ("lid",)
 
 
@@ -82,11 +83,11 @@ def test_what_is_moving_by_the_time_a_link_is_found_lost(
     clock = iter([0.0, *(at for at, _ in heard), after_s + sum(at for at, _ in heard[-1:])])
     ledger = PositionLedger(lambda: next(clock))
     ledger.note_boot("first", 1)
-    with pytest.raises(LinkFault), ledger.performing(longest_unheard_s=0.7):
+    with pytest.raises(LinkError), ledger.performing(longest_unheard_s=0.7):
         ledger.of_board("first").begin(two_turns())
         for _, fraction in heard:
             ledger.of_board("first").note_progress(fraction)
-        raise LinkFault(Fault.LINK_LOST)
+        raise LinkError(Fault.LINK_LOST)
     assert ledger.caught_moving == (), "the firmware finishes its turn"
     ledger.note_boot("first", 2)
     assert ledger.caught_moving == moving
@@ -98,12 +99,12 @@ def test_what_moved_when_the_link_was_lost_is_not_what_would_move_later() -> Non
     ledger = PositionLedger(lambda: now)
     for name in ("first", "second"):
         ledger.note_boot(name, 1)
-    with pytest.raises(LinkFault), ledger.performing(longest_unheard_s=0.7):
+    with pytest.raises(LinkError), ledger.performing(longest_unheard_s=0.7):
         ledger.of_board("second").begin(two_turns())
         now = 0.2
         ledger.of_board("second").note_lost()
         now = 0.6
-        raise LinkFault(Fault.LINK_LOST, "board second")
+        raise LinkError(Fault.LINK_LOST, detail="board second")
     ledger.note_boot("first", 2)
     assert ledger.caught_moving == ()
     ledger.note_boot("second", 2)
@@ -143,7 +144,7 @@ def test_jogging_is_slow_and_within_limits() -> None:
     [(Fault.OVERLOAD, True), (Fault.RESET, True), (Fault.BAD_SCHEDULE, False)],
 )
 def test_faults_keep_name_cause_and_remedy(fault: Fault, recoverable: bool) -> None:
-    told = MotionFault.of(RobotFault(fault, "lid"))
+    told = RobotError(fault, detail="lid")
     assert told.code == fault.name.lower().replace("_", "-")
     assert "lid" in told.cause
     assert told.remedy
@@ -152,13 +153,13 @@ def test_faults_keep_name_cause_and_remedy(fault: Fault, recoverable: bool) -> N
 
 def test_the_board_is_found_by_our_name_else_if_it_is_the_only_one(tmp_path: Path) -> None:
     link, by_id = tmp_path / "cubist", tmp_path / "serial" / "by-id"
-    with pytest.raises(LinkFault, match="none"):
+    with pytest.raises(LinkError, match="none"):
         find_board(tmp_path)
     by_id.mkdir(parents=True)
     (by_id / "usb-one").touch()
     assert find_board(tmp_path) == by_id / "usb-one"
     (by_id / "usb-two").touch()
-    with pytest.raises(LinkFault, match="usb-one, usb-two"):
+    with pytest.raises(LinkError, match="usb-one, usb-two"):
         find_board(tmp_path)
     link.touch()
     assert find_board(tmp_path) == link
@@ -174,7 +175,7 @@ def test_a_pi_whose_own_program_is_gone_is_told(
         motion_controller, "find_board", lambda is_pi: find_board(is_pi=is_pi, own=port)
     )
     controller = MotionController(load_profile("cubotino"), ANYWHERE)
-    with pytest.raises(MotionFault) as caught:
+    with pytest.raises(RobotError) as caught:
         controller.open()
     assert caught.value.code == "board-absent" and "cubist-board" in caught.value.remedy
 
@@ -215,7 +216,7 @@ def test_another_firmware_is_refused_until_it_is_flashed(monkeypatch: pytest.Mon
     robot = MotionController(load_profile("cubotino-uno"), ANYWHERE, port="nowhere")
     old = BoardOf("0.0.9")
     monkeypatch.setattr(motion_controller, "LinkThread", old)
-    with pytest.raises(MotionFault, match=r"0\.0\.9 on the board") as caught:
+    with pytest.raises(RobotError, match=r"0\.0\.9 on the board") as caught:
         robot.open()
     assert (caught.value.code, caught.value.recoverable) == ("wrong-firmware", False)
     assert "cubist firmware flash" in caught.value.remedy
@@ -237,19 +238,19 @@ def test_nothing_moves_after_an_emergency_stop_until_it_is_over(
 
         async def emergency_stop(self) -> None:
             if not confirmed:
-                raise LinkFault(Fault.NO_ANSWER)
+                raise LinkError(Fault.NO_ANSWER)
 
     board = Stopping(FIRMWARE_VERSION)
     monkeypatch.setattr(motion_controller, "LinkThread", board)
     robot = MotionController(load_profile("cubotino-uno"), ANYWHERE, port="nowhere")
     robot.open()
-    with nullcontext() if confirmed else pytest.raises(MotionFault, match="answer"):
+    with nullcontext() if confirmed else pytest.raises(RobotError, match="answer"):
         robot.emergency_stop()
     for move in (robot.home, lambda: robot.perform(two_turns(), lambda _: None)):
-        with pytest.raises(MotionFault) as caught:
+        with pytest.raises(RobotError) as caught:
             move()
         assert caught.value.code == "emergency-stop"
-    with pytest.raises(MotionFault, match="emergency"):
+    with pytest.raises(RobotError, match="emergency"):
         robot.open()
     assert board.runs == 0
     robot.clear_emergency()
@@ -278,7 +279,7 @@ def test_a_board_is_configured_anew_after_an_emergency_stop(
 
 def test_a_board_with_another_firmware_is_named_where_there_are_several() -> None:
     found = asyncio.run(BoardOf("0.0.9").open())["first"]
-    with pytest.raises(LinkFault, match=r"0\.0\.9 on board second, .* expected"):
+    with pytest.raises(LinkError, match=r"0\.0\.9 on board second, .* expected"):
         require_ours(found, "second")
 
 

@@ -23,9 +23,10 @@ from robot.machine.scanner import (
 from robot.machine.solve_planner import SolvePlanner
 from robot.planner import FaceView, build_mechanism
 from robot.settings import load_profile
-from robot.text.faults import FAULTS, InvalidRequest, NotReadable
+from robot.text.faults import FAULTS, NotReadable
 from solver.cube.cube import Cube
 from solver.cube.orientation import site_facelets
+from solver.errors import InvalidRequest
 from vision.cameras.base import CameraTrouble, Unsettled
 from vision.decide.reader import read_cube
 from vision.frame import Frame

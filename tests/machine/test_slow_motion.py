@@ -12,7 +12,7 @@ from robot.machine.slow_motion import _gentle, jog_profile, require_within, ways
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
 from robot.settings import load_profile
-from robot.text.faults import InvalidRequest
+from solver.errors import InvalidRequest
 
 LID = next(one for one in actuator_setups(load_profile("cubotino")) if one.name == "lid")
 TABLE: Any = next(one for one in actuator_setups(load_profile("mindcuber")) if one.name == "table")

@@ -15,10 +15,10 @@ from robot.planner import NoWay, Watch, build_mechanism
 from robot.records.latency import Stopwatch
 from robot.settings import load_profile
 from robot.settings.profile import PolicySettings
-from robot.text.faults import InvalidRequest, RunStopped
+from robot.text.faults import Stopped
 from solver.cube.cube import Cube
 from solver.cube.facelets import FACES
-from solver.errors import CubistError, SearchFailed
+from solver.errors import CubistError, InvalidRequest, SearchFailed
 
 CUBOTINO = load_profile("cubotino")
 MECHANISM = build_mechanism(CUBOTINO)
@@ -100,7 +100,7 @@ def test_some_searches_go_on_to_their_end(
     assert (asked[0][1]["on_better"] is not None) is watched
 
 
-@pytest.mark.parametrize(("stopped", "raised"), [(True, RunStopped), (False, SearchFailed)])
+@pytest.mark.parametrize(("stopped", "raised"), [(True, Stopped), (False, SearchFailed)])
 def test_a_search_that_was_stopped_is_no_failure(
     planner: SolvePlanner, asked: list[Any], stopped: bool, raised: type[Exception]
 ) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from robot.api.client import ControlClient, NoDaemon
+from robot.api.client import ControlClient, DaemonError
 from robot.calibration.drift import FILE_NAME as DRIFT
 from robot.calibration.drift import DriftRecord
 from robot.calibration.sizes import CubeSizes
@@ -149,7 +149,7 @@ def test_what_listens_and_is_not_cubistd_is_said(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = listener(body)
-    with pytest.raises(NoDaemon, match=r"control\.sock"):
+    with pytest.raises(DaemonError, match=r"control\.sock"):
         print([ControlClient(path).status()[key] for key in ("state", "robot")])
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(path.parent))
     assert run(["status"]) == 3

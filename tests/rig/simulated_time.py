@@ -21,7 +21,7 @@ from typing import Any, Protocol, TypeVar
 from robot.link import LinkGroup, LinkThread
 from robot.settings.board_table import TICKS_PER_S
 from robot.simulate.cable import Damage, Line, flip, nothing
-from robot.text.faults import Fault, LinkFault
+from robot.text.faults import Fault, LinkError
 from robot.twin.simulated import RECORD, Kind
 
 BUSY_STEP_TICKS = 1_000
@@ -275,7 +275,7 @@ class VirtualPort:
         self._attempts = -1
         self._board = board
         self._loop = loop
-        self._received: asyncio.Queue[bytes | LinkFault] = asyncio.Queue()
+        self._received: asyncio.Queue[bytes | LinkError] = asyncio.Queue()
         self._open = False
         loop.attach(self._pass)
 
@@ -285,7 +285,7 @@ class VirtualPort:
             self.plug()
         if not self.plugged:
             self._attempts -= 1
-            raise LinkFault(Fault.PORT_MISSING, "virtual")
+            raise LinkError(Fault.PORT_MISSING, detail="virtual")
         self._board.read()
         self._received = asyncio.Queue()
         self._open = True
@@ -293,7 +293,7 @@ class VirtualPort:
     async def read(self) -> bytes:
         """See :class:`robot.link.Transport`."""
         item = await self._received.get()
-        if isinstance(item, LinkFault):
+        if isinstance(item, LinkError):
             self._received.put_nowait(item)
             raise item
         return item
@@ -301,7 +301,7 @@ class VirtualPort:
     def write(self, data: bytes) -> None:
         """See :class:`robot.link.Transport`."""
         if not self._open:
-            raise LinkFault(Fault.LINK_LOST, "virtual")
+            raise LinkError(Fault.LINK_LOST, detail="virtual")
         if self.plugged:
             self._board.write(self.outwards.carry(data))
             self._loop.stir()
@@ -322,7 +322,7 @@ class VirtualPort:
         self.plugged = False
         self._attempts = attempts
         if self._open:
-            self._received.put_nowait(LinkFault(Fault.LINK_LOST, "virtual"))
+            self._received.put_nowait(LinkError(Fault.LINK_LOST, detail="virtual"))
 
     def plug(self) -> None:
         """Put it back."""

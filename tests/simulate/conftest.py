@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from robot.api.client import ControlClient, NoDaemon
+from robot.api.client import ControlClient, DaemonError
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -60,7 +60,7 @@ class DemoRun:
     def state(self) -> str | None:
         """What the demo's daemon is doing; None while, or once, there is none to ask."""
         for socket in self.folder.glob("*/run/control.sock"):
-            with contextlib.suppress(NoDaemon):
+            with contextlib.suppress(DaemonError):
                 return str(ControlClient(socket).status()["state"])
         return None
 

@@ -24,9 +24,10 @@ from robot.simulate.display import (
 )
 from robot.simulate.progress import DemoProgress, SilentDisplay
 from robot.simulate.session import DemoOutcome
-from robot.text.outcomes import ExitCode, Outcome
+from robot.text.outcomes import Outcome
 from robot.text.terminal import picture_text
 from robot.twin.violations import Violation
+from solver.errors import ExitCode
 
 SOLVED = "".join(letter * 9 for letter in "URFDLB")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from robot.text.outcomes import ExitCode
+from solver.errors import ExitCode
 
 StartDemo = Callable[..., Any]
 Solved = Callable[[Any], dict[str, Any]]

@@ -25,7 +25,7 @@ from robot.simulate.boards import (
     require_pace,
 )
 from robot.simulate.processes import DemoFault
-from robot.text.faults import MotionFault
+from robot.text.faults import RobotError
 from robot.twin.cube import SITES
 from tests.rig.fault_campaign import STOPPED_DEAD, assert_solved, simulated_run, with_a_pi
 from tests.rig.simulated_run import SimulatedRun, TimedFault
@@ -253,7 +253,7 @@ def test_a_board_with_another_firmware_is_named_before_anything_moves(
         motion_controller, "matches", lambda _: (told.append(True), len(told) % 2 == 1)[1]
     )
     with simulated_run("soltvvo") as r:
-        with pytest.raises(MotionFault, match=r"on board second, .* expected") as caught:
+        with pytest.raises(RobotError, match=r"on board second, .* expected") as caught:
             r.calibrate(lambda machine, _: machine.motion.open())
         assert (caught.value.code, r.robot.edges) == ("wrong-firmware", 0)
 

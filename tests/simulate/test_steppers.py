@@ -21,8 +21,8 @@ from robot.calibration.trials.stepper_trials import (
 from robot.calibration.trials.trial import Bench
 from robot.machine.assembly import Machine
 from robot.settings import RobotProfile, load_profile
-from robot.text.faults import InvalidRequest
 from robot.twin.cube import CubeBody, scrambled
+from solver.errors import InvalidRequest
 from tests.rig.simulated_run import SimulatedRun
 
 STALL = 2400

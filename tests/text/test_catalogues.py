@@ -22,7 +22,7 @@ from robot.link.group import complaints
 from robot.records.runs import FaultRecord, JobKind, LinkRecord, notes_of
 from robot.settings import list_profiles, load_profile
 from robot.text import languages
-from robot.text.faults import FAULTS, MotionFault, described
+from robot.text.faults import FAULTS, RobotError, describe
 from robot.text.languages import (
     ENGLISH,
     LANGUAGES,
@@ -163,17 +163,17 @@ def test_the_page_offers_the_languages_that_there_are() -> None:
 def test_every_fault_is_told(language: str) -> None:
     said = catalogue(language)
     for code, row in FAULTS.items():
-        fault = FaultRecord.of(MotionFault(code, detail="lid")).model_dump()
+        fault = FaultRecord.of(RobotError(code, detail="lid")).model_dump()
         assert f"({said.part('lid')})" in said.cause(fault)
         if language == ENGLISH:
-            assert (said.cause(fault), said.remedy(fault)) == (described(row, "lid"), row.remedy)
+            assert (said.cause(fault), said.remedy(fault)) == (describe(row, "lid"), row.remedy)
         else:
             assert row.about not in said.cause(fault) and row.cause not in said.cause(fault)
             assert said.remedy(fault) != row.remedy
 
 
 def test_particulars_stay_as_they_are() -> None:
-    fault = FaultRecord.of(MotionFault("cube-slipped", "face F shows R", "hold it")).model_dump()
+    fault = FaultRecord.of(RobotError("cube-slipped", "face F shows R", "hold it")).model_dump()
     german = catalogue("de")
     about = "der Würfel hat sich nicht bewegt, wie er sollte"
     assert german.cause(fault) == f"{about} [face F shows R]"
@@ -184,13 +184,13 @@ def test_particulars_stay_as_they_are() -> None:
 
 def test_what_needs_no_cause_has_none() -> None:
     about = FAULTS["emergency-stop"].about
-    fault = FaultRecord.of(MotionFault("emergency-stop", about)).model_dump()
+    fault = FaultRecord.of(RobotError("emergency-stop", about)).model_dump()
     assert catalogue("de").cause(fault) == "Not-Halt"
 
 
 def test_a_record_of_an_older_version_is_told() -> None:
     row = FAULTS["home-missing"]
-    old = {"code": "home-missing", "cause": described(row), "remedy": row.remedy}
+    old = {"code": "home-missing", "cause": describe(row), "remedy": row.remedy}
     assert catalogue("de").cause(old).startswith("der Endschalter wurde nie erreicht: ")
 
 
@@ -210,7 +210,7 @@ def test_why_a_run_ended_is_told() -> None:
     row = OUTCOMES[next(outcome for outcome in OUTCOMES if outcome == "stopped")]
     spanish = catalogue("es")
     assert spanish.reason({"reason": row.about, "faults": []}) == "detenido por una persona"
-    fault = FaultRecord.of(MotionFault("no-cube")).model_dump()
+    fault = FaultRecord.of(RobotError("no-cube")).model_dump()
     told = spanish.reason({"reason": fault["cause"], "faults": [fault]})
     assert told == "no se ve ningún cubo: es lo que muestra la cámara"
 
@@ -230,7 +230,9 @@ def test_every_refusal_and_recovery_of_the_daemon_has_a_code() -> None:
         for file in files(package).iterdir():
             if file.name.endswith(".py"):
                 source = file.read_text(encoding="utf-8")
-                plain = re.findall(r"raise Refused\((?!Note\.of)|note_recovery\(job, [f\"]", source)
+                plain = re.findall(
+                    r"raise Conflict\((?!Note\.of)|note_recovery\(job, [f\"]", source
+                )
                 assert plain == [], file
 
 
@@ -290,8 +292,8 @@ def test_why_the_daemon_refuses_is_told() -> None:
 
 
 def test_where_a_fault_is_is_told() -> None:
-    fault = FaultRecord.of(MotionFault("home-missing", detail="lid")).model_dump()
+    fault = FaultRecord.of(RobotError("home-missing", detail="lid")).model_dump()
     assert "(Deckel)" in catalogue("de").cause(fault)
     assert "(Deckel)" in catalogue("de").fault(fault)
-    own = FaultRecord.of(MotionFault("home-missing", detail="my-arm")).model_dump()
+    own = FaultRecord.of(RobotError("home-missing", detail="my-arm")).model_dump()
     assert "(my-arm)" in catalogue("de").cause(own), "what its owner has named stays"

@@ -16,7 +16,7 @@ from robot.planner import build_mechanism
 from robot.records.runs import FaultRecord
 from robot.settings import list_profiles, load_profile
 from robot.simulate.boards import fastest
-from robot.text.faults import MotionFault
+from robot.text.faults import RobotError
 from robot.text.languages import LANGUAGES
 from tests.web.browser import LIMIT_MS, PHONE, Scene, hold, hold_down, needs_browser, scene, until
 
@@ -247,7 +247,7 @@ async def test_the_page_speaks_the_browsers_language_or_the_chosen_one() -> None
         assert told.startswith("der Roboter ist im Zustand „Drehen“ (Lauf 12): das Ende abwarten")
         assert "(Deckel)" in await page.evaluate(
             """async (fault) => (await import("/static/language.js")).causeOf(fault)""",
-            FaultRecord.of(MotionFault("home-missing", detail="lid")).model_dump(),
+            FaultRecord.of(RobotError("home-missing", detail="lid")).model_dump(),
         )
         await page.click("#tab-runs")
         await page.evaluate("globalThis.sameWindow = true")

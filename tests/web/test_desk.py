@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from robot.api.client import NoDaemon
+from robot.api.client import DaemonError
 from robot.settings import load_profile
 from robot.web.guide.desk import (
     LEAVING,
@@ -234,8 +234,8 @@ def test_what_does_not_succeed_is_told_to_the_page() -> None:
 
 def test_a_daemon_that_goes_away_ends_it() -> None:
     here = Stage()
-    with pytest.raises(NoDaemon, match="gone"):
-        here.does(partial(here.desk.attempt, "", raising(NoDaemon("gone")), print))
+    with pytest.raises(DaemonError, match="gone"):
+        here.does(partial(here.desk.attempt, "", raising(DaemonError("gone")), print))
 
 
 @pytest.mark.parametrize(

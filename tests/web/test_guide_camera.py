@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.api.client import NoDaemon
+from robot.api.client import DaemonError
 from robot.web.guide import camera
 from robot.web.guide.camera import EVERY_S, NOT_MOVED, CameraPage
 from robot.web.guide.desk import KEPT
@@ -221,7 +221,7 @@ def test_a_camera_that_cannot_is_said_and_asked_again(desk: CameraDesk) -> None:
     shown = desk.rings()
     assert (shown["message"], shown["mood"]) == ("no such camera", "bad")
     assert desk.timers[-1].seconds == EVERY_S
-    desk.trouble = NoDaemon("gone")
+    desk.trouble = DaemonError("gone")
     desk.say("")
     assert desk.rings()["message"] == ""
     assert len(desk.timers) == 2, "whatever is asked next says so"

@@ -37,6 +37,8 @@ class CameraTrouble(StrEnum):
 class CameraFault(CubistError):
     """A camera gave no usable picture: which camera, what kind of trouble, what happened."""
 
+    code = "camera-fault"
+
     def __init__(self, camera: str, trouble: CameraTrouble, what: str) -> None:
         super().__init__(f"camera {camera}: {what}")
         self.trouble = trouble

@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from solver.errors import CubistError, root_sentence
+from solver.errors import CubistError, ExitCode, root_sentence
 from solver.files import BadFile, read_file
 from vision.cameras.base import CameraFault, CameraTrouble, Clock, monotonic_us
 from vision.cameras.registry import CameraCheck
@@ -162,6 +162,9 @@ _GREY = 10
 
 class BadPhoto(CubistError, ValueError):
     """A file that is no photograph we can use: missing, damaged, too small, too large, grey."""
+
+    code = "bad-photo"
+    exit_code = ExitCode.USAGE
 
 
 def face_files(folder: Path) -> dict[str, Path]:

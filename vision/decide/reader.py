@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from solver.cube.cube import Cube, from_facelets
 from solver.cube.pocket import PocketCube
 from solver.cube.sticker_cube import StickerCube
-from solver.errors import CubistError
+from solver.errors import CubistError, ExitCode
 from vision.decide.arrangements import Explanation
 from vision.decide.colour_model import centres
 from vision.decide.consistency import ScanExplanation, explain_scan, odd_face, repeated_face
@@ -72,6 +72,9 @@ class CubeReading:
 
 class Unreadable(CubistError):
     """Colours that no cube explains; ``reason`` is the cause, ``doubtful`` names stickers."""
+
+    code = "unreadable"
+    exit_code = ExitCode.NO
 
     def __init__(
         self, reason: str, doubtful: tuple[str, ...] = (), look_again: str | None = None

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from solver.errors import CubistError
+from solver.errors import CubistError, ExitCode
 from vision.locate.evidence import GridEvidence, gather
 from vision.locate.lattice import (
     EDGE_LEVELS,
@@ -61,6 +61,9 @@ _SAME_PLACE = 0.2
 
 class NoFace(CubistError):
     """No face of a cube was found in a picture."""
+
+    code = "no-face"
+    exit_code = ExitCode.NO
 
 
 @dataclass(frozen=True, eq=False)

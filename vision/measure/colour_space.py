@@ -131,6 +131,8 @@ a logo, and less than a quarter turn makes."""
 class CalibrationFailed(CubistError):
     """Looks from which no calibration can be made; the text says what to do."""
 
+    code = "calibration-failed"
+
 
 class OtherCube(CalibrationFailed):
     """The cube that was seen is not the one that was named."""

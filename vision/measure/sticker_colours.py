@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from solver.errors import CubistError
+from solver.errors import CubistError, ExitCode
 
 FACES = "URFDLB"
 """Order of the faces everywhere; a sticker's number is ``face * N * N + row * N + column``."""
@@ -19,6 +19,9 @@ Bools = NDArray[np.bool_]
 
 class BadColours(CubistError, ValueError):
     """Colours that do not describe the stickers of a cube: wrong count, size or range."""
+
+    code = "bad-colours"
+    exit_code = ExitCode.USAGE
 
 
 def srgb_to_linear(srgb: ArrayLike) -> Floats:

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from solver.errors import CubistError
+from solver.errors import CubistError, ExitCode
 from vision.frame import Camera, Frame
 from vision.measure.sticker_colours import SATURATED, FaceColours, merge_looks, srgb_to_linear
 
@@ -35,6 +35,9 @@ _CLIPPED_SHARE = 0.3
 
 class BadQuads(CubistError, ValueError):
     """Quadrilaterals that do not describe the stickers of a face."""
+
+    code = "bad-quads"
+    exit_code = ExitCode.USAGE
 
 
 def face_quads(corners: ArrayLike, size: int) -> Floats:

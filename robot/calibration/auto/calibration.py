@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from statistics import mean
 
-from robot.api.client import NoDaemon, RequestRefused
+from robot.api.client import DaemonError, RequestError
 from robot.calibration.auto.film import FILMING, FilmedTravel, find_travel, travel_us
 from robot.calibration.auto.finder import FilmedServo, Finder, finder_for
 from robot.calibration.auto.finding import CouldNot, Finding
@@ -20,7 +20,7 @@ from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed, confirma
 from robot.settings import NotDrivable, RobotProfile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
-from robot.text.faults import MotionFault, NotReadable
+from robot.text.faults import NotReadable, RobotError
 from solver.errors import CubistError
 from solver.files import JsonMapping, JsonObject
 
@@ -125,7 +125,7 @@ class AutomaticCalibration(Measurement):
                 with contextlib.suppress(CubistError):  # it forgets them with maintenance anyway
                     self.session.try_out({})
         self.end(error)
-        if isinstance(error, NoDaemon):
+        if isinstance(error, DaemonError):
             raise error
 
     @property
@@ -277,7 +277,7 @@ class AutomaticCalibration(Measurement):
         for _ in range(PROOFS):
             try:
                 proofs.append(self.session.perform(PROVING, solved=bool(proofs)))
-            except (MotionFault, NotReadable, RequestRefused) as error:
+            except (RobotError, NotReadable, RequestError) as error:
                 if error.code in NOT_FOR_TIMES:
                     raise
                 return False

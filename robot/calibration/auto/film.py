@@ -19,7 +19,7 @@ from robot.calibration.trials.trial import Bench, Trial
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.records.documents import ApiDocument, ApiRequest
-from robot.text.faults import InvalidRequest
+from solver.errors import InvalidRequest
 from vision.frame import Frame
 from vision.locate.view_check import OddView, face_in_view
 
@@ -69,7 +69,7 @@ class Film(ApiDocument):
 def _filmed(bench: Bench, asked: FilmRequest) -> Film:
     """Home, go to the first position, then as fast as can be to the second, and film.
 
-    Raises ``MotionFault``, and ``InvalidRequest`` for what is no servo or has no such positions.
+    Raises ``RobotError``, and ``InvalidRequest`` for what is no servo or has no such positions.
     """
     machine, name = bench.machine, asked.actuator
     way = (asked.between[0], asked.between[1])

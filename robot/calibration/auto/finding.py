@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from robot.calibration.step import Row
-from solver.errors import CubistError
+from solver.errors import CubistError, ExitCode
 from solver.files import JsonMapping, JsonObject
 
 
 class CouldNot(CubistError, RuntimeError):
     """Something cannot be found by this robot as it is; the text says why and what to do."""
+
+    code = "could-not"
+    exit_code = ExitCode.NO
 
 
 @dataclass(frozen=True)

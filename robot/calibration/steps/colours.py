@@ -46,7 +46,7 @@ class MeasuredColours(ApiDocument):
 def measured_colours(bench: Bench, asked: ColoursRequest) -> MeasuredColours:
     """Home, look at all faces, and take the colours of a cube that is ``facelets``.
 
-    None: whatever cube is read, if that is beyond doubt. Raises ``MotionFault``, ``NotReadable``
+    None: whatever cube is read, if that is beyond doubt. Raises ``RobotError``, ``NotReadable``
     and ``CalibrationFailed``.
     """
     from robot.machine.scanner import as_values

@@ -17,7 +17,7 @@ class HomeRequest(ApiRequest):
 
 
 def homed(bench: Bench, _: HomeRequest) -> Nothing:
-    """Bring all actuators to their start positions; raises ``NotConfirmed`` and ``MotionFault``."""
+    """Bring all actuators to their start positions; raises ``NotConfirmed`` and ``RobotError``."""
     bench.machine.motion.reconfigure(bench.profile, {})
     bench.machine.motion.home()
     return Nothing()

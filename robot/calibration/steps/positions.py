@@ -14,7 +14,7 @@ from typing import get_args
 from pydantic import Field
 
 from robot.api.calibrations import Calibration, Means, Source
-from robot.api.client import RequestRefused
+from robot.api.client import RequestError
 from robot.calibration.step import (
     STEPS,
     Command,
@@ -39,7 +39,7 @@ from robot.records.documents import ApiDocument, ApiRequest, WholeNumber
 from robot.settings import RobotProfile
 from robot.settings.actuators import ActuatorSettings
 from robot.settings.base import Site
-from robot.text.faults import InvalidRequest
+from solver.errors import InvalidRequest
 from solver.files import JsonObject
 
 UNIT_OF = {"servo": "us", "stepper": "steps"}
@@ -89,7 +89,7 @@ class Moved(ApiDocument):
 def moved(bench: Bench, asked: MoveRequest) -> Moved:
     """Move one actuator slowly to a position; beyond what is confirmed in small steps.
 
-    Raises ``InvalidRequest``, ``Refused`` and ``MotionFault``.
+    Raises ``InvalidRequest``, ``Conflict`` and ``RobotError``.
     """
     from robot.machine.slow_motion import require_within
 
@@ -243,7 +243,7 @@ class Placing(Measurement):
         there; False: that has to be asked for."""
         try:
             low, high = self.wake(begin_at)
-        except RequestRefused:
+        except RequestError:
             if self.position.unit == "us" and begin_at is None:
                 return False
             raise

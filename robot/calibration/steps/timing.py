@@ -55,7 +55,7 @@ class _Timed:
 def measured_timing(bench: Bench, _: ApiRequest) -> Timings:
     """Home, then turn each layer there and back, one operation at a time; the cube ends as it was.
 
-    Raises ``MotionFault``.
+    Raises ``RobotError``.
     """
     motion, profile = bench.machine.motion, bench.profile
     motion.home()

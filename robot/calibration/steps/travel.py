@@ -34,7 +34,7 @@ from robot.motion.servo import servo_slew
 from robot.records.documents import ApiDocument, ApiRequest
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
-from robot.text.faults import InvalidRequest
+from solver.errors import InvalidRequest
 from solver.files import JsonObject
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Motion:
 def measured_travel(bench: Bench, asked: TravelRequest) -> Travel:
     """Home, go to the first position, then as fast as can be to the second, and watch.
 
-    Raises ``MotionFault``, and ``InvalidRequest`` for what is no servo or has no such positions.
+    Raises ``RobotError``, and ``InvalidRequest`` for what is no servo or has no such positions.
     """
     machine, name, way = bench.machine, asked.actuator, (asked.between[0], asked.between[1])
     servo, (start_us, end_us) = servo_between(bench.profile, name, way)

@@ -40,7 +40,7 @@ class Proof(ApiDocument):
 def _proved(bench: Bench, asked: ProofRequest) -> Proof:
     """Read the cube, scramble it first if it is solved, solve it, look again.
 
-    Raises ``MotionFault``, ``NotReadable``, ``RunStopped`` and what the search raises.
+    Raises ``RobotError``, ``NotReadable``, ``Stopped`` and what the search raises.
     """
     machine = bench.machine
     state = None

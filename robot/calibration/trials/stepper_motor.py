@@ -55,7 +55,7 @@ Grey = NDArray[np.float32]
 
 
 class Stillness:
-    """The picture of a robot at rest, to compare later ones with. Raises ``MotionFault``."""
+    """The picture of a robot at rest, to compare later ones with. Raises ``RobotError``."""
 
     def __init__(self, scanner: Scanner) -> None:
         scanner.settle()

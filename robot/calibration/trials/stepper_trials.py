@@ -18,7 +18,8 @@ from robot.motion.stepper import StepperLimits, stepper_limits
 from robot.records.documents import ApiDocument, ApiRequest, WholeNumber
 from robot.settings import RobotProfile
 from robot.settings.stepper import Stepper
-from robot.text.faults import InvalidRequest, MotionFault
+from robot.text.faults import RobotError
+from solver.errors import InvalidRequest
 from solver.files import JsonObject
 
 LONGEST_TURNS = 40
@@ -110,7 +111,7 @@ def tried_turn(bench: Bench, asked: TurnRequest) -> TurnTried:
     for one that only goes to and fro.
 
     Nothing else moves, and nothing is homed: which way this motor turns is only found out here, and
-    one that turns the wrong way does not find its sensor. Raises ``MotionFault``.
+    one that turns the wrong way does not find its sensor. Raises ``RobotError``.
     """
     name, inverted = asked.actuator, asked.inverted
     blind = {"homing": None, "turn_check": None, "invert_direction": inverted}
@@ -127,7 +128,7 @@ def tried_steps(bench: Bench, asked: StepsRequest) -> StepsTried:
     """So many whole turns and back; whether the camera says that they were whole.
 
     If not it looks for a turn among those that a wrong microstep switch makes. Raises
-    ``MotionFault``, and ``InvalidRequest`` for a motor that does not turn round.
+    ``RobotError``, and ``InvalidRequest`` for a motor that does not turn round.
     """
     name = asked.actuator
     kept = stepper_of(bench.profile, name).steps_per_turn
@@ -168,7 +169,7 @@ def _looks_whole(motor: Motor, steps: int) -> bool:
 def tried_speed(bench: Bench, asked: SpeedRequest) -> SpeedTried:
     """As fast as asked for, far enough to be that fast, and gently back; whether steps were lost.
 
-    Raises ``MotionFault`` for what is no lost step, and ``InvalidRequest`` for what no motion can
+    Raises ``RobotError`` for what is no lost step, and ``InvalidRequest`` for what no motion can
     be.
     """
     name = asked.actuator
@@ -182,7 +183,7 @@ def tried_speed(bench: Bench, asked: SpeedRequest) -> SpeedTried:
             motor.rush(way, limits)
             motor.go(motor.start)
             lost = motor.moved_from()
-        except MotionFault as fault:
+        except RobotError as fault:
             if fault.code != "not-in-place":
                 raise
             bench.machine.motion.home()
@@ -203,7 +204,7 @@ def tried_speed(bench: Bench, asked: SpeedRequest) -> SpeedTried:
 def measured_play(bench: Bench, asked: StepperRequest) -> Play:
     """How many steps it goes back before what it drives follows, by its sensor or the camera.
 
-    Raises ``MotionFault``.
+    Raises ``RobotError``.
     """
     name = asked.actuator
     with motor_on(bench, name, {}) as motor:

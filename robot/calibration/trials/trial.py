@@ -11,7 +11,7 @@ from robot.machine.confirmed_range import ConfirmedRange
 from robot.records.documents import ApiDocument, ApiRequest
 from robot.settings import RobotProfile
 from robot.settings.stepper import Stepper
-from robot.text.faults import InvalidRequest
+from solver.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from robot.machine.assembly import Machine
@@ -38,8 +38,8 @@ class Bench:
 class Trial(Generic[Asked, Found]):
     """An operation of the control socket, ``/maintenance/NAME``, and what carries it out.
 
-    ``run`` blocks; it raises ``InvalidRequest`` for what this robot does not have, ``MotionFault``,
-    and ``RunStopped`` once the bench's ``cancel`` is set. One that is only asked for (``GET``)
+    ``run`` blocks; it raises ``InvalidRequest`` for what this robot does not have, ``RobotError``,
+    and ``Stopped`` once the bench's ``cancel`` is set. One that is only asked for (``GET``)
     moves nothing. ``vouches``: what may go anywhere meanwhile, because somebody who watches asked
     for it. ``renews``: the robot is put together anew first, if anything was kept since.
     """

@@ -17,7 +17,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from robot.text.faults import FAULTS, described
+from robot.text.faults import FAULTS, describe
 from robot.text.notes import NOTES, PARTS, STAGES
 from robot.text.outcomes import OUTCOMES
 from robot.text.steps import STEPS
@@ -101,8 +101,8 @@ class Catalogue:
         detail = fault.get("detail", "")
         if fault["cause"] == row.about:
             return usual.about
-        if fault["cause"] == described(row, detail):
-            return described(usual, self.part(detail))
+        if fault["cause"] == describe(row, detail):
+            return describe(usual, self.part(detail))
         return f"{usual.about} [{fault['cause']}]"
 
     def fault(self, fault: JsonMapping) -> str:

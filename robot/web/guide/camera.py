@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from robot.api.client import NoDaemon
+from robot.api.client import DaemonError
 from robot.calibration.steps.camera import Image, QuadEditor, frames_of, take_picture
 from robot.web.guide.desk import KEPT, Desk, GuideButton, GuidePage
 from solver.errors import CubistError
@@ -66,7 +66,7 @@ class CameraPage(GuidePage):
         """In a thread of its own."""
         try:
             jpeg, image = take_picture(self.desk.session, camera)
-        except NoDaemon:
+        except DaemonError:
             return  # whatever is asked next says so
         except CubistError as error:
             self.desk.later(partial(self._not_seen, str(error)))

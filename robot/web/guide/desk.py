@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
-from robot.api.client import NoDaemon
+from robot.api.client import DaemonError
 from robot.calibration.step import Session
 from solver.errors import CubistError
 from solver.files import JsonMapping, JsonObject
@@ -113,7 +113,7 @@ class Desk:
         return self._open[-1]
 
     def run(self, first: GuidePage) -> None:
-        """Show pages until :meth:`end`; raises :class:`NoDaemon` when the daemon goes away."""
+        """Show pages until :meth:`end`; raises :class:`DaemonError` when the daemon goes away."""
         self.open(first)
         self._show()
         while (event := self._events.get()) is not None:
@@ -180,7 +180,7 @@ class Desk:
     def _work(self, work: Callable[[], T], done: Callable[[T], None]) -> None:
         try:
             result = work()
-        except NoDaemon as error:
+        except DaemonError as error:
             self.later(partial(_raise, error))
         except CubistError as error:
             self.later(partial(self._ended, partial(self.page.failed, str(error))))

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TextIO
 
-from robot.api.client import ControlClient, RequestRefused
+from robot.api.client import ControlClient, RequestError
 from robot.calibration.step import LONGEST_TRIAL_S, Session
 from robot.web.guide.desk import Desk
 from robot.web.guide.pages import StepsPage
@@ -32,7 +32,7 @@ def main() -> None:
     try:
         with session.maintenance():
             guide(session, sys.stdin, tell)
-    except RequestRefused as error:
+    except RequestError as error:
         tell({"ended": error.reason, **error.note})
     except CubistError as error:
         tell({"ended": str(error)})

@@ -49,13 +49,13 @@ def test_corners_that_do_not_exist_or_exist_twice_are_named(size):
     a, b = slot_facelets("URB", size)[0], slot_facelets("DLB", size)[0]
     letters[[a, b]] = letters[[b, a]]
     error = refusal(letters, size)
-    assert error.detail["kind"] in {"duplicate-piece", "impossible-piece"}
+    assert error.facts["kind"] in {"duplicate-piece", "impossible-piece"}
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_a_mirrored_scheme_is_told(size):
     mirrored = str(StickerCube.solved(size)).translate(str.maketrans("LR", "RL"))
-    assert refusal(np.array(list(mirrored)), size).detail == {"kind": "mirrored-scheme"}
+    assert refusal(np.array(list(mirrored)), size).facts == {"kind": "mirrored-scheme"}
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -63,8 +63,8 @@ def test_another_scheme_is_told_with_its_opposites(size):
     """The Japanese scheme: two colours stand in each other's places."""
     other = str(StickerCube.solved(size).apply("R U F")).translate(str.maketrans("DB", "BD"))
     error = refusal(np.array(list(other)), size)
-    assert error.detail["kind"] == "scheme"
-    assert {frozenset(pair) for pair in error.detail["opposite"]} == {
+    assert error.facts["kind"] == "scheme"
+    assert {frozenset(pair) for pair in error.facts["opposite"]} == {
         frozenset("UB"),
         frozenset("RL"),
         frozenset("FD"),
@@ -80,7 +80,7 @@ def test_what_no_turns_do_to_the_middle_edges_is_told(size):
     swapped = letters_of(size)
     a, b = slot_facelets("UF", size)[1], slot_facelets("UB", size)[1]
     swapped[[a, b]] = swapped[[b, a]]
-    assert refusal(swapped, size).detail == {"kind": "parity"}
+    assert refusal(swapped, size).facts == {"kind": "parity"}
 
 
 @pytest.mark.parametrize("size", [5, 7])
@@ -88,7 +88,7 @@ def test_middle_centres_that_no_holding_shows_are_told(size):
     letters = letters_of(size)
     area, middle = size * size, size * size // 2
     letters[[middle, area + middle]] = letters[[area + middle, middle]]
-    assert refusal(letters, size).detail["kind"] == "centre"
+    assert refusal(letters, size).facts["kind"] == "centre"
 
 
 @pytest.mark.parametrize("size", [5, 7])
@@ -104,7 +104,7 @@ def test_wings_are_named_with_their_layer(size):
     letters = letters_of(size)
     letters[uf] = letters[uf[::-1]]
     error = refusal(letters, size)
-    assert error.detail == {
+    assert error.facts == {
         "kind": "duplicate-piece",
         "piece": "FU",
         "layer": 2,
@@ -112,7 +112,7 @@ def test_wings_are_named_with_their_layer(size):
     }
     letters = letters_of(size)
     letters[[fu[0], ur[0]]] = letters[[ur[0], fu[0]]]
-    assert refusal(letters, size).detail["kind"] == "impossible-piece"
+    assert refusal(letters, size).facts["kind"] == "impossible-piece"
 
 
 @pytest.mark.parametrize("size", [6, 7])
@@ -125,8 +125,8 @@ def test_centres_of_different_orbits_cannot_change_places(size):
     letters = letters_of(size)
     letters[[first, second]] = letters[[second, first]]
     error = refusal(letters, size)
-    assert error.detail["kind"] == "count"
-    assert "centre" in error.detail
+    assert error.facts["kind"] == "count"
+    assert "centre" in error.facts
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -154,7 +154,7 @@ def test_two_corners_cannot_change_places_where_there_are_middle_edges(size):
     a, b = list(slot_facelets("UFR", size)), list(slot_facelets("DFL", size))
     letters[a + b] = letters[b + a]
     if size % 2:
-        assert refusal(letters, size).detail == {"kind": "parity"}
+        assert refusal(letters, size).facts == {"kind": "parity"}
     else:
         assert StickerCube.from_facelets("".join(letters), size).letters == "".join(letters)
 
@@ -169,7 +169,7 @@ def test_a_centre_too_many_is_told_with_its_place():
     place = next(at for at in other if letters[at] == "R")
     letters[[by_letter["U"][0], place]] = letters[[place, by_letter["U"][0]]]
     error = refusal(letters, size)
-    assert error.detail == {"kind": "count", "face": "U", "count": 3, "centre": [row, column]}
+    assert error.facts == {"kind": "count", "face": "U", "count": 3, "centre": [row, column]}
     shown = f"row {(size + 1 + row) // 2}, column {(size + 1 + column) // 2}"
     assert str(error) == f"of the centres that turns bring to {shown}, 3 are U instead of 4"
 
@@ -180,4 +180,4 @@ def test_a_wing_three_times_is_told_with_all_its_places():
     for pair in ("FU", "UR"):
         letters[slots[WING_PAIRS.index(pair)]] = list("UF")
     error = refusal(letters, 4)
-    assert error.detail["kind"] in {"count", "duplicate-piece"}
+    assert error.facts["kind"] in {"count", "duplicate-piece"}

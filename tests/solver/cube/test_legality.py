@@ -33,7 +33,7 @@ def test_a_flipped_edge_is_named(slot):
     a, b = slot_facelets(slot, 3)
     error = refusal(with_stickers(SOLVED, {a: SOLVED[b], b: SOLVED[a]}))
     assert error.reason == f"edge {slot} is flipped"
-    assert error.detail == {"kind": "flip", "piece": slot}
+    assert error.facts == {"kind": "flip", "piece": slot}
 
 
 @pytest.mark.parametrize("slot", CORNERS)
@@ -43,7 +43,7 @@ def test_a_twisted_corner_is_named(slot, turns, way):
     changes = {at[(k + turns) % 3]: SOLVED[at[k]] for k in range(3)}
     error = refusal(with_stickers(SOLVED, changes))
     assert error.reason == f"corner {slot} is twisted {way}"
-    assert error.detail["kind"] == "twist"
+    assert error.facts["kind"] == "twist"
 
 
 def test_two_swapped_pieces_are_named():
@@ -51,30 +51,30 @@ def test_two_swapped_pieces_are_named():
     changes = dict(zip(first, "DB", strict=True)) | dict(zip(second, "UF", strict=True))
     error = refusal(with_stickers(SOLVED, changes))
     assert error.reason == "edges UF and DB are swapped"
-    assert error.detail == {"kind": "parity", "pieces": ["UF", "DB"]}
+    assert error.facts == {"kind": "parity", "pieces": ["UF", "DB"]}
 
 
 def test_a_wrong_count_names_the_colour():
     error = refusal(with_stickers(SOLVED, {0: "F"}))
-    assert error.detail == {"kind": "count", "face": "U", "count": 8}
+    assert error.facts == {"kind": "count", "face": "U", "count": 8}
 
 
 def test_wrong_centres_are_named():
     error = refusal(with_stickers(SOLVED, {4: "R", 13: "U"}))
-    assert error.detail == {"kind": "centre", "face": "U", "shown": "R"}
+    assert error.facts == {"kind": "centre", "face": "U", "shown": "R"}
 
 
 def test_a_piece_that_does_not_exist_is_named_with_its_slot():
     a, b = slot_facelets("UF", 3)
     c, d = slot_facelets("DB", 3)
     error = refusal(with_stickers(SOLVED, {b: "D", c: "F", a: "U", d: "B"}))
-    assert error.detail == {"kind": "impossible-piece", "slot": "UF", "shown": "UD"}
+    assert error.facts == {"kind": "impossible-piece", "slot": "UF", "shown": "UD"}
 
 
 def test_a_mirrored_corner_does_not_exist():
     a, b, c = slot_facelets("UFR", 3)
     error = refusal(with_stickers(SOLVED, {b: SOLVED[c], c: SOLVED[b], a: SOLVED[a]}))
-    assert error.detail["shown"] == "URF"
+    assert error.facts["shown"] == "URF"
 
 
 def test_a_piece_that_is_there_twice_is_named():
@@ -83,7 +83,7 @@ def test_a_piece_that_is_there_twice_is_named():
     changes = {front[1]: "B", back[1]: "B", right[1]: "R", down[1]: "F"}
     lost = slot_facelets("DB", 3)
     error = refusal(with_stickers(SOLVED, changes | {lost[1]: "F"}))
-    assert error.detail == {"kind": "duplicate-piece", "piece": "UB", "slots": ["UF", "UB"]}
+    assert error.facts == {"kind": "duplicate-piece", "piece": "UB", "slots": ["UF", "UB"]}
 
 
 @given(st.integers(0, 2**32 - 1))

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from robot.api.client import NoDaemon
+from robot.api.client import DaemonError
 from robot.api.models import RobotState
-from robot.text.outcomes import ExitCode
 from robot.twin.misadjustment import Misadjustment
+from solver.errors import ExitCode
 
 Bench = Any
 MakeBench = Any
@@ -105,7 +105,7 @@ async def test_after_a_power_cut_motors_that_may_stand_askew_are_asked_for(
 
             def turn_and_end() -> None:
                 client = bench.client()
-                with contextlib.suppress(NoDaemon), client.maintenance():
+                with contextlib.suppress(DaemonError), client.maintenance():
                     client.call("POST", "/maintenance/move", {"actuator": "right", "to": 30})
                     child.process.kill()
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from robot.api.client import RequestRefused
+from robot.api.client import RequestError
 from robot.simulate.follow import DaemonFollower
 from robot.simulate.processes import running
 from solver.tables import cache_directory
@@ -135,7 +135,7 @@ async def test_a_daemon_whose_files_cannot_be_read_says_so_and_moves_nothing(
         assert str(file) in status.fault.cause
         assert "cubist calibration restore" in status.fault.remedy
         for kind in ("home", "solve"):
-            with pytest.raises(RequestRefused, match="cubist calibration restore"):
+            with pytest.raises(RequestError, match="cubist calibration restore"):
                 await asyncio.to_thread(bench.client().start, kind)
         asked = await asyncio.create_subprocess_exec(
             *bench.command("status"),

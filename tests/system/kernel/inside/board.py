@@ -17,7 +17,7 @@ from robot.link import Link, SerialTransport
 from robot.link.actuators import ActuatorSetup
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.simulate.processes import executable
-from robot.text.faults import RobotFault
+from robot.text.faults import RobotError
 
 NOBODY, GROUP = 65534, 60
 """Whom it runs as, and the group that may use lines and channels."""
@@ -68,7 +68,7 @@ async def fault_of(deed: Coroutine[Any, Any, Any]) -> str:
     """What is told of something that goes wrong."""
     try:
         await asyncio.wait_for(deed, PATIENCE_S)
-    except RobotFault as fault:
+    except RobotError as fault:
         return str(fault)
     return "nothing"
 
