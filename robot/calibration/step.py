@@ -1,12 +1,11 @@
-"""What a step of calibration is: commands, screens and the control socket drive the same objects.
+"""The parts of calibration, driven alike by commands, screens and the control socket.
 
     Step ("steppers")  ->  Measurement ("table backlash")  ->  Trial (POST /maintenance/play)
 
 A *step* is a line of the menu and a part of ``cubist calibrate all``. It offers *measurements*, one
-for each thing that can be calibrated on a robot, in lists on the screen and through *commands*. A
-measurement asks the robot for *trials*, each an operation of the control socket, and ends with the
-values that would be kept. All of that goes through a *session*, which also keeps and undoes values,
-for all of them alike.
+for each thing that can be calibrated on a robot. A measurement asks the robot for *trials*, each an
+operation of the control socket, and ends with a *result*: the values that would be kept. All of
+that goes through a *session*, which also keeps and undoes values, for all of them alike.
 
 A step is a module of :mod:`robot.calibration.steps`. It registers itself in :data:`STEPS` when it
 is first used.
@@ -18,7 +17,7 @@ import contextlib
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from urllib.parse import urlencode
 
@@ -34,21 +33,21 @@ from solver.errors import CubistError, ExitCode
 from solver.files import JsonMapping, JsonObject
 
 LONGEST_TRIAL_S = 600.0
-ANSWER = "cubistd's answer"
 """A scan by a slow robot takes a minute, timing its operations a few."""
+ANSWER = "cubistd's answer"
 
 
 class NotPossible(CubistError, ValueError):
-    """What was asked for does not exist on this robot or has no meaning; the text says what has."""
+    """A request for something that this robot does not have; the text says what it has."""
 
     code = "not-possible"
     exit_code = ExitCode.USAGE
 
 
 class Session:
-    """The daemon's robot, and what was kept since the start, so that it can be undone.
+    """The daemon's robot, and the values kept since the start, so that they can be undone.
 
-    ``profile``: where it is not the one of the daemon's robot's name. ``place``: where the person
+    ``profile``: the robot's, by default the one of the daemon's name. ``place``: where the person
     is. All methods block; they raise what :class:`ControlClient` raises, and ``BadCalibration``.
     """
 
@@ -67,17 +66,17 @@ class Session:
     def maintenance(self) -> Iterator[None]:
         """Hold the robot in maintenance until this context or this process ends.
 
-        All that is kept meanwhile is one version.
+        All values kept meanwhile are one version.
         """
         with self._client.maintenance(self._place):
             yield
 
     def stop(self) -> bool:
-        """End what the robot does for calibrating, from any thread; whether there was something."""
+        """End the trial under way, from any thread. Return whether there was one."""
         return self._client.stop()
 
     def stop_beside(self) -> None:
-        """Stop on a thread of its own: the robot rests within a turn."""
+        """Stop on another thread: the robot rests within a turn."""
 
         def stop() -> None:
             with contextlib.suppress(CubistError):
@@ -92,7 +91,7 @@ class Session:
 
     @cached_property
     def profile(self) -> RobotProfile:
-        """The robot without its calibration, set up for the cube that the daemon is told of."""
+        """Return the robot without its calibration, set up for the size of cube the daemon uses."""
         if self._given is not None and not self._given.other_cubes:
             return self._given
         calibration = self.calibration
@@ -100,16 +99,16 @@ class Session:
 
     @property
     def calibration(self) -> Calibration:
-        """What is kept by now."""
+        """Return the calibration in force, with the values that are tried out."""
         return check_document(self._client.call("GET", "/calibration"), Calibration, ANSWER)
 
     @property
     def calibrated(self) -> RobotProfile:
-        """The profile with what is kept by now."""
+        """Return the profile with the calibration in force."""
         return apply(self.profile, self.calibration)
 
     def perform(self, trial: Trial[Asked, Found], **asked: object) -> Found:
-        """Have the robot do something; what came of it."""
+        """Have the robot perform a trial and return its answer."""
         if trial.method == "GET":
             query = urlencode({key: value for key, value in asked.items() if value is not None})
             answer = self._client.call("GET", trial.path + (query and f"?{query}"))
@@ -120,7 +119,7 @@ class Session:
     def keep(
         self, values: JsonMapping, how: str = "person", uncertain: JsonMapping | None = None
     ) -> bool:
-        """Keep calibrated values from now on, if there are any; whether there were.
+        """Keep calibrated values from now on. Return whether there were any.
 
         ``how`` they were found and how ``uncertain`` they are: see
         :class:`robot.calibration.versions.Source`.
@@ -132,12 +131,14 @@ class Session:
         return bool(values)
 
     def try_out(self, values: JsonMapping) -> None:
-        """Let values count in place of those tried out before; the daemon forgets them when
-        maintenance ends, however it ends. Nothing of it is kept."""
+        """Use values without keeping them, in place of those tried out before.
+
+        The daemon forgets them when maintenance ends, however it ends.
+        """
         self._client.call("PUT", "/calibration", {"values": dict(values), "provisional": True})
 
     def undo(self) -> list[str]:
-        """Take the last :meth:`keep` back; the keys that were changed."""
+        """Take the last :meth:`keep` back. Return the keys that were changed."""
         if not self._undo:
             return []
         self._client.call("POST", "/calibration/undo", {})
@@ -148,8 +149,8 @@ class Session:
 class Row:
     """A line of a result, one cell for each of the measurement's columns.
 
-    ``document``: the same as JSON, where it is a line there as well. ``colour``: linear light to
-    show behind the first cell.
+    ``document``: the line as JSON, if it has any. ``colour``: linear light to show behind the first
+    cell.
     """
 
     cells: tuple[str, ...]
@@ -165,30 +166,43 @@ class Confirmation:
 
 
 Script = Generator[Row | Confirmation, bool | None, None]
-"""A measurement under way: what it shows and asks. A doubt is answered by ``send``, with None where
-nobody is there."""
+"""A measurement under way: rows to show and confirmations to ask for. A confirmation is answered by
+``send``, with None if nobody is there."""
 
 
 def next_of(script: Script, answer: bool | None) -> Row | Confirmation | None:
-    """What a script shows or asks next; None at its end."""
+    """Return the next row or confirmation of a script; None at its end."""
     try:
         return script.send(answer)
     except StopIteration:
         return None
 
 
+@dataclass(frozen=True)
+class Result:
+    """The outcome of a measurement.
+
+    ``values`` by their keys in the calibration, empty if there is nothing to keep; ``uncertain``:
+    by how much each may be off; ``document`` as JSON; ``text`` for people. ``is_found`` is False if
+    neither robot nor person could tell; ``error`` is what broke the measurement off, if anything.
+    """
+
+    values: JsonObject = field(default_factory=dict)
+    uncertain: JsonObject = field(default_factory=dict)
+    document: JsonObject = field(default_factory=dict)
+    text: str = ""
+    is_found: bool = True
+    error: CubistError | None = None
+
+
 class Measurement(ABC):
-    """One thing to calibrate on one robot: how it is measured, or set by eye, and what to keep.
+    """One thing to calibrate on one robot: measured, or set by eye, then kept.
 
-    ``name`` is its heading, ``guidance`` says what to do on its screen, ``columns`` head its rows.
+    ``name`` is its heading, ``guidance`` tells a person what to do, ``columns`` head its rows.
     ``choices`` are keys, with their labels, that begin it in another way. ``label`` is added to its
-    line of ``calibrate all``. ``asks``: whether it may ask. ``keeps``: whether it has anything to
-    keep.
-
-    What was found: ``values`` by their keys in the calibration, empty where nothing is kept;
-    ``document`` as JSON; ``text`` for people; ``is_found`` is False where nothing could tell, and
-    ``error`` is what broke it off, if something did. ``how`` and ``uncertain``: see
-    :meth:`Session.keep`.
+    line of ``calibrate all``. ``asks``: it may ask for confirmations. ``keeps``: it has values to
+    keep. ``how`` values are found: see :meth:`Session.keep`. ``result`` is replaced as a whole when
+    something was found.
     """
 
     name = ""
@@ -202,52 +216,59 @@ class Measurement(ABC):
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.values: JsonObject = {}
-        self.uncertain: JsonObject = {}
-        self.document: JsonObject = {}
-        self.text = ""
-        self.is_found = True
-        self.error: CubistError | None = None
+        self.result = Result()
 
     @abstractmethod
     def measure(self, choice: str = "") -> Script:
         """Measure, step by step, in a robot under maintenance; raises what the session raises."""
 
     def keep(self) -> bool:
-        """Keep what was found, if there is anything; whether there is."""
-        known = {key: sure for key, sure in self.uncertain.items() if key in self.values}
-        return self.session.keep(self.values, self.how, known)
+        """Keep the values found. Return whether there were any."""
+        values, uncertain = self.result.values, self.result.uncertain
+        known = {key: sure for key, sure in uncertain.items() if key in values}
+        return self.session.keep(values, self.how, known)
+
+    def forget_values(self) -> None:
+        """Have nothing to keep any more."""
+        self.result = replace(self.result, values={})
+
+    @property
+    def values(self) -> JsonObject:
+        """Return the values found."""
+        return self.result.values
+
+    @property
+    def document(self) -> JsonObject:
+        """Return the result as JSON."""
+        return self.result.document
+
+    @property
+    def text(self) -> str:
+        """Return the result for people."""
+        return self.result.text
+
+    @property
+    def is_found(self) -> bool:
+        """Return whether the measurement found what it is for."""
+        return self.result.is_found
+
+    @property
+    def error(self) -> CubistError | None:
+        """Return what broke the measurement off, if anything did."""
+        return self.result.error
 
     @property
     def needs_screen(self) -> bool:
-        """Whether somebody has to do it with keys, because not all was said."""
+        """Return whether somebody has to do it with keys, because something was left open."""
         return False
 
     @property
     def value(self) -> float | None:
-        """What can be set by eye; None: nothing can."""
+        """Return the value that can be set by eye; None if there is none."""
         return None
 
-    def adjust(self, steps: int) -> None:  # noqa: B027  # nothing, where there is no value
-        """Set it by eye: one or ten steps up or down."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """Something that a person may say of a measurement: an argument or an option of its command.
-
-    ``kind``: ``bool`` is a flag, ``int`` and ``float`` have limits, ``str`` is text, and a sequence
-    of texts is what can be chosen from. ``option``: its name on the command line; empty: an
-    argument, which may be left out only if it is not ``required``.
-    """
-
-    name: str
-    kind: type | Sequence[str]
-    option: str = ""
-    help: str = ""
-    limits: tuple[float, float] = (0, 0)
-    default: float | str | None = None
-    required: bool = True
+    def adjust(self, steps: int) -> None:  # noqa: B027  # nothing, if there is no value
+        """Set the value by eye: one or ten steps up or down."""
 
 
 @dataclass(frozen=True)
@@ -262,41 +283,20 @@ Items = Callable[[Session], Iterable[Item]]
 
 
 @dataclass(frozen=True)
-class Command:
-    """A command that makes one measurement.
-
-    ``begin`` makes it ready, given the session and an argument of its name for each question; the
-    step's own where it is not given. Where not enough was said it returns None, and the screen
-    shows ``items``. ``saves``: whether values are kept when nothing is said about it; None: there
-    is nothing to keep.
-    """
-
-    name: str
-    help: str
-    questions: Sequence[Question] = ()
-    begin: Callable[..., Measurement | None] | None = None
-    saves: bool | None = True
-    items: Items | None = None
-
-
-@dataclass(frozen=True)
 class Step:
     """A part of the calibration of a new robot, and all that belongs to it.
 
     It has one measurement, ``begin``, or several in a list: ``items`` under ``columns``.
     ``unattended`` yields those that ``cubist calibrate all --yes`` makes, each after the one
-    before it is kept, given positions by their keys; without it that one measurement is made, and
-    of a list none, because somebody has to watch. ``on_request``: not even that. ``group`` is the
-    name and the help of a group of its commands. ``is_done``: whether a calibration has what this
-    step keeps, if it keeps anything.
+    before it is kept, given positions by their keys. Without it that one measurement is made, and
+    of a list none, because somebody has to watch. ``on_request``: only if somebody asks for it.
+    ``is_done``: whether a calibration has what this step keeps, if it keeps anything.
     """
 
     name: str
     title: str
     guidance: str = ""
     trials: Sequence[AnyTrial] = ()
-    commands: Sequence[Command] = ()
-    group: tuple[str, str] | None = None
     begin: Callable[[Session], Measurement] | None = None
     columns: Sequence[str] = ()
     items: Items | None = None
@@ -307,7 +307,7 @@ class Step:
 
     @property
     def measures_unasked(self) -> bool:
-        """Return whether anything is measured where nobody watches."""
+        """Return whether anything is measured if nobody watches."""
         return not self.on_request and bool(self.unattended or self.begin)
 
     @property
@@ -316,7 +316,7 @@ class Step:
         return self.title.partition(":")[0]
 
     def unasked(self, session: Session, given: Mapping[str, int]) -> Iterable[Measurement]:
-        """What is measured where nobody watches."""
+        """Return the measurements made if nobody watches."""
         if not self.measures_unasked:
             return []
         if self.unattended is not None:
@@ -337,10 +337,10 @@ STEPS: Kinds[Step] = Kinds(
         "timing": "robot.calibration.steps.timing",
     },
 )
-"""All steps in the order in which a new robot needs them; the first does as much as it can of those
+"""All steps in the order in which a new robot needs them. The first does as much as it can of those
 behind it."""
 
 
 def steps_of(profile: RobotProfile) -> list[Step]:
-    """The steps that this robot needs: one without steppers, or without servos, needs fewer."""
+    """Return the steps that this robot needs: fewer without steppers, or without servos."""
     return [step for step in STEPS.values() if step.is_needed(profile)]

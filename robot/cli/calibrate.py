@@ -1,24 +1,18 @@
 """``cubist calibrate``: adjust a robot while its daemon runs; every change is tried, then kept.
 
-The commands are those of the steps of :mod:`robot.calibration`.
+Those that make one measurement are in :mod:`robot.cli.calibrate_commands`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from robot.calibration.step import (
-    STEPS,
-    Command,
-    Question,
-    Session,
-    Step,
-)
+from robot.calibration.step import STEPS, Session
+from robot.cli.calibrate_commands import COMMANDS, GROUPS, Command, Question
 from robot.cli.calibrate_robot import automatic, everything
 from robot.cli.measuring import calibrating, conduct, finish, on_screen
 from robot.cli.numbers import Number, Whole
@@ -90,28 +84,7 @@ def _print_picture(image: Image, width: int) -> None:
     console.print(picture_text(image, width, image.shape[0]))
 
 
-class StepCommands(Listing):
-    """The steps' commands; a step is imported when one of its commands may be asked for."""
-
-    @cached_property
-    def _steps(self) -> list[str]:
-        return [step for step in [*STEPS][::-1] if step != automatic.name]
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """All of them."""
-        while self._steps:
-            _add(self, STEPS[self._steps.pop()])
-        return super().list_commands(ctx)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of this name, most likely of the step of the same name."""
-        self._steps.sort(key=lambda step: step == cmd_name)
-        while cmd_name not in self.commands and self._steps:
-            _add(self, STEPS[self._steps.pop()])
-        return super().get_command(ctx, cmd_name)
-
-
-@click.group(cls=StepCommands, invoke_without_command=True)
+@click.group(cls=Listing, invoke_without_command=True)
 @click.pass_context
 def calibrate(ctx: click.Context) -> int:
     """Adjust the robot: the daemon enters maintenance and leaves it with this command.
@@ -122,43 +95,45 @@ def calibrate(ctx: click.Context) -> int:
     return ExitCode.DONE if ctx.invoked_subcommand else on_screen(Session())
 
 
-def _add(group: click.Group, step: Step) -> None:
-    """Add the commands of a step, in a group of its own where it has one."""
-    if step.group is not None:
-        name, text = step.group
-        parent, group = group, _group(name, text, step)
-        parent.add_command(group)
-    for command in step.commands:
-        group.add_command(_command(step, command))
-
-
-def _group(name: str, text: str, step: Step) -> click.Group:
+def _group(name: str, text: str, step: str) -> click.Group:
     @click.group(name, cls=Listing, invoke_without_command=True, help=text)
     @click.pass_context
     def group(ctx: click.Context) -> int:
         done = ctx.invoked_subcommand is not None
-        return ExitCode.DONE if done else on_screen(Session(), step)
+        return ExitCode.DONE if done else on_screen(Session(), STEPS[step])
 
     return group
 
 
-def _command(step: Step, command: Command) -> click.Command:
-    begin = command.begin or step.begin
-    assert begin is not None
+def _add_commands() -> None:
+    """Add the commands that make one measurement, some in a group of their own."""
+    groups: dict[str, click.Group] = {"": calibrate}
+    for command in COMMANDS:
+        name = command.group
+        if name not in groups:
+            groups[name] = _group(name, GROUPS[name], command.step)
+            calibrate.add_command(groups[name])
+        groups[name].add_command(_command(command))
 
+
+def _command(command: Command) -> click.Command:
     def perform(
         as_json: bool, save: bool = True, profile: str | None = None, **said: object
     ) -> int:
         session = Session(profile=load_profile(profile) if profile else None)
-        measurement = begin(session, **said)
+        measurement = command.begin(session, **said)
         if measurement is None or measurement.needs_screen:
+            step = STEPS[command.step]
             return on_screen(
                 session, step, items=command.items, measurement=measurement, as_json=as_json
             )
         with calibrating(session):
             conduct(measurement, as_json)
             kept = save and measurement.keep()
-        return finish(measurement, kept, as_json)
+        code = finish(measurement, kept, as_json)
+        if command.unknown and not measurement.is_found:
+            note(command.unknown)
+        return code
 
     perform = json_option(perform)
     if command.saves is not None:
@@ -199,3 +174,4 @@ def _type_of(question: Question) -> click.ParamType[str] | Whole | Number:
 calibrate.add_command(camera)
 calibrate.add_command(automatic)
 calibrate.add_command(everything)
+_add_commands()

@@ -177,7 +177,7 @@ def test_a_face_s_place_is_found_and_kept(monkeypatch: pytest.MonkeyPatch) -> No
         "after": view.values[key],
     }
     assert view.text == f"{key}: {view.values[key]}"
-    with pytest.raises(NotPossible, match="--place R: camera top sees U"):
+    with pytest.raises(NotPossible, match="place R: camera top sees U"):
         list(CameraCheck(session, "top", "R").measure())
 
 

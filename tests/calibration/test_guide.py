@@ -21,6 +21,7 @@ from robot.api.client import RequestError
 from robot.calibration.step import STEPS, Session, steps_of
 from robot.calibration.steps.camera import Image
 from robot.calibration.steps.positions import Placing, positions
+from robot.cli.calibrate_commands import COMMANDS
 from robot.cli.guide.app import CalibrationApp, MakeScreen, screen_for, screen_of
 from robot.cli.guide.camera import ImageWidget
 from robot.cli.guide.jog import JogScreen
@@ -513,7 +514,7 @@ def items_of(session: Session, command: str) -> MakeScreen:
     """The screen of a command that was told nothing."""
     if command == "stepper":
         return partial(screen_of, session, STEPS["steppers"])
-    found = next(one for one in STEPS["positions"].commands if one.name == command)
+    found = next(one for one in COMMANDS if one.name == command)
     return partial(screen_of, session, STEPS["positions"], found.items)
 
 

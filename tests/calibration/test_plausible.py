@@ -131,5 +131,5 @@ def test_a_person_does_not_overrule_what_the_camera_has_just_counted(
 def test_a_trial_of_speeds_goes_upwards(begin: float | None, end: float | None) -> None:
     session = Session(Camera(None))  # type: ignore[arg-type]
     limit = Limit(session, "right", "speed", begin=begin, end=end)
-    with pytest.raises(NotPossible, match=r"above the last, .* \(--up-to\)"):
+    with pytest.raises(NotPossible, match="above the last, "):
         list(limit.measure())

@@ -340,7 +340,7 @@ def test_steps_of_a_turn_are_doubled_and_halved_by_eye(daemon: Daemon) -> None:
     daemon.sees = False
     one = first_row(TurnSteps(Session(daemon), "table"))  # type: ignore[arg-type]
     assert (one.is_found, one.number, one.values) == (False, 1600, {})
-    assert "say --turned" in one.text
+    assert "cannot tell" in one.text
     for steps, number in ((1, 3200), (10, 6400), (-1, 3200), (-10, 1600)):
         one.adjust(steps)
         assert one.number == number
@@ -369,7 +369,7 @@ def test_play_is_measured_said_or_set_by_eye(daemon: Daemon) -> None:
     daemon.sees = False
     unseen = first_row(Backlash(Session(daemon), "table"))  # type: ignore[arg-type]
     assert (unseen.is_found, unseen.values, unseen.value) == (False, {}, 0)
-    assert "use your eyes (--to)" in unseen.text
+    assert "neither a sensor nor the camera" in unseen.text
 
 
 def test_all_that_there_is_to_calibrate_of_a_motor(daemon: Daemon) -> None:

@@ -14,6 +14,7 @@ from robot.calibration.step import (
     Confirmation,
     Item,
     Measurement,
+    Result,
     Row,
     Script,
     Step,
@@ -311,18 +312,18 @@ class Speed(Measurement):
     def adjust(self, steps: int) -> None:
         assert self._value is not None
         self._value += steps
-        self.values = {"speed": self._value}
+        self.result = Result(values={"speed": self._value})
 
     def measure(self, choice: str = "") -> Script:
         self.heard.append(choice)
-        self.text, self.is_found = "seen", True
+        self.result = Result(text="seen")
         try:
             yield Row(("lid", "1"), colour=(1.0, 0.0, 0.0))
             self.heard.append((yield Confirmation("does it turn?")))
             yield Row(("lid", "2"))
-            self.is_found = self.heard[-1] is True
-            if self.is_found and choice != "slow":
-                self.values = {"speed": 7}
+            found = self.heard[-1] is True
+            values = {"speed": 7} if found and choice != "slow" else {}
+            self.result = Result(values=values, text="seen", is_found=found)
             if self.fails:
                 raise CubistError("it broke off")
         finally:

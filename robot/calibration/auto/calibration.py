@@ -12,7 +12,7 @@ from robot.calibration.auto.film import FILMING, FilmedTravel, find_travel, trav
 from robot.calibration.auto.finder import FilmedServo, Finder, finder_for
 from robot.calibration.auto.finding import CouldNot, Finding
 from robot.calibration.auto.motors import check_motors, common_speeds
-from robot.calibration.step import STEPS, Measurement, Row, Script, Session, Step
+from robot.calibration.step import STEPS, Measurement, Result, Row, Script, Session, Step
 from robot.calibration.steps.colours import LOOKING
 from robot.calibration.steps.travel import rate_of, too_few, travel_values
 from robot.calibration.trials.proof import PROVING, Proof
@@ -105,12 +105,14 @@ class AutomaticCalibration(Measurement):
         self._only = only
         self._began: float | None = None
         self._found: JsonObject = {}
+        self._uncertain: JsonObject = {}
         self._proofs: list[Proof] = []
 
     def measure(self, choice: str = "") -> Script:
         """See :meth:`Measurement.measure`."""
         self._began = self._clock()
-        self.values, self._found, self.uncertain, self._proofs = {}, {}, {}, []
+        self.result = Result()
+        self._found, self._uncertain, self._proofs = {}, {}, []
         error: CubistError | None = None
         is_interrupted = False
         try:
@@ -135,27 +137,26 @@ class AutomaticCalibration(Measurement):
 
     def end(self, error: CubistError | None = None) -> None:
         """Conclude: all was found and proven, or ``error`` broke it off and nothing is to keep."""
-        self.error, self.is_found = error, error is None
-        self.values = self._found if error is None else {}
         took_s = 0.0 if self._began is None else round(self._clock() - self._began, 1)
-        self.document = {
-            "calibrated": self.is_found,
+        values, gain = self._found if error is None else {}, self._gain()
+        document: JsonObject = {
+            "calibrated": error is None,
             "solved": len(self._proofs),
             "took_s": took_s,
-            **self._gain(),
-            "values": self.values,
-            "uncertain": self.uncertain,
+            **gain,
+            "values": values,
+            "uncertain": self._uncertain,
         }
-        if self.error is not None:
-            self.document["because"] = str(self.error)
-            self.text = f"could not be calibrated, because {self.error}"
+        if error is not None:
+            document["because"] = str(error)
+            text = f"could not be calibrated, because {error}"
         else:
-            gain = self._gain()
-            self.text = (
+            text = (
                 f"calibrated in {took_s:.0f} s: {len(self._proofs)} of {PROOFS} cubes solved, "
                 f"planned for {gain['planned_s']:.1f} s on average, with the values before for "
                 f"{gain['planned_before_s']:.1f} s"
             )
+        self.result = Result(values, self._uncertain, document, text, error is None, error)
 
     def _gain(self) -> dict[str, float]:
         """Mean plans of the cubes that were solved: with what was found, and with what is kept."""
@@ -169,7 +170,7 @@ class AutomaticCalibration(Measurement):
     def _rows(self) -> Iterator[Row]:
         for finding in self._findings():
             self._found |= self._wanted_of(finding.values)
-            self.uncertain |= self._wanted_of(finding.uncertain)
+            self._uncertain |= self._wanted_of(finding.uncertain)
             yield finding.row
 
     def _wanted_of(self, values: JsonMapping) -> JsonObject:

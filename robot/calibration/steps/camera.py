@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from robot.calibration.step import STEPS, Measurement, NotPossible, Row, Script, Session, Step
+from robot.calibration.step import (
+    STEPS,
+    Measurement,
+    NotPossible,
+    Result,
+    Row,
+    Script,
+    Session,
+    Step,
+)
 from robot.calibration.steps.home import HOMING
 from robot.calibration.trials.trial import Bench, Trial
 from robot.machine.scanner import from_jpeg
@@ -178,8 +187,10 @@ class CameraCheck(Measurement):
             self._find(frames, image, self._place)
             return
         advice = {frame.view.site: frame.advice(image) for frame in frames}
-        self.is_found = all(lines == [ALL_IS_WELL] for lines in advice.values())
-        self.document = {"camera": frames[0].camera, "views": advice}
+        self.result = Result(
+            document={"camera": frames[0].camera, "views": advice},
+            is_found=all(lines == [ALL_IS_WELL] for lines in advice.values()),
+        )
         for site, lines in advice.items():
             for line in lines:
                 yield Row((f"face {site}:", line))
@@ -202,13 +213,15 @@ class CameraCheck(Measurement):
         by_site = {frame.view.site: frame for frame in frames}
         if site not in by_site:
             sees = f"camera {frames[0].camera} sees {', '.join(by_site)}"
-            raise NotPossible(f"--place {site}: {sees}")
+            raise NotPossible(f"place {site}: {sees}")
         frame = by_site[site]
         before = [list(corner) for corner in frame.view.quad]
         frame.find(image)
-        self.values = {frame.key: frame.quad}
-        self.document = {"key": frame.key, "before": before, "after": frame.quad}
-        self.text = f"{frame.key}: {frame.quad}"
+        self.result = Result(
+            values={frame.key: frame.quad},
+            document={"key": frame.key, "before": before, "after": frame.quad},
+            text=f"{frame.key}: {frame.quad}",
+        )
 
 
 def _unattended(session: Session, _: Mapping[str, int]) -> Iterator[CameraCheck]:

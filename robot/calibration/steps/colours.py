@@ -10,10 +10,9 @@ from pydantic import Field
 
 from robot.calibration.step import (
     STEPS,
-    Command,
     Measurement,
     NotPossible,
-    Question,
+    Result,
     Row,
     Script,
     Session,
@@ -75,8 +74,8 @@ def solved_facelets(size: int) -> str:
 def _remedy_for(facelets: str) -> str:
     """Return the remedy for a cube that is not the one that somebody named."""
     if facelets == solved_facelets(round((len(facelets) / 6) ** 0.5)):
-        return "put a solved cube in, or leave --solved out"
-    return "see that --facelets names the stickers in the order URFDLB, U above and F in front"
+        return "put a solved cube in, or let the robot read the cube"
+    return "give the facelets of the cube, in the order URFDLB, U above and F in front"
 
 
 def _certain_facelets(machine: Machine, images: list[FaceImage]) -> str:
@@ -86,7 +85,7 @@ def _certain_facelets(machine: Machine, images: list[FaceImage]) -> str:
             "the cube cannot be read beyond doubt with the colours as they are",
             reading.look_again or "",
             remedy="light the cube evenly, without reflections, and try again; or put a solved "
-            "cube in and say so (--solved), or name its stickers (--facelets)",
+            "cube in and say so, or name its facelets",
         )
     return reading.facelets
 
@@ -114,7 +113,7 @@ class CubeColours(Measurement):
     def __init__(self, session: Session, facelets: str | None = None, solved: bool = False) -> None:
         super().__init__(session)
         if solved and facelets:
-            raise NotPossible("--solved and --facelets say different things: give one of them")
+            raise NotPossible("the cube is solved, or it has these facelets: give one of them")
         self._facelets, self._solved = facelets, solved
 
     def measure(self, choice: str = "") -> Script:
@@ -123,8 +122,11 @@ class CubeColours(Measurement):
         if self._solved or choice == "s":
             facelets = solved_facelets(self.session.profile.cube.size)
         seen = self.session.perform(LOOKING, facelets=facelets)
-        self.values, self.document = seen.values, seen.model_dump(mode="json")
-        self.text = "are these the cube's colours?"
+        self.result = Result(
+            values=seen.values,
+            document=seen.model_dump(mode="json"),
+            text="are these the cube's colours?",
+        )
         for face, light in seen.values["colours"]["linear_rgb"].items():
             yield Row((f"  {face}  ", ", ".join(f"{part:.2f}" for part in light)), colour=light)
 
@@ -135,14 +137,4 @@ STEPS["colours"] = Step(
     trials=[LOOKING],
     begin=CubeColours,
     is_done=lambda _, found: any(key.split(".")[0] == "colours" for key in found.values),
-    commands=[
-        Command(
-            "colours",
-            "Learn the colours of the cube in the robot, for reading it in any light.",
-            [
-                Question("solved", bool, "--solved", "The cube is solved (else it is read)."),
-                Question("facelets", str, "--facelets", "What cube it is, in URFDLB order."),
-            ],
-        )
-    ],
 )

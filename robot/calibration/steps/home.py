@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robot.calibration.step import STEPS, Command, Measurement, Question, Script, Session, Step
+from robot.calibration.step import STEPS, Measurement, Result, Script, Session, Step
 from robot.calibration.trials.trial import Bench, Trial
 from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed
 from robot.records.documents import ApiRequest, Nothing
@@ -53,8 +53,7 @@ class Homing(Measurement):
         if not self._as_profile:
             self._require_confirmed()
         self.session.perform(HOMING, as_profile=self._as_profile)
-        self.document = {"homed": True}
-        self.text = "everything is at its start position"
+        self.result = Result(document={"homed": True}, text="everything is at its start position")
         yield from ()
 
     def _require_confirmed(self) -> None:
@@ -70,19 +69,4 @@ STEPS["home"] = Step(
     title="Home: does everything reach its start position?",
     trials=[HOMING],
     begin=Homing,
-    commands=[
-        Command(
-            "home",
-            "Bring all actuators to their start positions, once positions and directions are kept.",
-            [
-                Question(
-                    "as_profile",
-                    bool,
-                    "--as-profile",
-                    "Trust the profile's positions and directions, which nobody has confirmed.",
-                )
-            ],
-            saves=None,
-        )
-    ],
 )

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import get_args
 
 from pydantic import Field
 
@@ -17,11 +16,10 @@ from robot.api.calibrations import Calibration, Means, Source
 from robot.api.client import RequestError
 from robot.calibration.step import (
     STEPS,
-    Command,
     Item,
     Measurement,
     NotPossible,
-    Question,
+    Result,
     Row,
     Script,
     Session,
@@ -38,7 +36,6 @@ from robot.machine.confirmed_range import (
 from robot.records.documents import ApiDocument, ApiRequest, WholeNumber
 from robot.settings import RobotProfile
 from robot.settings.actuators import ActuatorSettings
-from robot.settings.base import Site
 from solver.errors import InvalidRequest
 from solver.files import JsonObject
 
@@ -217,11 +214,13 @@ class Placing(Measurement):
                 self.approach(self.target)
         else:
             self._move(self.target, self._begin_at)
-        self.values = self.values_at(self.target)
         before, key = self.position.value, self.position.key
-        self.document = {"key": key, "before": before, "after": self.target}
         as_it_was = f"{key}: {before}, as it was"
-        self.text = as_it_was if before == self.target else f"{key}: {before} -> {self.target}"
+        self.result = Result(
+            values=self.values_at(self.target),
+            document={"key": key, "before": before, "after": self.target},
+            text=as_it_was if before == self.target else f"{key}: {before} -> {self.target}",
+        )
         yield from ()
 
     @property
@@ -313,9 +312,9 @@ class AllPositions(Measurement):
             yield from placing.measure()
             found |= placing.values
             yield Row((placing.name, f"{one.value} -> {placing.target}"), placing.document)
-        self.values = found
-        self.document = {"values": found}
-        self.text = "the robot went to every position"
+        self.result = Result(
+            values=found, document={"values": found}, text="the robot went to every position"
+        )
 
 
 Wanted = Callable[[Position], bool]
@@ -336,15 +335,6 @@ def _confirmation_of(one: Position) -> tuple[str, str]:
     if one.source is None or not one.is_confirmed:
         return UNCONFIRMED, ""
     return CONFIRMED[one.source.how], f"{one.source.at.astimezone():%Y-%m-%d}"
-
-
-def _servo_items(session: Session) -> Iterator[Item]:
-    return position_items(session, lambda one: one.unit == "us")
-
-
-def _gripper_items(session: Session) -> Iterator[Item]:
-    jaws = {jaws.actuator for jaws in session.profile.mechanism.jaws.values()}
-    return position_items(session, lambda one: one.actuator in jaws)
 
 
 def named_position(session: Session, actuator: str, position: str, kind: str) -> Position:
@@ -373,44 +363,6 @@ def jaw_position(session: Session, site: str, position: str) -> Position:
     return named_position(session, found.actuator, named, profile.actuators[found.actuator].kind)
 
 
-def _placing(find: Callable[..., Position]) -> Callable[..., Placing | None]:
-    """What makes a placing of what a person said: the position by its names, if all are given."""
-
-    def begin(
-        session: Session, target: int | None, begin_at: int | None, **names: str | None
-    ) -> Placing | None:
-        if None in names.values():
-            return None
-        return Placing(session, find(session, **names), target, begin_at)
-
-    return begin
-
-
-def _questions(*arguments: Question) -> list[Question]:
-    return [
-        *arguments,
-        Question("target", int, "--to", "Where it should be; else arrow keys move.", FARTHEST),
-        Question(
-            "begin_at",
-            int,
-            "--from",
-            "First pulse of a servo that was never moved: it jumps there; take its arm off.",
-            FARTHEST,
-        ),
-        PROFILE,
-    ]
-
-
-PROFILE = Question("profile", str, "--robot", "Profile the daemon uses, if not the default.")
-
-STEPPER_POSITION = Command(
-    "position",
-    "Set POSITION of stepper ACTUATOR, in steps from home.",
-    _questions(Question("actuator", str), Question("position", str)),
-    _placing(partial(named_position, kind="stepper")),
-)
-
-
 def position_keys(profile: RobotProfile) -> dict[str, str]:
     """Return ``actuator.position`` -> its key in the calibration."""
     nothing = Calibration(robot=profile.name)
@@ -431,28 +383,6 @@ STEPS["positions"] = Step(
     trials=[MOVING],
     columns=("actuator", "position", "value", "profile", "confirmed", "since"),
     items=position_items,
-    commands=[
-        Command(
-            "servo",
-            "Set POSITION of servo ACTUATOR (pulse width in us); prompts for missing arguments.",
-            _questions(
-                Question("actuator", str, required=False),
-                Question("position", str, required=False),
-            ),
-            _placing(partial(named_position, kind="servo")),
-            items=_servo_items,
-        ),
-        Command(
-            "gripper",
-            "Set how far the jaws at SITE open or close; prompts for missing arguments.",
-            _questions(
-                Question("site", get_args(Site), required=False),
-                Question("position", ("open", "closed"), required=False),
-            ),
-            _placing(jaw_position),
-            items=_gripper_items,
-        ),
-    ],
     unattended=_unattended,
     is_done=lambda profile, found: found.confirmed.keys() >= set(position_keys(profile).values()),
 )

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from robot.calibration.plausible import FASTER, STEPS_OFF
 from robot.calibration.step import (
     STEPS,
-    Command,
     Confirmation,
     Item,
     Measurement,
     NotPossible,
-    Question,
+    Result,
     Row,
     Script,
     Session,
     Step,
 )
-from robot.calibration.steps.positions import STEPPER_POSITION, position_items
+from robot.calibration.steps.positions import position_items
 from robot.calibration.trials.stepper_trials import (
     PLAYING,
     SPEEDING,
     STEPPING,
     TURNING,
     SpeedTried,
+    StepsTried,
     changed_values,
 )
 from robot.calibration.trials.trial import stepper_of, steppers_of
@@ -34,8 +34,6 @@ from robot.machine.confirmed_range import direction_key
 from robot.motion.stepper import stepper_limits
 from robot.settings import RobotProfile
 from solver.files import JsonObject
-
-PLAY_LIMIT = 1000
 
 
 class MotorMeasurement(Measurement):
@@ -55,7 +53,8 @@ class MotorMeasurement(Measurement):
         """Take what was found, if anything, as the number and the value to keep."""
         before = getattr(self.settings, self.field)
         self.number = self.number if found is None else found
-        self.values = changed_values(self.motor, self.field, found, before)
+        values = changed_values(self.motor, self.field, found, before)
+        self.result = replace(self.result, values=values)
 
     @property
     def value(self) -> float | None:
@@ -64,9 +63,9 @@ class MotorMeasurement(Measurement):
 
 
 class Direction(MotorMeasurement):
-    """Which way it turns: a quarter turn is shown, and somebody says whether it was the right way.
+    """The direction of a motor: a quarter turn is shown, and somebody says whether it was right.
 
-    ``went``: ``right`` or ``wrong``, where that is known before.
+    ``went``: ``right`` or ``wrong``, if that is known before.
     """
 
     what = "direction"
@@ -87,7 +86,8 @@ class Direction(MotorMeasurement):
         answer = self._went
         while True:
             tried = self.session.perform(TURNING, actuator=self.motor, inverted=self._inverted)
-            self.values = {direction_key(self.motor): self._inverted}
+            values: JsonObject = {direction_key(self.motor): self._inverted}
+            self.result = Result(values=values)
             way = "clockwise" if tried.steps > 0 else "counterclockwise"
             if answer is None:
                 right = yield Confirmation(f"Did {self.motor} go the right way first ({way})?")
@@ -98,17 +98,19 @@ class Direction(MotorMeasurement):
             answer = self._went and "right"
         is_as_before = self._inverted == self.settings.invert_direction
         went = answer and ("right" if is_as_before else "wrong")
-        self.document = {"actuator": self.motor, "went": went, "inverted": self._inverted}
-        self.is_found = went is not None
+        text = f"{self.motor}: {'turned round' if went == 'wrong' else 'right'}"
         if went is None:
-            self.values = {}
-            self.text = f"{self.motor} went {way}, or should have: say --went right or wrong"
-        else:
-            self.text = f"{self.motor}: {'turned round' if went == 'wrong' else 'right'}"
+            text = f"{self.motor} went {way}, or should have: somebody has to say whether it did"
+        self.result = Result(
+            values={} if went is None else values,
+            document={"actuator": self.motor, "went": went, "inverted": self._inverted},
+            text=text,
+            is_found=went is not None,
+        )
 
 
 class TurnSteps(MotorMeasurement):
-    """How many steps are a turn, by the camera, by the degrees that somebody saw, or by eye."""
+    """The steps of a turn, by the camera, by the degrees that somebody saw, or by eye."""
 
     what = "steps"
     field = "steps_per_turn"
@@ -130,28 +132,39 @@ class TurnSteps(MotorMeasurement):
         tried = self.session.perform(
             STEPPING, actuator=self.motor, turn_steps=self.number, turns=self._turns
         )
-        found, turn = tried.found_steps, tried.turn_steps
-        if self._turned is not None:
-            seen = found
-            found = max(1, round(turn * 360 * self._turns / self._turned / 4)) * 4
-            if seen is not None and abs(found / seen - 1) > STEPS_OFF:
-                raise NotPossible(
-                    f"--turned {self._turned:g}: the camera saw {self.motor} make whole turns of "
-                    f"{seen} steps, {360 * self._turns * turn / seen:.0f} degrees in all"
-                )
+        turn = tried.turn_steps
+        found = tried.found_steps if self._turned is None else self._turn_by_eye(tried)
         self.choose(found)
-        self.document = tried.model_dump(mode="json")
-        self.document |= {"found_steps": found, "values": self.values}
-        self.is_found = found is not None
-        self.text = f"{self.motor}: {found} steps are a turn, not {turn}"
-        if found == turn:
-            self.text = f"{self.motor}: {turn} steps are a turn"
+        text = f"{self.motor}: {found} steps are a turn"
+        text += "" if found == turn else f", not {turn}"
         if found is None:
-            self.text = "the camera cannot tell whether these were whole turns: say --turned"
+            text = "the camera cannot tell whether these were whole turns"
+        document = tried.model_dump(mode="json")
+        self.result = replace(
+            self.result,
+            document=document | {"found_steps": found, "values": self.values},
+            text=text,
+            is_found=found is not None,
+        )
         yield from ()
 
+    def _turn_by_eye(self, tried: StepsTried) -> int:
+        """Return the steps of a turn by the degrees that somebody saw it turn.
+
+        Raises :class:`NotPossible` if the camera has counted otherwise.
+        """
+        turn, seen = tried.turn_steps, tried.found_steps
+        assert self._turned is not None
+        found = max(1, round(turn * 360 * self._turns / self._turned / 4)) * 4
+        if seen is not None and abs(found / seen - 1) > STEPS_OFF:
+            raise NotPossible(
+                f"{self._turned:g} degrees: the camera saw {self.motor} make whole turns of "
+                f"{seen} steps, {360 * self._turns * turn / seen:.0f} degrees in all"
+            )
+        return found
+
     def adjust(self, steps: int) -> None:
-        """Twice or half as many."""
+        """Take twice or half as many steps."""
         turn = self.number or 0
         turn = turn * 2 if steps > 0 else turn // 2
         if turn >= 4 and turn % 4 == 0:
@@ -159,7 +172,7 @@ class TurnSteps(MotorMeasurement):
 
 
 class Backlash(MotorMeasurement):
-    """How far it goes back before what it drives follows; ``play``: as somebody has seen."""
+    """The steps it goes back before its load follows; ``play``: as somebody has seen."""
 
     what = "backlash"
     field = "backlash_steps"
@@ -181,58 +194,24 @@ class Backlash(MotorMeasurement):
         if self._said is None:
             found = self.session.perform(PLAYING, actuator=self.motor).model_dump(mode="json")
         play = found["play_steps"]
-        self.document = {"actuator": self.motor} | found | {"before": before}
-        self.is_found = play is not None
-        if play is None:
-            self.text = "neither a sensor nor the camera sees what it drives: use your eyes (--to)"
-            return
-        self.choose(play)
-        self.text = f"{self.motor}: {before} -> {play} steps of play, within "
-        self.text += f"{found['within_steps']}, by the {found['seen_by']}"
+        text = "neither a sensor nor the camera sees what it drives"
+        if play is not None:
+            self.choose(play)
+            text = (
+                f"{self.motor}: {before} -> {play} steps of play, within {found['within_steps']}, "
+                f"by the {found['seen_by']}"
+            )
+        self.result = Result(
+            values=self.values if play is not None else {},
+            document={"actuator": self.motor} | found | {"before": before},
+            text=text,
+            is_found=play is not None,
+        )
         yield from ()
 
     def adjust(self, steps: int) -> None:
-        """More or less."""
+        """Take more or fewer steps."""
         self.choose(max(0, (self.number or 0) + steps))
-
-
-def _items(session: Session) -> Iterator[Item]:
-    profile = session.calibrated
-    for name in steppers_of(profile):
-        for what, value, measurement in _of_motor(profile, name):
-            yield Item((name, what, value), partial(measurement, session, name))
-    for item in position_items(session, lambda one: one.unit == "steps"):
-        actuator, position, value, *_ = item.cells
-        yield Item((actuator, f"position {position}", value), item.begin)
-
-
-def _of_motor(
-    profile: RobotProfile, name: str
-) -> Iterator[tuple[str, str, Callable[..., Measurement]]]:
-    """What there is to calibrate, its value as text, its measurement."""
-    motor = stepper_of(profile, name)
-    way = "turned round" if motor.invert_direction else "as wired"
-    yield "direction", way, Direction
-    if motor.steps_per_turn is not None:
-        yield "steps", f"{motor.steps_per_turn} a turn", TurnSteps
-    for held in (False, True) if motor.held is not None else (False,):
-        for what, unit in UNITS.items():
-            present = f"{Ramp(profile, name, what, held).present:.0f} {unit}"
-            load = " under load" if held else ""
-            yield what + load, present, partial(Limit, what=what, held=held)
-    yield "backlash", f"{motor.backlash_steps} steps", Backlash
-
-
-def _unattended(session: Session, _: Mapping[str, int]) -> Iterator[Measurement]:
-    """The steps of a turn, and the play, where they can be seen; directions are for eyes, and how
-    fast a motor may be is found out with somebody there."""
-    for name in steppers_of(session.profile):
-        if stepper_of(session.profile, name).steps_per_turn is not None:
-            yield TurnSteps(session, name)
-        yield Backlash(session, name)
-
-
-ACTUATOR = Question("actuator", str)
 
 
 FIELDS = {"speed": "speed_steps_per_s", "acceleration": "acceleration_steps_per_s2"}
@@ -276,8 +255,8 @@ class Ramp:
         self.wanted = self.begin or BEGIN * present
         if self.wanted > self.end:
             raise NotPossible(
-                f"{self.motor} {self.what}: the first to try, {self.wanted:.0f} (--from), is above "
-                f"the last, {self.end:.0f} (--up-to)"
+                f"{self.motor} {self.what}: the first to try, {self.wanted:.0f}, is above the "
+                f"last, {self.end:.0f}"
             )
 
     @property
@@ -377,8 +356,8 @@ class Limit(Measurement):
                 )
                 if is_good is None:
                     raise NotPossible(
-                        f"neither a sensor nor the camera sees {self.motor}: try it with --from "
-                        "and --up-to at one value, then say --last-good"
+                        f"neither a sensor nor the camera sees {self.motor}: try one value at a "
+                        "time, then say which was the last good one"
                     )
                 lost, judge = not is_good, "you"
             if lost and (judge == "you" or not tried.square):
@@ -390,33 +369,54 @@ class Limit(Measurement):
         self._conclude(ramp, to_do)
 
     def _conclude(self, ramp: Ramp, to_do: str) -> None:
-        self.values = ramp.values()
-        self.is_found = ramp.safe is not None
-        self.document = {"actuator": self.motor, "held": ramp.held, "before": ramp.present}
-        self.document |= {"last_good": ramp.good, "after": ramp.safe, "why": ramp.ended}
-        self.text = f"{ramp.ended}{to_do}: nothing was good, begin lower (--from)"
+        text = f"{ramp.ended}{to_do}: nothing was good, begin lower"
         if ramp.safe is not None:
             change = f"{ramp.present:.0f} -> {ramp.safe} {UNITS[ramp.what]}"
-            self.text = f"{ramp.ended}{to_do}; {self.motor}: {change}"
+            text = f"{ramp.ended}{to_do}; {self.motor}: {change}"
+        document: JsonObject = {"actuator": self.motor, "held": ramp.held, "before": ramp.present}
+        found = {"last_good": ramp.good, "after": ramp.safe, "why": ramp.ended}
+        self.result = Result(
+            values=ramp.values(),
+            document=document | found,
+            text=text,
+            is_found=ramp.safe is not None,
+        )
 
 
-def limit_command(what: str) -> Command:
-    """The command that finds how high a motor's ``what`` may be."""
-    unit, limits = UNITS[what], (50, 10_000_000)
-    return Command(
-        what,
-        f"Raise ACTUATOR's {what} until it loses steps; keep four fifths of the last that was good."
-        "\n\nIts sensor tells, or the camera; else you are asked. After a loss that nothing can put"
-        " right, set it square by hand.",
-        [
-            Question("actuator", str),
-            Question("held", bool, "--held", "With a layer of the held cube as its load."),
-            Question("begin", float, "--from", f"First, in {unit}.", limits),
-            Question("end", float, "--up-to", f"Last, in {unit}.", limits),
-            Question("last_good", float, "--last-good", "What you found: try nothing.", limits),
-        ],
-        partial(Limit, what=what),
-    )
+def _items(session: Session) -> Iterator[Item]:
+    profile = session.calibrated
+    for name in steppers_of(profile):
+        for what, value, measurement in _of_motor(profile, name):
+            yield Item((name, what, value), partial(measurement, session, name))
+    for item in position_items(session, lambda one: one.unit == "steps"):
+        actuator, position, value, *_ = item.cells
+        yield Item((actuator, f"position {position}", value), item.begin)
+
+
+def _of_motor(
+    profile: RobotProfile, name: str
+) -> Iterator[tuple[str, str, Callable[..., Measurement]]]:
+    """What there is to calibrate, its value as text, its measurement."""
+    motor = stepper_of(profile, name)
+    way = "turned round" if motor.invert_direction else "as wired"
+    yield "direction", way, Direction
+    if motor.steps_per_turn is not None:
+        yield "steps", f"{motor.steps_per_turn} a turn", TurnSteps
+    for held in (False, True) if motor.held is not None else (False,):
+        for what, unit in UNITS.items():
+            present = f"{Ramp(profile, name, what, held).present:.0f} {unit}"
+            load = " under load" if held else ""
+            yield what + load, present, partial(Limit, what=what, held=held)
+    yield "backlash", f"{motor.backlash_steps} steps", Backlash
+
+
+def _unattended(session: Session, _: Mapping[str, int]) -> Iterator[Measurement]:
+    """The steps of a turn, and the play, where they can be seen; directions are for eyes, and how
+    fast a motor may be is found out with somebody there."""
+    for name in steppers_of(session.profile):
+        if stepper_of(session.profile, name).steps_per_turn is not None:
+            yield TurnSteps(session, name)
+        yield Backlash(session, name)
 
 
 STEPS["steppers"] = Step(
@@ -432,58 +432,6 @@ STEPS["steppers"] = Step(
     is_done=lambda profile, found: all(
         direction_key(name) in found.confirmed for name in steppers_of(profile)
     ),
-    group=(
-        "stepper",
-        (
-            "Stepper motors: direction, steps, how fast, how much play, positions.\n\n"
-            "Without a command it asks, in a terminal. Everything is tried on the motor, with the "
-            "cube in the robot; what it lost is put right again where a sensor or the camera can "
-            "tell."
-        ),
-    ),
-    commands=[
-        STEPPER_POSITION,
-        Command(
-            "direction",
-            "Turn ACTUATOR by a quarter and back: clockwise is right, seen from outside the robot."
-            "\n\nA table turns as the face below the cube does: clockwise seen from below. What "
-            "only goes to and fro goes towards higher steps first.",
-            [
-                ACTUATOR,
-                Question(
-                    "went",
-                    ("right", "wrong"),
-                    "--went",
-                    "Which way you saw it go; `wrong` turns it round.",
-                ),
-            ],
-            Direction,
-        ),
-        Command(
-            "steps",
-            "Turn ACTUATOR by whole turns and back, and see whether they are whole.\n\nThe camera "
-            "finds a turn that is twice as long or short; `--turned` tells it to the degree.",
-            [
-                ACTUATOR,
-                Question("turns", int, "--turns", "How many.", (1, 20), default=1),
-                Question(
-                    "turned", float, "--turned", "Degrees it turned, as you saw.", (1, 36_000)
-                ),
-            ],
-            TurnSteps,
-        ),
-        limit_command("speed"),
-        limit_command("acceleration"),
-        Command(
-            "backlash",
-            "Measure how far ACTUATOR goes back before what it drives follows, in steps.",
-            [
-                ACTUATOR,
-                Question("play", int, "--to", "Steps, as you saw them.", (0, PLAY_LIMIT)),
-            ],
-            Backlash,
-        ),
-    ],
     unattended=_unattended,
     is_needed=lambda profile: bool(steppers_of(profile)),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from robot.calibration.step import STEPS, Command, Measurement, Row, Script, Step
+from robot.calibration.step import STEPS, Measurement, Result, Row, Script, Step
 from robot.calibration.trials.trial import Bench, Trial
 from robot.mechanism.graph import Operation, Transition
 from robot.motion.schedule import Schedule
@@ -165,9 +165,12 @@ class OperationTimes(Measurement):
     def measure(self, choice: str = "") -> Script:
         """See :meth:`Measurement.measure`."""
         found = self.session.perform(TIMING_TRIAL)
-        self.values, self.document = found.values, found.model_dump(mode="json")
         longer = f"longer than planned: {', '.join(found.values)}"
-        self.text = longer if found.values else "everything takes as long as planned"
+        self.result = Result(
+            values=found.values,
+            document=found.model_dump(mode="json"),
+            text=longer if found.values else "everything takes as long as planned",
+        )
         for row in found.operations:
             times = (f"{us / 1e3:.1f} ms" for us in (row.planned_us, row.measured_us))
             yield Row((row.operation, str(row.count), *times))
@@ -178,10 +181,4 @@ STEPS["timing"] = Step(
     title="Timing: how long each operation really takes",
     trials=[TIMING_TRIAL],
     begin=OperationTimes,
-    commands=[
-        Command(
-            "timing",
-            "Perform every operation and measure how long it really takes.",
-        )
-    ],
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated
@@ -20,10 +20,9 @@ from pydantic import Field
 
 from robot.calibration.step import (
     STEPS,
-    Command,
     Item,
     Measurement,
-    Question,
+    Result,
     Script,
     Session,
     Step,
@@ -252,16 +251,19 @@ class TravelTime(Measurement):
     def measure(self, choice: str = "") -> Script:
         """See :meth:`Measurement.measure`."""
         seen = self.session.perform(WATCHING, actuator=self._actuator, between=list(self._way))
-        self.values, self.document = seen.values, seen.model_dump(mode="json")
-        self.is_found = seen.measured_us is not None
-        if seen.measured_us is None or seen.within_us is None:
-            self.text = f"{seen.why}; judge the time by eye"
-            return
-        took, within, planned = seen.measured_us, seen.within_us, seen.planned_us
-        self._ms = round((took + within) / 1e3, 1)
-        self.text = (
-            f"took {took / 1e3:.0f} ms (within {within / 1e3:.0f} ms), "
-            f"planned {planned / 1e3:.0f} ms"
+        text = f"{seen.why}; judge the time by eye"
+        if seen.measured_us is not None and seen.within_us is not None:
+            took_ms, within_ms = seen.measured_us / 1e3, seen.within_us / 1e3
+            self._ms = round(took_ms + within_ms, 1)
+            text = (
+                f"took {took_ms:.0f} ms (within {within_ms:.0f} ms), "
+                f"planned {seen.planned_us / 1e3:.0f} ms"
+            )
+        self.result = Result(
+            values=seen.values,
+            document=seen.model_dump(mode="json"),
+            text=text,
+            is_found=seen.measured_us is not None,
         )
         yield from ()
 
@@ -274,7 +276,8 @@ class TravelTime(Measurement):
         """Make it longer or shorter."""
         if self._servo is not None and self._ms is not None:
             self._ms = max(FINE_MS, self._ms + FINE_MS * steps)
-            self.values = travel_values(self._actuator, self._servo, self._way, self._ms)
+            values = travel_values(self._actuator, self._servo, self._way, self._ms)
+            self.result = replace(self.result, values=values)
 
 
 def _items(session: Session) -> Iterator[Item]:
@@ -297,15 +300,5 @@ STEPS["travel"] = Step(
     is_done=lambda profile, found: any(
         f"actuators.{name}.travel" in found.values for name in profile.actuators
     ),
-    commands=[
-        Command(
-            "travel",
-            "Watch with the camera how long servo ACTUATOR takes from position START to END.\n\n"
-            "It goes there as fast as it can: keep clear.",
-            [Question("actuator", str), Question("start", str), Question("end", str)],
-            TravelTime,
-            saves=False,
-        )
-    ],
     is_needed=lambda profile: bool(profile.actuators_of(Servo)),
 )

@@ -300,5 +300,5 @@ class MeasureScreen(StepScreen):
 
     def _saved(self, _: bool) -> None:
         self._script = None
-        self.measurement.values = {}
+        self.measurement.forget_values()
         self.say("kept", "good")

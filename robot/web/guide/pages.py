@@ -314,7 +314,7 @@ class MeasurePage(GuidePage):
             self.desk.say(MEASURE_FIRST, "bad")
 
     def _saved(self, _: bool) -> None:
-        self._measurement.values = {}
+        self._measurement.forget_values()
         self.desk.say(KEPT, "good")
 
 
