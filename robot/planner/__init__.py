@@ -1,5 +1,6 @@
 """Plans: the fastest way for a robot to see a cube and to solve it."""
 
+from robot.mechanism.compile.cost_model import cost_model
 from robot.mechanism.graph import Mechanism, State
 from robot.mechanism.registry import build_mechanism
 from robot.planner.greedy import greedy_us
@@ -8,7 +9,7 @@ from robot.planner.plan import Plan
 from robot.planner.progress_of_moves import move_ends_us
 from robot.planner.retrace import NoWay
 from robot.planner.scan import CannotSee, FaceView, ScanPlan, ScanStep, plan_scan
-from robot.planner.solve import cost_model, plan_composites, plan_scramble, plan_solve, prepare
+from robot.planner.solve import plan_composites, plan_scramble, plan_solve, prepare
 from robot.planner.stopping import StoppingRule, Watch
 
 __all__ = [

@@ -20,13 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.mechanism.compile.closure import FAR, Closure, Weights, rotated
-from robot.mechanism.compile.cost_model import Compiled, node_of
+from robot.mechanism.compile.closure import FAR, Closure, Weights, path_closure, rotated
+from robot.mechanism.compile.cost_model import Compiled, compile_mechanism, node_of
 from robot.mechanism.frames import ORIENTATIONS, reframe_table
 from robot.mechanism.graph import CALM, Mechanism, State, Transition, weight_of
 from robot.planner.plan import Plan, make_plan, moves_made
@@ -209,6 +209,12 @@ class BlockTurns:
         if node not in self._first:
             self._first[node] = self._compiled.cost_model(_state(node)).first
         return self._first[node]
+
+
+@lru_cache(maxsize=4)
+def block_turns(mechanism: Mechanism) -> BlockTurns:
+    """Return what turns of any number of layers take on ``mechanism``, computed once."""
+    return BlockTurns(mechanism, path_closure(mechanism), compile_mechanism(mechanism))
 
 
 def _move(turn: CutTurn) -> Move:

@@ -11,11 +11,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robot.mechanism.compile.cost_model import node_of, residual_motion_us
+from robot.mechanism.compile.cost_model import (
+    compile_mechanism,
+    node_of,
+    residual_motion_us,
+)
 from robot.mechanism.graph import CALM, Mechanism, State, Transition
+from robot.planner.approach import plan_approach
+from robot.planner.block_turns import block_turns
 from robot.planner.plan import make_plan
 from robot.planner.retrace import best_ends
-from robot.planner.solve import LAYERED_SIZES, block_turns, compiled, to_rest
+from robot.planner.solve import LAYERED_SIZES
 from solver.cost import AXES, composite_index
 from solver.cube.notation import Move, parse_moves
 
@@ -25,7 +31,7 @@ def greedy_us(mechanism: Mechanism, start: State, moves: Sequence[str]) -> int:
 
     Raises :class:`robot.planner.retrace.NoWay` when the mechanism cannot perform one of them.
     """
-    approach = to_rest(mechanism, start)
+    approach = plan_approach(mechanism, start)
     parsed = parse_moves(" ".join(moves))
     perform = _blocks_us if mechanism.size in LAYERED_SIZES else _composites_us
     return approach.duration_us + perform(mechanism, approach.end, parsed)
@@ -33,7 +39,7 @@ def greedy_us(mechanism: Mechanism, start: State, moves: Sequence[str]) -> int:
 
 def _composites_us(mechanism: Mechanism, start: State, moves: Sequence[Move]) -> int:
     """Of outer layers, by the compiled tables alone: the robot may be waiting."""
-    tables = compiled(mechanism)
+    tables = compile_mechanism(mechanism)
     node, time_us = node_of(start), 0
     for move in moves:
         quarters = [move.quarters if face == move.face else 0 for face in AXES[move.axis]]

@@ -13,7 +13,7 @@ import math
 from dataclasses import replace
 
 from robot.mechanism.graph import State
-from robot.planner.plan import Plan, after, make_plan, moves_made
+from robot.planner.plan import Plan, make_plan, moves_made, state_after
 from robot.planner.solve import LAYERED_SIZES
 from robot.planner.stopping import EARLIEST_S, USUAL_GAIN
 from solver.search import AnyCube
@@ -50,7 +50,7 @@ def split_at(plan: Plan, time_us: int) -> tuple[Plan, Plan] | None:
         resting = not plan.mechanism.configurations[state.configuration].residual_motion_us
         if number and start_us >= time_us and resting:
             return _cut(plan, number, state)
-        state = after(plan.mechanism, state, step)
+        state = state_after(plan.mechanism, state, step)
     return None
 
 

@@ -106,11 +106,11 @@ def make_plan(
     for step in transitions:
         if step.start != state.configuration:
             raise ValueError(f"a transition from {step.start} cannot follow {state.configuration}")
-        state = after(mechanism, state, step)
+        state = state_after(mechanism, state, step)
     return Plan(mechanism, tuple(transitions), start, state, tuple(moves))
 
 
-def after(mechanism: Mechanism, state: State, step: Transition) -> State:
+def state_after(mechanism: Mechanism, state: State, step: Transition) -> State:
     """The state in which a transition ends.
 
     Turning both layers of a 2x2x2 together rotates it; turning one leaves its frame where it is.
@@ -127,7 +127,7 @@ def moves_made(mechanism: Mechanism, state: State, steps: Sequence[Transition]) 
             for site, quarters in step.turns:
                 face = state.orientation.face_at(site)
                 moves.append(str(Move(face, quarters, 1, step.layers)))
-        state = after(mechanism, state, step)
+        state = state_after(mechanism, state, step)
     return tuple(moves)
 
 

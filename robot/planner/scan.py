@@ -13,13 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.mechanism.compile.closure import FAR, Weights
+from robot.mechanism.compile.closure import FAR, Weights, path_closure
 from robot.mechanism.compile.cost_model import node_of
 from robot.mechanism.frames import ORIENTATIONS
 from robot.mechanism.graph import CALM, Configuration, Mechanism, State
 from robot.planner.plan import Plan, make_plan
 from robot.planner.retrace import path
-from robot.planner.solve import ways
 from robot.settings.base import microseconds
 from robot.settings.profile import View
 from solver.cube.facelets import FACES
@@ -219,7 +218,7 @@ def plan_scan(
 
 def _reached(mechanism: Mechanism, start: int) -> list[int]:
     """Nodes that can be reached without turning a layer."""
-    closure = ways(mechanism)
+    closure = path_closure(mechanism)
     everywhere = np.arange(closure.nodes)
     reached: list[int] = np.flatnonzero(
         closure.between(np.array([start]), everywhere)[0] < FAR
@@ -229,7 +228,7 @@ def _reached(mechanism: Mechanism, start: int) -> list[int]:
 
 def _tour(mechanism: Mechanism, places: Places, start: int) -> list[int]:
     """Numbers of the places to look from, in order."""
-    closure = ways(mechanism)
+    closure = path_closure(mechanism)
     looking = CALM * places.costs
     onward_costs = closure.between(places.nodes, places.nodes) + looking
     best: dict[int, Weights] = {}
@@ -287,7 +286,7 @@ def _retrace(seen: int, best: dict[int, Weights], came: Came) -> list[int]:
 
 
 def _plan_of(mechanism: Mechanism, places: Places, start: State, order: list[int]) -> ScanPlan:
-    closure = ways(mechanism)
+    closure = path_closure(mechanism)
     steps: list[ScanStep] = []
     state, duration = start, 0
     for place in order:

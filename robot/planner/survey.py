@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from robot.mechanism.compile.cost_model import compile_mechanism
 from robot.mechanism.graph import Mechanism
 from robot.planner import CannotSee, build_mechanism, plan_scan, plan_solve
-from robot.planner.solve import compiled
 from robot.settings.profile import RobotProfile
 from solver import pocket as pocket_robot
 from solver import two_phase
@@ -102,7 +102,7 @@ def survey(
     """
     started = time.process_time()
     mechanism = build_mechanism(profile)
-    classes = compiled(mechanism)
+    classes = compile_mechanism(mechanism)
     compile_s = time.process_time() - started
     scan, cannot_see = _scan(mechanism)
     return Survey(
@@ -127,7 +127,7 @@ def survey(
 
 def tables_of(mechanism: Mechanism) -> Tables:
     """The tables that plans for ``mechanism`` need; none is made."""
-    costs = compiled(mechanism).turn_costs
+    costs = compile_mechanism(mechanism).turn_costs
     if mechanism.size == 2:
         return Tables(None, pocket_robot.table_bytes(costs))
     metric = two_phase.ready_for(costs).metric

@@ -14,7 +14,8 @@ from itertools import pairwise
 import numpy as np
 
 from robot.planner import build_mechanism, plan_solve
-from robot.planner.solve import ALGORITHM, METRIC, block_turns
+from robot.planner.block_turns import block_turns
+from robot.planner.solve import ALGORITHM, METRIC
 from robot.planner.survey import random_cube
 from robot.settings import load_profile
 from robot.settings.other_cubes import for_cube

@@ -14,7 +14,7 @@ from robot.mechanism.compile.cost_model import compile_mechanism
 from robot.mechanism.graph import State
 from robot.mechanism.registry import build_mechanism
 from robot.planner import plan_scan, plan_solve
-from robot.planner.solve import compiled, plan_composites
+from robot.planner.solve import plan_composites
 from robot.settings import list_profiles, load_profile
 from solver import _native
 from solver.cost import composite_index
@@ -61,7 +61,7 @@ def _compile(name: str) -> tuple[float, str, int, Mapping[str, Any]]:
     spent = time.process_time() - started
     detail = {"classes": tables.states, "configurations": len(mechanism.configurations)}
     if profile.cameras:
-        compiled(mechanism)
+        compile_mechanism(mechanism)
         started = time.process_time()
         scan = plan_scan(mechanism)
         detail |= {"scan_us": scan.duration_us}
@@ -72,7 +72,7 @@ def _compile(name: str) -> tuple[float, str, int, Mapping[str, Any]]:
 def _retrace() -> tuple[float, str, int, Mapping[str, Any]]:
     """From 20 turns to the operations of a four-gripper robot."""
     mechanism = build_mechanism(load_profile("four-arm"))
-    compiled(mechanism)
+    compile_mechanism(mechanism)
     rng = np.random.default_rng(1)
     started = time.process_time()
     for _ in range(CUBES):

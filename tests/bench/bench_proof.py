@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from robot.mechanism.registry import build_mechanism
-from robot.planner.solve import cost_model
+from robot.planner import cost_model
 from robot.settings import load_profile
 from solver.cost import CostModel
 from solver.cube.cube import Cube

@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 import numpy as np
 import pytest
 
-from robot.mechanism.compile.closure import FAR, close, turns_layers
+from robot.mechanism.compile.closure import FAR, path_closure, turns_layers
 from robot.mechanism.frames import ORIENTATIONS
 from robot.mechanism.graph import weight_of
 from robot.planner import build_mechanism
@@ -30,7 +30,7 @@ def distances(closure, source):
 
 @pytest.mark.parametrize("name", ["cubotino-uno", "two-arm", "four-arm", "six-motor"])
 def test_no_way_is_shorter(name):
-    closure = close(build_mechanism(load_profile(name)))
+    closure = path_closure(build_mechanism(load_profile(name)))
     for configuration, far in enumerate(closure.from_zero):
         expected = np.full(closure.nodes, FAR)
         for node, weight in distances(closure, ORIENTATIONS * configuration).items():
@@ -41,7 +41,7 @@ def test_no_way_is_shorter(name):
 @pytest.mark.parametrize("name", ["cubotino-uno", "two-arm", "two-arm-2x2x2"])
 def test_no_layer_is_turned_on_a_way(name):
     mechanism = build_mechanism(load_profile(name))
-    steps = close(mechanism).steps.values()
+    steps = path_closure(mechanism).steps.values()
     assert steps
     assert all(not step.turns or mechanism.size == 2 for step in steps)
     assert not any(turns_layers(step, mechanism.size) for step in steps)
@@ -49,7 +49,7 @@ def test_no_layer_is_turned_on_a_way(name):
 
 @pytest.mark.parametrize("name", ["cubotino-uno", "two-arm"])
 def test_every_way_leads_back_to_where_it_began(name):
-    closure = close(build_mechanism(load_profile(name)))
+    closure = path_closure(build_mechanism(load_profile(name)))
     for configuration, far in enumerate(closure.from_zero):
         source = ORIENTATIONS * configuration
         for node in range(closure.nodes):

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robot.mechanism.compile.closure import path_closure
+from robot.mechanism.compile.cost_model import compile_mechanism
 from robot.planner import NoWay, build_mechanism, plan_solve
-from robot.planner.block_turns import BlockTurns, runs_of
-from robot.planner.solve import block_turns, compiled, plan_scramble, ways
+from robot.planner.block_turns import BlockTurns, block_turns, runs_of
+from robot.planner.solve import plan_scramble
 from robot.planner.survey import random_cube
 from robot.settings import load_profile
 from robot.settings.other_cubes import for_cube
@@ -194,7 +196,7 @@ def test_a_turn_that_no_motion_makes_is_refused():
         tuple(step for step in crane.transitions if step.layers == 1),
         crane.start,
     )
-    wide = BlockTurns(lame, ways(lame), compiled(lame)).start(lame.start)
+    wide = BlockTurns(lame, path_closure(lame), compile_mechanism(lame)).start(lame.start)
     assert wide.time_us(parse_moves("R")) > 0
     with pytest.raises(NoWay, match="crane cannot turn Uw"):
         wide.time_us(parse_moves("Uw"))

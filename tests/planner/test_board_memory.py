@@ -12,8 +12,8 @@ from robot.link.encoding import Shape, shape_of
 from robot.mechanism.frames import ORIENTATIONS
 from robot.mechanism.graph import Mechanism, State, Transition
 from robot.mechanism.registry import build_mechanism
+from robot.planner.approach import fastest_path_to, plan_approach
 from robot.planner.plan import schedule_of
-from robot.planner.solve import straight_to, to_rest
 from robot.settings import list_profiles, load_profile
 from solver.cube.orientation import Orientation
 
@@ -51,8 +51,8 @@ def test_a_solve_after_any_look_fits_an_uno(name: str) -> None:
         for held in range(0, ORIENTATIONS, EVERY_ORIENTATION)
     ]
     for number in range(len(mechanism.configurations), len(mechanism.looking.configurations)):
-        approach = to_rest(mechanism, State(number, Orientation(0)))
-        ways = [straight_to(mechanism, approach, end) for end in ends]
+        approach = plan_approach(mechanism, State(number, Orientation(0)))
+        ways = [fastest_path_to(mechanism, approach, end) for end in ends]
         for way in {tuple(map(id, way)): way for way in (approach.transitions, *ways)}.values():
             both = turning | shapes_of(mechanism.looking, way)
             assert sum(shape.units for shape in both) <= room

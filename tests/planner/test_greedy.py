@@ -10,7 +10,7 @@ import pytest
 
 from robot.machine.solve_planner import SolvePlanner
 from robot.planner import Plan, build_mechanism, greedy, greedy_us, plan_composites, plan_solve
-from robot.planner.solve import to_rest
+from robot.planner.approach import plan_approach
 from robot.planner.survey import random_cube
 from robot.settings import load_profile
 from robot.settings.other_cubes import for_cube
@@ -80,7 +80,7 @@ def test_it_counts_from_where_the_cube_was_looked_at() -> None:
     mechanism = build_mechanism(profile)
     planner = SolvePlanner(profile, mechanism)
     end = planner.scan(None, ["U", "D"]).end
-    back = to_rest(mechanism, end)
+    back = plan_approach(mechanism, end)
     assert back.duration_us > 0
     cube = random_cube(3, np.random.default_rng(2))
     plan = planner.plan(cube, end, threading.Event(), lambda _: None)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from robot.mechanism.compile.closure import FAR
+from robot.mechanism.compile.closure import FAR, path_closure
 from robot.mechanism.compile.cost_model import node_of
 from robot.planner import CannotSee, build_mechanism, plan_scan, plan_solve, scan
 from robot.settings import RobotProfile, load_profile, parse_profile, profile_path
@@ -64,7 +64,7 @@ def test_of_faces_only_those_that_no_camera_sees_are_named():
 
 def test_ways_of_no_return_end_a_tour_with_a_reason(mechanism, monkeypatch):
     """Every face can be shown from the start, but after one of them no other."""
-    closure = scan.ways(mechanism)
+    closure = path_closure(mechanism)
     start = node_of(mechanism.start)
 
     class OneWay:
@@ -76,7 +76,7 @@ def test_ways_of_no_return_end_a_tour_with_a_reason(mechanism, monkeypatch):
             costs[(these != start)[:, None] & (these[:, None] != those)] = FAR
             return costs
 
-    monkeypatch.setattr(scan, "ways", lambda _: OneWay)
+    monkeypatch.setattr(scan, "path_closure", lambda _: OneWay)
     with pytest.raises(CannotSee, match="no single tour brings the faces U, R, F, D, L, B"):
         plan_scan(mechanism)
 

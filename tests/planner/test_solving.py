@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot.planner import build_mechanism, plan_composites, plan_scan, plan_solve, solve
+from robot.planner.approach import plan_approach
 from robot.planner.plan import make_plan
-from robot.planner.solve import prepare, to_rest
+from robot.planner.solve import prepare
 from robot.settings import load_profile, parse_profile, profile_path
 from robot.settings.other_cubes import for_cube
 from solver.cost import composite_index
@@ -79,7 +80,7 @@ def test_a_solve_after_a_look_does_not_rest_before_it_begins(mechanism, flipper_
     """The lid, nearly open, flips at once: it need neither open first nor come back from there."""
     scan = plan_scan(mechanism)
     looked = scan.end
-    rest = to_rest(mechanism, looked)
+    rest = plan_approach(mechanism, looked)
     assert rest.duration_us > 0
     flipped = 0
     for turn in ("F", "B", "R", "L", "U", "D"):

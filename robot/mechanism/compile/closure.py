@@ -17,6 +17,7 @@ leads open -> flip, 0.5 s, which rolls it, then flip -> close, 0.6 s and 0.2 s t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,8 +66,9 @@ class Closure:
         return np.asarray(self.from_zero[configurations[:, None], ORIENTATIONS * there + led])
 
 
-def close(mechanism: Mechanism) -> Closure:
-    """The shortest ways between all nodes over transitions that turn no layer."""
+@lru_cache(maxsize=8)
+def path_closure(mechanism: Mechanism) -> Closure:
+    """Return the fastest paths between all nodes over transitions that turn no layer."""
     steps = _cheapest_steps(mechanism)
     weights = np.array([weight_of(step) for step in steps.values()], dtype=np.int64)
     ends = np.array(list(steps), dtype=np.int64).reshape(-1, 2)

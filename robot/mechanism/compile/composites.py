@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.mechanism.compile.closure import FAR, Closure, Weights, close, rotated
+from robot.mechanism.compile.closure import FAR, Closure, Weights, path_closure, rotated
 from robot.mechanism.frames import ORIENTATIONS, progress_table
 from robot.mechanism.graph import Mechanism, Transition, weight_of
 
@@ -71,7 +71,7 @@ class Composites:
 
 def compose(mechanism: Mechanism) -> Composites:
     """All composites of the three axes from every configuration."""
-    closure = close(mechanism)
+    closure = path_closure(mechanism)
     edges = tuple(_turn_edges(mechanism, axis) for axis in range(3))
     rounds = tuple(_rounds(closure, edge) for edge in edges)
     best = tuple(np.minimum.reduce(turned) for turned in rounds)

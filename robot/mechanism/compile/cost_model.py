@@ -23,7 +23,7 @@ nodes stay 24 classes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,14 +110,21 @@ def residual_motion_us(mechanism: Mechanism, nodes: Ints) -> Times:
     return np.asarray(owed, dtype=np.uint32)[nodes // ORIENTATIONS]
 
 
+@lru_cache(maxsize=8)
 def compile_mechanism(mechanism: Mechanism) -> Compiled:
-    """Shortest composites of ``mechanism`` and the classes of its states."""
+    """Compute the shortest composites of ``mechanism`` and the classes of its states, once."""
     composites = compose(mechanism)
     full = [_rows(composites, axis) for axis in range(3)]
     known = _reachable(mechanism)
     nodes = tuple(known[(row[known][:, :, known] < FAR).any(axis=(0, 1))] for row in full)
     rows = tuple(np.ascontiguousarray(full[axis][:, :, nodes[axis]]) for axis in range(3))
     return Compiled(composites, nodes, rows, _refine(mechanism, rows, nodes))
+
+
+@lru_cache(maxsize=4)
+def cost_model(mechanism: Mechanism, start: State) -> CostModel:
+    """Return what turns cost on ``mechanism`` from ``start``, computed once."""
+    return compile_mechanism(mechanism).cost_model(start)
 
 
 def _reachable(mechanism: Mechanism) -> Ints:

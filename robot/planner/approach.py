@@ -1,0 +1,105 @@
+"""The approach: from where the robot last saw the cube to the first turn of a solve.
+
+After a scan the robot may stand where no layer can be turned, with a lid half open or jaws apart.
+The search needs a start from which turns are possible, a *rest*, so the approach is planned first:
+the fastest path to a rest (``plan_approach``). The search begins there.
+
+Once the moves are known, the robot need not stop at that rest. From where it saw the cube there may
+be a faster path to the state in which the first turn begins (``skip_rest``). Three are compared:
+
+1. the fastest path of all, over any positions made for looking,
+2. one step out of the present position, then the fastest path between ordinary positions,
+3. the approach, then the fastest path from its rest.
+
+A board stores every different motion of a solve once, and has room for few. So a path may use no
+more kinds of motion that solves never need than the approach does; the third always qualifies.
+
+Example: CUBOTino's lid is at "nearly open" after the last look. The approach opens it the rest of
+the way. If the first turn needs the lid closed, the lid closes at once instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import lru_cache
+
+import numpy as np
+
+from robot.mechanism.compile.closure import FAR, path_closure, turns_layers
+from robot.mechanism.compile.cost_model import node_of
+from robot.mechanism.frames import ORIENTATIONS
+from robot.mechanism.graph import CALM, Mechanism, State, Transition, weight_of
+from robot.planner.plan import Plan, make_plan, state_after
+from robot.planner.retrace import NoWay, path
+
+MotionKind = tuple[str, str | None, str | None, int, bool]
+"""What a board stores of a motion: actuator, start, end, quarters, and if it turns a layer."""
+
+
+def plan_approach(mechanism: Mechanism, start: State) -> Plan:
+    """Return the fastest plan from ``start`` to a state in which turns can begin; often empty."""
+    if start.configuration < len(mechanism.configurations):
+        return make_plan(mechanism, start, ())
+    closure = path_closure(mechanism.looking)
+    rests = np.arange(ORIENTATIONS * len(mechanism.configurations))
+    weights = closure.between(np.array([node_of(start)]), rests)
+    steps = path(closure, node_of(start), int(weights.argmin()))
+    return make_plan(mechanism.looking, start, steps)
+
+
+def skip_rest(approach: Plan, plan: Plan) -> Plan:
+    """Return one plan that does both without a detour over the rest between them."""
+    steps, size = plan.transitions, plan.mechanism.size
+    turns = (number for number, step in enumerate(steps) if turns_layers(step, size))
+    first = next(turns, len(steps))
+    before_turn = make_plan(plan.mechanism, plan.start, steps[:first]).end
+    led = fastest_path_to(plan.mechanism, approach, before_turn)
+    return make_plan(approach.mechanism, approach.start, (*led, *steps[first:]), plan.moves)
+
+
+def fastest_path_to(mechanism: Mechanism, approach: Plan, end: State) -> tuple[Transition, ...]:
+    """Return the fastest path to ``end`` from where ``approach`` starts, within the motions that a
+    board has room for."""
+    wider, start = approach.mechanism, approach.start
+    candidates: list[list[Transition]] = []
+    with suppress(NoWay):
+        candidates.append(path(path_closure(wider), node_of(start), node_of(end)))
+    for step in wider.transitions:
+        if step.start == start.configuration and step.end < len(mechanism.configurations):
+            with suppress(NoWay):
+                rest = _path_at_rest(mechanism, state_after(wider, start, step), end)
+                candidates.append([step, *rest])
+    usual = _solve_kinds(mechanism)
+    room = len(_motion_kinds(approach.transitions) - usual)
+    allowed = [steps for steps in candidates if len(_motion_kinds(steps) - usual) <= room]
+    allowed.append([*approach.transitions, *_path_at_rest(mechanism, approach.end, end)])
+    return tuple(min(allowed, key=lambda steps: sum(weight_of(step) for step in steps)))
+
+
+def bound_with_approach(bound_us: int | None, approach: Plan) -> int | None:
+    """Return what a bound proven from the approach's rest says of plans from its start.
+
+    Another path to a rest could leave a better start, but no better than by going back from this
+    rest: the bound less the time of that way back.
+    """
+    nodes = np.array([node_of(approach.end)]), np.array([node_of(approach.start)])
+    back = path_closure(approach.mechanism).between(*nodes).item()
+    return None if bound_us is None or back >= FAR else max(0, bound_us - back // CALM)
+
+
+def _path_at_rest(mechanism: Mechanism, start: State, end: State) -> list[Transition]:
+    return path(path_closure(mechanism), node_of(start), node_of(end))
+
+
+def _motion_kinds(steps: Iterable[Transition]) -> set[MotionKind]:
+    return {
+        (motion.actuator, motion.start, motion.end, motion.quarters, motion.held)
+        for step in steps
+        for motion in step.motions
+    }
+
+
+@lru_cache(maxsize=8)
+def _solve_kinds(mechanism: Mechanism) -> set[MotionKind]:
+    return _motion_kinds(mechanism.transitions)
