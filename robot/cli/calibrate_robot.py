@@ -234,10 +234,10 @@ def _robot_to_calibrate(
             raise click.UsageError(f"cubistd controls {found}, not {robot.name}")
         yield None
         return
-    from robot.simulate.practice import SPEED, practising
+    from robot.simulate.simulation import SPEED, robot_to_practise_on
 
     note(f"practising on a simulated {robot.name}: nothing is kept after the last step")
-    with practising(robot, misadjusted=misadjusted, speed=speed or SPEED) as twin:
+    with robot_to_practise_on(robot, misadjusted=misadjusted, speed=speed or SPEED) as twin:
         yield twin
 
 

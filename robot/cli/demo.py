@@ -18,9 +18,9 @@ from robot.settings.other_cubes import for_cube
 from robot.simulate.boards import FIRMWARES
 from robot.simulate.display import display_for, print_outcome
 from robot.simulate.fault_injection import INJECTIONS, parse_injected_fault
-from robot.simulate.page import page_served
 from robot.simulate.progress import STAGES, Display, SilentDisplay
 from robot.simulate.session import Beside, Demo, DemoOptions, DemoOutcome, nothing_beside
+from robot.simulate.simulation import page_served
 from robot.text.outcomes import exit_code as outcome_code
 from robot.twin.cube import CubeBody, scrambled
 from robot.twin.misadjustment import Misadjustment

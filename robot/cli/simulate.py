@@ -74,7 +74,7 @@ def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
     if context.invoked_subcommand is not None:
         return ExitCode.DONE
     from robot.simulate.session import DemoOptions
-    from robot.simulate.stay import cube_after, stay
+    from robot.simulate.simulation import cube_after, stay
     from robot.twin.cube import scrambled
     from robot.twin.misadjustment import BUILT_AS_DRAWN
 
@@ -157,7 +157,7 @@ def mend(as_json: bool) -> int:
 
 def _do(request: JsonObject, done: str, as_json: bool) -> int:
     """Have it done, and print the line ``done``, or the request with ``"done": true``."""
-    from robot.simulate.stay import HandRefused, ask
+    from robot.simulate.simulation import HandRefused, ask
 
     simulation = running_simulation()
     if simulation is None:

@@ -20,10 +20,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "system" / "service"))
 from footprint import footprint
 
 from robot.settings import load_profile, profile_file
-from robot.simulate.page import page_served
 from robot.simulate.processes import workspace
 from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import Demo, DemoOptions, DemoStage
+from robot.simulate.simulation import page_served
 from robot.text.languages import LANGUAGES
 from robot.twin.cube import scrambled
 from robot.web.app import load_assets

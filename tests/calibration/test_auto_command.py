@@ -140,10 +140,10 @@ def test_what_cannot_be_done_is_said_before_a_robot_is_simulated(
     code: ExitCode,
     told: str,
 ) -> None:
-    def practising(*_: object, **__: object) -> None:
+    def robot_to_practise_on(*_: object, **__: object) -> None:
         raise AssertionError("a robot is put together")
 
-    monkeypatch.setattr("robot.simulate.practice.practising", practising)
+    monkeypatch.setattr("robot.simulate.simulation.robot_to_practise_on", robot_to_practise_on)
     ended, lines, err = ask("calibrate", "auto", "--simulated", *arguments)
     assert ended == code
     assert told in (lines[-1]["because"] if code is ExitCode.NO else err)

@@ -49,12 +49,12 @@ def test_help_and_status_import_nothing_heavy() -> None:
         assert not set(HEAVY) & set(done.stdout.split()), module
 
 
-def test_a_step_of_calibration_is_imported_when_it_is_used() -> None:
+def test_the_help_of_a_command_imports_no_step_of_calibration() -> None:
     script = "import sys; from robot.cli.main import run; run(sys.argv[1:]); print(*sys.modules)"
     command = [sys.executable, "-c", script, "calibrate", "servo", "--help"]
     imported = set(subprocess.run(command, stdout=-1, text=True, check=True).stdout.split())
-    assert "robot.calibration.steps.positions" in imported
-    assert not {"robot.calibration.steps.timing", "cv2", "numpy", "textual"} & imported
+    assert "robot.calibration.step" in imported
+    assert not {"robot.calibration.steps.positions", "cv2", "numpy", "textual"} & imported
 
 
 def test_a_reader_that_leaves_is_no_error() -> None:

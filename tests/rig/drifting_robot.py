@@ -25,7 +25,7 @@ from robot.machine.scanner import Scanner
 from robot.planner import build_mechanism
 from robot.records.runs import RunRecord, RunStore
 from robot.settings import RobotProfile
-from robot.simulate.stay import cube_after
+from robot.simulate.simulation import cube_after
 from robot.twin.cube import CubeBody, scrambled
 from robot.twin.render import Image
 from tests.rig.simulated_calibration import SimulatedMotion, VirtualCamera

@@ -18,10 +18,10 @@ from playwright.async_api import Page as BrowserPage
 
 from robot.api.paths import SOCKET_NAME
 from robot.settings import load_profile, profile_file
-from robot.simulate.page import page_served
 from robot.simulate.processes import workspace
 from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import Demo, DemoOptions, DemoStage
+from robot.simulate.simulation import page_served
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment
 

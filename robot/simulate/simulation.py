@@ -1,7 +1,7 @@
-"""A simulated robot that stays until it is ended, with its daemon and a person's hands.
+"""Simulated robots that stay: for ``cubist simulate``, and for practising calibration.
 
-What a person does with a real robot and its cube is asked for at a socket of its own, a JSON object
-per line: ``{"do": "scramble", "seed": 7}`` or ``"moves"``, ``remove``, ``insert``, ``mend``,
+A socket of its own stands for the hands of a person at a real robot and takes a JSON object per
+line: ``{"do": "scramble", "seed": 7}`` or ``"moves"``, ``remove``, ``insert``, ``mend``,
 ``{"do": "fault", "fault": "jam:lid"}``. The answer is ``{}`` or ``{"error": why}``, with
 ``"exists": false`` where something was named that does not exist.
 """
@@ -13,18 +13,26 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
 
 from robot.api.models import WORKING
-from robot.api.paths import Simulation, announced
+from robot.api.paths import SOCKET_NAME, Simulation, announced
+from robot.api.rights import Program
+from robot.settings import RobotProfile
+from robot.simulate.boards import fastest
 from robot.simulate.fault_injection import parse_injected_fault
-from robot.simulate.page import page_served
-from robot.simulate.processes import Child, DemoFault, workspace
+from robot.simulate.processes import Child, DemoFault, running, workspace
 from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import Demo, DemoOptions, DemoStage, unless_ended
 from robot.twin.cube import CubeBody, scrambled
+from robot.twin.misadjustment import BUILT_AS_DRAWN, Misadjustment
+from robot.twin.simulated import SimulatedRobot
 from robot.twin.streams import listening
 from robot.twin.studio import OddScene
+from robot.web.announcement import FILE_NAME, read_announcement
 from solver.cube.cube import from_scramble
 from solver.errors import CubistError, ExitCode
 from solver.files import BadFile, JsonObject, parse_object
@@ -34,26 +42,26 @@ ANSWER_LIMIT_S = 30.0
 
 
 class HandRefused(CubistError, RuntimeError):
-    """What a person wanted to do cannot be done; the robot is as it was."""
+    """A request that cannot be carried out now; the robot is as it was."""
 
     code = "hand-refused"
 
 
 class UnknownToHand(CubistError, ValueError):
-    """Something was named that does not exist; the robot is as it was."""
+    """A request that names something that does not exist; the robot is as it was."""
 
     code = "unknown-to-hand"
     exit_code = ExitCode.USAGE
 
 
 Ready = Callable[[Simulation, str | None], None]
-"""Hears when all is there, and the address of the page."""
+"""Called when everything is ready, with the address of the page."""
 
 
 async def stay(options: DemoOptions, ready: Ready, *, web: bool = True, drift: float = 0.0) -> None:
     """Keep a simulated robot until cancelled, or until its daemon is shut down.
 
-    ``web``: whether its page is served, too. ``drift``: degrees by which it drifts with each job.
+    ``web``: serve its page, too. ``drift``: degrees by which it drifts with each job.
 
     Raises :class:`DemoFault` when a part of it ends, :class:`robot.api.paths.SimulationRuns` when
     this user has one already.
@@ -65,8 +73,8 @@ async def stay(options: DemoOptions, ready: Ready, *, web: bool = True, drift: f
                 Demo(options, SilentDisplay()).standing(folder) as stage,
                 page_served(folder, wanted=web) as url,
             ):
-                attendant = SimulationController(options, stage)
-                async with attendant.listening(simulation):
+                controller = SimulationController(options, stage)
+                async with controller.listening(simulation):
                     following = asyncio.create_task(_inject(stage, drift))
                     try:
                         ready(simulation, url)
@@ -77,7 +85,7 @@ async def stay(options: DemoOptions, ready: Ready, *, web: bool = True, drift: f
 
 
 async def _inject(stage: DemoStage, drift: float) -> None:
-    """Let the faults asked for happen in their stages, and the robot drift with each job."""
+    """Inject the planned faults in their stages, and let the robot drift with each job."""
     async with stage.daemon.events() as events:
         async for event in events:
             stage.injection.enter(event.state)
@@ -98,17 +106,17 @@ def _was_shut_down(daemon: Child) -> bool:
 
 
 def cube_after(size: int, moves: str) -> CubeBody:
-    """The cube of ``size`` layers after moves from solved; raises ``BadNotation``."""
+    """Return the cube of ``size`` layers after moves from solved; raises ``BadNotation``."""
     return CubeBody(from_scramble(moves, size).facelets())
 
 
 class SimulationController:
-    """Does what a person can do with the robot while it stands there."""
+    """Changes cube and robot on request, as a person beside it could."""
 
     def __init__(self, options: DemoOptions, stage: DemoStage) -> None:
         self._profile = options.profile
         self._stage = stage
-        self._doing: dict[str, Callable[[JsonObject], Awaitable[None]]] = {
+        self._actions: dict[str, Callable[[JsonObject], Awaitable[None]]] = {
             "scramble": self._scramble,
             "remove": self._remove,
             "insert": self._insert,
@@ -118,17 +126,17 @@ class SimulationController:
 
     @contextlib.asynccontextmanager
     async def listening(self, simulation: Simulation) -> AsyncIterator[None]:
-        """Do what is asked for at the socket while the context lasts."""
+        """Serve requests at the socket while the context lasts."""
         path = simulation.hand_socket
         async with listening(path, self._serve, LONGEST_REQUEST):
             path.chmod(0o600)
             yield
 
-    async def do(self, request: JsonObject) -> None:
-        """One action; raises :class:`solver.errors.CubistError` when it cannot be done."""
-        action = self._doing.get(str(request.get("do")))
+    async def perform(self, request: JsonObject) -> None:
+        """Carry out one request; raises :class:`solver.errors.CubistError` if it cannot."""
+        action = self._actions.get(str(request.get("do")))
         if action is None:
-            raise UnknownToHand(f"choose from {', '.join(self._doing)}")
+            raise UnknownToHand(f"choose from {', '.join(self._actions)}")
         await action(request)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -144,7 +152,7 @@ class SimulationController:
             limit = f"one JSON object of at most {LONGEST_REQUEST} bytes on a line"
             return {"error": f"{error}; send {limit}"}
         try:
-            await self.do(request)
+            await self.perform(request)
         except CubistError as error:
             return {"error": str(error), "exists": not isinstance(error, ValueError)}
         return {}
@@ -184,7 +192,7 @@ class SimulationController:
         self._stage.scene.mend()
 
     async def _require_rest(self) -> None:
-        """Nobody reaches into a robot that works, or that measures itself by the cube it holds."""
+        """Raise :class:`HandRefused` while the robot works, or calibrates itself with its cube."""
         status = await self._stage.daemon.status()
         if status.calibrating:
             raise HandRefused("the robot is being calibrated with this cube: end that first")
@@ -195,10 +203,10 @@ class SimulationController:
 
 
 def ask(simulation: Simulation, request: JsonObject) -> None:
-    """Have a simulated robot's hands do something, from another process.
+    """Send a request to a simulated robot, from another process.
 
-    Raises :class:`HandRefused` with the reason when it was not done, :class:`UnknownToHand` when
-    something was named that does not exist.
+    Raises :class:`HandRefused` with the reason if it was not carried out, :class:`UnknownToHand` if
+    it names something that does not exist.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(ANSWER_LIMIT_S)
@@ -212,3 +220,118 @@ def ask(simulation: Simulation, request: JsonObject) -> None:
     if "error" in answer:
         kind = HandRefused if answer.get("exists", True) else UnknownToHand
         raise kind(str(answer["error"]))
+
+
+SPEED = 20.0
+"""Simulated seconds per second: high, so that nobody waits."""
+
+START_LIMIT_S = 60.0
+VARIABLE = "CUBIST_RUNTIME_DIR"
+
+
+@contextlib.contextmanager
+def robot_to_practise_on(
+    profile: RobotProfile,
+    seed: int = 1,
+    misadjusted: Misadjustment | None = None,
+    speed: float = SPEED,
+) -> Iterator[SimulatedRobot]:
+    """Yield a simulated robot of ``profile`` that commands of this process find.
+
+    ``misadjusted``: it was not built as the profile says. ``speed``: simulated seconds per second,
+    limited to what can be simulated. Raises :class:`DemoFault` if a part does not start.
+    """
+    options = DemoOptions(
+        profile=profile,
+        profile_file=None,
+        body=scrambled(profile.cube.size, seed),
+        title=profile.title,
+        speed=min(speed, fastest(profile)),
+        seed=seed,
+        misadjusted=misadjusted or BUILT_AS_DRAWN,
+    )
+    demo = Demo(options, SilentDisplay())
+    with _DemoThread(demo).standing() as folder, _environment(folder):
+        yield demo.robot
+
+
+class _DemoThread:
+    """Runs a demo's robot on a thread of its own."""
+
+    def __init__(self, demo: Demo) -> None:
+        self._demo = demo
+        self._ready = threading.Event()
+        self._folder: str | None = None
+        self._error: Exception | None = None
+        self._end: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
+
+    @contextlib.contextmanager
+    def standing(self) -> Iterator[str]:
+        """Yield the daemon's runtime directory while the robot stands."""
+        thread = threading.Thread(target=lambda: asyncio.run(self._keep_demo()), name="practice")
+        thread.start()
+        try:
+            self._ready.wait(START_LIMIT_S)
+            if self._folder is None:
+                raise DemoFault(f"the simulated robot did not start: {self._error or 'too slow'}")
+            yield self._folder
+        finally:
+            if self._end is not None:
+                loop, over = self._end
+                with contextlib.suppress(RuntimeError):
+                    loop.call_soon_threadsafe(over.set)
+            thread.join()
+
+    async def _keep_demo(self) -> None:
+        over = asyncio.Event()
+        self._end = (asyncio.get_running_loop(), over)
+        try:
+            with workspace() as folder:
+                async with self._demo.standing(folder):
+                    self._folder = str(folder / "run")
+                    self._ready.set()
+                    await over.wait()
+        except Exception as error:  # the waiting thread reports it
+            self._error = error
+        finally:
+            self._ready.set()
+
+
+@contextlib.contextmanager
+def _environment(runtime_dir: str) -> Iterator[None]:
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = runtime_dir
+    try:
+        yield
+    finally:
+        del os.environ[VARIABLE]
+        if before is not None:
+            os.environ[VARIABLE] = before
+
+
+POLL_S = 0.02
+
+
+@contextlib.asynccontextmanager
+async def page_served(folder: Path, *, wanted: bool) -> AsyncIterator[str | None]:
+    """Serve the page of the daemon in ``folder``/run and yield its address.
+
+    Raises ``DemoFault`` if it does not start.
+    """
+    if not wanted:
+        yield None
+        return
+    run = folder / "run"
+    command = [
+        *(sys.executable, "-m", "robot.web.main", "--port", "0", "--calibrate"),
+        *("--socket", str(Program.PAGE.socket_beside(run / SOCKET_NAME))),
+        *("--runtime-dir", str(run)),
+    ]
+    async with running("cubist-web", command, folder) as child:
+        yield await unless_ended(_address(run / FILE_NAME), [child])
+
+
+async def _address(announcement: Path) -> str:
+    while not announcement.exists():
+        await asyncio.sleep(POLL_S)
+    return read_announcement(announcement).urls[0]
