@@ -1,53 +1,29 @@
-"""From which figure on a view is advised about, and in which words."""
+"""Advice about a view: focus, light and framing."""
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 import pytest
 
+from tests.rig.scenes import render_cube
+from vision.decide.reader import read_cube
 from vision.frame import Frame
 from vision.locate import advice
-from vision.locate.advice import Advice, Matter, advise, edge_width, flatness
+from vision.locate.advice import Matter, advise, edge_width, falloff, flatness
 from vision.locate.face import FaceGrid
-from vision.measure.sticker_colours import FaceColours
-
-PICTURE = Frame(np.zeros((500, 1000, 3), np.uint8), "top", 0)
+from vision.locate.six_faces import look_at_frames
+from vision.measure.colour_space import (
+    CalibrationFailed,
+    references_from_json,
+    references_of,
+    references_to_json,
+)
 
 
 def upright(left: float, top: float, width: float, height: float, size: int = 3) -> FaceGrid:
     corners = [[left, top], [left + width, top], [left + width, top + height], [left, top + height]]
     return FaceGrid.of_corners(corners, size)
-
-
-@pytest.mark.parametrize(
-    ("grid", "told", "figure"),
-    [
-        (upright(100, 100, 42, 42), "", 0),
-        (upright(100, 100, 41.7, 41.7), "the stickers are only 14 pixels wide: bring", 0.1 / 14),
-        (upright(100, 100, 21, 21), "the stickers are only 7 pixels wide: bring the camera", 0.5),
-        # A fiftieth of the width is 20 pixels, of the height 10.
-        (upright(20, 100, 300, 300), "", 0),
-        (upright(19, 100, 300, 300), "the face touches the left edge of the picture", 0.05),
-        (upright(680, 100, 300, 300), "", 0),
-        (upright(681, 100, 300, 300), "the face touches the right edge of the picture", 0.05),
-        (upright(100, 10, 300, 300), "", 0),
-        (upright(100, 5, 300, 300), "the face touches the top edge of the picture", 0.5),
-        (upright(100, 190, 300, 300), "", 0),
-        (upright(100, 195, 300, 300), "the face touches the bottom edge of the picture", 0.5),
-        (upright(-20, 100, 300, 300), "left edge of the picture: move the camera", 2.0),
-        (upright(100, 100, 300, 234.1), "", 0),
-        (upright(100, 100, 300, 233.9), "the camera sees the face at too steep an angle", 0.22),
-        (upright(100, 100, 150, 300), "point it more squarely at the face", 0.5),
-    ],
-)
-def test_a_face_has_to_be_large_whole_and_seen_squarely(
-    grid: FaceGrid, told: str, figure: float
-) -> None:
-    found = advice._framing(PICTURE, grid)
-    assert len(found) == bool(told)
-    if told:
-        assert told in found[0].text and found[0].matter is Matter.FRAMING
-        assert found[0].figure == pytest.approx(figure, abs=1e-3)
 
 
 def test_a_tilt_is_measured_in_the_middle_of_the_face() -> None:
@@ -65,88 +41,6 @@ def test_a_tilt_is_measured_in_the_middle_of_the_face() -> None:
     aside = 30 * 1.5 * (1 / (1 + 0.2 * 2.0) - 1 / w)
     axes = np.linalg.svd(np.array([[right, 0], [aside, down]]), compute_uv=False)
     assert flatness(away) == pytest.approx(axes[1] / axes[0])
-
-
-def seen(light: float = 0.5, saturated: int = 0, dark: int = 0) -> FaceColours:
-    """Twenty stickers as bright, of which some clip; further ones are dark and not valid."""
-    count = 20 + dark
-    rgb = np.full((count, 3), 0.01, np.float32)
-    rgb[:20, 1] = light
-    flags = np.arange(count) < saturated
-    return FaceColours(rgb, np.zeros_like(rgb), flags, np.arange(count) < 20)
-
-
-def lit(
-    monkeypatch: pytest.MonkeyPatch, colours: FaceColours, shading: np.ndarray | None = None
-) -> list[Advice]:
-    even = np.ones((3, 3)) if shading is None else shading
-    monkeypatch.setattr(advice, "falloff", lambda frame, grid: even)
-    return advice._light(PICTURE, upright(100, 100, 300, 300), colours)
-
-
-@pytest.mark.parametrize(("count", "told"), [(3, ""), (4, "20% of the stickers are too bright")])
-def test_some_stickers_may_clip(monkeypatch: pytest.MonkeyPatch, count: int, told: str) -> None:
-    found = lit(monkeypatch, seen(saturated=count))
-    assert [one.text[: len(told)] for one in found] == ([told] if told else [])
-    assert all(one.figure == 0.2 and one.matter is Matter.LIGHT for one in found)
-
-
-def test_the_brighter_stickers_have_to_be_bright(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert lit(monkeypatch, seen(0.061)) == []
-    (dark,) = lit(monkeypatch, seen(0.03))
-    assert dark.text.startswith("the face is dark: use more light")
-    assert dark.figure == pytest.approx(0.5)
-    assert lit(monkeypatch, seen(0.1, dark=200)) == [], "what was not measured tells nothing"
-    few = seen(0.01)
-    few.linear_rgb[:5, 2] = 0.5  # a quarter of them
-    assert lit(monkeypatch, few) == []
-    few.linear_rgb[:2, 2] = 0.01
-    few.linear_rgb[2:5, 2] = 0.5  # fewer than a fifth
-    assert len(lit(monkeypatch, few)) == 1
-
-
-@pytest.mark.parametrize(
-    ("row", "column", "place"),
-    [
-        (0, 0, "upper left"),
-        (0, 1, "top"),
-        (0, 2, "upper right"),
-        (1, 0, "left"),
-        (1, 1, "middle"),
-        (1, 2, "right"),
-        (2, 0, "lower left"),
-        (2, 1, "bottom"),
-        (2, 2, "lower right"),
-    ],
-)
-def test_a_shadow_is_told_with_its_place(
-    monkeypatch: pytest.MonkeyPatch, row: int, column: int, place: str
-) -> None:
-    shading = np.ones((3, 3))
-    shading[row, column] = 0.551
-    assert lit(monkeypatch, seen(), shading) == []
-    shading[row, column] = 0.5
-    (found,) = lit(monkeypatch, seen(), shading)
-    assert found.text == f"the {place} is in shadow (50% darker): light the face more evenly"
-    assert found.figure == pytest.approx(0.5)
-
-
-@pytest.mark.parametrize(("width", "figure"), [(0.07, None), (0.08, 0.08), (3.0, 1.0)])
-def test_a_narrow_border_is_sharp_enough(
-    monkeypatch: pytest.MonkeyPatch, width: float, figure: float | None
-) -> None:
-    monkeypatch.setattr(advice, "edge_width", lambda frame, grid: width)
-    found = advice._focus(PICTURE, upright(100, 100, 300, 300))
-    assert [one.figure for one in found] == ([] if figure is None else [figure])
-    assert all(one.matter is Matter.FOCUS and "blurred" in one.text for one in found)
-
-
-def test_the_worst_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(advice, "_framing", lambda *_, **__: [Advice(Matter.FRAMING, "a", 0.2)])
-    monkeypatch.setattr(advice, "_light", lambda *_: [Advice(Matter.LIGHT, "b", 0.9)])
-    monkeypatch.setattr(advice, "_focus", lambda *_: [Advice(Matter.FOCUS, "c", 0.5)])
-    found = advise(PICTURE, upright(100, 100, 300, 300))
-    assert [one.text for one in found] == ["b", "c", "a"]
 
 
 def borders(ramp: int, upright_only: bool = False) -> Frame:
@@ -169,28 +63,6 @@ def test_the_width_of_borders_is_a_part_of_a_sticker(ramp: int, upright_only: bo
     grid = FaceGrid(3, np.array([[40.0, 0, -0.5], [0, 40.0, -0.5], [0, 0, 1]]), 1.0, 1.0)
     width = edge_width(borders(ramp, upright_only), grid)
     assert width == pytest.approx(ramp / 40, rel=0.15)
-
-
-def test_where_no_border_shows_the_picture_is_taken_to_be_blurred() -> None:
-    grid = upright(100, 100, 300, 300)
-    assert edge_width(PICTURE, grid) == 1.0
-    step = np.zeros((80, 80, 3))
-    for rise, count in ((40.0, 0), (41.0, 2)):
-        step[:, 40:] = rise
-        assert len(advice._widths(step, 2, 40)) == count
-
-
-def test_borders_are_looked_at_in_a_band_of_rows() -> None:
-    """A scratch along the row where the band begins, or ends, is none of a border's slope."""
-    for row in (20 - 5, 20 + 5):
-        flat = np.zeros((80, 80, 3))
-        flat[:, 40:] = 60.0
-        flat[row] = 0.0
-        (width, _) = advice._widths(flat, 2, 40)
-        assert width == pytest.approx(1 / 40)
-        scratched = np.zeros((80, 80, 3))
-        scratched[row, 40:] = 60.0
-        assert advice._widths(scratched, 2, 40) == []
 
 
 def test_light_that_falls_off_downwards_is_measured_as_well() -> None:
@@ -225,3 +97,123 @@ def test_a_spot_of_light_makes_a_curve_and_glare_on_a_sticker_none() -> None:
     spoilt = image.copy()
     spoilt[20:50, 20:35] = 255
     assert advice.falloff(Frame(spoilt, "", 0), grid) == pytest.approx(found, abs=0.04)
+
+
+def plain_face(level: float = 0.6, size: int = 3, side: int = 300) -> tuple[np.ndarray, FaceGrid]:
+    """A face seen straight on, 640 x 480, with its grid; borders a tenth of a sticker wide."""
+    colours = [(230, 230, 225), (180, 20, 30), (10, 130, 60), (235, 205, 25), (230, 95, 20)]
+    image = np.full((480, 640, 3), 40, dtype=np.float64)
+    cell = side // size
+    left, top = 320 - side // 2, 240 - side // 2
+    image[top : top + side, left : left + side] = 10
+    for number in range(size * size):
+        y, x = top + cell * (number // size), left + cell * (number % size)
+        inset = cell // 10
+        image[y + inset : y + cell - inset, x + inset : x + cell - inset] = colours[number % 5]
+    linear = (image / 255) ** 2.2 * (level / 0.8)
+    homography = np.array([[cell, 0, left - 0.5], [0, cell, top - 0.5], [0, 0, 1.0]])
+    return linear, FaceGrid(size, homography, 1.0, 1.0)
+
+
+def photographed(linear: np.ndarray) -> Frame:
+    noise = np.random.default_rng(1).normal(0, 1.5, linear.shape)
+    srgb = 255 * np.clip(linear, 0, 1) ** (1 / 2.2) + noise
+    return Frame(np.clip(srgb, 0, 255).astype(np.uint8), "test", 0)
+
+
+def matters(linear: np.ndarray, grid: FaceGrid) -> dict[Matter, str]:
+    return {advice.matter: advice.text for advice in advise(photographed(linear), grid)}
+
+
+def test_a_good_view_needs_no_advice() -> None:
+    assert matters(*plain_face()) == {}
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "place"),
+    [
+        (slice(240, 480), slice(0, 320), "lower left"),
+        (slice(0, 240), slice(320, 640), "upper right"),
+    ],
+)
+def test_shadow_is_named_by_its_place(rows: slice, columns: slice, place: str) -> None:
+    linear, grid = plain_face()
+    mask = np.ones((480, 640))
+    mask[rows, columns] = 0.2
+    text = matters(linear * cv2.GaussianBlur(mask, (0, 0), 70)[..., None], grid)[Matter.LIGHT]
+    assert f"the {place} is in shadow" in text
+
+
+def test_falloff_does_not_mistake_colours_for_light() -> None:
+    linear, grid = plain_face()
+    assert falloff(photographed(linear), grid).min() > 0.9
+
+
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_falloff_is_measured(size: int) -> None:
+    linear, grid = plain_face(size=size)
+    ramp = np.linspace(1.4, 0.6, 640)
+    shading = falloff(photographed(linear * ramp[None, :, None]), grid)
+    expected = ramp[420] / ramp[220]
+    assert (shading[:, 2] / shading[:, 0]).mean() == pytest.approx(expected, rel=0.12)
+
+
+def test_dark_and_clipped_faces_are_told() -> None:
+    linear, grid = plain_face()
+    assert "dark" in matters(linear * 0.04, grid)[Matter.LIGHT]
+    assert "too bright" in matters(linear * 2.5, grid)[Matter.LIGHT]
+
+
+@pytest.mark.parametrize(("at", "place"), [((220, 140), "upper left"), ((320, 240), "middle")])
+def test_a_reflection_is_told_with_its_place(at: tuple[int, int], place: str) -> None:
+    linear, grid = plain_face()
+    x, y = np.meshgrid(np.arange(640), np.arange(480))
+    spot = np.exp(-(((x - at[0]) / 50) ** 2 + ((y - at[1]) / 50) ** 2))
+    text = matters(np.clip(linear + 1.2 * spot[..., None], 0, 1), grid)[Matter.LIGHT]
+    assert f"reflection at the {place}" in text
+
+
+def test_blur_is_told_and_grows_with_the_blur() -> None:
+    linear, grid = plain_face()
+    widths = []
+    for sigma in (0.5, 2.0, 6.0, 10.0):
+        blurred = cv2.GaussianBlur(linear, (0, 0), sigma)
+        widths.append(edge_width(photographed(blurred), grid))
+        assert (Matter.FOCUS in matters(blurred, grid)) == (sigma > 4)
+    assert widths == sorted(widths)
+
+
+def test_framing_is_told() -> None:
+    linear, grid = plain_face(side=30)
+    assert "10 pixels wide" in matters(linear, grid)[Matter.FRAMING]
+    linear, grid = plain_face(side=474)
+    assert "edge of the picture" in matters(linear, grid)[Matter.FRAMING]
+    linear, grid = plain_face()
+    squeezed = np.array([[1, 0, 0], [0, 0.6, 96], [0, 0, 1.0]])
+    flat = cv2.warpPerspective(linear, squeezed, (640, 480))
+    aside = FaceGrid(3, squeezed @ grid.homography, 1.0, 1.0)
+    assert "more squarely" in matters(flat, aside)[Matter.FRAMING]
+
+
+def test_references_survive_storing_and_help_reading() -> None:
+    cube = render_cube(7200, 3)
+    colours = look_at_frames(cube.frames).colours
+    references = references_of(colours, cube.facelets)
+    stored = references_from_json(references_to_json(references))
+    assert stored.linear_rgb == pytest.approx(references.linear_rgb, abs=1e-4)
+    assert read_cube(colours, stored).facelets == cube.facelets
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"linear_rgb": {"U": [1, 2, 3]}, "trust": 4}', "{}"])
+def test_damaged_references_are_refused(text: str) -> None:
+    with pytest.raises(CalibrationFailed, match="calibrate the colours again"):
+        references_from_json(text)
+
+
+def test_references_need_every_colour_once() -> None:
+    cube = render_cube(7201, 3)
+    colours = look_at_frames(cube.frames).colours
+    with pytest.raises(CalibrationFailed, match="no sticker of colour L"):
+        references_of(colours, cube.facelets.replace("L", "R"))
+    with pytest.raises(CalibrationFailed, match="letters"):
+        references_of(colours, "URF")

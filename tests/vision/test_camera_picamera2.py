@@ -6,14 +6,12 @@ import re
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from solver.errors import root_sentence
 from tests.rig.cameras import PICAMERA2_RAISES, SENSORS, FakeClock, FakePicamera2, FakeRequest
 from vision.cameras.base import CameraFault, CameraTrouble, Unsettled
 from vision.cameras.picamera2 import NoLibrary, Picamera2Camera, ask_for_cameras
-from vision.cameras.registry import open_camera
 from vision.measure.stickers import BracketingCamera, measure
 
 
@@ -193,30 +191,6 @@ def test_pictures_show_all_that_the_lens_does(
     assert fake.mode[0] < fake.modes[-1][0], "not the largest, which is slow"
 
 
-def test_a_sensor_mode_of_the_profile_is_taken_as_it_is(clock: FakeClock) -> None:
-    fake = FakePicamera2(clock)
-    camera = open_camera("picamera2", 0, (640, 480), "top", {"sensor_size": (640, 480)})
-    assert isinstance(camera, Picamera2Camera)
-    camera = Picamera2Camera(
-        0, (640, 480), sensor_size=(640, 480), clock=clock, open_device=lambda number: fake
-    )
-    camera.capture()
-    assert fake.seen_share < 0.4
-
-
-@pytest.mark.parametrize("modes", [OSError(12, "Cannot allocate memory"), [{"format": "YUYV"}]])
-def test_without_known_sensor_modes_it_takes_what_the_library_does(
-    clock: FakeClock, modes: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def found(_: object) -> object:
-        if isinstance(modes, Exception):
-            raise modes
-        return modes
-
-    monkeypatch.setattr(FakePicamera2, "sensor_modes", property(found))
-    assert opened(FakePicamera2(clock)).capture().image.any()
-
-
 def test_all_that_a_program_may_call_may_fail() -> None:
     calls = {name for name in vars(FakePicamera2) if not name.startswith("_") and name.islower()}
     assert set(PICAMERA2_RAISES) == calls - {"fail", "sensor_modes", "seen_share"}
@@ -336,29 +310,6 @@ def test_bright_stickers_are_seen_by_darker_pictures(clock: FakeClock) -> None:
     assert fake.state["ExposureTime"] == pytest.approx(60_000, rel=0.01), "the lock is back"
 
 
-@pytest.mark.parametrize("name", ["ExposureTime", "AnalogueGain", "ColourGains"])
-@pytest.mark.parametrize(
-    ("jumps", "frames"),
-    [((), 5 + 4), ((2,), 6 + 4), ((5,), 9 + 4), ((6,), 5 + 2 + 4), ((3, 7), 11 + 4)],
-)
-def test_it_settles_when_five_pictures_are_alike_and_is_locked_when_four_show_it(
-    clock: FakeClock, name: str, jumps: tuple[int, ...], frames: int
-) -> None:
-    fake = FakePicamera2(clock, focus=False, steps=1)
-    adapt = fake._adapt
-
-    def jumping() -> None:
-        adapt()
-        if fake.state["AeEnable"]:
-            factor = 1 + 0.08 * sum(fake.frames >= jump for jump in jumps)
-            value = fake.state[name]
-            fake.state[name] = (2.0, 1.5 * factor) if name == "ColourGains" else value * factor
-
-    fake._adapt = jumping  # type: ignore[method-assign] # a lamp is switched
-    opened(fake).settle()
-    assert fake.frames == frames
-
-
 def test_light_that_never_rests_is_locked_as_it_is_then(clock: FakeClock) -> None:
     fake = FakePicamera2(clock, focus=False, steps=10**6)
     adapt = fake._adapt
@@ -393,46 +344,6 @@ def test_a_camera_that_does_not_keep_what_is_set_is_a_fault(clock: FakeClock, na
     assert fake.frames - frames[0] == 20
 
 
-def test_a_darker_picture_is_asked_for_and_the_lock_set_again(clock: FakeClock) -> None:
-    fake = FakePicamera2(clock)
-    camera = opened(fake)
-    usual = camera.capture_at(0.25).image.mean()  # settles by itself
-    told: list[int] = []
-    take = fake.set_controls
-    fake.set_controls = lambda controls: told.append(controls["ExposureTime"]) or take(controls)  # type: ignore[method-assign,func-returns-value] # to look at
-    frames = fake.frames
-    assert camera.capture_at(0.25).image.mean() == pytest.approx(usual, rel=0.02)
-    exposure = fake.state["ExposureTime"]
-    assert told == [round(exposure * 0.25), exposure]
-    assert 12 <= fake.frames - frames <= 14  # both act first, and are seen to
-    assert camera.capture_at(1e-9) is None, "no camera is as fast"
-    assert told[2:] == []
-    assert camera.capture().image.mean() > usual
-
-
-@pytest.mark.parametrize("ideal_us", [130, 300, 600, 1200, 9_000])
-@pytest.mark.parametrize("factor", [0.4, 0.16])
-def test_exposures_of_a_few_lines_are_locked_or_left_out(
-    clock: FakeClock, ideal_us: int, factor: float
-) -> None:
-    fake = FakePicamera2(clock, ideal_us=ideal_us)
-    camera = opened(fake)
-    camera.settle()
-    usual = fake.state["ExposureTime"]
-    took: list[float] = []
-    capture = fake.capture_request
-
-    def noted(wait: float, *, flush: bool) -> FakeRequest:
-        took.append(fake.state["ExposureTime"])
-        return capture(wait, flush=flush)
-
-    fake.capture_request = noted  # type: ignore[method-assign] # to look at its exposure
-    darker = camera.capture_at(factor)
-    assert took == ([] if darker is None else [round(usual * factor)])
-    assert (darker is None) is (usual * factor < 75 or usual * (1 - factor) <= 70)
-    assert fake.state["ExposureTime"] == usual
-
-
 def test_a_darker_picture_that_cannot_be_had_is_left_out(clock: FakeClock) -> None:
     fake = FakePicamera2(clock, ideal_us=60_000)
     camera = opened(fake)
@@ -443,39 +354,6 @@ def test_a_darker_picture_that_cannot_be_had_is_left_out(clock: FakeClock) -> No
     quad = [(18, 14), (46, 14), (46, 34), (18, 34)]
     colours = measure(camera, camera.capture(), quad, 2)
     assert colours.saturated.any()
-
-
-def test_a_camera_that_fails_while_it_shows_less_light_is_not_set_any_more(
-    clock: FakeClock,
-) -> None:
-    fake = FakePicamera2(clock)
-    camera = opened(fake)
-    camera.settle()
-
-    def fails(wait: float) -> None:
-        raise RuntimeError("gone")
-
-    fake.capture_metadata = fails  # type: ignore[method-assign,assignment] # nothing comes
-    told: list[object] = []
-    fake.set_controls = told.append  # type: ignore[method-assign,assignment] # to look at
-    with pytest.raises(CameraFault, match="no picture: gone"):
-        camera.capture_at(0.25)
-    assert len(told) == 1 and fake.closed
-
-
-def test_of_four_channels_three_are_kept(clock: FakeClock) -> None:
-    fake = FakePicamera2(clock)
-    take = fake.capture_request
-
-    def with_fourth(wait: float, *, flush: bool) -> FakeRequest:
-        request = take(wait, flush=flush)
-        request._image = np.dstack([request._image, np.full((48, 64), 7, np.uint8)])
-        return request
-
-    fake.capture_request = with_fourth  # type: ignore[method-assign] # X of XBGR
-    frame = opened(fake).capture()
-    assert frame.image.shape == (48, 64, 3) and frame.image.any()
-    assert frame.camera == "top"
 
 
 def test_close_is_idempotent(clock: FakeClock) -> None:

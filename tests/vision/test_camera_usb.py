@@ -75,83 +75,6 @@ def test_only_what_the_driver_takes_is_locked(
     assert camera.unsettled == unsettled
 
 
-def test_what_was_found_automatically_is_asked_for_by_hand(fake: FakeV4l2) -> None:
-    fake.properties |= {cv2.CAP_PROP_AUTO_EXPOSURE: 1.0, cv2.CAP_PROP_AUTO_WB: 0.0}
-    fake.properties |= {cv2.CAP_PROP_AUTOFOCUS: 0.0}
-    told: list[tuple[int, float]] = []
-    take, grab = fake.set, fake.grab
-    first: list[int] = []
-
-    def noted(prop: int, value: float, /) -> bool:
-        told.append((prop, value))
-        return take(prop, value)
-
-    def grabbed() -> bool:
-        first.append(len(told))
-        return grab()
-
-    fake.set, fake.grab = noted, grabbed  # type: ignore[method-assign] # to look at its order
-    opened(fake).settle()
-    assert dict(told[: first[0]]) == {
-        cv2.CAP_PROP_FOURCC: FakeV4l2.MJPG,
-        cv2.CAP_PROP_FRAME_WIDTH: 640.0,
-        cv2.CAP_PROP_FRAME_HEIGHT: 480.0,
-        cv2.CAP_PROP_BUFFERSIZE: 1.0,
-        cv2.CAP_PROP_AUTO_EXPOSURE: 3.0,
-        cv2.CAP_PROP_AUTO_WB: 1.0,
-        cv2.CAP_PROP_AUTOFOCUS: 1.0,
-    }
-    assert told[first[-1] :] == [
-        (cv2.CAP_PROP_AUTO_EXPOSURE, 1.0),
-        (cv2.CAP_PROP_EXPOSURE, pytest.approx(120, rel=0.03)),
-        (cv2.CAP_PROP_AUTO_WB, 0.0),
-        (cv2.CAP_PROP_WB_TEMPERATURE, 3000.0),
-        (cv2.CAP_PROP_AUTOFOCUS, 0.0),
-        (cv2.CAP_PROP_FOCUS, 30.0),
-    ]
-
-
-def still(fake: FakeV4l2, levels: list[int]) -> None:
-    """Its pictures have these levels of grey, then the last for ever."""
-
-    def retrieve() -> tuple[bool, np.ndarray]:
-        level = levels[min(fake.frames, len(levels)) - 1]
-        return True, np.full((48, 64, 3), level, np.uint8)
-
-    fake.retrieve = retrieve  # type: ignore[method-assign] # without a sensor's noise
-
-
-@pytest.mark.parametrize(
-    ("levels", "frames"),
-    [
-        ([100], 5),
-        ([100, 101], 5),  # one per cent is no change
-        ([100, 102], 6),
-        ([102, 100], 6),
-        ([100, 100, 100, 100, 110], 9),
-        ([0], 5),
-    ],
-)
-def test_the_light_rests_when_five_pictures_are_alike(
-    fake: FakeV4l2, levels: list[int], frames: int
-) -> None:
-    still(fake, levels)
-    opened(fake).settle()
-    assert fake.frames == frames
-
-
-@pytest.mark.parametrize("channel", [0, 1, 2])
-def test_each_colour_has_to_rest(fake: FakeV4l2, channel: int) -> None:
-    def retrieve() -> tuple[bool, np.ndarray]:
-        image = np.full((48, 64, 3), 100, np.uint8)
-        image[..., channel] += 10 * (fake.frames < 4)
-        return True, image
-
-    fake.retrieve = retrieve  # type: ignore[method-assign] # without a sensor's noise
-    opened(fake).settle()
-    assert fake.frames == 8
-
-
 @pytest.mark.parametrize("answer", [(False, None), (True, np.empty((0, 0, 3), np.uint8))])
 def test_no_picture_in_the_driver_is_a_fault_and_gives_the_device_back(
     fake: FakeV4l2, answer: tuple[bool, np.ndarray | None]
@@ -165,39 +88,6 @@ def test_no_picture_in_the_driver_is_a_fault_and_gives_the_device_back(
         camera.capture()
     assert error.value.trouble is CameraTrouble.VANISHED
     assert fake.released
-
-
-def test_buffers_that_are_never_empty_end_after_six(fake: FakeV4l2) -> None:
-    fake.buffered = 100
-    opened(fake).capture()
-    assert fake.frames == 6
-
-
-@pytest.mark.parametrize(("waited_us", "frames"), [(4_000, 6), (4_001, 1)])
-def test_a_grab_that_waited_is_of_now(fake: FakeV4l2, waited_us: int, frames: int) -> None:
-    fake.FRAME_US = waited_us
-    opened(fake).capture()
-    assert fake.frames == frames
-
-
-def test_it_is_opened_once_until_it_is_closed(fake: FakeV4l2) -> None:
-    times: list[int | str] = []
-    plugged = [FakeV4l2(fake.clock), fake]
-    camera = UsbCamera(
-        "/dev/video3",
-        (640, 480),
-        clock=fake.clock,
-        open_device=lambda d: times.append(d) or plugged.pop(),
-    )
-    camera.close()
-    assert not times and not fake.released
-    camera.settle()
-    camera.capture()
-    assert times == ["/dev/video3"]
-    camera.close()
-    assert fake.released
-    camera.capture()
-    assert len(times) == 2
 
 
 def test_a_light_that_never_rests_does_not_hold_up_for_ever(fake: FakeV4l2) -> None:

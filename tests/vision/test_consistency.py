@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import suppress
 from dataclasses import replace
 from itertools import product
 
@@ -23,9 +22,7 @@ from tests.rig.scans import (
     two_turns_from_solved,
     with_look,
 )
-from vision.decide import consistency, estimate
-from vision.decide.arrangements import Explanation, held_stickers, symmetries
-from vision.decide.assignment import cheapest_naming, ranked_cubes
+from vision.decide.arrangements import Explanation
 from vision.decide.consistency import UNIQUE, explain_scan, odd_face, repeated_face
 from vision.decide.reader import Unreadable, read_cube
 from vision.measure.sticker_colours import FACES, StickerColours
@@ -40,65 +37,6 @@ def test_turned_faces_are_turned_back(size, turns):
     assert found.is_sure
     assert found.best.turns == turns
     assert found.best.applied(seen).linear_rgb == pytest.approx(scan.colours.linear_rgb)
-
-
-@pytest.fixture
-def counted(monkeypatch):
-    """How many cubes were found exactly, by name of the function that asked for them."""
-    counts = Counter()
-
-    def ranked(*arguments):
-        counts["ranked"] += 1
-        return ranked_cubes(*arguments)
-
-    def cheapest(*arguments):
-        found = cheapest_naming(*arguments)
-        counts["cheapest"] += found.solved if found else 0
-        return found
-
-    for module in (consistency, estimate):
-        monkeypatch.setattr(module, "ranked_cubes", ranked)
-        monkeypatch.setattr(module, "cheapest_naming", cheapest)
-    return counts
-
-
-@pytest.mark.parametrize("mistake", [turned("F", 2), moved({0: 1, 1: 2, 2: 0}), MIRRORED])
-@pytest.mark.parametrize("size", [2, 3])
-def test_a_mixed_up_scan_is_decided_from_few_cubes(size, mistake, counted):
-    """Of 123,000 explanations and up to 720 namings for each start; before bounds thinned them
-    out, several hundred cubes were found exactly.
-    """
-    for seed in (300, 301):
-        counted.clear()
-        with suppress(Unreadable):
-            read_cube(altered(synthetic_scan(seed, size, harsh=2.0).colours, mistake))
-        assert 1 <= counted.total() <= 90, counted
-
-
-@pytest.mark.parametrize(
-    ("seed", "turns"),
-    [
-        (405, (0, 2, 0, 0, 0, 0)),
-        (407, (0, 2, 0, 0, 0, 0)),
-        (431, (0, 2, 0, 0, 2, 0)),
-        (442, (0, 0, 2, 0, 0, 2)),
-        (400, (0, 0, 0, 1, 0, 0)),
-    ],
-)
-def test_what_bounds_leave_out_changes_no_explanation(seed, turns, monkeypatch):
-    """The same explanation, rival and lead when no candidate is left out for its bound."""
-    seen = altered(synthetic_scan(seed, 3, harsh=3.0).colours, Explanation(PLAIN, turns))
-    found = explain_scan(seen)
-    with monkeypatch.context() as every:
-        every.setattr(
-            consistency,
-            "cheapest_naming",
-            lambda cost, namings, size, _: cheapest_naming(cost, namings, size, np.inf),
-        )
-        exact = explain_scan(seen)
-    assert found.best.mistakes == exact.best.mistakes
-    assert found.lead == pytest.approx(exact.lead)
-    assert found.as_it_came == exact.as_it_came
 
 
 def test_six_pictures_turned_at_random_may_have_been_exchanged_too():
@@ -192,27 +130,6 @@ def test_two_turns_from_solved_with_any_picture_turned():
             counts[outcome(colours, truth, turned(face, quarters))] += 1
     assert counts["wrong"] == 0
     assert counts["right"] > 0.9 * counts.total(), counts
-
-
-def test_holding_or_mirroring_the_cube_changes_an_explanation_but_not_its_cube():
-    """The equivalents of an explanation show, at each sticker, one sticker of the held cube."""
-    source, turns = np.array([[3, 1, 0, 2, 5, 4]]), np.array([[1, 0, 2, 3, 0, 1]])
-    shown = Explanation(tuple(source[0]), tuple(turns[0])).stickers(3)
-    ways = symmetries()
-    (sources,), (turned_so,) = ways.equivalents(source, turns)
-    for i, held in enumerate(held_stickers(3)):
-        other = Explanation(tuple(sources[i]), tuple(turned_so[i]), bool(ways.mirrors[i]))
-        assert (other.stickers(3) == shown[held]).all()
-
-
-def test_corrections_are_reported_with_the_reading():
-    scan = synthetic_scan(4, 3)
-    reading = read_cube(altered(scan.colours, turned("F", 3)))
-    assert reading.facelets == scan.facelets
-    assert reading.corrections == (
-        "face F was seen a quarter turn counterclockwise from how it should be",
-    )
-    assert sorted(reading.order) == list(range(54))
 
 
 @pytest.mark.parametrize("swap", [(0, 2), (1, 4), (3, 5)])

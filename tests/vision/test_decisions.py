@@ -11,18 +11,17 @@ import numpy as np
 import pytest
 
 from tests.rig.scans import synthetic_scan
-from vision.decide import consistency, estimate, reader
-from vision.decide.colour_model import centres, starts
+from vision.decide import reader
+from vision.decide.colour_model import centres
 from vision.decide.consistency import UNIQUE, ScanExplanation
-from vision.decide.estimate import Decision, _enough, _namings, decide, same_cube
-from vision.decide.reader import Unreadable, Verdict, read_cube
+from vision.decide.estimate import Decision, decide, same_cube
+from vision.decide.reader import Unreadable, Verdict
 from vision.decide.schemes import (
     all_namings,
     known_orders,
     recognised,
     rotations,
     scheme_costs,
-    schemes,
 )
 from vision.measure.colour_space import USUAL, LightFeatures
 from vision.measure.sticker_colours import FACES, StickerColours
@@ -39,11 +38,6 @@ def some(**values: Any) -> Any:
     none = np.array([], dtype=np.intp)
     good = {"margin": 100.0, "trust": 1.0, "forced": 0.0, "misfit": 0.0, "worst_face": 0.0}
     return SimpleNamespace(**{**good, "doubtful": np.array([0]), "contradicted": none, **values})
-
-
-def odds(margin: float) -> float:
-    """The margin of likelihoods that is stated as ``margin``."""
-    return (margin + 0.5) / 0.39
 
 
 @pytest.mark.parametrize(("margin", "stated"), [(0, 0), (1.28, 0), (1.3, 0.007), (10, 3.4)])
@@ -222,18 +216,6 @@ def test_colours_cost_more_the_less_they_stand_as_on_a_cube_that_is_sold() -> No
         assert 8.0 in expected and min(expected) < 4
 
 
-@pytest.mark.parametrize("shown", [26, 27])
-def test_half_of_the_stickers_are_enough_to_try(shown: int) -> None:
-    scan = synthetic_scan(1, 3)
-    seen = replace(scan.colours, valid=np.arange(54) < shown, looks={})
-    refused = ""
-    try:
-        read_cube(seen)
-    except Unreadable as refusal:
-        refused = refusal.reason
-    assert ("fewer than half of the stickers were seen" in refused) == (shown < 27)
-
-
 class Thoughts:
     """Second thoughts about a decision, with what pictures and the corrected scan tell given."""
 
@@ -325,79 +307,6 @@ def test_what_else_may_have_happened_to_the_pictures_bounds_the_margin(thoughts:
     assert thoughts.of(replace(clear(), price=price)).margin == sure.margin
 
 
-def test_what_a_decision_says_of_its_stickers() -> None:
-    price = np.zeros(54)
-    price[[3, 5, 7, 9]] = 4.0, 2.0, 1.5, 0.25
-    strange = np.zeros(54, dtype=bool)
-    strange[[0, 1, 2, 53]] = True
-    decision = replace(clear(), price=price, strange=strange)
-    assert decision.forced == 1.75  # all but the two dearest
-    assert decision.misfit == pytest.approx(4 / 54)
-    assert decision.worst_face == pytest.approx(3 / 9)
-    middles = np.zeros(54)
-    middles[centres(3)] = 2.9, 3.1, 4, 0, 0, 0
-    middles[0] = 9
-    assert replace(decision, price=middles).renamed_centres == 2
-
-
-@pytest.mark.parametrize(
-    ("scatter", "separation", "trust"),
-    [
-        (1.0, 2.0, 1.0),
-        (0.5, 2.0, 1.0),
-        (1.2, 5.5, 1.0),
-        (1.2, 2.75, 0.25),
-        (1.1, 2.75, 1.0),
-        (1.1, 1.375, 0.25),
-        (9.0, 2.75, 0.25),
-        (9.0, 11.0, 1.0),
-    ],
-)
-def test_overlapping_colours_are_trusted_less_the_more_stickers_scatter(
-    scatter: float, separation: float, trust: float
-) -> None:
-    decision = replace(clear(), deviation=np.full(54, 2.366 * scatter))
-    object.__setattr__(decision, "model", SimpleNamespace(separation=separation))
-    assert decision.trust == pytest.approx(trust)
-
-
-@pytest.mark.parametrize(
-    ("margin", "price", "strong"), [(12.1, 0, True), (12.0, 0, False), (12.1, 3.2, False)]
-)
-def test_a_cube_stands_out_by_a_margin_and_without_being_bent(
-    margin: float, price: float, strong: bool
-) -> None:
-    prices = np.zeros(54)
-    prices[:3] = price
-    assert replace(clear(), margin=margin, price=prices).strong == strong
-
-
-def test_a_search_ends_when_one_start_is_clear_or_two_agree() -> None:
-    none = np.zeros(54, dtype=bool)
-    good = replace(clear(), margin=20.0, price=np.zeros(54), strange=none)
-    few, many, centre = none.copy(), none.copy(), none.copy()
-    few[:2], many[:3], centre[4] = True, True, True
-    doubted, at_centre = replace(good, strange=many), replace(good, strange=centre)
-    weak = replace(good, margin=1.0)
-    other = replace(doubted, letters=good.letters[::-1].copy())
-    cases = [
-        ([good], True),
-        ([replace(good, strange=few)], True),
-        ([doubted], False),
-        ([at_centre], False),
-        ([weak], False),
-        ([doubted, at_centre], True),
-        ([doubted, other], False),
-        ([weak, doubted], False),
-        ([weak, good], True),
-        ([good, weak], False),
-        ([doubted, doubted, weak], False),
-        ([weak, doubted, doubted], True),
-    ]
-    for found, is_enough in cases:
-        assert _enough(found) == is_enough, len(found)
-
-
 def test_cubes_of_other_names_are_the_same() -> None:
     letters = clear().letters
     assert same_cube(letters, letters)
@@ -405,29 +314,6 @@ def test_cubes_of_other_names_are_the_same() -> None:
     other = letters.copy()
     other[0] = (other[0] + 1) % 6
     assert not same_cube(letters, other)
-
-
-@pytest.mark.parametrize("size", [3, 5])
-@pytest.mark.parametrize("most", [1.0, 4.0, 1e9])
-def test_other_namings_are_weighed_by_what_the_centres_say(size: int, most: float) -> None:
-    rng = np.random.default_rng(size)
-    cost = rng.gamma(1.0, 1.0, (6 * size * size, 6))
-    middles = centres(size)
-    free = cost.min(axis=1).sum() - cost[middles].min(axis=1).sum()
-    named = {
-        tuple(order): sum(cost[middles[i], order[i]] for i in range(6))
-        for order in all_namings().tolist()[1:]
-    }
-    limit = free + cost[middles].min(axis=1).sum() + most
-    wanted = sorted((price, order) for order, price in named.items() if price + free < limit)
-    found = _namings(cost, size, limit)
-    assert [tuple(order) for order in found.tolist()] == [order for _, order in wanted[:120]]
-    assert most < 4 or len(found) > 1
-
-
-def test_colours_without_centres_stand_in_one_of_thirty_schemes() -> None:
-    found = _namings(np.ones((24, 6)), 2, 0.0)
-    assert found.tolist() == schemes()[1:].tolist()
 
 
 @pytest.mark.parametrize("seed", [3, 4, 5])
@@ -441,120 +327,3 @@ def test_doubt_is_the_share_of_other_letters_and_names_what_to_look_at(seed: int
     assert (decision.price >= 0).all() and (decision.deviation >= 0).all()
     assert clear().doubt.max() < 0.01 and not len(clear().contradicted)
     assert clear().doubtful.tolist() == np.flatnonzero(clear().strange).tolist()
-
-
-def test_colours_to_start_from_come_in_their_order() -> None:
-    """References first, then the centres if all were seen, then the usual colours."""
-    begun: list[np.ndarray] = []
-    scan = synthetic_scan(1, 3).colours
-    light = LightFeatures.of(scan)
-    seen = SimpleNamespace(size=3, features=light)
-    seen.start = lambda mean: begun.append(mean) or ("start", len(begun))
-    seen.estimated = lambda start, where, patience=0: SimpleNamespace(
-        relabelled=lambda order: start, patience=patience
-    )
-    seen.evidence = lambda model: SimpleNamespace(cost=np.ones((54, 6)))
-    references = SimpleNamespace(linear_rgb=USUAL[::-1])
-    assert len(list(starts(seen, references))) == 5
-    usual = light.of_light(USUAL)
-    assert begun[0] == pytest.approx(light.of_light(USUAL[::-1]))
-    assert begun[1] == pytest.approx(light.values[centres(3)])
-    assert begun[2] == pytest.approx(usual) and begun[4] == pytest.approx(usual)
-    letters = np.array(list(synthetic_scan(1, 3).facelets))
-    spread = {letters[np.abs(light.values - one).sum(axis=1).argmin()] for one in begun[3]}
-    assert spread == set(FACES)
-    begun.clear()
-    hidden = light.weight.copy()
-    hidden[centres(3)[5]] = 0
-    seen.features = replace(light, weight=hidden)
-    assert len(list(starts(seen, None))) == 3
-
-
-def test_the_cheapest_of_what_starts_lead_to_is_decided(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And how much it leads before those that lead to another cube."""
-    other = clear().letters.copy()
-    other[0] = (other[0] + 1) % 6
-    starting = ["first", "second", "third"]
-    answers = {
-        "first": replace(clear(), cost=50.0, margin=90.0, letters=other),
-        "second": replace(clear(), cost=20.0, margin=40.0),
-        "third": replace(clear(), cost=60.0, margin=1.0),
-    }
-    tried: list[str] = []
-
-    def decided(seen: Any, start: str) -> Decision:
-        tried.append(start)
-        return answers[start]
-
-    monkeypatch.setattr(estimate, "starts", lambda seen, references: iter(starting))
-    monkeypatch.setattr(estimate, "_decided", decided)
-    monkeypatch.setattr(estimate, "_enough", lambda found: len(found) == 3)
-    colours = synthetic_scan(1, 3).colours
-    found = decide(colours)
-    assert (found.cost, found.margin, tried) == (20.0, 30.0, starting)
-    answers["first"] = replace(answers["first"], cost=90.0)
-    assert decide(colours).margin == 40.0
-    answers["first"] = replace(clear(), cost=21.0)  # the same cube is no rival
-    assert decide(colours).margin == 40.0
-    tried.clear()
-    monkeypatch.setattr(estimate, "_enough", lambda found: len(found) == 1)
-    assert decide(colours).cost == 21.0 and tried == ["first"]
-
-
-def test_candidates_are_weighed_until_no_other_can_come_near(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    exact = [40.0, 30.0, 38.0, 5.0]
-    priors = [3.0, 4.0, 2.0, 1.0]
-    limits: list[float] = []
-
-    class Candidate:
-        def __init__(self, number: int, bound: float, is_plain: bool = False) -> None:
-            self.number, self.bound, self.is_plain = number, bound, is_plain
-            self.against = np.array([priors[number], 99.0])
-            self.order = SimpleNamespace(colours=np.arange(6))
-            self.explanation = SimpleNamespace(stickers=lambda size: np.full(1, number))
-
-    def cheapest(cost: np.ndarray, namings: Any, size: int, limit: float) -> Any:
-        limits.append(limit)
-        total = exact[int(cost[0])]
-        return SimpleNamespace(cost=total) if total < limit else None
-
-    monkeypatch.setattr(consistency, "cheapest_naming", cheapest)
-    cost = np.arange(4.0)
-
-    def weighed(*bounds: float, beyond: float = 99.0, plain: int = -1) -> Any:
-        limits.clear()
-        candidates = [Candidate(i, bound, i == plain) for i, bound in enumerate(bounds)]
-        near, complete = consistency._cheapest(cost, candidates, beyond, 3)  # type: ignore[arg-type] # as far as they are used
-        return [(total, one.number) for total, one in near], complete
-
-    # 34 leads once it is known: what costs more than 40 with its prior is not near.
-    assert weighed(1, 2, 3, 41) == ([(43.0, 0), (34.0, 1), (40.0, 2)][:2], True)
-    assert limits == [np.inf, 43.0 + 6 - 4, 34.0 + 6 - 2]
-    assert weighed(1, 2, 3, 40) == ([(43.0, 0), (34.0, 1), (6.0, 3)], False)
-    assert weighed(1, 2, 41, 42) == ([(43.0, 0), (34.0, 1)], True)
-    assert weighed(1, 2, 41, 42, beyond=40.0) == ([(43.0, 0), (34.0, 1), (6.0, 3)], False)
-    assert weighed(1, 2, 3, 41, plain=2)[0][2] == (40.0, 2) and limits[2] == np.inf
-    monkeypatch.setattr(consistency, "_EXACT", 2)
-    assert weighed(1, 2, 3, 4) == ([(43.0, 0), (34.0, 1)], False)
-
-
-@pytest.mark.parametrize("size", [2, 3, 4])
-def test_once_its_colours_move_no_more_other_namings_are_weighed(
-    size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A clear scan settles in its first rounds: what its colours may else be called is asked once
-    for each first guess, and no more cubes are ranked than that."""
-    asked: list[str] = []
-
-    def counting(name: str) -> None:
-        usual = getattr(estimate, name)
-        monkeypatch.setattr(estimate, name, lambda *given: (asked.append(name), usual(*given))[1])
-
-    counting("_rival_naming")
-    counting("ranked_cubes")
-    colours = synthetic_scan(1, size).colours
-    decide(colours)
-    rivals, ranked = asked.count("_rival_naming"), asked.count("ranked_cubes")
-    assert 1 <= rivals <= ranked < 5

@@ -13,7 +13,7 @@ from tests.rig.scans import synthetic_scan
 from vision.decide.reader import CubeReading, Unreadable, read_cube
 from vision.decide.schemes import NAMES
 from vision.explain.drawing import Canvas, png, text_width, wrapped
-from vision.explain.explain import _BODY, _BRIGHT, _on, _verdict, colour_names, explain
+from vision.explain.explain import colour_names, explain
 from vision.frame import Frame
 from vision.measure.sticker_colours import FACES, linear_to_srgb
 
@@ -112,12 +112,6 @@ def bounds(mask):
     return columns[0], rows[0], columns[-1] + 1, rows[-1] + 1
 
 
-def test_a_canvas_has_its_size_and_background():
-    picture = Canvas(40, 30, BACK).picture()
-    assert picture.shape == (30, 40, 3)
-    assert (picture == BACK).all()
-
-
 @pytest.mark.parametrize("radius", [0.0, 8.0])
 def test_a_box_fills_its_place_and_round_corners_are_left_free(radius):
     canvas = Canvas(60, 50, BACK)
@@ -129,33 +123,6 @@ def test_a_box_fills_its_place_and_round_corners_are_left_free(radius):
     assert corners == [radius == 0.0] * 4
     round_part = (4 - np.pi) * radius**2
     assert mask.sum() == pytest.approx(600 - round_part, abs=50)
-
-
-@pytest.mark.parametrize("radius", [0.0, 4.0])
-def test_a_frame_is_the_border_of_a_box(radius):
-    canvas = Canvas(60, 50, BACK)
-    canvas.frame((10, 8), (30, 20), INK, 4.0, radius)
-    mask = inked(canvas)
-    assert np.abs(np.array(bounds(mask)) - (8, 6, 42, 30)).max() <= 1
-    assert not mask[12:24, 14:36].any()
-    assert mask[18, 9:11].all() and mask[18, 39:41].all() and mask[8, 25] and mask[27, 25]
-
-
-def test_lines_are_as_thick_as_asked_and_open():
-    canvas = Canvas(60, 50, BACK)
-    canvas.line((10, 10), (40, 10), INK, 6.0)
-    assert np.abs(np.array(bounds(inked(canvas))) - (7, 7, 43, 13)).max() <= 1
-    canvas = Canvas(60, 50, BACK)
-    canvas.outline([(10, 10), (40, 10), (40, 40)], INK, 2.0)
-    assert inked(canvas)[25, 23:27].any(), "an outline is closed"
-
-
-def test_a_dot_has_its_radius_and_place():
-    canvas = Canvas(60, 50, BACK)
-    canvas.dot((30, 20), 9.0, INK)
-    mask = inked(canvas)
-    assert np.abs(np.array(bounds(mask)) - (21, 11, 39, 29)).max() <= 1
-    assert mask.sum() == pytest.approx(np.pi * 81, abs=40)
 
 
 @pytest.mark.parametrize(("height", "bold"), [(12, False), (12, True), (24, False)])
@@ -220,96 +187,3 @@ def test_the_stickers_stand_as_on_an_unfolded_cube_and_by_their_hue():
     assert free.sum() > 12
     for values, places in ((reds, dots[:, 1]), (blues, -dots[:, 0])):
         assert places[free & (values > 4)].min() > places[free & (values < 1 / 4)].max()
-
-
-@pytest.mark.parametrize(
-    ("doubtful", "confident", "word", "told"),
-    [
-        ((), True, "confident", []),
-        (("F3", "U1"), False, "unsure", ["doubtful: F3, U1"]),
-        (
-            tuple(f"F{n}" for n in range(1, 14)),
-            False,
-            "unsure",
-            ["doubtful: F1, F2, F3, F4, F5, F6, F7, F8, F9, F10, F11, F12 ..."],
-        ),
-    ],
-)
-def test_the_verdict_in_words(doubtful, confident, word, told):
-    reading = read_cube(synthetic_scan(1, 3).colours)
-    shown = CubeReading(3, reading.facelets, reading.cube, 5.04, confident, doubtful)
-    said, colour, details = _verdict(shown)
-    assert said == word
-    assert details == ["margin 5.0", reading.facelets, *shown.corrections, *told]
-    refused = _verdict(Unreadable("no cube at all", ("R1",), "R"))
-    assert refused[2] == ["no cube at all", "doubtful: R1", "look again at R"]
-    assert len({colour, refused[1]}) == 2
-
-
-def test_letters_are_readable_on_their_colour():
-    assert _on((255, 255, 255)) == _on((120, 120, 120)) == _BODY
-    assert _on((0, 0, 0)) == _on((100, 100, 100)) == _on((10, 40, 255)) == _BRIGHT
-    assert _on((0, 255, 0)) == _BODY
-
-
-@pytest.fixture
-def drawn(monkeypatch):
-    """Canvas, places and words of all lines and texts of a picture."""
-    found = []
-    line, text = Canvas.line, Canvas.text
-
-    def noted_line(canvas, start, end, *more):
-        found.append((canvas, (start, end), ""))
-        line(canvas, start, end, *more)
-
-    def noted_text(canvas, at, words, *more, **options):
-        found.append((canvas, (at,), words))
-        return text(canvas, at, words, *more, **options)
-
-    monkeypatch.setattr(Canvas, "line", noted_line)
-    monkeypatch.setattr(Canvas, "text", noted_text)
-    return found
-
-
-def test_lines_and_words_lie_inside_the_picture(drawn):
-    colours = synthetic_scan(1, 2).colours
-    explain(colours, read_cube(colours))
-    assert len(drawn) > 12
-    for part in {canvas for canvas, _, _ in drawn}:
-        height, width, _ = part.picture().shape
-        for x, y in (place for canvas, places, _ in drawn if canvas is part for place in places):
-            assert 0 <= x <= width and 0 <= y <= height
-
-
-@pytest.mark.parametrize(("light", "told"), [(None, "colours"), (0.2, "the face of the centre")])
-def test_what_the_letters_stand_for_is_told(drawn, light, told):
-    colours = synthetic_scan(1, 3).colours
-    outcome = read_cube(colours)
-    if light is not None:  # of no colour that has a letter
-        colours = replace(colours, linear_rgb=np.full_like(colours.linear_rgb, light))
-    explain(colours, outcome)
-    assert f"letters: {told}" in {words for _, _, words in drawn}
-
-
-def test_what_was_not_measured_has_no_inside(monkeypatch):
-    boxes = []
-    box = Canvas.box
-
-    def noted(canvas, at, size, *more, **options):
-        boxes.append((*at, *size))
-        box(canvas, at, size, *more, **options)
-
-    monkeypatch.setattr(Canvas, "box", noted)
-    colours = synthetic_scan(1, 3).colours
-    valid = np.ones(54, dtype=bool)
-    valid[[4, 9, 10, 53]] = False
-    explain(replace(colours, valid=valid), read_cube(colours))
-    found = np.array([one for one in boxes if one[0] < 880 and one[2] < 100])  # of the net
-
-    def is_inside(one):
-        x, y, width, _ = one
-        around = (found[:, 0] < x) & (found[:, 0] + found[:, 2] > x + width)
-        around &= (found[:, 1] < y) & (found[:, 1] + found[:, 3] > y + width)
-        return (around & (found[:, 2] < 2 * width)).any()
-
-    assert sum(is_inside(one) for one in found) == 50

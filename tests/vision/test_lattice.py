@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import tracemalloc
-from itertools import chain
 
 import cv2
 import numpy as np
 import pytest
 
-from vision.locate import lattice
 from vision.locate.lattice import (
     Blobs,
     edge_strength,
@@ -20,8 +18,6 @@ from vision.locate.lattice import (
     project,
     spans_plane,
 )
-
-WHOLE_TABLES = 2**40
 
 
 def squares(centres: np.ndarray, sides: np.ndarray) -> Blobs:
@@ -38,29 +34,6 @@ def texture(count: int, seed: int) -> Blobs:
     columns, rows = np.meshgrid(np.arange(3), np.arange(3))
     nodes = np.stack([columns.ravel(), rows.ravel()], axis=-1)
     return anywhere.joined(squares(width / 2 + 30.0 * nodes, np.full(9, 25.0)))
-
-
-def found_in(blobs: Blobs) -> list[np.ndarray]:
-    distinct = blobs.distinct()
-    lattices = find_lattices(distinct)
-    parts = [(each.nodes, each.blobs, each.homography) for each in lattices]
-    return [distinct.centres, distinct.areas, *chain.from_iterable(parts)]
-
-
-@pytest.mark.parametrize("pairs", [1, 97, 1000, 4321])
-def test_how_many_pairs_are_looked_at_together_changes_nothing(
-    pairs: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for seed in range(3):
-        blobs = texture(60, seed)
-        monkeypatch.setattr(lattice, "_PAIRS", WHOLE_TABLES)
-        expected = found_in(blobs)
-        monkeypatch.setattr(lattice, "_PAIRS", pairs)
-        found = found_in(blobs)
-        assert len(expected) > 2, "no lattice was found: nothing is compared"
-        assert len(found) == len(expected)
-        for one, other in zip(found, expected, strict=True):
-            np.testing.assert_array_equal(one, other)
 
 
 def test_of_patches_that_share_a_centre_the_largest_stays() -> None:
@@ -265,42 +238,3 @@ def test_steps_between_stickers_are_neither_too_short_nor_too_long() -> None:
     for side, found in ((32.0, True), (33.5, False), (15.0, True), (13.5, False)):
         lattices = find_lattices(squares(30.0 * nodes, np.full(9, side)))
         assert any(len(each.blobs) == 9 for each in lattices) == found
-
-
-@pytest.mark.parametrize("gaps", [False, True])
-def test_steps_of_frames_are_as_long_as_from_one_sticker_to_the_next(gaps: bool) -> None:
-    """Half of those to the next but one, where a reflection may lie between: never of others."""
-    side = 27.0
-    nodes = np.array([[x, y] for y in range(4) for x in range(4)])
-    anchors, frames = lattice._seeds(squares(30.0 * nodes, np.full(16, side)), gaps)
-    lengths = np.linalg.norm(frames, axis=1) / side
-    assert lengths.min() > 0.92 and lengths.max() < (2.6 if gaps else 2.1)
-    assert set(anchors.tolist()) == set(range(16))
-    # Square, the first to the right, the second down.
-    across = frames[:, 0, 0] * frames[:, 1, 1] - frames[:, 1, 0] * frames[:, 0, 1]
-    assert (across > 0).all() and (frames[:, 0, 0] > 0).all()
-    assert lengths[:, 0] == pytest.approx(lengths[:, 1])
-
-
-@pytest.mark.parametrize("side", [17.0, 44.0])
-def test_patches_of_another_size_are_no_neighbours(side: float) -> None:
-    nodes = np.array([[x, y] for y in range(4) for x in range(4)])
-    sides = np.full(16, 27.0)
-    sides[5] = side
-    anchors, _ = lattice._seeds(squares(30.0 * nodes, sides), gaps=False)
-    assert set(anchors.tolist()) == set(range(16)) - {1, 4, 5}  # two have no other below or beside
-
-
-def test_a_frame_is_supported_by_patches_near_its_nodes_in_both_directions() -> None:
-    """Within two steps of its anchor, a fifth of a step off and of about the same area."""
-    steps = np.array([[0, 0], [1, 0], [0, 1], [2, -2], [-1, 1]], dtype=np.float64)
-    strays = np.array([[3, 0], [0, -3], [1.25, 1], [1, 1.25], [-1, -0.75]])
-    near = np.array([[-2, 0.15], [0.15, 2]])
-    frame = np.array([[30.0, 4.0], [-5.0, 40.0]])
-    nodes = np.concatenate([steps, strays, near])
-    sides = np.full(len(nodes), 20.0)
-    blobs = squares(100 + nodes @ frame.T, sides)
-    assert lattice._support_of(blobs, np.array([0]), frame[None]).tolist() == [5 + 2]
-    sides[1], sides[2] = 20 * 1.5, 20 / 1.5
-    blobs = squares(100 + nodes @ frame.T, sides)
-    assert lattice._support_of(blobs, np.array([0]), frame[None]).tolist() == [5 + 2 - 2]

@@ -60,30 +60,6 @@ def test_a_second_look_of_other_exposure_fills_what_was_clipped():
     assert merged.linear_rgb == pytest.approx(light, rel=1e-4)
 
 
-def test_a_hidden_sticker_comes_from_the_look_that_saw_it():
-    first = _look(np.full((4, 3), 0.5), valid=np.array([True, False, True, True]))
-    second = _look(np.full((4, 3), 0.25))
-    merged = merge_looks([first, second])
-    assert merged.valid.all()
-    assert merged.linear_rgb == pytest.approx(np.full((4, 3), 0.5), rel=1e-5)
-
-
-def test_the_steadier_measurement_weighs_more():
-    first = _look(np.full((4, 3), 0.5), spread=np.full((4, 3), 0.1, dtype=np.float32))
-    light = np.full((4, 3), 0.5)
-    light[0] = 0.3
-    second = _look(light, spread=np.full((4, 3), 0.001, dtype=np.float32))
-    merged = merge_looks([first, second])
-    assert merged.linear_rgb[0] == pytest.approx(np.full(3, 0.3), rel=0.05)
-
-
-def test_metadata_come_from_the_better_fit():
-    first = _look(np.full((4, 3), 0.5), fit=0.6, time_us=5, camera="a")
-    second = _look(np.full((4, 3), 0.5), fit=0.9, time_us=9, camera="b")
-    merged = merge_looks([first, second])
-    assert (merged.fit, merged.time_us, merged.camera) == (0.9, 9, "b")
-
-
 def part(light, spread=0.0, saturated=False, valid=True, **more):
     """A look at four stickers, all alike."""
     return FaceColours(
