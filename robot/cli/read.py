@@ -89,11 +89,11 @@ def read(
 
 def _read_photographs(folder: Path, size: int | None, report: _Report) -> ExitCode:
     from vision.locate.face import NoFace
-    from vision.locate.six_faces import look_at_folder
+    from vision.locate.six_faces import scan_folder
 
     start = time.perf_counter()
     try:
-        looks = look_at_folder(folder, size, may_doubt=True)
+        looks = scan_folder(folder, size, may_doubt=True)
         return report.outcome(looks.colours, partial(_decided, looks), start, looks)
     except NoFace as error:
         report.refusal(str(error), ())

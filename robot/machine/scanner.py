@@ -31,7 +31,7 @@ from vision.decide.reader import CubeReading, Unreadable, read_cube
 from vision.explain.drawing import png
 from vision.explain.explain import explain
 from vision.frame import Camera, Frame
-from vision.locate.face import FaceGrid, NoFace, at_working_size, locate_face
+from vision.locate.face import FaceGrid, NoFace, locate_face, shrink_to_cells
 from vision.locate.six_faces import CubeScan
 from vision.locate.view_check import OddView, face_in_view
 from vision.measure.colour_space import (
@@ -40,7 +40,7 @@ from vision.measure.colour_space import (
     references_from_json,
     references_to_json,
 )
-from vision.measure.sticker_colours import FACES, FaceColours, StickerColours, merge_looks
+from vision.measure.sticker_colours import FACES, FaceColours, StickerColours, merge_faces
 from vision.measure.stickers import measure, measure_face
 
 T = TypeVar("T")
@@ -76,11 +76,11 @@ class FaceImage:
         This is what is kept until the cube is read: six frames of 1920x1080 would take 37 MB. The
         check of the view works at that size anyway, and the drawing of the reading needs less.
         """
-        image, factor = at_working_size(self.frame.image, self.grid)
+        image, factor = shrink_to_cells(self.frame.image, self.grid)
         if factor == 1.0:
             return self
         frame = replace(self.frame, image=image)
-        return replace(self, frame=frame, grid=self.grid.scaled(1.0 / factor))
+        return replace(self, frame=frame, grid=self.grid.scale(1.0 / factor))
 
 
 class Scanner:
@@ -116,14 +116,14 @@ class Scanner:
         is there before it.
         """
         square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]]) * PREPARED_PIXELS
-        quads = FaceGrid.of_corners(square, self._size).quads
+        quads = FaceGrid.from_corners(square, self._size).quads
         seen = {}
         for face, light in zip(FACES, USUAL, strict=True):
             shade = np.round(255 * light ** (1 / 2.2)).astype(np.uint8)
             image = np.tile(shade, (PREPARED_PIXELS, PREPARED_PIXELS, 1))
             seen[face] = measure_face(Frame(image, "", 0), quads)
         with suppress(Unreadable):
-            read_cube(StickerColours.of_faces(seen), self._references)
+            read_cube(StickerColours.from_faces(seen), self._references)
 
     def settle(self) -> list[Note]:
         """Adapt to the light, then lock exposure and colours until the next call.
@@ -256,7 +256,7 @@ class Scanner:
         faces: dict[str, list[FaceColours]] = {}
         for image in images:
             faces.setdefault(image.face, []).append(image.colours)
-        colours = StickerColours.of_faces({f: merge_looks(seen) for f, seen in faces.items()})
+        colours = StickerColours.from_faces({f: merge_faces(seen) for f, seen in faces.items()})
         try:
             with self._stopwatch.timing("decide"):
                 reading = read_cube(colours, self._references)
@@ -305,7 +305,7 @@ class Scanner:
         says that those do not hold for its frames, where a face is found."""
         if getattr(camera, "calibrated", True):
             height, width = frame.image.shape[:2]
-            return FaceGrid.of_corners(np.array(view.quad) * (width, height), self._size)
+            return FaceGrid.from_corners(np.array(view.quad) * (width, height), self._size)
         try:
             return locate_face(frame.image, sizes=(self._size,))
         except NoFace as error:
@@ -395,7 +395,7 @@ def turned(grid: FaceGrid, view: FaceView) -> FaceGrid:
     n = grid.size
     clockwise = [0, n - 1, n * n - 1, n * (n - 1)]
     first = clockwise.index(int(_order(view, n)[0]))
-    return FaceGrid.of_corners(np.roll(grid.corners, -first, axis=0), n, grid.fit)
+    return FaceGrid.from_corners(np.roll(grid.corners, -first, axis=0), n, grid.fit)
 
 
 def _order(view: FaceView, size: int) -> NDArray[np.intp]:

@@ -18,7 +18,7 @@ from robot.settings.profile import (
     View,
 )
 from robot.settings.stepper import Stepper
-from vision.cameras.registry import numbered, options_of, plugged_in
+from vision.cameras.registry import has_number, is_plugged_in, options_of
 
 
 def check_profile(profile: RobotProfile) -> list[Finding]:
@@ -224,9 +224,9 @@ def _check_cameras(cameras: Sequence[CameraSettings]) -> Iterator[Finding]:
         names.add(camera.name)
         for key in sorted(camera.options.keys() - options_of(camera.kind)):
             yield ("cameras", index, key), f"cameras of kind {camera.kind} have none: leave it out"
-        if numbered(camera.kind) and not str(camera.device).isdecimal():
+        if has_number(camera.kind) and not str(camera.device).isdecimal():
             yield ("cameras", index, "device"), f"a {camera.kind} camera is a number, 0 or more"
-        if not plugged_in(camera.kind):
+        if not is_plugged_in(camera.kind):
             continue
         owner = devices.setdefault((camera.kind, camera.device), camera.name)
         if owner != camera.name:

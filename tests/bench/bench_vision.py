@@ -69,13 +69,13 @@ def _cubes(emit: Emit) -> None:
     from tests.rig.scenes import render_cube
     from vision.decide.reader import Unreadable, read_cube
     from vision.locate.face import NoFace
-    from vision.locate.six_faces import look_at_frames
+    from vision.locate.six_faces import scan_frames
 
     right = wrong = 0
     decide: list[float] = []
     for cube in (render_cube(seed, 3) for seed in SEEDS):
         try:
-            colours = look_at_frames(cube.frames).colours
+            colours = scan_frames(cube.frames).colours
             start = time.process_time()
             reading = read_cube(colours)
             decide.append(time.process_time() - start)
@@ -92,9 +92,9 @@ def _resident() -> tuple[float, str, int, Mapping[str, Any]]:
     from tests.rig.scenes import render_cube
 
     program = (
-        "import sys; from pathlib import Path; from vision.locate.six_faces import look_at_folder;"
+        "import sys; from pathlib import Path; from vision.locate.six_faces import scan_folder;"
         "from vision.decide.reader import read_cube;"
-        "read_cube(look_at_folder(Path(sys.argv[1])).colours);"
+        "read_cube(scan_folder(Path(sys.argv[1])).colours);"
         # Not getrusage: its peak is inherited from the process that started this one.
         "status = Path('/proc/self/status').read_text();"
         "print(status.partition('VmHWM:')[2].split()[0])"

@@ -72,7 +72,7 @@ def test_advice_is_about_what_is_in_view_then_the_frame_then_light_and_focus(
     assert frame.advice(IMAGE) == ["all is well: one face, in focus, evenly lit"]
     seen.advice = [SimpleNamespace(matter="light", text="more of it")]
     assert frame.advice(IMAGE) == ["light: more of it"]
-    pitch = FaceGrid.of_corners(frame.corners, 3).pitch
+    pitch = FaceGrid.from_corners(frame.corners, 3).pitch
     for part, told in ((0.24, False), (0.26, True)):
         seen.corners = np.add(frame.corners, (part * pitch, 0.0))
         lines = frame.advice(IMAGE)

@@ -292,11 +292,11 @@ def test_the_camera_above_is_the_one_with_a_view_of_u() -> None:
 
 CAMERA: Any = SimpleNamespace(name="top", resolution=SIZE)
 SQUARE = in_picture(UNIT_SQUARE)
-PITCH = FaceGrid.of_corners(SQUARE, 3).pitch
+PITCH = FaceGrid.from_corners(SQUARE, 3).pitch
 
 
 def test_distances_are_in_stickers() -> None:
-    grid = FaceGrid.of_corners(SQUARE, 3)
+    grid = FaceGrid.from_corners(SQUARE, 3)
     assert pytest.approx(2 * HALF / 3) == PITCH
     moved = SQUARE.copy()
     moved[2] += (0.3 * PITCH, 0.4 * PITCH)
@@ -366,7 +366,7 @@ def test_a_face_by_itself_is_that_of_the_site_it_is_nearest_to(
         (0.9, -1.9 * PITCH, "U"),
         (0.9, -2.1 * PITCH, None),
     ):
-        grid = FaceGrid.of_corners(np.roll(SQUARE + off, 1, axis=0), 3)
+        grid = FaceGrid.from_corners(np.roll(SQUARE + off, 1, axis=0), 3)
         worse = SimpleNamespace(fit=min(fit, 0.55), corners=SQUARE, pitch=PITCH)
         better = SimpleNamespace(fit=fit, corners=grid.corners, pitch=PITCH)
         monkeypatch.setattr(cube_pose, "locate_grids", lambda *_, g=[worse, better]: g)

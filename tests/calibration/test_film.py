@@ -70,7 +70,7 @@ def test_a_servo_is_filmed_at_rest_and_on_its_way(monkeypatch: pytest.MonkeyPatc
 
     def seen(image: Any, size: int) -> FaceGrid:
         assert (image.shape, size) == ((480, 640, 3), 3)
-        return FaceGrid.of_corners(CORNERS, size)
+        return FaceGrid.from_corners(CORNERS, size)
 
     monkeypatch.setattr(film, "face_in_view", seen)
     asked = FilmRequest(

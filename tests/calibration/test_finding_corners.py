@@ -72,7 +72,7 @@ def test_two_faces_tell_where_a_third_is_that_is_too_dark_to_be_found(seed: int)
         session = SimulatedCalibration(run)
         with session.maintenance():
             _, image = take_picture(session, camera.name)
-    left = FaceGrid.of_corners(optics.project(true_corners("L")), 3)
+    left = FaceGrid.from_corners(optics.project(true_corners("L")), 3)
     assert HintedSearch(image).near(left) is None
     found = faces_in_view(camera, image, 3)
     for site, corners in found.items():

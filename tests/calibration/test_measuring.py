@@ -253,7 +253,7 @@ def test_the_daemon_reads_with_the_stored_colours(monkeypatch: pytest.MonkeyPatc
     values = as_values(ColourReferences(USUAL))
     calibrated = apply(load_profile("cubotino"), Calibration(robot="cubotino", values=values))
     grey = Frame(np.full((48, 64, 3), 90, np.uint8), "top", 0)
-    grid = FaceGrid.of_corners(np.array([(8, 8), (40, 8), (40, 40), (8, 40)]), 3)
+    grid = FaceGrid.from_corners(np.array([(8, 8), (40, 8), (40, 40), (8, 40)]), 3)
     image = FaceImage("U", grey, solved_face("U"), grid)
     with pytest.raises(NotReadable, match="no cube is in view"):
         Scanner(calibrated, {}).read([image])

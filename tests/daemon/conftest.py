@@ -53,9 +53,9 @@ MOTION = Schedule((), (), 1000)
 SCRAMBLED, SOLVED = "scrambled", "solved"
 CUBES = {SCRAMBLED: Cube.solved().apply("R U F2"), SOLVED: Cube.solved()}
 TURN = Operation("turn", 1000, site="D", quarter_turns=1)
-GRID = FaceGrid.of_corners(np.array([(0, 0), (6, 0), (6, 6), (0, 6)]), 3)
+GRID = FaceGrid.from_corners(np.array([(0, 0), (6, 0), (6, 6), (0, 6)]), 3)
 AS_DRAWN = Orientation(0)
-GREY = FaceColours.measured(np.full((9, 3), 0.5))
+GREY = FaceColours.from_light(np.full((9, 3), 0.5))
 BLACK = Frame(np.zeros((6, 8, 3), np.uint8), "top", 0)
 
 

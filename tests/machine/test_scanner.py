@@ -340,7 +340,7 @@ def test_a_picture_is_sent_in_its_own_colours() -> None:
 
 def looked(face: str, whole: bool = True) -> FaceImage:
     frame = Frame(np.zeros((48, 64, 3), np.uint8), "top", 0)
-    return FaceImage(face, frame, FaceColours.unseen(3), FaceGrid.of_corners(QUADS[0], 3), whole)
+    return FaceImage(face, frame, FaceColours.unseen(3), FaceGrid.from_corners(QUADS[0], 3), whole)
 
 
 def test_most_of_what_is_odd_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

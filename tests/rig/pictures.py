@@ -326,5 +326,5 @@ def in_the_left_part(corners: Corners) -> Corners:
 
 def seated(corners: Corners, size: int, rng: np.random.Generator, slack: float = 0.06) -> FaceGrid:
     """A calibrated place from which the cube lies off by ``slack`` of a sticker, as it will."""
-    grid = FaceGrid.of_corners(corners, size)
-    return FaceGrid.of_corners(corners + rng.normal(0, slack * grid.pitch, 2), size)
+    grid = FaceGrid.from_corners(corners, size)
+    return FaceGrid.from_corners(corners + rng.normal(0, slack * grid.pitch, 2), size)

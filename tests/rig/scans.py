@@ -25,7 +25,7 @@ from tests.rig.scenes import SCHEMES, random_facelets
 from vision.decide.arrangements import Explanation
 from vision.decide.reader import CubeReading, Unreadable, read_cube
 from vision.decide.schemes import rotations
-from vision.locate.six_faces import look_at_folder
+from vision.locate.six_faces import scan_folder
 from vision.measure.sticker_colours import (
     FACES,
     FaceColours,
@@ -108,7 +108,7 @@ def synthetic_scan(
         letters = shown[number * size**2 : (number + 1) * size**2]
         looks[face] = _look(np.array([palette[x] for x in letters]), letters, size, room, rng)
     named = PocketCube.from_facelets(truth).relative.facelets() if size == 2 else truth
-    return SyntheticScan(StickerColours.of_faces(looks), named, f"{seed} {scheme} {room}")
+    return SyntheticScan(StickerColours.from_faces(looks), named, f"{seed} {scheme} {room}")
 
 
 def _exchanged(truth: str, size: int, pairs: int, rng: np.random.Generator) -> str:
@@ -141,7 +141,7 @@ def _look(
     linear += (shiny * rng.uniform(0.02, 0.6, count))[:, None] * room.level
     linear += room.haze * room.level * jump
     linear += room.noise * rng.standard_normal((count, 3))
-    measured = FaceColours.measured(srgb_to_linear(linear_to_srgb(linear)))
+    measured = FaceColours.from_light(srgb_to_linear(linear_to_srgb(linear)))
     return replace(measured, positions=(places / 2**0.5).astype(np.float32))
 
 
@@ -166,7 +166,7 @@ STRAIGHT = (0, 0, 0, 0, 0, 0)
 
 def with_look(colours: StickerColours, letter: str, look: FaceColours) -> StickerColours:
     """The same cube with a newer look at one face."""
-    return StickerColours.of_faces({face: colours.face(face) for face in FACES} | {letter: look})
+    return StickerColours.from_faces({face: colours.face(face) for face in FACES} | {letter: look})
 
 
 def altered(colours: StickerColours, mistake: Explanation) -> StickerColours:
@@ -185,7 +185,7 @@ def altered(colours: StickerColours, mistake: Explanation) -> StickerColours:
             valid=look.valid[cells],
             positions=None if look.positions is None else look.positions[cells],
         )
-    return StickerColours.of_faces(faces)
+    return StickerColours.from_faces(faces)
 
 
 def turned(face: str, quarters: int) -> Explanation:
@@ -292,7 +292,7 @@ def photo_sets(*sizes: int) -> tuple[RealSet, ...]:
         for path in sorted(folder.glob("images/*/expected.json")):
             known = json.loads(path.read_text())
             if known["size"] in sizes:
-                colours = look_at_folder(path.parent).colours
+                colours = scan_folder(path.parent).colours
                 name = f"{folder.name}/{path.parent.name}"
                 found.append(RealSet(name, known["size"], _truth(known), colours))
     return tuple(found)

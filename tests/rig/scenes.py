@@ -31,7 +31,7 @@ from tests.rig.pictures import (
 from vision.decide.reader import Unreadable, read_cube
 from vision.frame import Frame
 from vision.locate.face import FaceGrid, NoFace
-from vision.locate.six_faces import look_at_frames
+from vision.locate.six_faces import scan_frames
 
 FACES = "URFDLB"
 
@@ -585,7 +585,7 @@ def _pattern(facelets: str) -> list[int]:
 def read_outcome(cube: RenderedCube) -> str:
     """``right``, ``unsure``, ``refused`` or, the worst, ``wrong``."""
     try:
-        reading = read_cube(look_at_frames(cube.frames).colours)
+        reading = read_cube(scan_frames(cube.frames).colours)
     except (NoFace, Unreadable):
         return "refused"
     if not reading.confident:

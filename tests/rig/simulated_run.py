@@ -344,7 +344,7 @@ class TruthfulScanner(Scanner):
             np.ones(count, dtype=bool),
         )
         square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], dtype=np.float64)
-        grid = FaceGrid.of_corners(square, self._size)
+        grid = FaceGrid.from_corners(square, self._size)
         return FaceImage(view.face, NO_FRAME, as_cube_face(seen, view, self._size), grid)
 
     def glance(self) -> tuple[int, NDArray[np.float32]]:

@@ -12,7 +12,7 @@ from vision.frame import Frame
 from vision.locate import advice
 from vision.locate.advice import Matter, advise, edge_width, falloff, flatness
 from vision.locate.face import FaceGrid
-from vision.locate.six_faces import look_at_frames
+from vision.locate.six_faces import scan_frames
 from vision.measure.colour_space import (
     CalibrationFailed,
     references_from_json,
@@ -23,7 +23,7 @@ from vision.measure.colour_space import (
 
 def upright(left: float, top: float, width: float, height: float, size: int = 3) -> FaceGrid:
     corners = [[left, top], [left + width, top], [left + width, top + height], [left, top + height]]
-    return FaceGrid.of_corners(corners, size)
+    return FaceGrid.from_corners(corners, size)
 
 
 def test_a_tilt_is_measured_in_the_middle_of_the_face() -> None:
@@ -32,7 +32,7 @@ def test_a_tilt_is_measured_in_the_middle_of_the_face() -> None:
         flatness(upright(0, 0, 90, 60)) == flatness(upright(0, 0, 60, 90)) == pytest.approx(2 / 3)
     )
     # Leaning like a parallelogram: axes of the ellipse that a circle becomes.
-    leaning = FaceGrid.of_corners([[0, 0], [90, 0], [180, 90], [90, 90]], 2)
+    leaning = FaceGrid.from_corners([[0, 0], [90, 0], [180, 90], [90, 90]], 2)
     long, short = np.linalg.svd(np.array([[1.0, 1.0], [0.0, 1.0]]), compute_uv=False)
     assert flatness(leaning) == pytest.approx(short / long)
     away = FaceGrid(3, np.array([[30.0, 0, 0], [0, 30.0, 0], [0, 0.2, 1.0]]), 1.0, 1.0)
@@ -73,7 +73,7 @@ def test_light_that_falls_off_downwards_is_measured_as_well() -> None:
         srgb = np.round(255 * (1.055 * light ** (1 / 2.4) - 0.055)).astype(np.uint8)
         frame = Frame(np.repeat(srgb[..., None], 3, axis=2), "", 0)
         for size in (2, 3, 5):
-            grid = FaceGrid.of_corners(
+            grid = FaceGrid.from_corners(
                 [[-0.5, -0.5], [299.5, -0.5], [299.5, 299.5], [-0.5, 299.5]], size
             )
             found = advice.falloff(frame, grid)
@@ -87,7 +87,7 @@ def test_a_spot_of_light_makes_a_curve_and_glare_on_a_sticker_none() -> None:
     light = 0.6 * np.exp(-1.5 * (columns**2 + rows**2) + 0.8 * columns * rows)
     image = np.round(255 * (1.055 * light ** (1 / 2.4) - 0.055)).astype(np.uint8)
     image = np.repeat(image[..., None], 3, axis=2)
-    grid = FaceGrid.of_corners([[-0.5, -0.5], [399.5, -0.5], [399.5, 399.5], [-0.5, 399.5]], 7)
+    grid = FaceGrid.from_corners([[-0.5, -0.5], [399.5, -0.5], [399.5, 399.5], [-0.5, 399.5]], 7)
     at = np.array([1 / 6, 1 / 2, 5 / 6]) - 0.5
     expected = np.exp(
         -1.5 * (at[None, :] ** 2 + at[:, None] ** 2) + 0.8 * at[None, :] * at[:, None]
@@ -197,7 +197,7 @@ def test_framing_is_told() -> None:
 
 def test_references_survive_storing_and_help_reading() -> None:
     cube = render_cube(7200, 3)
-    colours = look_at_frames(cube.frames).colours
+    colours = scan_frames(cube.frames).colours
     references = references_of(colours, cube.facelets)
     stored = references_from_json(references_to_json(references))
     assert stored.linear_rgb == pytest.approx(references.linear_rgb, abs=1e-4)
@@ -212,7 +212,7 @@ def test_damaged_references_are_refused(text: str) -> None:
 
 def test_references_need_every_colour_once() -> None:
     cube = render_cube(7201, 3)
-    colours = look_at_frames(cube.frames).colours
+    colours = scan_frames(cube.frames).colours
     with pytest.raises(CalibrationFailed, match="no sticker of colour L"):
         references_of(colours, cube.facelets.replace("L", "R"))
     with pytest.raises(CalibrationFailed, match="letters"):

@@ -118,17 +118,17 @@ def test_a_scan_put_right_takes_every_sticker_from_its_picture(size: int, mirror
         pictures[FACES[origin]] = FaceColours(
             *(seen(part, turn) for part in parts), camera=face, positions=positions
         )
-    scan = StickerColours.of_faces(pictures)
+    scan = StickerColours.from_faces(pictures)
     ways = [
         one
         for way in (turns, tuple(-turn % 4 for turn in turns))
         if np.array_equal(
-            (one := Explanation(source, way, mirrored)).applied(scan).linear_rgb, light
+            (one := Explanation(source, way, mirrored)).correct(scan).linear_rgb, light
         )
     ]
     (one,) = ways
     assert one.turns == (turns if not mirrored else one.turns)
-    right = one.applied(scan)
+    right = one.correct(scan)
     assert np.array_equal(scan.linear_rgb[one.stickers(size)], light)
     for face in FACES:
         look, wanted = right.face(face), true[face]
@@ -147,7 +147,7 @@ def test_the_least_priors_bound_all_ways_to_hold_the_cube(source: tuple[int, ...
     turns = rng.integers(0, 4096, 200)
     held, turned = symmetries().equivalents(np.array([source] * 200), all_turns()[turns])
     every = priors(held, turned, symmetries().mirrors) + against
-    found, exact = least.of(turns), every.min(axis=1)
+    found, exact = least.bounds_for(turns), every.min(axis=1)
     assert (found <= exact + 1e-9).all()
     assert found[exact < 30] == pytest.approx(exact[exact < 30])
     assert (least.floor[turns] <= found + 1e-9).all()

@@ -176,8 +176,8 @@ def test_only_as_many_pieces_as_slots_are_ranked():
 @pytest.mark.parametrize("seed", range(5))
 def test_the_usual_naming_is_the_nearest_of_all_ways_to_hold_the_cube(seed):
     grey = StickerColours.from_srgb(2, np.full((24, 3), 150))
-    features = LightFeatures.of(grey)
-    usual = features.of_light(USUAL)
+    features = LightFeatures.from_colours(grey)
+    usual = features.to_features(USUAL)
     rng = np.random.default_rng(seed)
     tint = rng.normal(0, 1.0, 3) * np.abs(usual).mean()
     mean = usual[rng.permutation(6)] + tint + rng.normal(0, 0.1, (6, 3))
@@ -198,5 +198,7 @@ def test_of_a_sticker_too_bright_only_the_channels_at_the_top_are_clipped():
     saturated = np.zeros(54, dtype=bool)
     saturated[0] = True  # the other one is as bright as that, by two looks
     colours = StickerColours.from_srgb(3, np.full((54, 3), 150))
-    clipped = LightFeatures.of(replace(colours, linear_rgb=light, saturated=saturated)).clipped
+    clipped = LightFeatures.from_colours(
+        replace(colours, linear_rgb=light, saturated=saturated)
+    ).clipped
     assert np.argwhere(clipped).tolist() == [[0, 0]]

@@ -116,7 +116,7 @@ def picture(lit: int = 1000, level: int = 11, time_us: int = NOW_US) -> Frame:
 
 def trouble(guard: CameraGuard, frame: Frame) -> CameraTrouble | None:
     try:
-        assert guard.checked(frame) is frame
+        assert guard.check(frame) is frame
     except CameraFault as fault:
         return fault.trouble
     return None
@@ -132,7 +132,7 @@ def test_a_picture_may_be_half_a_second_old(guard: CameraGuard) -> None:
     assert trouble(guard, picture(time_us=NOW_US - 500_001)) is CameraTrouble.STALE
     assert trouble(CameraGuard("top", lambda: NOW_US, 0), picture(time_us=NOW_US)) is None
     with pytest.raises(CameraFault, match=r"2\.5 s old"):
-        guard.checked(picture(time_us=NOW_US - 2_500_000))
+        guard.check(picture(time_us=NOW_US - 2_500_000))
 
 
 @pytest.mark.parametrize(
@@ -152,4 +152,4 @@ def test_the_third_time_the_same_picture_is_frozen(guard: CameraGuard) -> None:
     assert [trouble(guard, frame) for frame in (one, one, other, one)] == [None] * 4
     with pytest.raises(CameraFault, match="one picture 3 times"):
         for _ in range(3):
-            guard.checked(other)
+            guard.check(other)

@@ -25,9 +25,9 @@ RNG = np.random.default_rng(1)
 def scan(size: int = 3, light: np.ndarray | None = None) -> StickerColours:
     count = 6 * size * size
     rgb = RNG.uniform(0.05, 0.9, (count, 3)) if light is None else light
-    return StickerColours.of_faces(
+    return StickerColours.from_faces(
         {
-            face: FaceColours.measured(part)
+            face: FaceColours.from_light(part)
             for face, part in zip(FACES, np.split(rgb.astype(np.float32), 6), strict=True)
         }
     )
@@ -47,7 +47,7 @@ def test_stickers_stand_between_minus_one_and_one() -> None:
 def test_features_are_log_light_over_a_floor() -> None:
     colours = scan()
     light = colours.linear_rgb.astype(float)
-    found = LightFeatures.of(colours)
+    found = LightFeatures.from_colours(colours)
     level = np.quantile(light.max(axis=1), 0.9)
     floor = 0.02 * level + 5e-4
     assert found.level == pytest.approx(level) and found.floor == pytest.approx(floor / level)
@@ -56,18 +56,18 @@ def test_features_are_log_light_over_a_floor() -> None:
     assert found.weight.tolist() == [1.0] * 54
     relative = np.array([[0.5, -0.1, 0.0]])
     expected = np.log(np.array([[0.5, 0.0, 0.0]]) + floor / level)
-    assert found.of_light(relative) == pytest.approx(expected)
+    assert found.to_features(relative) == pytest.approx(expected)
 
 
 def test_the_level_is_of_what_was_seen_and_never_nothing() -> None:
     colours = scan(2)
     colours.linear_rgb[:6] = 5.0
     valid = np.arange(24) >= 6
-    found = LightFeatures.of(replace(colours, valid=valid, looks={}))
+    found = LightFeatures.from_colours(replace(colours, valid=valid, looks={}))
     seen = colours.linear_rgb[6:].astype(float).max(axis=1)
     assert found.level == pytest.approx(np.quantile(seen, 0.9))
     assert found.weight.tolist() == [0.0] * 6 + [1.0] * 18
-    dark = LightFeatures.of(scan(2, np.full((24, 3), -1.0)))
+    dark = LightFeatures.from_colours(scan(2, np.full((24, 3), -1.0)))
     assert dark.level == 5e-4 and np.isfinite(dark.values).all()
     assert dark.values == pytest.approx(np.full((24, 3), np.log(1.02)))
 
@@ -82,8 +82,8 @@ def test_how_remote_a_sticker_is_beyond_a_plane(size: int) -> None:
     plane = design @ np.linalg.lstsq(design, distance, rcond=None)[0]
     colours = scan(size)
     looks = {face: replace(colours.face(face), positions=positions) for face in "UR"}
-    seen = StickerColours.of_faces({face: colours.face(face) for face in FACES} | looks)
-    found = LightFeatures.of(seen).remoteness.reshape(6, count)
+    seen = StickerColours.from_faces({face: colours.face(face) for face in FACES} | looks)
+    found = LightFeatures.from_colours(seen).remoteness.reshape(6, count)
     assert found[:2] == pytest.approx(np.stack([distance - plane] * 2), abs=1e-6)
     usual = (0.45**2 * places**2).sum(axis=1)
     assert found[2] == pytest.approx(usual - usual.mean(), abs=1e-9)

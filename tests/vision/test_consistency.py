@@ -36,7 +36,7 @@ def test_turned_faces_are_turned_back(size, turns):
     found = explain_scan(seen)
     assert found.is_sure
     assert found.best.turns == turns
-    assert found.best.applied(seen).linear_rgb == pytest.approx(scan.colours.linear_rgb)
+    assert found.best.correct(seen).linear_rgb == pytest.approx(scan.colours.linear_rgb)
 
 
 def test_six_pictures_turned_at_random_may_have_been_exchanged_too():

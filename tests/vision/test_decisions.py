@@ -19,7 +19,7 @@ from vision.decide.reader import Unreadable, Verdict
 from vision.decide.schemes import (
     all_namings,
     known_orders,
-    recognised,
+    recognise_colours,
     rotations,
     scheme_costs,
 )
@@ -36,7 +36,7 @@ def clear(size: int = 3) -> Decision:
 def some(**values: Any) -> Any:
     """A decision as good as can be, but for ``values``."""
     none = np.array([], dtype=np.intp)
-    good = {"margin": 100.0, "trust": 1.0, "forced": 0.0, "misfit": 0.0, "worst_face": 0.0}
+    good = {"margin": 100.0, "trust": 1.0, "legality_cost": 0.0, "misfit": 0.0, "worst_face": 0.0}
     return SimpleNamespace(**{**good, "doubtful": np.array([0]), "contradicted": none, **values})
 
 
@@ -56,7 +56,9 @@ def test_from_which_margin_a_reading_is_sure(
     assert not Verdict(some(margin=least + 0.5, trust=0.5), size).is_sure
 
 
-@pytest.mark.parametrize(("name", "most"), [("forced", 4.0), ("misfit", 0.4), ("worst_face", 0.5)])
+@pytest.mark.parametrize(
+    ("name", "most"), [("legality_cost", 4.0), ("misfit", 0.4), ("worst_face", 0.5)]
+)
 def test_how_badly_a_cube_may_fit(name: str, most: float) -> None:
     for value, may in ((0, True), (most, True), (most + 1e-9, False)):
         verdict = Verdict(some(**{name: value}), 3)
@@ -78,11 +80,11 @@ def test_a_refusal_names_the_face_to_look_at_again(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(reader, "odd_face", lambda seen: "L")
     strange = np.zeros(54, dtype=bool)
     strange[[0, 1, 20, 22, 26]] = True
-    bent = some(forced=4.1, strange=strange, contradicted=np.array([3]))
+    bent = some(legality_cost=4.1, strange=strange, contradicted=np.array([3]))
     refusal = reader._refusal(Verdict(bent, 3), colours)
     assert "no legal cube fits the colours seen; face L fits" in refusal.reason
     assert (refusal.doubtful, refusal.look_again) == (("U1",), "L")
-    at_most = some(forced=4.0, strange=strange, contradicted=np.array([9, 17, 53]))
+    at_most = some(legality_cost=4.0, strange=strange, contradicted=np.array([9, 17, 53]))
     refusal = reader._refusal(Verdict(at_most, 3), colours)
     assert "R1, R9, B9 clearly show" in refusal.reason
     assert (refusal.doubtful, refusal.look_again) == (("R1", "R9", "B9"), "R")
@@ -133,12 +135,12 @@ def test_two_centres_of_different_axes_name_the_faces(
 
 
 def features() -> LightFeatures:
-    return LightFeatures.of(StickerColours.from_srgb(2, np.full((24, 3), 150)))
+    return LightFeatures.from_colours(StickerColours.from_srgb(2, np.full((24, 3), 150)))
 
 
 def standing(scheme: str, tint: float = 0.7) -> np.ndarray:
     """Features of usual colours, by the letters they stand on."""
-    return features().of_light(USUAL)[["WRGYOB".index(name) for name in scheme]] + tint
+    return features().to_features(USUAL)[["WRGYOB".index(name) for name in scheme]] + tint
 
 
 @pytest.mark.parametrize(
@@ -163,7 +165,9 @@ def test_usual_colours_stand_as_on_a_cube_that_is_sold(
     assert not Verdict(decision, 3, known).has_odd_scheme
     assert Verdict(decision, 3, known).may_be_exchanged == odd
     assert not Verdict(decision, 4, known).may_be_exchanged
-    assert recognised(model.mean, features()).tolist() == ["WRGYOB".index(one) for one in scheme]
+    assert recognise_colours(model.mean, features()).tolist() == [
+        "WRGYOB".index(one) for one in scheme
+    ]
     orders = known_orders(model.mean, features(), known)
     assert orders is not None
     found = ["".join(scheme[i] for i in order) for order in orders]
@@ -183,7 +187,7 @@ def test_colours_too_far_from_the_usual_ones_have_no_names() -> None:
     away[:2, 0] = 1, -1  # no tint: a root mean square of the square root of a third
     for far, is_known in ((1.05, True), (1.07, False)):
         mean = usual + away * far * 3**0.5
-        assert (recognised(mean, features()) is not None) == is_known
+        assert (recognise_colours(mean, features()) is not None) == is_known
         assert (known_orders(mean, features()) is not None) == is_known
         costs = scheme_costs(mean, features())(all_namings())
         assert bool(costs.any()) == is_known
@@ -191,7 +195,7 @@ def test_colours_too_far_from_the_usual_ones_have_no_names() -> None:
 
 def test_colours_cost_more_the_less_they_stand_as_on_a_cube_that_is_sold() -> None:
     rng = np.random.default_rng(1)
-    usual = features().of_light(USUAL)
+    usual = features().to_features(USUAL)
     mean = usual[rng.permutation(6)] + rng.normal(0, 0.2, (6, 3)) + (0.5, -0.2, 0.1)
     for scheme in (None, "WOGYRB"):
         sold = ("WRGYOB", "WRGBOY") if scheme is None else (scheme,)
@@ -222,7 +226,7 @@ class Thoughts:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.colours = synthetic_scan(1, 3).colours
         self.best = SimpleNamespace(
-            applied=lambda colours: colours,
+            correct=lambda colours: colours,
             prior=3.0,
             mistakes=("face R turned",),
             stickers=lambda size: np.arange(54)[::-1],

@@ -12,7 +12,7 @@ import pytest
 from tests.rig.scans import synthetic_scan
 from vision.decide.reader import CubeReading, Unreadable, read_cube
 from vision.decide.schemes import NAMES
-from vision.explain.drawing import Canvas, png, text_width, wrapped
+from vision.explain.drawing import Canvas, png, text_width, wrap_words
 from vision.explain.explain import colour_names, explain
 from vision.frame import Frame
 from vision.measure.sticker_colours import FACES, linear_to_srgb
@@ -74,7 +74,7 @@ def test_png_is_lossless():
 
 
 def test_long_words_wrap_inside_the_room():
-    lines = wrapped("one two three four five six seven", 12, 120)
+    lines = wrap_words("one two three four five six seven", 12, 120)
     assert " ".join(lines) == "one two three four five six seven"
     assert len(lines) > 1
     assert all(text_width(line, 12) <= 120 for line in lines)
@@ -154,8 +154,8 @@ def test_a_picture_is_pasted_to_its_place_and_size(side):
 
 def test_a_word_too_long_for_its_room_stands_alone():
     long = "w" * 60
-    assert wrapped(f"a {long} b", 12, 120) == ["a", long, "b"]
-    assert wrapped("", 12, 120) == [""]
+    assert wrap_words(f"a {long} b", 12, 120) == ["a", long, "b"]
+    assert wrap_words("", 12, 120) == [""]
 
 
 def test_the_stickers_stand_as_on_an_unfolded_cube_and_by_their_hue():

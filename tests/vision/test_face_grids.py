@@ -30,7 +30,7 @@ def test_a_grid_has_corners_cells_and_centres_row_by_row() -> None:
     assert grid.quads[5].tolist() == [[140, 70], [160, 70], [160, 90], [140, 90]]
     assert grid.centres[[0, 1, 3, 8]].tolist() == [[110, 60], [130, 60], [110, 80], [150, 100]]
     assert grid.pitch == pytest.approx(20)
-    oblong = FaceGrid.of_corners([[0, 0], [30, 0], [30, 60], [0, 60]], 3, 0.7)
+    oblong = FaceGrid.from_corners([[0, 0], [30, 0], [30, 60], [0, 60]], 3, 0.7)
     assert oblong.pitch == pytest.approx(15)
     assert (oblong.size, oblong.fit, oblong.seen) == (3, 0.7, 1.0)
     assert oblong.corners == pytest.approx(np.array([[0, 0], [30, 0], [30, 60], [0, 60]]))
@@ -38,10 +38,10 @@ def test_a_grid_has_corners_cells_and_centres_row_by_row() -> None:
 
 def test_a_grid_is_scaled_about_the_pictures_corner_not_its_first_pixel() -> None:
     grid = at(100, 50, fit=0.6, seen=0.4)
-    twice = grid.scaled(2.0)
+    twice = grid.scale(2.0)
     assert twice.corners == pytest.approx(2 * (grid.corners + 0.5) - 0.5)
-    assert twice.scaled(0.5).corners == pytest.approx(grid.corners)
-    moved = grid.shifted(7, -3)
+    assert twice.scale(0.5).corners == pytest.approx(grid.corners)
+    moved = grid.shift_by(7, -3)
     assert moved.corners == pytest.approx(grid.corners + np.array([7, -3]))
     for one in (twice, moved):
         assert (one.size, one.fit, one.seen) == (3, 0.6, 0.4)
@@ -54,9 +54,9 @@ def test_cells_are_judged_with_sixteen_pixels_where_the_picture_has_them(
     pitch: float, width: int, work: int
 ) -> None:
     image = np.zeros((60, width, 3), np.uint8)
-    found, factor = finding.at_working_size(image, at(0, 0, pitch=pitch))
+    found, factor = finding.shrink_to_cells(image, at(0, 0, pitch=pitch))
     assert found.shape[1] == work and factor == width / work
-    found, _ = finding.at_working_size(np.zeros((60, 3200, 3), np.uint8), at(0, 0, pitch=40))
+    found, _ = finding.shrink_to_cells(np.zeros((60, 3200, 3), np.uint8), at(0, 0, pitch=40))
     assert found.shape[1] == 1280  # sixteen pixels from forty
 
 

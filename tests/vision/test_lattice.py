@@ -33,7 +33,7 @@ def texture(count: int, seed: int) -> Blobs:
     anywhere = squares(rng.uniform(0, width, (count, 2)), rng.uniform(6, 12, count))
     columns, rows = np.meshgrid(np.arange(3), np.arange(3))
     nodes = np.stack([columns.ravel(), rows.ravel()], axis=-1)
-    return anywhere.joined(squares(width / 2 + 30.0 * nodes, np.full(9, 25.0)))
+    return anywhere.join_with(squares(width / 2 + 30.0 * nodes, np.full(9, 25.0)))
 
 
 def test_of_patches_that_share_a_centre_the_largest_stays() -> None:
@@ -42,17 +42,17 @@ def test_of_patches_that_share_a_centre_the_largest_stays() -> None:
     inner = squares(middles + 1.0, np.full(40, 20.0))
     for side in (21.0, 60.0):
         outer = squares(middles, np.full(40, side))
-        for both in (inner.joined(outer), outer.joined(inner)):
+        for both in (inner.join_with(outer), outer.join_with(inner)):
             assert sorted(both.distinct().centres.tolist()) == middles.tolist()
     beside = squares(middles + np.array([7.0, 0.0]), np.full(40, 21.0))
-    assert len(inner.joined(beside).distinct()) == 80
+    assert len(inner.join_with(beside).distinct()) == 80
 
 
 def test_the_outline_of_a_face_does_not_stand_for_its_middle_sticker() -> None:
     nodes = np.array([[x, y] for y in range(3) for x in range(3)])
     stickers = squares(30.0 * nodes, np.full(9, 27.0))
     outline = squares(np.array([[30.0, 30.0]]), np.array([90.0]))
-    assert len(stickers.joined(outline).distinct()) == 10
+    assert len(stickers.join_with(outline).distinct()) == 10
 
 
 def test_a_row_without_patches_leaves_a_lattice_of_the_rows_beside_it() -> None:
@@ -226,7 +226,7 @@ def test_a_patch_off_its_node_is_no_part_of_the_lattice(off: float, taken: bool)
 
 def test_the_nearest_patch_stands_on_a_node() -> None:
     nodes = np.array([[x, y] for y in range(3) for x in range(3)])
-    both = squares(30.0 * nodes, np.full(9, 25.0)).joined(
+    both = squares(30.0 * nodes, np.full(9, 25.0)).join_with(
         squares(np.array([[34.0, 30.0]]), np.array([25.0]))
     )
     found = find_lattices(both)[0]

@@ -13,7 +13,7 @@ from tests.rig.scenes import FACES, RenderedCube, is_right, render_cube, render_
 from vision.frame import Frame
 from vision.locate.face import NoFace, confirm_grid, locate_face, locate_grids
 from vision.locate.lattice import is_proper
-from vision.locate.six_faces import locate_cube, look_at_frames
+from vision.locate.six_faces import locate_cube, scan_frames
 
 
 def count_right(cubes: list[RenderedCube]) -> tuple[int, int]:
@@ -119,7 +119,7 @@ def test_no_face_says_what_to_do() -> None:
         locate_face(np.full((240, 320, 3), 128, dtype=np.uint8))
     frames = {face: Frame(np.full((240, 320, 3), 90, np.uint8), face, 0) for face in FACES}
     with pytest.raises(NoFace, match="picture U: no cube is in view"):
-        look_at_frames(frames)
+        scan_frames(frames)
 
 
 def test_the_picture_without_a_face_is_named() -> None:

@@ -26,7 +26,7 @@ from vision.cameras.photographs import face_files, load_photo
 from vision.decide.reader import Unreadable, read_cube
 from vision.frame import Frame
 from vision.locate.face import locate_grids
-from vision.locate.six_faces import look_at_folder, look_at_frames
+from vision.locate.six_faces import scan_folder, scan_frames
 from vision.locate.view_check import OddView
 
 real = pytest.mark.skipif(len(FOLDERS) < 2, reason="no real scans beside the checkout")
@@ -86,8 +86,8 @@ def saved(cube: RenderedCube, folder: Path) -> str:
 
 def test_a_face_under_reflections_is_measured_where_the_others_are(shining: RenderedCube) -> None:
     with pytest.raises(OddView, match="picture L: no cube is in view"):
-        look_at_frames(shining.frames)
-    looks = look_at_frames(shining.frames, may_doubt=True)
+        scan_frames(shining.frames)
+    looks = scan_frames(shining.frames, may_doubt=True)
     assert looks.doubt is not None and "picture L" in str(looks.doubt)
     reading = read_cube(looks.colours)
     assert reading.confident and is_true(shining, reading.facelets)
@@ -107,14 +107,14 @@ def test_a_command_reads_it_and_still_names_a_picture_of_something_else(
 def test_two_pictures_of_something_else_are_never_measured() -> None:
     cube = without(without(render_cube(2002, 2, max_tilt=5), "F"), "B")
     with pytest.raises(OddView, match="picture F"):
-        look_at_frames(cube.frames, may_doubt=True)
+        scan_frames(cube.frames, may_doubt=True)
 
 
 def test_a_picture_of_something_else_makes_no_other_cube() -> None:
     for seed in range(3_000, 3_006):
         cube = without(render_cube(seed, 2 + seed % 2), FACES[seed % 6])
         try:
-            reading = read_cube(look_at_frames(cube.frames, may_doubt=True).colours)
+            reading = read_cube(scan_frames(cube.frames, may_doubt=True).colours)
         except (OddView, Unreadable):
             continue
         assert not reading.confident or is_true(cube, reading.facelets)
@@ -153,7 +153,7 @@ def test_large_photographs_are_looked_at_as_large_as_they_must_be(
         picture = np.full((2400, 3200, 3), 90, np.uint8)
         picture[1000 : 1000 + far.shape[0], 1200 : 1200 + far.shape[1]] = far
         cv2.imwrite(str(tmp_path / f"{face}.png"), picture[:, :, ::-1])
-    looks = look_at_folder(tmp_path)
+    looks = scan_folder(tmp_path)
     assert looks.frames["U"].image.shape[1] == width
     assert read_cube(looks.colours).facelets == cube.facelets
 

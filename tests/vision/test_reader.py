@@ -81,7 +81,7 @@ def test_a_face_not_seen_is_never_guessed_at_with_confidence():
     scan = synthetic_scan(10, 3)
     seen = {f: scan.colours.face(f) for f in "URFDL"}
     try:
-        reading = read_cube(StickerColours.of_faces(seen))
+        reading = read_cube(StickerColours.from_faces(seen))
     except Unreadable:
         return
     assert reading.facelets == scan.facelets or not reading.confident
@@ -119,11 +119,11 @@ def test_a_reflection_on_every_centre_is_never_a_sure_wrong_cube():
     for seed in range(6):
         scan = synthetic_scan(seed, 3)
         faces = {
-            f: FaceColours.measured(np.minimum(scan.colours.face(f).linear_rgb + 0.8 * shine, 1))
+            f: FaceColours.from_light(np.minimum(scan.colours.face(f).linear_rgb + 0.8 * shine, 1))
             for f in FACES
         }
         try:
-            reading = read_cube(StickerColours.of_faces(faces))
+            reading = read_cube(StickerColours.from_faces(faces))
         except Unreadable as refusal:
             assert refusal.look_again in FACES
             continue
@@ -139,10 +139,10 @@ def test_a_colour_that_a_reflection_nearly_drowns_keeps_its_tint(size):
     for seed in range(8):
         scan = synthetic_scan(seed, size)
         faces = {
-            f: FaceColours.measured(np.minimum(scan.colours.face(f).linear_rgb + shine, 1))
+            f: FaceColours.from_light(np.minimum(scan.colours.face(f).linear_rgb + shine, 1))
             for f in FACES
         }
-        reading = read_cube(StickerColours.of_faces(faces))
+        reading = read_cube(StickerColours.from_faces(faces))
         right += reading.facelets == scan.facelets
         assert reading.facelets == scan.facelets or not reading.confident
     assert right >= 6
@@ -210,7 +210,7 @@ def test_light_lost_towards_the_borders_of_the_picture_is_found():
         look = scan.colours.face(face)
         lost = np.exp(-0.6 * (look.positions**2).sum(axis=1, keepdims=True))
         faces[face] = replace(look, linear_rgb=(look.linear_rgb * lost).astype(np.float32))
-    darker = StickerColours.of_faces(faces)
+    darker = StickerColours.from_faces(faces)
     before, after = (decide(colours).model.light.falloff for colours in (scan.colours, darker))
     assert after - before == pytest.approx(0.6, abs=0.2)
     assert read_cube(darker).facelets == scan.facelets

@@ -14,7 +14,7 @@ from vision.measure.sticker_colours import (
     FaceColours,
     StickerColours,
     linear_to_srgb,
-    merge_looks,
+    merge_faces,
     srgb_to_linear,
 )
 
@@ -41,21 +41,21 @@ def test_bad_colours_are_named(size, rgb, says):
 
 
 def test_absent_faces_count_as_unseen():
-    face = FaceColours.measured(np.full((9, 3), 0.5))
-    colours = StickerColours.of_faces({"U": face, "R": face})
+    face = FaceColours.from_light(np.full((9, 3), 0.5))
+    colours = StickerColours.from_faces({"U": face, "R": face})
     assert colours.valid.sum() == 18
     assert not colours.valid[colours.face_slice("F")].any()
 
 
 def _look(light, **changes):
-    return replace(FaceColours.measured(np.array(light, dtype=np.float32)), **changes)
+    return replace(FaceColours.from_light(np.array(light, dtype=np.float32)), **changes)
 
 
 def test_a_second_look_of_other_exposure_fills_what_was_clipped():
     light = np.array([[0.2, 0.3, 0.1], [0.4, 0.1, 0.1], [0.9, 0.9, 0.9], [2.0, 1.6, 0.4]])
     bright = _look(np.minimum(light, 1.0))
     dark = _look(light * 0.4)
-    merged = merge_looks([bright, dark])
+    merged = merge_faces([bright, dark])
     assert not merged.saturated.any()
     assert merged.linear_rgb == pytest.approx(light, rel=1e-4)
 
@@ -76,7 +76,7 @@ def test_two_looks_are_weighed_by_their_scatter_in_the_exposure_of_the_first():
     first = part(0.6, spread=0.010)
     second = part(0.2, spread=0.002)
     second.linear_rgb[0] = 0.22
-    merged = merge_looks([first, second])
+    merged = merge_faces([first, second])
     # Three times as bright: the median of three ratios of 3 and one of 2.7.
     weights = np.array([1 / 0.012**2, 1 / 0.008**2])
     share = weights / weights.sum()
@@ -105,7 +105,7 @@ def test_two_looks_are_weighed_by_their_scatter_in_the_exposure_of_the_first():
 def test_what_was_clipped_or_hidden_counts_only_where_nothing_better_was_seen(
     first, second, light, saturated, valid
 ):
-    merged = merge_looks([part(0.6, **first), part(0.3, **second)])
+    merged = merge_faces([part(0.6, **first), part(0.3, **second)])
     if light is not None:
         assert merged.linear_rgb == pytest.approx(np.full((4, 3), light), rel=1e-3)
     assert merged.saturated.tolist() == [saturated] * 4
@@ -116,18 +116,18 @@ def test_what_was_clipped_or_hidden_counts_only_where_nothing_better_was_seen(
 def test_only_what_is_lit_tells_the_ratio_of_exposures(level, ratio):
     one, other = part(0.0), part(0.0)
     one.linear_rgb[2, 1], other.linear_rgb[2, 1] = 2 * level, level
-    merged = merge_looks([one, other])
+    merged = merge_faces([one, other])
     scaled = ratio * level
     assert merged.linear_rgb[2, 1] == pytest.approx((2 * level + scaled) / 2)
     one.linear_rgb[2, 1], other.linear_rgb[2, 1] = level, 2 * level
-    merged = merge_looks([one, other])
+    merged = merge_faces([one, other])
     assert merged.linear_rgb[2, 1] == pytest.approx((level + 2 * level / ratio) / 2)
 
 
 @pytest.mark.parametrize(("first", "second", "camera"), [(0.8, 0.8, "a"), (0.7, 0.8, "b")])
 def test_of_looks_as_good_the_first_tells_where_it_was_seen(first, second, camera):
     places = np.zeros((4, 2), np.float32)
-    merged = merge_looks(
+    merged = merge_faces(
         [
             part(0.5, camera="a", fit=first, time_us=9, positions=places),
             part(0.5, camera="b", fit=second, time_us=5, positions=places + 1),
@@ -136,9 +136,9 @@ def test_of_looks_as_good_the_first_tells_where_it_was_seen(first, second, camer
     assert (merged.camera, merged.fit, merged.time_us) == (camera, 0.8, 9)
     assert merged.positions is not None and merged.positions.max() == (camera == "b")
     with pytest.raises(BadColours, match="different sizes"):
-        merge_looks([part(0.5), FaceColours.unseen(3)])
+        merge_faces([part(0.5), FaceColours.unseen(3)])
     alone = part(0.5)
-    assert merge_looks([alone]) is alone
+    assert merge_faces([alone]) is alone
 
 
 def changed(**values):
@@ -152,18 +152,24 @@ def changed(**values):
         (changed(spread=np.zeros((3, 3), np.float32)), "one colour and spread per sticker, 4 x 3"),
         (changed(saturated=np.zeros(3, bool)), "a face of 4 stickers needs as many flags"),
         (changed(valid=np.zeros(5, bool)), "a face of 4 stickers needs as many flags"),
-        (lambda: StickerColours.of_faces({}), "faces are named U, R, F, D, L, B, not "),
-        (lambda: StickerColours.of_faces({"X": part(0.5)}), "not X"),
+        (lambda: StickerColours.from_faces({}), "faces are named U, R, F, D, L, B, not "),
+        (lambda: StickerColours.from_faces({"X": part(0.5)}), "not X"),
         (
-            lambda: StickerColours.of_faces({"U": part(0.5), "R": FaceColours.unseen(3)}),
+            lambda: StickerColours.from_faces({"U": part(0.5), "R": FaceColours.unseen(3)}),
             r"faces with \[4, 9\] stickers do not make one cube",
         ),
         (
-            lambda: StickerColours.of_faces({"U": FaceColours.measured(np.full((5, 3), 0.5))}),
+            lambda: StickerColours.from_faces({"U": FaceColours.from_light(np.full((5, 3), 0.5))}),
             r"faces with \[5\] stickers",
         ),
-        (lambda: StickerColours.of_faces({"U": FaceColours.unseen(8)}), "a cube of size 8: sizes"),
-        (lambda: StickerColours.of_faces({"U": FaceColours.unseen(1)}), "a cube of size 1: sizes"),
+        (
+            lambda: StickerColours.from_faces({"U": FaceColours.unseen(8)}),
+            "a cube of size 8: sizes",
+        ),
+        (
+            lambda: StickerColours.from_faces({"U": FaceColours.unseen(1)}),
+            "a cube of size 1: sizes",
+        ),
         (lambda: StickerColours.from_srgb(1, [[0, 0, 0]] * 6), "a cube of size 1: sizes 2 to 7"),
         (lambda: StickerColours.from_srgb(2, [[0, 0, -1]] * 24), "between 0 and 255"),
     ],
@@ -184,7 +190,7 @@ def test_values_that_are_no_cubes_colours_are_named(make, says):
     ],
 )
 def test_a_cube_needs_as_many_values_as_stickers(name, value, says):
-    cube = StickerColours.of_faces(dict.fromkeys("URFDLB", part(0.5)))
+    cube = StickerColours.from_faces(dict.fromkeys("URFDLB", part(0.5)))
     with pytest.raises(BadColours, match=says):
         replace(cube, **{name: value})
     if says == "finite":  # what was not seen may be anything
@@ -193,7 +199,7 @@ def test_a_cube_needs_as_many_values_as_stickers(name, value, says):
 
 def test_faces_stand_in_their_order_whatever_the_order_they_came_in():
     faces = {face: part(0.1 * number) for number, face in enumerate("URFDLB", 1)}
-    cube = StickerColours.of_faces(dict(reversed(faces.items())))
+    cube = StickerColours.from_faces(dict(reversed(faces.items())))
     assert cube.size == 2
     for number, face in enumerate("URFDLB", 1):
         where = cube.face_slice(face)
@@ -208,7 +214,7 @@ def test_faces_stand_in_their_order_whatever_the_order_they_came_in():
 def test_a_channel_is_full_from_254_on():
     colours = StickerColours.from_srgb(2, [[253, 253, 253]] * 8 + [[0, 0, 254]] * 16)
     assert colours.saturated.tolist() == [False] * 8 + [True] * 16
-    assert FaceColours.measured([0.1, 0.2, 0.3] * 4).linear_rgb.shape == (4, 3)
+    assert FaceColours.from_light([0.1, 0.2, 0.3] * 4).linear_rgb.shape == (4, 3)
     unseen = FaceColours.unseen(2)
     assert not unseen.valid.any() and not unseen.saturated.any() and unseen.fit == 0
     assert linear_to_srgb([-1.0, 0.0, 0.0031, 0.0032, 1.0, 2.0]).tolist() == [

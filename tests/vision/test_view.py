@@ -10,7 +10,7 @@ import pytest
 from tests.rig.pictures import empty_place, in_the_left_part, seated, side_by_side, with_hand
 from tests.rig.scenes import FACES, RenderedCube, render_cube
 from vision.frame import Frame
-from vision.locate.six_faces import look_at_frames
+from vision.locate.six_faces import scan_frames
 from vision.locate.view_check import OddView, ViewTrouble, face_in_view
 
 SEEDS = range(930_000, 930_012)
@@ -136,11 +136,11 @@ def test_other_sides_of_the_cube_are_no_other_cube():
 def test_photographs_of_another_cube_say_so():
     cube = render_cube(32, 2)
     with pytest.raises(OddView, match="a 2x2x2 is in view where a 4x4x4") as refusal:
-        look_at_frames(cube.frames, 4)
+        scan_frames(cube.frames, 4)
     assert refusal.value.size == 2
 
 
 def test_photographs_without_a_cube_say_so():
     frames = {face: Frame(empty_place(seed), "room", 0) for seed, face in enumerate(FACES)}
     with pytest.raises(OddView, match="picture U: no cube is in view"):
-        look_at_frames(frames)
+        scan_frames(frames)

@@ -79,7 +79,7 @@ class CameraGuard:
         self._checksum: int | None = None
         self._repeats = 0
 
-    def checked(self, frame: Frame) -> Frame:
+    def check(self, frame: Frame) -> Frame:
         """The frame itself; raises :class:`CameraFault` for one that shows nothing or is old."""
         self._check_age(frame)
         self._check_light(frame)

@@ -234,7 +234,7 @@ class Picamera2Camera:
 
     def settle(self) -> None:
         """Let exposure, white balance and focus adapt, then lock them; raises CameraFault."""
-        camera = self._opened()
+        camera = self._open()
         self._locked = {}
         self._set(camera, {"AeEnable": True, "AwbEnable": True})
         is_focused = self._focus(camera)
@@ -256,8 +256,8 @@ class Picamera2Camera:
 
     def capture(self) -> Frame:
         """A picture whose exposure began after this call; raises :class:`CameraFault`."""
-        camera = self._opened()
-        return self._guard.checked(self._asked(lambda: self._frame(camera)))
+        camera = self._open()
+        return self._guard.check(self._call(lambda: self._frame(camera)))
 
     def capture_at(self, factor: float) -> Frame | None:
         """A picture with ``factor`` times the locked exposure, for stickers that are too bright.
@@ -267,7 +267,7 @@ class Picamera2Camera:
         """
         if not self._locked:
             self.settle()
-        camera = self._opened()
+        camera = self._open()
         usual = self._locked.get("ExposureTime")
         if usual is None:
             return None
@@ -296,7 +296,7 @@ class Picamera2Camera:
             except Exception as error:  # what comes next has to be tried all the same
                 log.warning("camera %s: closing it: %s", self.name, root_sentence(error))
 
-    def _opened(self) -> PiCamera:
+    def _open(self) -> PiCamera:
         if self._camera is not None:
             return self._camera
         try:
@@ -304,7 +304,7 @@ class Picamera2Camera:
         except Exception as error:
             raise self._not_opened(error) from error
         self._camera = camera
-        self._asked(lambda: self._start(camera), "it did not start", CameraTrouble.FAILED)
+        self._call(lambda: self._start(camera), "it did not start", CameraTrouble.FAILED)
         return camera
 
     def _start(self, camera: PiCamera) -> None:
@@ -336,7 +336,7 @@ class Picamera2Camera:
         told = f"Raspberry Pi camera {self._number} did not open: {root_sentence(error)}"
         return CameraFault(self.name, trouble, told)
 
-    def _asked(
+    def _call(
         self,
         ask: Callable[[], T],
         failure: str = "no picture",
@@ -370,13 +370,13 @@ class Picamera2Camera:
             self._set(camera, {"AfMode": _AF_MANUAL, **lens})
             return self._shows(camera, lens)
         self._set(camera, {"AfMode": _AF_AUTO})
-        is_found = self._asked(lambda: self._focused(camera))
+        is_found = self._call(lambda: self._focus_once(camera))
         if not is_found:
             log.warning("camera %s found no focus: its lens stays where it is", self.name)
         return is_found
 
     @staticmethod
-    def _focused(camera: PiCamera) -> bool:
+    def _focus_once(camera: PiCamera) -> bool:
         try:
             return camera.autofocus_cycle(wait=_FOCUS_S)
         except (TimeoutError, KeyError):  # of metadata without AfState
@@ -387,14 +387,14 @@ class Picamera2Camera:
     def _set(self, camera: PiCamera, controls: Mapping[str, Any]) -> None:
         """Set the controls this camera has: picamera2 refuses all if it does not know one."""
         known = {k: v for k, v in controls.items() if k in camera.camera_controls}
-        self._asked(lambda: camera.set_controls(known), "it takes no settings")
+        self._call(lambda: camera.set_controls(known), "it takes no settings")
 
     def _steady_metadata(self, camera: PiCamera) -> dict[str, Any]:
         """Metadata of a picture after exposure and white balance came to rest."""
         before: dict[str, Any] = {}
         steady = 0
         for _ in range(_SETTLE_FRAMES):
-            now: dict[str, Any] = self._asked(lambda: camera.capture_metadata(wait=_WAIT_S))
+            now: dict[str, Any] = self._call(lambda: camera.capture_metadata(wait=_WAIT_S))
             steady = steady + 1 if before and _same_exposure(before, now) else 0
             if steady == _STEADY_FRAMES:
                 return now
@@ -409,7 +409,7 @@ class Picamera2Camera:
         """
         shown = 0
         for _ in range(_LOCK_FRAMES):
-            now = self._asked(lambda: camera.capture_metadata(wait=_WAIT_S))
+            now = self._call(lambda: camera.capture_metadata(wait=_WAIT_S))
             shown = shown + 1 if all(_is_set(k, now.get(k), v) for k, v in wanted.items()) else 0
             if shown == _ACTING_FRAMES:
                 return True

@@ -64,7 +64,7 @@ class CameraKind:
     numbered: bool = False
 
     @classmethod
-    def of_module(
+    def from_module(
         cls,
         module: str,
         *,
@@ -88,13 +88,13 @@ def _refuse_simulated(
 
 
 _KINDS: dict[str, CameraKind] = {
-    "picamera2": CameraKind.of_module(
+    "picamera2": CameraKind.from_module(
         "vision.cameras.picamera2",
         options=frozenset({"lens_position", "sensor_size"}),
         numbered=True,
     ),
-    "usb": CameraKind.of_module("vision.cameras.usb"),
-    "folder": CameraKind.of_module("vision.cameras.photographs", plugged_in=False),
+    "usb": CameraKind.from_module("vision.cameras.usb"),
+    "folder": CameraKind.from_module("vision.cameras.photographs", plugged_in=False),
     "simulated": CameraKind(_refuse_simulated, plugged_in=False),
 }
 
@@ -117,7 +117,7 @@ def camera_kinds() -> tuple[str, ...]:
     return tuple(_KINDS)
 
 
-def plugged_in(kind: str) -> bool:
+def is_plugged_in(kind: str) -> bool:
     """Return whether cameras of this kind are devices, each of which has one user."""
     return kind in _KINDS and _KINDS[kind].plugged_in
 
@@ -127,7 +127,7 @@ def options_of(kind: str) -> frozenset[str]:
     return _KINDS[kind].options if kind in _KINDS else frozenset()
 
 
-def numbered(kind: str) -> bool:
+def has_number(kind: str) -> bool:
     """Return whether the device of such a camera is a number."""
     return kind in _KINDS and _KINDS[kind].numbered
 

@@ -106,15 +106,15 @@ class UsbCamera:
 
     def settle(self) -> None:
         """Let exposure, white balance and focus adapt, then lock them; raises CameraFault."""
-        capture = self._opened()
-        self._asked(lambda: self._adapt(capture))
+        capture = self._open()
+        self._call(lambda: self._adapt(capture))
         self._wait_until_steady()
-        self.unsettled = self._asked(lambda: self._lock(capture))
+        self.unsettled = self._call(lambda: self._lock(capture))
 
     def capture(self) -> Frame:
         """A picture taken after this call; raises :class:`CameraFault`."""
         frame = self._next(fresh=True)
-        return self._guard.checked(frame)
+        return self._guard.check(frame)
 
     def close(self) -> None:
         """Give the device back."""
@@ -125,7 +125,7 @@ class UsbCamera:
             except Exception as error:  # nothing else can be done with it
                 log.warning("camera %s: closing it: %s", self.name, root_sentence(error))
 
-    def _opened(self) -> Capture:
+    def _open(self) -> Capture:
         if self._capture is not None:
             return self._capture
         try:
@@ -136,7 +136,7 @@ class UsbCamera:
             told = f"video device {self._device} cannot be opened: {root_sentence(error)}"
             raise CameraFault(self.name, CameraTrouble.FAILED, told) from error
         self._capture = capture
-        self._asked(lambda: self._prepare(capture))
+        self._call(lambda: self._prepare(capture))
         return capture
 
     def _prepare(self, capture: Capture) -> None:
@@ -145,38 +145,38 @@ class UsbCamera:
         capture.set(cv2.CAP_PROP_FRAME_HEIGHT, float(self._resolution[1]))
         capture.set(cv2.CAP_PROP_BUFFERSIZE, 1.0)
 
-    def _asked(self, ask: Callable[[], T]) -> T:
+    def _call(self, ask: Callable[[], T]) -> T:
         """Call the library: whatever it raises closes the camera and becomes a CameraFault."""
         try:
             return ask()
         except CameraFault:
             raise
         except Exception as error:
-            raise self._vanished(f": {root_sentence(error)}") from error
+            raise self._close_as_vanished(f": {root_sentence(error)}") from error
 
     def _next(self, *, fresh: bool) -> Frame:
         """The next picture; ``fresh`` drops those that waited in the driver's buffers."""
-        capture = self._opened()
-        return self._asked(lambda: self._taken(capture, fresh=fresh))
+        capture = self._open()
+        return self._call(lambda: self._take(capture, fresh=fresh))
 
-    def _taken(self, capture: Capture, *, fresh: bool) -> Frame:
+    def _take(self, capture: Capture, *, fresh: bool) -> Frame:
         for _ in range(_DAMAGED):
             self._grab(capture, fresh=fresh)
             taken = self._clock()
             got, image = capture.retrieve()
             if got and image.size:
                 return Frame(_rgb(image), self.name, taken)
-        raise self._vanished()
+        raise self._close_as_vanished()
 
     def _grab(self, capture: Capture, *, fresh: bool) -> None:
         for _ in range(_BUFFERED):
             asked = self._clock()
             if not capture.grab():
-                raise self._vanished()
+                raise self._close_as_vanished()
             if not fresh or self._clock() - asked > _FRESH_US:
                 break
 
-    def _vanished(self, why: str = "") -> CameraFault:
+    def _close_as_vanished(self, why: str = "") -> CameraFault:
         self.close()
         told = f"video device {self._device} returns no pictures{why}"
         return CameraFault(self.name, CameraTrouble.VANISHED, told)

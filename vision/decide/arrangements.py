@@ -90,14 +90,14 @@ class Explanation:
         ]
         return np.concatenate(parts)
 
-    def applied(self, colours: StickerColours) -> StickerColours:
+    def correct(self, colours: StickerColours) -> StickerColours:
         """The scan put right."""
         cells = _shown_cells(colours.size)
         faces = {}
         for i, face in enumerate(FACES):
             look = colours.face(FACES[self.source[i]])
-            faces[face] = _reordered(look, cells[self.turns[i] + 4 * self.mirrored])
-        return StickerColours.of_faces(faces)
+            faces[face] = _reorder(look, cells[self.turns[i] + 4 * self.mirrored])
+        return StickerColours.from_faces(faces)
 
     def differing_face(self, other: Explanation) -> str:
         """A picture that the two put right differently."""
@@ -109,7 +109,7 @@ class Explanation:
         return FACES[0]
 
 
-def _reordered(look: FaceColours, cells: Ints) -> FaceColours:
+def _reorder(look: FaceColours, cells: Ints) -> FaceColours:
     return replace(
         look,
         linear_rgb=look.linear_rgb[cells],
@@ -191,7 +191,7 @@ class LeastPriors:
         """Quick lower bounds for all of :func:`all_turns`, float[4096]."""
         return np.asarray(np.minimum(_least_turn_priors() + self._order.min(), self._others))
 
-    def of(self, turns: Ints) -> Floats:
+    def bounds_for(self, turns: Ints) -> Floats:
         """For some rows of :func:`all_turns`, float[n]."""
         turned = _all_turn_priors()[self._faults[:, None], self._ways[:, turns]]
         return np.asarray(np.minimum((turned + self._order[:, None]).min(axis=0), self._others))
@@ -226,7 +226,7 @@ def _held_turns() -> NDArray[np.uint16]:
     for i, (held, way) in enumerate(zip(symmetries().face, symmetries().way, strict=True)):
         # Each picture turns on its own: its digit follows from one of the digits before.
         for face, put, place in zip(held.tolist(), way.tolist(), places.tolist(), strict=True):
-            digit = (_composed()[:4, put] % 4 * place).astype(np.uint16)
+            digit = (_compose_ways()[:4, put] % 4 * place).astype(np.uint16)
             numbers[i] += digit.reshape([4 if axis == face else 1 for axis in range(6)])
     return numbers.reshape(48, -1)
 
@@ -250,12 +250,12 @@ class Symmetries:
         mirrored otherwise; mirrored where :attr:`mirrors` says so. Both given as int[n, 6].
         """
         face = self.face[which]
-        ways = _composed()[turns[:, face], self.way[which]]
+        ways = _compose_ways()[turns[:, face], self.way[which]]
         return source[:, face], ways % 4
 
 
 @cache
-def _composed() -> Ints:
+def _compose_ways() -> Ints:
     """The way int[8, 8] that comes of one after the other."""
     cells = _shown_cells(2)
     index = {tuple(way): i for i, way in enumerate(cells.tolist())}
@@ -266,7 +266,7 @@ def _composed() -> Ints:
 def symmetries() -> Symmetries:
     """All 48; the first is the identity."""
     ways = {tuple(way): i for i, way in enumerate(_shown_cells(2).tolist())}
-    taken = np.array([_taken(matrix, 2) for matrix in _matrices()]).reshape(48, 6, 4)
+    taken = np.array([_source_stickers(matrix, 2) for matrix in _matrices()]).reshape(48, 6, 4)
     way = [[ways[tuple(cells)] for cells in row] for row in (taken % 4).tolist()]
     mirrors = np.linalg.det(np.array(_matrices())) < 0
     return Symmetries(taken[:, :, 0] // 4, np.array(way, dtype=np.intp), mirrors)
@@ -275,10 +275,10 @@ def symmetries() -> Symmetries:
 @cache
 def held_stickers(size: int) -> Ints:
     """The sticker that comes to each sticker under the 48 symmetries, int[48, 6 * size**2]."""
-    return np.array([_taken(matrix, size) for matrix in _matrices()], dtype=np.intp)
+    return np.array([_source_stickers(matrix, size) for matrix in _matrices()], dtype=np.intp)
 
 
-def _taken(matrix: NDArray[np.int64], size: int) -> Ints:
+def _source_stickers(matrix: NDArray[np.int64], size: int) -> Ints:
     return np.asarray(indices_at(places(size) @ matrix.T, size), dtype=np.intp)
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from solver import _native
 from vision.decide.assignment import relaxed_cost, relaxed_costs
-from vision.decide.orbits import Orbit, anything, kernel_pieces, orbits
+from vision.decide.orbits import Orbit, free_orbits, kernel_pieces, orbits
 from vision.decide.schemes import all_namings, schemes
 from vision.measure.colour_space import USUAL, ColourReferences, LightFeatures, cell_places
 
@@ -93,7 +93,7 @@ class CubeModel:
         squared = (apart * np.linalg.solve(wide, apart[..., None])[..., 0]).sum(axis=1)
         return float(np.sqrt(squared.min()))
 
-    def relabelled(self, order: NDArray[np.intp]) -> CubeModel:
+    def relabel(self, order: NDArray[np.intp]) -> CubeModel:
         """The same model with colour ``order[i]`` as number ``i``."""
         return CubeModel(self.mean[order], self.covariance[order], self.light)
 
@@ -159,7 +159,7 @@ class Observations:
 
     def start(self, mean: Floats) -> CubeModel:
         """A first model from six colours: no differences of light, wide covariances."""
-        return CubeModel(mean, 2.0 * self._expected(mean), Light(np.zeros((6, _TERMS)), 0.0))
+        return CubeModel(mean, 2.0 * self._covariance_of(mean), Light(np.zeros((6, _TERMS)), 0.0))
 
     def evidence(self, model: CubeModel) -> ColourEvidence:
         """Negative log likelihoods of the stickers; 0 for all colours where nothing was seen."""
@@ -177,15 +177,15 @@ class Observations:
         )
         return ColourEvidence(cost, inlier)
 
-    def fitted(self, model: CubeModel, letters: NDArray[np.intp], rounds: int) -> CubeModel:
+    def fit(self, model: CubeModel, letters: NDArray[np.intp], rounds: int) -> CubeModel:
         """The model re-estimated with the colours taken as known.
 
         It starts from the colours' medians, which a bad sticker cannot hold far from the others.
         """
         estimate = self._native.fit
-        return self._changed(lambda *into: estimate(*_numbers(model), letters, rounds, *into))
+        return self._model_from(lambda *into: estimate(*_numbers(model), letters, rounds, *into))
 
-    def estimated(self, model: CubeModel, where: Sequence[Orbit], patience: int = 0) -> CubeModel:
+    def estimate(self, model: CubeModel, where: Sequence[Orbit], patience: int = 0) -> CubeModel:
         """The model after rounds of expectation-maximisation with the pieces of ``where``.
 
         For the first ``patience`` rounds nothing is taken for an outlier, so that a colour can come
@@ -193,7 +193,7 @@ class Observations:
         """
         pieces, temperatures = kernel_pieces(tuple(where)), _temperatures()
         estimate = self._native.estimate
-        return self._changed(
+        return self._model_from(
             lambda *into: estimate(
                 *_numbers(model), pieces, temperatures, _COOLING, _STILL, patience, *into
             )
@@ -204,7 +204,7 @@ class Observations:
         return self._native.total_cost(*_numbers(model), letters)
 
     @staticmethod
-    def _changed(into: Callable[[Floats, Floats, Floats], float]) -> CubeModel:
+    def _model_from(into: Callable[[Floats, Floats, Floats], float]) -> CubeModel:
         """The model whose numbers the kernel writes."""
         mean, covariance, faces = np.empty((6, 3)), np.empty((6, 3, 3)), np.empty((6, _TERMS))
         falloff = into(mean, covariance, faces)
@@ -235,7 +235,7 @@ class Observations:
         self._native.shift(light.faces, light.falloff, shift)
         return shift
 
-    def _expected(self, mean: Floats) -> Floats:
+    def _covariance_of(self, mean: Floats) -> Floats:
         """Covariances expected around ``mean``: noise, dark noise, uneven shade; float[6, 3, 3]."""
         covariance = np.empty((6, 3, 3))
         self._native.expected(np.ascontiguousarray(mean), covariance)
@@ -261,13 +261,13 @@ _NAMINGS = 12
 def starts(seen: Observations, references: ColourReferences | None) -> Iterator[CubeModel]:
     """Models to decide from, the most promising first, each estimated from another beginning."""
     if references is not None:
-        yield _named(seen, seen.start(seen.features.of_light(references.linear_rgb)))
+        yield _name_colours(seen, seen.start(seen.features.to_features(references.linear_rgb)))
     middles = centres(seen.size)
     if len(middles) and (seen.features.weight[middles] > 0).all():
-        yield seen.estimated(seen.start(seen.features.values[middles]), orbits(seen.size))
-    yield _named(seen, seen.start(seen.features.of_light(USUAL)))
-    yield _named(seen, seen.start(_spread_out(seen.features)))
-    yield _named(seen, seen.start(seen.features.of_light(USUAL)), patience=2)
+        yield seen.estimate(seen.start(seen.features.values[middles]), orbits(seen.size))
+    yield _name_colours(seen, seen.start(seen.features.to_features(USUAL)))
+    yield _name_colours(seen, seen.start(_spread_out(seen.features)))
+    yield _name_colours(seen, seen.start(seen.features.to_features(USUAL)), patience=2)
 
 
 def centres(size: int) -> Ints:
@@ -286,12 +286,12 @@ def _temperatures() -> Floats:
 def clusters(seen: Observations) -> CubeModel:
     """Six colours that occur equally often, estimated without knowing which pieces there are."""
     middles = centres(seen.size)
-    where = anything(seen.size)
+    where = free_orbits(seen.size)
     if len(middles):
-        return seen.estimated(seen.start(seen.features.values[middles]), where)
-    usual = seen.features.of_light(USUAL)
+        return seen.estimate(seen.start(seen.features.values[middles]), where)
+    usual = seen.features.to_features(USUAL)
     first = [(usual, 0), (_spread_out(seen.features), 0), (usual, 2)]
-    found = [seen.estimated(seen.start(mean), where, patience) for mean, patience in first]
+    found = [seen.estimate(seen.start(mean), where, patience) for mean, patience in first]
     return min(found, key=lambda model: relaxed_cost(seen.evidence(model).cost, where))
 
 
@@ -307,15 +307,15 @@ def named_orders(cost: Floats, size: int) -> list[Ints]:
     return list(all_namings()[np.argsort(named, kind="stable")[:_NAMINGS]])
 
 
-def _named(seen: Observations, start: CubeModel, patience: int = 0) -> CubeModel:
+def _name_colours(seen: Observations, start: CubeModel, patience: int = 0) -> CubeModel:
     """The model from a start whose colours are only clusters, with the likeliest letters."""
-    unnamed = seen.estimated(start, anything(seen.size), patience)
+    unnamed = seen.estimate(start, free_orbits(seen.size), patience)
     cost = seen.evidence(unnamed).cost
     size = seen.size
     telling = [orbit for orbit in orbits(size) if orbit.kind != "centre"]
     orders = named_orders(cost, size)
     best = orders[int(relaxed_costs(cost, np.array(orders), telling).argmin())]
-    return seen.estimated(unnamed.relabelled(best), orbits(size))
+    return seen.estimate(unnamed.relabel(best), orbits(size))
 
 
 def _spread_out(features: LightFeatures) -> Floats:

@@ -106,9 +106,9 @@ def explain_scan(colours: StickerColours, scheme: str | None = None) -> ScanExpl
     ``scheme`` says, where given).
     """
     size = colours.size
-    seen = Observations(LightFeatures.of(colours), size)
+    seen = Observations(LightFeatures.from_colours(colours), size)
     model = clusters(seen)
-    return _searched(seen.evidence(model).cost, _orders(seen, model, scheme), size)
+    return _search(seen.evidence(model).cost, _orders(seen, model, scheme), size)
 
 
 def _orders(seen: Observations, model: CubeModel, scheme: str | None) -> list[_Order]:
@@ -116,22 +116,23 @@ def _orders(seen: Observations, model: CubeModel, scheme: str | None) -> list[_O
     likely = scheme_costs(model.mean, seen.features, scheme)
     if seen.size % 2:
         # The pictures' centres name the colours.
-        against = _held(likely, schemes())
+        against = _when_held(likely, schemes())
         return [_Order(order, order, own) for order, own in zip(schemes(), against, strict=True)]
     plain, mirrored = _plain_and_mirrored()
     known = known_orders(model.mean, seen.features, scheme)
     if known is None:
         return [_Order(s, c, np.zeros(48)) for s in (plain, mirrored) for c in schemes()]
     colours = np.array(known)
-    both = list(zip(colours, _held(likely, colours), strict=True))
+    both = list(zip(colours, _when_held(likely, colours), strict=True))
     reflected = colours[:, mirrored]
     found = [_Order(s, c, against) for s in schemes() for c, against in both]
     return found + [
-        _Order(mirrored, c, a) for c, a in zip(reflected, _held(likely, reflected), strict=True)
+        _Order(mirrored, c, a)
+        for c, a in zip(reflected, _when_held(likely, reflected), strict=True)
     ]
 
 
-def _held(likely: Callable[[Ints], Floats], colours: Ints) -> Floats:
+def _when_held(likely: Callable[[Ints], Floats], colours: Ints) -> Floats:
     """What is ``likely`` of cubes int[n, 6] held and mirrored in all ways, float[n, 48]. Turning a
     cube leaves its scheme what it is.
     """
@@ -145,7 +146,7 @@ def _plain_and_mirrored() -> tuple[Ints, Ints]:
     return np.arange(6, dtype=np.intp), ways.face[ways.mirrors][0]
 
 
-def _searched(cost: Floats, orders: list[_Order], size: int) -> ScanExplanation:
+def _search(cost: Floats, orders: list[_Order], size: int) -> ScanExplanation:
     """The best explanation and its rival from the cost of every colour on every sticker."""
     candidates, beyond = _candidates(cost, orders, size)
     near, complete = _cheapest(cost, candidates, beyond, size)
@@ -155,7 +156,7 @@ def _searched(cost: Floats, orders: list[_Order], size: int) -> ScanExplanation:
     for least, candidate in near:
         if least > leader + UNIQUE and not candidate.is_plain:
             continue
-        for total, cube, explanation in _decided(cost, candidate, size):
+        for total, cube, explanation in _decide_exactly(cost, candidate, size):
             if cube not in best or total < best[cube][0]:
                 best[cube] = (total, explanation)
             if explanation.is_plain:
@@ -239,7 +240,7 @@ def _rough(bounds: Floats, ranked: Ints, priors_of: list[LeastPriors]) -> Floats
     ends = np.searchsorted(which[by_order], np.arange(len(priors_of) + 1))
     for least, first, end in zip(priors_of, ends[:-1], ends[1:], strict=True):
         own = by_order[first:end]
-        rough[own] += least.of(way[own])
+        rough[own] += least.bounds_for(way[own])
     return rough
 
 
@@ -249,7 +250,7 @@ def _all_priors(source: Ints, turns: Ints) -> Floats:
     return priors(held, turned, symmetries().mirrors)
 
 
-def _decided(
+def _decide_exactly(
     cost: Floats, candidate: _Candidate, size: int
 ) -> list[tuple[float, bytes, Explanation]]:
     """Exact costs of the explanations worth it, keys of the cubes they lead to, and themselves."""
@@ -298,7 +299,7 @@ def _bounds(cost: Floats, orders: list[_Order], size: int) -> Floats:
 def odd_face(colours: StickerColours) -> str:
     """The face without which the rest is nearest to a legal cube."""
     size = colours.size
-    seen = Observations(LightFeatures.of(colours), size)
+    seen = Observations(LightFeatures.from_colours(colours), size)
     model = clusters(seen)
     cost = seen.evidence(model).cost
     orders = known_orders(model.mean, seen.features) if size % 2 == 0 else [np.arange(6)]
@@ -314,7 +315,7 @@ def odd_face(colours: StickerColours) -> str:
 
 def repeated_face(colours: StickerColours) -> tuple[str, str] | None:
     """Two faces whose looks are so alike that they are of the same face, turned or not."""
-    features = LightFeatures.of(colours)
+    features = LightFeatures.from_colours(colours)
     size = colours.size
     looks = features.values.reshape(6, size * size, 3)
     for a, b in combinations(range(6), 2):

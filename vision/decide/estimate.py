@@ -67,7 +67,7 @@ class Decision:
     features: LightFeatures
 
     @property
-    def forced(self) -> float:
+    def legality_cost(self) -> float:
         """How hard the colours had to be bent into a legal cube; two odd stickers are forgiven."""
         return float(np.sort(self.price)[:-2].sum())
 
@@ -99,7 +99,7 @@ class Decision:
     @property
     def strong(self) -> bool:
         """Whether the cube stands out among legal ones and nothing had to be bent for it."""
-        return self.margin > _GOOD_MARGIN and self.forced <= _GOOD_PRICE
+        return self.margin > _GOOD_MARGIN and self.legality_cost <= _GOOD_PRICE
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,18 +111,18 @@ class _Fit:
     cost: float
 
     @classmethod
-    def of(cls, seen: Observations, model: CubeModel, letters: Ints) -> _Fit:
-        fitted = seen.fitted(model, letters, _REFIT_ROUNDS)
+    def from_letters(cls, seen: Observations, model: CubeModel, letters: Ints) -> _Fit:
+        fitted = seen.fit(model, letters, _REFIT_ROUNDS)
         return cls(letters, fitted, seen.total_cost(fitted, letters))
 
 
 def decide(colours: StickerColours, references: ColourReferences | None = None) -> Decision:
     """The best decision over the starts tried; later starts only where earlier ones are unsure."""
-    features = LightFeatures.of(colours)
+    features = LightFeatures.from_colours(colours)
     seen = Observations(features, colours.size)
     found: list[Decision] = []
     for start in starts(seen, references):
-        found.append(_decided(seen, start))
+        found.append(_decide_from(seen, start))
         if _enough(found):
             break
     best = min(found, key=lambda decision: decision.cost)
@@ -146,26 +146,26 @@ def same_cube(a: Ints, b: Ints) -> bool:
     return len(set(zip(a.tolist(), b.tolist(), strict=True))) == 6
 
 
-def _decided(seen: Observations, model: CubeModel) -> Decision:
+def _decide_from(seen: Observations, model: CubeModel) -> Decision:
     """The most likely cube and its runner-up from a first model of the colours."""
     rival = None
     for _ in range(_RERANKINGS):
         first, second = ranked_cubes(seen.evidence(model).cost, seen.size, 2)
-        fitted = seen.fitted(model, first.letters, _REFIT_ROUNDS)
+        fitted = seen.fit(model, first.letters, _REFIT_ROUNDS)
         moved = seen.total_cost(model, first.letters) - seen.total_cost(fitted, first.letters)
         model = fitted
         if moved < _SETTLED:
             rival = _rival_naming(seen, model, min(second.cost, first.cost + _GOOD_MARGIN))
             if rival is None or rival[0].cost > first.cost:
                 break
-            model = model.relabelled(rival[1])
+            model = model.relabel(rival[1])
     own = _Fit(first.letters, model, seen.total_cost(model, first.letters))
-    fits = [own, _Fit.of(seen, model, second.letters)]
+    fits = [own, _Fit.from_letters(seen, model, second.letters)]
     if rival is not None:
-        fits.append(_Fit.of(seen, model.relabelled(rival[1]), rival[0].letters))
+        fits.append(_Fit.from_letters(seen, model.relabel(rival[1]), rival[0].letters))
     best, *others = sorted(fits, key=lambda fit: fit.cost)
     gap = min(second.cost, rival[0].cost if rival else second.cost) - first.cost
-    return _judged(seen, best, others[0].letters, min(others[0].cost - best.cost, gap))
+    return _judge(seen, best, others[0].letters, min(others[0].cost - best.cost, gap))
 
 
 def _rival_naming(
@@ -203,7 +203,7 @@ def _namings(cost: Floats, size: int, limit: float) -> Ints:
     return np.asarray(orders[near])
 
 
-def _judged(seen: Observations, best: _Fit, runner_up: Ints, margin: float) -> Decision:
+def _judge(seen: Observations, best: _Fit, runner_up: Ints, margin: float) -> Decision:
     evidence = seen.evidence(best.model)
     letters = best.letters
     rows = np.arange(len(letters))

@@ -49,7 +49,7 @@ class Orbit:
         ``sticker_cost`` float[stickers of the cube, 6] is the cost of each letter on each sticker.
         """
         flat = sticker_cost.ravel()
-        first, *others = self._shown
+        first, *others = self._cost_indices
         total: NDArray[np.float64] = flat.take(first)
         for sticker in others:
             total += flat.take(sticker)
@@ -57,7 +57,7 @@ class Orbit:
         return costs
 
     @cached_property
-    def _shown(self) -> Ints:
+    def _cost_indices(self) -> Ints:
         """Where in the costs of all stickers a pattern in a slot finds its letters',
         int[stickers, slots, patterns].
         """
@@ -65,7 +65,7 @@ class Orbit:
         return shown
 
 
-def _turned(names: tuple[str, ...]) -> Ints:
+def _turned_patterns(names: tuple[str, ...]) -> Ints:
     words = [spin(name, turn) for name in names for turn in range(len(name))]
     return _letters(words)
 
@@ -76,7 +76,7 @@ def _letters(words: list[str]) -> Ints:
 
 def _piece_orbit(kind: str, names: tuple[str, ...], size: int) -> Orbit:
     slots = np.array([geometry.slot_facelets(name, size) for name in names], dtype=np.intp)
-    return Orbit(kind, slots, _turned(names), len(names[0]), 1)
+    return Orbit(kind, slots, _turned_patterns(names), len(names[0]), 1)
 
 
 def _wing_orbit(offset: int, size: int) -> Orbit:
@@ -106,7 +106,7 @@ def orbits(size: int) -> tuple[Orbit, ...]:
 
 
 @cache
-def anything(size: int) -> tuple[Orbit, ...]:
+def free_orbits(size: int) -> tuple[Orbit, ...]:
     """A stand-in for the orbits while colours have no faces yet: only their counts are known."""
     count = size * size
     stickers = np.arange(6 * count, dtype=np.intp)[:, None]

@@ -136,7 +136,7 @@ class Verdict:
     def is_consistent(self) -> bool:
         """True if legality costs little and few stickers match no colour."""
         one = self.decision
-        good = one.forced <= MAX_PRICE and one.misfit <= MAX_MISFIT
+        good = one.legality_cost <= MAX_PRICE and one.misfit <= MAX_MISFIT
         return good and one.worst_face <= MAX_FACE_MISFIT
 
     @property
@@ -196,12 +196,12 @@ class Verdict:
     @property
     def most_doubtful_face(self) -> str:
         """The face whose second picture would settle most."""
-        return FACES[int(self._by_face(self.decision.doubt).argmax())]
+        return FACES[int(self._sum_by_face(self.decision.doubt).argmax())]
 
     @property
     def strangest_face(self) -> str:
         """The face with the most stickers that match no colour."""
-        return FACES[int(self._by_face(self.decision.strange).argmax())]
+        return FACES[int(self._sum_by_face(self.decision.strange).argmax())]
 
     @cached_property
     def facelets(self) -> tuple[str, str]:
@@ -221,7 +221,7 @@ class Verdict:
         area = self.size * self.size
         return tuple(f"{FACES[i // area]}{i % area + 1}" for i in stickers.tolist())
 
-    def _by_face(self, values: NDArray[np.float64] | NDArray[np.bool_]) -> NDArray[np.generic]:
+    def _sum_by_face(self, values: NDArray[np.float64] | NDArray[np.bool_]) -> NDArray[np.generic]:
         return np.asarray(values.reshape(6, -1).sum(axis=1))
 
 
@@ -244,7 +244,7 @@ def decide_again(
     pictures = explain_scan(colours, verdict.scheme)
     if not pictures.as_it_came:
         best = pictures.best
-        corrected = replace(verdict, decision=decide(best.applied(colours), references))
+        corrected = replace(verdict, decision=decide(best.correct(colours), references))
         if corrected.is_clear and corrected.decision.cost + best.prior + _BETTER < decision.cost:
             return _reading(corrected, pictures, best)
     if verdict.has_one_contradiction:
@@ -262,7 +262,7 @@ def _refusal(verdict: Verdict, colours: StickerColours) -> Unreadable:
     """The reason why a scan is no cube, and the face to look at again."""
     decision = verdict.decision
     doubtful = verdict.names_of(decision.doubtful)
-    if decision.forced > MAX_PRICE:
+    if decision.legality_cost > MAX_PRICE:
         odd = odd_face(colours)
         return Unreadable(
             f"no legal cube fits the colours seen; face {odd} fits the others least: it may be "

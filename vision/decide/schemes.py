@@ -28,7 +28,7 @@ _HUE_SD = 0.35
 they share the light, so less than colours of one name on different cubes differ."""
 
 _UNSOLD = 8.0
-"""Most that the usual colours in an order that nobody sells speak against it, in log odds."""
+"""Most that the usual colours in an order that nobody sells speak cost_of it, in log odds."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -62,12 +62,12 @@ def all_namings() -> Ints:
     return np.array(list(permutations(range(6))), dtype=np.intp)
 
 
-def recognised(mean: Floats, features: LightFeatures) -> Ints | None:
+def recognise_colours(mean: Floats, features: LightFeatures) -> Ints | None:
     """Which usual colour (index in ``USUAL``) each of six colours is, int[6]; None if they differ.
 
     ``mean`` float[6, 3] are features; a tint of the light is allowed for.
     """
-    usual = features.of_light(USUAL)
+    usual = features.to_features(USUAL)
     tint = mean.mean(axis=0) - usual.mean(axis=0)
     distance = ((mean[:, None] - usual[None] - tint) ** 2).sum(axis=2)
     rows, names = matching(distance)
@@ -83,7 +83,7 @@ def known_orders(
     For the usual colours those that are sold (or ``scheme``, six letters of :data:`NAMES` for the
     faces URFDLB); None when the colours are not the usual ones.
     """
-    names = recognised(mean, features)
+    names = recognise_colours(mean, features)
     if names is None:
         return None
     colour = np.argsort(names)
@@ -94,26 +94,26 @@ def known_orders(
 def scheme_costs(
     mean: Floats, features: LightFeatures, scheme: str | None = None
 ) -> Callable[[Ints], Floats]:
-    """Log odds against the six colours standing so on a cube's faces.
+    """Log odds cost_of the six colours standing so on a cube's faces.
 
     The answer is a function of int[n, 6], the colour on each face, to float[n]: 0 for what fits the
     schemes that are sold (or ``scheme``) best; 0 for all where the colours are not the usual ones.
     """
-    if recognised(mean, features) is None:
+    if recognise_colours(mean, features) is None:
         return lambda colours: np.zeros(len(colours))
     wanted = SOLD if scheme is None else (scheme,)
-    usual = features.of_light(USUAL)
+    usual = features.to_features(USUAL)
     sold = np.array([[NAMES.index(name) for name in one] for one in wanted], dtype=np.intp)
     # Squared distances less what all orders share: a tint, and how long the features are.
     unlike = -2 * (mean - mean.mean(axis=0)) @ (usual - usual.mean(axis=0)).T
     least = unlike[matching(unlike)].sum()
     held = sold[:, rotations()].reshape(-1, 6)
 
-    def against(colours: Ints) -> Floats:
+    def cost_of(colours: Ints) -> Floats:
         distance = unlike[colours[:, None], held].sum(axis=2).min(axis=1)
         return np.asarray(np.minimum((distance - least) / (2 * _HUE_SD**2), _UNSOLD))
 
-    return against
+    return cost_of
 
 
 def is_held(letters_of: Ints, orders: list[Ints]) -> bool:
@@ -128,6 +128,6 @@ def usual_naming(mean: Floats, features: LightFeatures) -> Ints:
     ``mean`` float[6, 3] are the features of the colours now called 0..5; the answer names, for
     every letter, the colour it should stand for. A tint of the light adds the same to all.
     """
-    distance = ((mean[rotations()] - features.of_light(USUAL)) ** 2).sum(axis=(1, 2))
+    distance = ((mean[rotations()] - features.to_features(USUAL)) ** 2).sum(axis=(1, 2))
     best: Ints = rotations()[int(distance.argmin())]
     return best

@@ -35,31 +35,31 @@ class Canvas:
     def box(self, at: Point, size: Point, colour: Colour, radius: float = 0.0) -> None:
         """A filled rectangle with round corners, ``at`` its top left."""
         (x, y), (w, h) = at, size
-        outline = _rounded(x, y, w, h, min(radius, w / 2, h / 2))
-        cv2.fillPoly(self._pixels, [_fixed(outline)], colour, cv2.LINE_AA, _SHIFT)
+        outline = _round_corners(x, y, w, h, min(radius, w / 2, h / 2))
+        cv2.fillPoly(self._pixels, [_to_fixed_point(outline)], colour, cv2.LINE_AA, _SHIFT)
 
     def frame(
         self, at: Point, size: Point, colour: Colour, thickness: float, radius: float = 0.0
     ) -> None:
         """The border of a rectangle with round corners."""
         (x, y), (w, h) = at, size
-        self.outline(_rounded(x, y, w, h, min(radius, w / 2, h / 2)), colour, thickness)
+        self.outline(_round_corners(x, y, w, h, min(radius, w / 2, h / 2)), colour, thickness)
 
     def outline(self, points: ArrayLike, colour: Colour, thickness: float) -> None:
         """A closed line through ``points`` float[n, 2]."""
-        fixed = _fixed(np.asarray(points, dtype=np.float64))
+        fixed = _to_fixed_point(np.asarray(points, dtype=np.float64))
         width = _pixels(thickness)
         cv2.polylines(self._pixels, [fixed], True, colour, width, cv2.LINE_AA, _SHIFT)
 
     def line(self, start: Point, end: Point, colour: Colour, thickness: float) -> None:
         """A straight line."""
-        points = _fixed(np.array([start, end]))
+        points = _to_fixed_point(np.array([start, end]))
         width = _pixels(thickness)
         cv2.polylines(self._pixels, [points], False, colour, width, cv2.LINE_AA, _SHIFT)
 
     def dot(self, at: Point, radius: float, colour: Colour) -> None:
         """A filled circle."""
-        x, y = _fixed(np.array([at]))[0]
+        x, y = _to_fixed_point(np.array([at]))[0]
         reach = round(radius * DETAIL * (1 << _SHIFT))
         cv2.circle(self._pixels, (int(x), int(y)), reach, colour, -1, cv2.LINE_AA, _SHIFT)
 
@@ -87,7 +87,7 @@ def text_width(words: str, height: float, bold: bool = False) -> float:
     return float(cv2.getTextSize(words, _FONT, scale, width)[0][0]) / DETAIL
 
 
-def wrapped(words: str, height: float, room: float) -> list[str]:
+def wrap_words(words: str, height: float, room: float) -> list[str]:
     """Lines of ``words`` that are each at most ``room`` wide."""
     lines = [""]
     for word in words.split():
@@ -115,11 +115,11 @@ def _pixels(thickness: float) -> int:
     return max(1, round(thickness * DETAIL))
 
 
-def _fixed(points: NDArray[np.float64]) -> NDArray[np.int32]:
+def _to_fixed_point(points: NDArray[np.float64]) -> NDArray[np.int32]:
     return np.round(points * DETAIL * (1 << _SHIFT)).astype(np.int32)
 
 
-def _rounded(x: float, y: float, w: float, h: float, radius: float) -> NDArray[np.float64]:
+def _round_corners(x: float, y: float, w: float, h: float, radius: float) -> NDArray[np.float64]:
     """The outline of a rectangle with round corners."""
     if radius <= 0:
         return np.array([(x, y), (x + w, y), (x + w, y + h), (x, y + h)], dtype=np.float64)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.decide.schemes import NAMES, recognised
-from vision.explain.drawing import Canvas, Colour, text_width, wrapped
+from vision.decide.schemes import NAMES, recognise_colours
+from vision.explain.drawing import Canvas, Colour, text_width, wrap_words
 from vision.measure.colour_space import LightFeatures
 from vision.measure.sticker_colours import FACES, StickerColours, linear_to_srgb
 
@@ -44,7 +44,7 @@ _PLACES = {"U": (0, 1), "L": (1, 0), "F": (1, 1), "R": (1, 2), "B": (1, 3), "D":
 
 
 @dataclass(frozen=True, eq=False)
-class _Shown:
+class _Stickers:
     """What the panels draw: colours to show float[n, 3] 0..1, letters or None, doubtful flags.
 
     All in the order of the facelets; ``order`` int[n] tells where in the scan each was seen.
@@ -60,10 +60,10 @@ class _Shown:
     seen: NDArray[np.bool_]
     names: Mapping[str, str]
 
-    def measured(self, sticker: int) -> Colour:
+    def colour_of(self, sticker: int) -> Colour:
         return _colour(self.light[sticker])
 
-    def decided(self, letter: str) -> Colour:
+    def typical_of(self, letter: str) -> Colour:
         """The typical colour of a letter on this cube."""
         mine = np.array([own == letter for own in self.facelets or ""], dtype=np.bool_)
         usable = mine & self.seen
@@ -79,13 +79,13 @@ def explain(
 
     ``colours`` is what was read; ``looks`` adds the photographs and the grids found in them.
     """
-    shown = _shown(colours, outcome)
+    shown = _stickers_to_draw(colours, outcome)
     # One after the other: together they take 19 MB while they are drawn.
     return np.vstack([_upper_part(shown, outcome, looks), _lower_part(shown)])
 
 
 def _upper_part(
-    shown: _Shown, outcome: CubeReading | Unreadable, looks: CubeScan | None
+    shown: _Stickers, outcome: CubeReading | Unreadable, looks: CubeScan | None
 ) -> NDArray[np.uint8]:
     top, photo_height = 148, 232
     height = top if looks is None else top + photo_height
@@ -96,14 +96,14 @@ def _upper_part(
     return canvas.picture()
 
 
-def _lower_part(shown: _Shown) -> NDArray[np.uint8]:
+def _lower_part(shown: _Stickers) -> NDArray[np.uint8]:
     canvas = Canvas(_WIDTH, 620, _BACKGROUND)
     _draw_net(canvas, _MARGIN, 0.0, shown)
     _draw_clusters(canvas, 890.0, 0.0, shown)
     return canvas.picture()
 
 
-def _shown(colours: StickerColours, outcome: CubeReading | Unreadable) -> _Shown:
+def _stickers_to_draw(colours: StickerColours, outcome: CubeReading | Unreadable) -> _Stickers:
     light = np.maximum(colours.linear_rgb.astype(np.float64), 0.0)
     seen = colours.valid
     bright = np.quantile(light[seen].max(axis=1), 0.95) if seen.any() else 1.0
@@ -114,18 +114,18 @@ def _shown(colours: StickerColours, outcome: CubeReading | Unreadable) -> _Shown
     light = light[order] * (0.9 / max(bright, 1e-6))
     facelets = getattr(outcome, "facelets", None)
     names = colour_names(colours, order, facelets) if facelets else {}
-    return _Shown(colours.size, order, light, facelets, doubtful, seen[order], names)
+    return _Stickers(colours.size, order, light, facelets, doubtful, seen[order], names)
 
 
 def colour_names(colours: StickerColours, order: NDArray[np.intp], facelets: str) -> dict[str, str]:
     """What a person calls the colour of each letter; nothing where one is not a usual colour."""
-    features = LightFeatures.of(colours)
+    features = LightFeatures.from_colours(colours)
     letters = np.array(list(facelets))
     seen = colours.valid[order]
     mine = [features.values[order][(letters == face) & seen] for face in FACES]
     if not all(len(values) for values in mine):
         return {}
-    usual = recognised(np.array([np.median(values, axis=0) for values in mine]), features)
+    usual = recognise_colours(np.array([np.median(values, axis=0) for values in mine]), features)
     return {} if usual is None else dict(zip(FACES, (NAMES[i] for i in usual), strict=True))
 
 
@@ -141,7 +141,7 @@ def _draw_verdict(canvas: Canvas, size: int, outcome: CubeReading | Unreadable) 
     width = text_width(word, 13, bold=True) + 28
     canvas.box((x, 34), (width, 28), colour, radius=14)
     canvas.text((x + 14, 54.5), word, _BODY, 13, bold=True)
-    lines = wrapped("  |  ".join(details), 12, _WIDTH - 2 * _MARGIN)[:3]
+    lines = wrap_words("  |  ".join(details), 12, _WIDTH - 2 * _MARGIN)[:3]
     for number, line in enumerate(lines):
         canvas.text((_MARGIN, 88 + 22 * number), line, _QUIET, 12)
 
@@ -159,7 +159,7 @@ def _verdict(outcome: CubeReading | Unreadable) -> tuple[str, Colour, list[str]]
     return ("confident", _GOOD, details) if outcome.confident else ("unsure", _UNSURE, details)
 
 
-def _draw_photographs(canvas: Canvas, top: float, looks: CubeScan, shown: _Shown) -> None:
+def _draw_photographs(canvas: Canvas, top: float, looks: CubeScan, shown: _Stickers) -> None:
     room = _PHOTO
     for number, face in enumerate(FACES):
         x = _MARGIN + number * (room[0] + _GAP)
@@ -181,7 +181,7 @@ def _draw_photographs(canvas: Canvas, top: float, looks: CubeScan, shown: _Shown
             canvas.outline(quad, _DOUBT, 3.0)
 
 
-def _draw_net(canvas: Canvas, left: float, top: float, shown: _Shown) -> None:
+def _draw_net(canvas: Canvas, left: float, top: float, shown: _Stickers) -> None:
     face = 190.0
     step = face + 10
     for number, letter in enumerate(FACES):
@@ -199,7 +199,7 @@ def _draw_net(canvas: Canvas, left: float, top: float, shown: _Shown) -> None:
 
 
 def _draw_face(
-    canvas: Canvas, at: tuple[float, float], side: float, number: int, shown: _Shown
+    canvas: Canvas, at: tuple[float, float], side: float, number: int, shown: _Stickers
 ) -> None:
     size = shown.size
     pitch = (side - 12) / size
@@ -212,32 +212,32 @@ def _draw_face(
 
 
 def _draw_sticker(
-    canvas: Canvas, at: tuple[float, float], side: float, sticker: int, shown: _Shown
+    canvas: Canvas, at: tuple[float, float], side: float, sticker: int, shown: _Stickers
 ) -> None:
     letter = shown.facelets[sticker] if shown.facelets else ""
-    outer = shown.decided(letter) if letter else shown.measured(sticker)
+    outer = shown.typical_of(letter) if letter else shown.colour_of(sticker)
     canvas.box(at, (side, side), outer, radius=side * 0.16)
     inset = side * 0.2
     inner = (at[0] + inset, at[1] + inset)
     if shown.seen[sticker]:
-        canvas.box(inner, (side * 0.6, side * 0.6), shown.measured(sticker), radius=side * 0.1)
+        canvas.box(inner, (side * 0.6, side * 0.6), shown.colour_of(sticker), radius=side * 0.1)
     if letter:
         letter = shown.names.get(letter, letter)
         high = side * 0.2
         width = text_width(letter, high, bold=True)
         base = (at[0] + (side - width) / 2, at[1] + (side + high) / 2)
-        canvas.text(base, letter, _on(shown.measured(sticker)), high, bold=True)
+        canvas.text(base, letter, _ink_for(shown.colour_of(sticker)), high, bold=True)
     if shown.doubtful[sticker]:
         canvas.frame(at, (side, side), _DOUBT, max(2.0, side * 0.07), radius=side * 0.16)
 
 
-def _on(colour: Colour) -> Colour:
+def _ink_for(colour: Colour) -> Colour:
     """Black or white, whichever is readable on ``colour``."""
     red, green, blue = colour
     return _BODY if 0.3 * red + 0.59 * green + 0.11 * blue > 110 else _BRIGHT
 
 
-def _draw_clusters(canvas: Canvas, left: float, top: float, shown: _Shown) -> None:
+def _draw_clusters(canvas: Canvas, left: float, top: float, shown: _Stickers) -> None:
     """Every sticker by its hue, whatever its brightness."""
     width, height = _WIDTH - _MARGIN - left, 590.0
     canvas.box((left, top), (width, height), _PANEL, radius=12)
@@ -246,15 +246,15 @@ def _draw_clusters(canvas: Canvas, left: float, top: float, shown: _Shown) -> No
     canvas.text((left + 110, top + 32), words, _QUIET, 11)
     points = _chroma(shown.light[shown.seen])
     inside = (left + 64, top + 104, width - 128, height - 172)
-    placed = _fitted(points, inside)
+    placed = _fit_into(points, inside)
     _draw_axes(canvas, left, top, width, height)
     middles = _draw_links(canvas, placed, shown)
     for place, sticker in zip(placed, np.flatnonzero(shown.seen).tolist(), strict=True):
         ring = _DOUBT if shown.doubtful[sticker] else _BODY
         canvas.dot((place[0], place[1]), 8.5 if shown.doubtful[sticker] else 7.5, ring)
-        canvas.dot((place[0], place[1]), 6.0, shown.measured(sticker))
+        canvas.dot((place[0], place[1]), 6.0, shown.colour_of(sticker))
     for letter, middle in middles.items():
-        _draw_tag(canvas, shown.names.get(letter, letter), middle, shown.decided(letter))
+        _draw_tag(canvas, shown.names.get(letter, letter), middle, shown.typical_of(letter))
 
 
 def _draw_axes(canvas: Canvas, left: float, top: float, width: float, height: float) -> None:
@@ -264,7 +264,7 @@ def _draw_axes(canvas: Canvas, left: float, top: float, width: float, height: fl
 
 
 def _draw_links(
-    canvas: Canvas, placed: NDArray[np.float64], shown: _Shown
+    canvas: Canvas, placed: NDArray[np.float64], shown: _Stickers
 ) -> dict[str, tuple[float, float]]:
     """Lines from the middle of every cluster to its stickers; the middles by letter."""
     letters = np.array(list(shown.facelets or ""))[shown.seen] if shown.facelets else placed[:0, 0]
@@ -273,7 +273,7 @@ def _draw_links(
         mine = placed[letters == letter]
         x, y = np.median(mine, axis=0).tolist()
         for place in mine:
-            canvas.line((x, y), (place[0], place[1]), shown.decided(letter), 1.5)
+            canvas.line((x, y), (place[0], place[1]), shown.typical_of(letter), 1.5)
         middles[str(letter)] = (x, y)
     return middles
 
@@ -283,7 +283,7 @@ def _draw_tag(canvas: Canvas, letter: str, middle: tuple[float, float], colour: 
     canvas.box((at[0] - 2, at[1] - 2), (28, 28), _PANEL, radius=8)
     canvas.box(at, (24, 24), colour, radius=6)
     wide = text_width(letter, 12, bold=True)
-    canvas.text((at[0] + (24 - wide) / 2, at[1] + 18), letter, _on(colour), 12, bold=True)
+    canvas.text((at[0] + (24 - wide) / 2, at[1] + 18), letter, _ink_for(colour), 12, bold=True)
 
 
 def _chroma(light: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -292,7 +292,7 @@ def _chroma(light: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.stack([logs[:, 0] - logs[:, 1], logs[:, 2] - logs[:, 1]], axis=1)
 
 
-def _fitted(
+def _fit_into(
     points: NDArray[np.float64], inside: tuple[float, float, float, float]
 ) -> NDArray[np.float64]:
     """Points moved into a rectangle (left, top, width, height), y upwards."""

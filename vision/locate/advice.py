@@ -154,7 +154,7 @@ def falloff(frame: Frame, grid: FaceGrid) -> Floats:
     )
     light = np.log(srgb_to_linear(flat).max(axis=2).astype(np.float64) + 2e-3)
     slopes = _slopes(light, grid.size)
-    surface = _integrated(*slopes)
+    surface = _integrate(*slopes)
     at = np.array([1 / 6, 1 / 2, 5 / 6]) - 0.5
     x, y = np.meshgrid(at, at)
     level = np.stack([x, y, x * x, x * y, y * y], axis=-1) @ surface
@@ -182,7 +182,7 @@ def _slopes(light: Floats, size: int) -> tuple[Floats, Floats, Floats]:
     return centres, ((right - left) / step).ravel(), ((bottom - top) / step).ravel()
 
 
-def _integrated(centres: Floats, across: Floats, down: Floats) -> Floats:
+def _integrate(centres: Floats, across: Floats, down: Floats) -> Floats:
     """Coefficients of x, y, x^2, xy, y^2 of the surface with these slopes, robustly fitted."""
     x, y = centres.T
     zero, one = np.zeros_like(x), np.ones_like(x)

@@ -81,12 +81,12 @@ def gather(
     first = (low[0] - MARGIN, low[1] - MARGIN)
     columns = high[0] - low[0] + 1 + 2 * MARGIN
     rows = high[1] - low[1] + 1 + 2 * MARGIN
-    planes = _rectified(image, homography, first, columns, rows)
+    planes = _rectify(image, homography, first, columns, rows)
     across = _bands(planes, rows)
     along = _bands(np.ascontiguousarray(planes.transpose(0, 2, 1)), columns)
     even = _evenness(across, _bands(np.square(planes), rows), columns)
     if reflections:
-        even = np.maximum(even, _REFLECTING * _lit(across, columns))
+        even = np.maximum(even, _REFLECTING * _bare_share(across, columns))
     return GridEvidence(
         first,
         even,
@@ -96,7 +96,7 @@ def gather(
     )
 
 
-def _rectified(
+def _rectify(
     image: Picture, homography: Floats, first: tuple[int, int], columns: int, rows: int
 ) -> NDArray[np.float32]:
     """The grid seen straight on with half a cell around it, by channels: float32[3, H, W]."""
@@ -160,7 +160,7 @@ def _evenness(bands: NDArray[np.float32], squares: NDArray[np.float32], columns:
     return np.asarray(1.0 - np.clip(uneven, 0.0, 1.0), dtype=np.float64)
 
 
-def _lit(bands: NDArray[np.float32], columns: int) -> Floats:
+def _bare_share(bands: NDArray[np.float32], columns: int) -> Floats:
     """Marks float64[rows, columns]: how much of a cell is of one colour, where nothing in it is
     darker than that in any channel, so that the rest may be a reflection on it.
     """

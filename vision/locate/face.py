@@ -79,7 +79,7 @@ class FaceGrid:
     seen: float
 
     @classmethod
-    def of_corners(cls, corners: ArrayLike, size: int, fit: float = 1.0) -> FaceGrid:
+    def from_corners(cls, corners: ArrayLike, size: int, fit: float = 1.0) -> FaceGrid:
         """A face whose four corners are known: pixels, clockwise from the top left."""
         n = float(size)
         face = np.array([[0, 0], [n, 0], [n, n], [0, n]], dtype=np.float32)
@@ -114,14 +114,14 @@ class FaceGrid:
         sides = np.linalg.norm(self.corners - np.roll(self.corners, 1, axis=0), axis=1)
         return float(sides.mean()) / self.size
 
-    def scaled(self, factor: float) -> FaceGrid:
+    def scale(self, factor: float) -> FaceGrid:
         """The same face in a picture ``factor`` times as large."""
         # Pixel centres are at whole numbers: their origin moves by half a pixel.
         shift = 0.5 * (factor - 1.0)
         scale = np.array([[factor, 0, shift], [0, factor, shift], [0, 0, 1.0]])
         return FaceGrid(self.size, scale @ self.homography, self.fit, self.seen)
 
-    def shifted(self, right: float, down: float) -> FaceGrid:
+    def shift_by(self, right: float, down: float) -> FaceGrid:
         """The same face so many pixels farther to the right and down."""
         shift = np.array([[1, 0, right], [0, 1, down], [0, 0, 1.0]])
         return FaceGrid(self.size, shift @ self.homography, self.fit, self.seen)
@@ -145,14 +145,14 @@ def locate_grids(
 
     Where nothing holds, a ``thorough`` search looks again at a coarser and a finer scale.
     """
-    grids = _seen_at(_WORK_SIDE, image, sizes)
+    grids = _search_at(_WORK_SIDE, image, sizes)
     if thorough and not _holds(grids) and _longer(image) > _COARSE_SIDE:
-        grids += _seen_at(_COARSE_SIDE, image, sizes)
+        grids += _search_at(_COARSE_SIDE, image, sizes)
     if thorough and not _holds(grids) and _longer(image) > _FINER * _WORK_SIDE:
-        grids += _seen_far_away(image, sizes)
+        grids += _search_far(image, sizes)
     if thorough and not _holds(grids):
-        grids += _seen_at(_WORK_SIDE, image, sizes, reflections=True)
-    return _without_parts(grids)
+        grids += _search_at(_WORK_SIDE, image, sizes, reflections=True)
+    return _drop_parts(grids)
 
 
 def _holds(grids: list[FaceGrid]) -> bool:
@@ -163,15 +163,15 @@ def _longer(image: Picture) -> int:
     return int(max(image.shape[:2]))
 
 
-def _seen_at(
+def _search_at(
     side: int, image: Picture, sizes: Collection[int], *, reflections: bool = False
 ) -> list[FaceGrid]:
     """Faces that may be in the picture, its longer side made ``side`` pixels if it is longer."""
     work, factor = _shrunk(image, side)
-    return [grid.scaled(factor) for grid in _searched(work, sizes, reflections=reflections)]
+    return [grid.scale(factor) for grid in _search(work, sizes, reflections=reflections)]
 
 
-def _seen_far_away(image: Picture, sizes: Collection[int]) -> list[FaceGrid]:
+def _search_far(image: Picture, sizes: Collection[int]) -> list[FaceGrid]:
     """Small faces that may be in the picture, looked for square by square."""
     work, factor = _shrunk(image, _FINE_SIDE)
     step = _TILE - _FAR_FACE
@@ -179,15 +179,13 @@ def _seen_far_away(image: Picture, sizes: Collection[int]) -> list[FaceGrid]:
     starts = (range(0, max(side - _FAR_FACE, 1), step) for side in work.shape[:2])
     for top, left in product(*starts):
         tile = np.ascontiguousarray(work[top : top + _TILE, left : left + _TILE])
-        grids += [grid.shifted(left, top).scaled(factor) for grid in _searched(tile, sizes)]
+        grids += [grid.shift_by(left, top).scale(factor) for grid in _search(tile, sizes)]
         if _holds(grids):
             break
     return grids
 
 
-def _searched(
-    work: Picture, sizes: Collection[int], *, reflections: bool = False
-) -> list[FaceGrid]:
+def _search(work: Picture, sizes: Collection[int], *, reflections: bool = False) -> list[FaceGrid]:
     """Faces that may be in a picture of working size."""
     edges = edge_strength(work)
     every: Blobs | None = None
@@ -197,7 +195,7 @@ def _searched(
         grids += _grids_of(work, blobs, sizes, reflections)
         if _is_settled(grids):
             return grids
-        every = blobs if every is None else every.joined(blobs)
+        every = blobs if every is None else every.join_with(blobs)
     assert every is not None
     return grids + _grids_of(work, every.distinct(), sizes, reflections)
 
@@ -223,7 +221,7 @@ class HintedSearch:
 
     def near(self, hint: FaceGrid) -> FaceGrid | None:
         """The face of the hint's size near where it has one; None if it is not there."""
-        placed = _node_homography(hint.scaled(1.0 / self._factor))
+        placed = _node_homography(hint.scale(1.0 / self._factor))
         windows = [
             window
             for blobs in self._blobs
@@ -232,7 +230,7 @@ class HintedSearch:
         best = max(windows, key=lambda window: window.mark, default=None)
         if best is None or best.mark < _WORST_HINTED:
             return None
-        return _face_grid(best).scaled(self._factor)
+        return _face_grid(best).scale(self._factor)
 
 
 def confirm_grid(image: Picture, hint: FaceGrid) -> FaceGrid | None:
@@ -242,12 +240,12 @@ def confirm_grid(image: Picture, hint: FaceGrid) -> FaceGrid | None:
 
 def cell_evidence(image: Picture, grid: FaceGrid) -> GridEvidence:
     """What a picture says for and against each cell of a grid."""
-    work, factor = at_working_size(image, grid)
+    work, factor = shrink_to_cells(image, grid)
     last = (grid.size - 1, grid.size - 1)
-    return gather(work, _node_homography(grid.scaled(1.0 / factor)), (0, 0), last)
+    return gather(work, _node_homography(grid.scale(1.0 / factor)), (0, 0), last)
 
 
-def at_working_size(image: Picture, grid: FaceGrid) -> tuple[Picture, float]:
+def shrink_to_cells(image: Picture, grid: FaceGrid) -> tuple[Picture, float]:
     """A picture no larger than its cells are judged in, and how many times larger it was.
 
     Small faces are looked at in more of the picture's pixels.
@@ -268,7 +266,7 @@ def _node_homography(grid: FaceGrid) -> Floats:
     return np.asarray(grid.homography @ np.array([[1, 0, 0.5], [0, 1, 0.5], [0, 0, 1]]))
 
 
-def _without_parts(grids: list[FaceGrid]) -> list[FaceGrid]:
+def _drop_parts(grids: list[FaceGrid]) -> list[FaceGrid]:
     """The grids, likeliest first, less those that are only a part of a larger one that holds."""
     return [
         grid

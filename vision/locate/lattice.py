@@ -54,7 +54,7 @@ class Blobs:
     def __len__(self) -> int:
         return len(self.areas)
 
-    def joined(self, other: Blobs) -> Blobs:
+    def join_with(self, other: Blobs) -> Blobs:
         """All patches of both."""
         return Blobs(
             np.concatenate([self.centres, other.centres]),
@@ -121,11 +121,11 @@ def _blob(contour: cv2.typing.MatLike, largest: float) -> tuple[float, ...] | No
     solidity = area / cv2.contourArea(hull)
     if solidity < _SOLIDITY[0]:
         return None
-    whole = _described(contour) if solidity >= _SOLIDITY[1] else None
-    return whole or _described(hull)
+    whole = _describe(contour) if solidity >= _SOLIDITY[1] else None
+    return whole or _describe(hull)
 
 
-def _described(contour: cv2.typing.MatLike) -> tuple[float, ...] | None:
+def _describe(contour: cv2.typing.MatLike) -> tuple[float, ...] | None:
     """Centre (x, y), area and covariance (xx, xy, yy) of a parallelogram, None for other shapes."""
     moments = cv2.moments(contour)
     area = moments["m00"]
@@ -265,7 +265,7 @@ def find_lattices(blobs: Blobs, *, gaps: bool = False) -> list[Lattice]:
     for seed in np.argsort(-counts, kind="stable"):
         if taken[anchors[seed]] >= counts[seed]:
             continue
-        lattice = _grown(blobs, int(anchors[seed]), frames[seed], 1 + gaps)
+        lattice = _grow(blobs, int(anchors[seed]), frames[seed], 1 + gaps)
         if lattice is None:
             continue
         lattices.append(lattice)
@@ -353,7 +353,7 @@ def _support_of(blobs: Blobs, anchors: Ints, frames: Floats) -> Ints:
     return np.asarray((on_node & similar).sum(axis=1))
 
 
-def _grown(blobs: Blobs, anchor: int, frame: Floats, nearest: int) -> Lattice | None:
+def _grow(blobs: Blobs, anchor: int, frame: Floats, nearest: int) -> Lattice | None:
     """The lattice that a frame starts: matched ever farther out, fitted again at every ring; the
     first reaches to the ``nearest`` nodes where patches may be.
     """
@@ -364,7 +364,7 @@ def _grown(blobs: Blobs, anchor: int, frame: Floats, nearest: int) -> Lattice | 
     nodes = chosen = np.empty(0, dtype=np.int64)
     before = 0
     for reach in (nearest, nearest, 2, 3, _REACH, _REACH):
-        nodes, chosen = _matched(blobs, similar, homography, reach)
+        nodes, chosen = _match(blobs, similar, homography, reach)
         if len(chosen) < 3:
             return None
         if reach == _REACH and len(chosen) == before:
@@ -378,7 +378,7 @@ def _grown(blobs: Blobs, anchor: int, frame: Floats, nearest: int) -> Lattice | 
     return Lattice(nodes, chosen, homography, _residual(blobs, nodes, chosen, homography))
 
 
-def _matched(blobs: Blobs, candidates: Ints, homography: Floats, reach: int) -> tuple[Ints, Ints]:
+def _match(blobs: Blobs, candidates: Ints, homography: Floats, reach: int) -> tuple[Ints, Ints]:
     """The nearest patch for every node within reach of the origin that has one."""
     inverse = inverse_of(homography)
     places = project(inverse, blobs.centres[candidates])

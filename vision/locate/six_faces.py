@@ -46,24 +46,24 @@ class CubeScan:
     doubt: OddView | None = None
 
 
-def look_at_folder(folder: Path, size: int | None = None, *, may_doubt: bool = False) -> CubeScan:
+def scan_folder(folder: Path, size: int | None = None, *, may_doubt: bool = False) -> CubeScan:
     """Locate and measure the photographs ``U.*`` .. ``B.*`` of a folder.
 
-    ``may_doubt`` as in :func:`look_at_frames`. Raises
+    ``may_doubt`` as in :func:`scan_frames`. Raises
     :class:`vision.cameras.photographs.BadPhoto` and :class:`vision.locate.face.NoFace`.
     """
     files = face_files(folder)
     frames = {f: Frame(load_photo(path), path.name, 0) for f, path in files.items()}
     try:
-        return look_at_frames(frames, size, may_doubt=may_doubt)
+        return scan_frames(frames, size, may_doubt=may_doubt)
     except NoFace:  # too far away for what pictures are usually shrunk to
         whole = {f: Frame(load_photo(path, MAX_SIDE), path.name, 0) for f, path in files.items()}
         if all(whole[f].image.shape == frames[f].image.shape for f in files):
             raise
-    return look_at_frames(whole, size, may_doubt=may_doubt)
+    return scan_frames(whole, size, may_doubt=may_doubt)
 
 
-def look_at_frames(
+def scan_frames(
     frames: Mapping[str, Frame], size: int | None = None, *, may_doubt: bool = False
 ) -> CubeScan:
     """Locate and measure one frame per face letter; raises :class:`vision.locate.face.NoFace`.
@@ -76,7 +76,7 @@ def look_at_frames(
     cube = locate_cube(pictures, sizes, may_doubt=may_doubt)
     grids = cube.grids
     looks = {f: measure_face(frames[f], grids[f].quads, fit=grids[f].fit) for f in FACES}
-    return CubeScan(frames, grids, StickerColours.of_faces(looks), cube.doubt)
+    return CubeScan(frames, grids, StickerColours.from_faces(looks), cube.doubt)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,18 +94,18 @@ def locate_cube(
 ) -> LocatedCube:
     """One grid per picture, all of the size that explains the pictures best together.
 
-    ``may_doubt`` as in :func:`look_at_frames`. Raises :class:`vision.locate.face.NoFace` naming the
+    ``may_doubt`` as in :func:`scan_frames`. Raises :class:`vision.locate.face.NoFace` naming the
     pictures without a face of that size, as :class:`vision.locate.view_check.OddView` where it can
     be told what they show instead.
     """
-    grids, size = _found(pictures, sizes)
+    grids, size = _find(pictures, sizes)
     missing = [name for name in pictures if name not in grids]
     doubt = None
     for name in missing:
         seen = [g for n, g in grids.items() if pictures[n].shape == pictures[name].shape]
         place = _steady_place(seen)
         try:
-            face = _in_view(name, pictures[name], size, place)
+            face = _check_view(name, pictures[name], size, place)
         except OddView as odd:
             if not may_doubt or place is None or len(grids) < len(pictures) - 1:
                 raise
@@ -115,11 +115,11 @@ def locate_cube(
         raise NoFace(_complaint([name for name in missing if name not in grids], size))
     if not missing and _is_doubtful(grids):
         for name, image in pictures.items():
-            _in_view(name, image, size)
+            _check_view(name, image, size)
     return LocatedCube(grids, doubt)
 
 
-def _found(
+def _find(
     pictures: Mapping[str, Picture], sizes: Collection[int]
 ) -> tuple[dict[str, FaceGrid], int]:
     """Grids by name of those pictures in which one was found, all of the likeliest size."""
@@ -130,7 +130,7 @@ def _found(
     for name, image in pictures.items():
         hints = [g for n, g in grids.items() if n != name and pictures[n].shape == image.shape]
         if name not in grids or _is_odd(grids[name], hints):
-            better = _confirmed(image, hints, alike[name])
+            better = _confirm(image, hints, alike[name])
             grids |= {name: better} if better is not None else {}
     return grids, size
 
@@ -151,7 +151,7 @@ def _steady_place(others: Sequence[FaceGrid]) -> FaceGrid | None:
     usual = np.median([other.corners for other in alike], axis=0)
     if max(_shift(other, usual) for other in alike) >= _STEADY:
         return None
-    return FaceGrid.of_corners(usual, others[0].size, fit=_MISSED)
+    return FaceGrid.from_corners(usual, others[0].size, fit=_MISSED)
 
 
 def _shift(grid: FaceGrid, usual: Floats) -> float:
@@ -164,7 +164,7 @@ def _is_doubtful(grids: Mapping[str, FaceGrid]) -> bool:
     return float(np.median([grid.fit for grid in grids.values()])) < _POOR
 
 
-def _in_view(name: str, image: Picture, size: int, place: FaceGrid | None = None) -> FaceGrid:
+def _check_view(name: str, image: Picture, size: int, place: FaceGrid | None = None) -> FaceGrid:
     """The face in a picture; raises :class:`OddView` that tells what else is there."""
     try:
         return face_in_view(image, size, place)
@@ -179,7 +179,7 @@ def _is_odd(grid: FaceGrid, others: Sequence[FaceGrid]) -> bool:
     return usual is not None and _shift(grid, usual.corners) > _STEADY
 
 
-def _confirmed(
+def _confirm(
     image: Picture, hints: Sequence[FaceGrid], candidates: Sequence[FaceGrid]
 ) -> FaceGrid | None:
     """The face where other pictures have it: most cameras stand still between pictures."""

@@ -89,7 +89,7 @@ def face_in_view(
     ``beside`` it a camera at the cube's edge or corner has other faces of the same cube. A picture
     too poor to tell counts as showing the face. Raises :class:`OddView`.
     """
-    face = _searched(image, size) if place is None else _expected(image, place)
+    face = _search(image, size) if place is None else _check_place(image, place)
     if any(not _is_joined(face, other) for other in _others(image, [face, *beside])):
         raise OddView(
             ViewTrouble.TWO_CUBES,
@@ -98,11 +98,11 @@ def face_in_view(
     return face
 
 
-def _searched(image: Picture, size: int) -> FaceGrid:
+def _search(image: Picture, size: int) -> FaceGrid:
     grids = locate_grids(image)
     fitting = [grid for grid in grids if grid.size == size]
     if fitting and (fitting[0].fit >= _CERTAIN / 2 or grids[0].fit < _CERTAIN):
-        _check_uncovered(_Cells.of(image, fitting[0]))
+        _check_uncovered(_Cells.from_image(image, fitting[0]))
         return fitting[0]
     if grids and grids[0].fit >= _CERTAIN:
         raise wrong_size(grids[0].size, size)
@@ -111,8 +111,8 @@ def _searched(image: Picture, size: int) -> FaceGrid:
     raise wrong_size(grids[0].size, size) if grids else no_cube()
 
 
-def _expected(image: Picture, place: FaceGrid) -> FaceGrid:
-    cells = _Cells.of(image, place)
+def _check_place(image: Picture, place: FaceGrid) -> FaceGrid:
+    cells = _Cells.from_image(image, place)
     share = float(cells.stickers.mean())
     if share < _CLEAR:
         found = locate_grids(image, thorough=False)
@@ -171,7 +171,7 @@ class _Cells:
     skin: Bools
 
     @classmethod
-    def of(cls, image: Picture, grid: FaceGrid) -> _Cells:
+    def from_image(cls, image: Picture, grid: FaceGrid) -> _Cells:
         evidence = cell_evidence(image, grid)
         size, (column, row) = grid.size, (-evidence.first[0], -evidence.first[1])
         rows, columns = slice(row, row + size), slice(column, column + size)

@@ -85,7 +85,7 @@ def find_windows(
         if window.mark < _RUNNERS_UP * rough[0].mark or window.mark == 0.0:
             break
         if not any(_is_part(window, other) for other in close):
-            close.append(_refitted(image, blobs, window, reflections))
+            close.append(_refit(image, blobs, window, reflections))
     return sorted(close, key=lambda window: -window.mark)
 
 
@@ -162,7 +162,7 @@ def _starts(lattice: Lattice, size: int) -> tuple[range, range]:
     return columns, rows
 
 
-def _refitted(image: Picture, blobs: Blobs, window: Window, reflections: bool) -> Window:
+def _refit(image: Picture, blobs: Blobs, window: Window, reflections: bool) -> Window:
     """The window fitted to the patches inside it alone, and looked at again through that."""
     lattice = window.lattice
     offsets = lattice.nodes - np.array(window.start)
@@ -226,7 +226,7 @@ class _Board:
         if marks[0, 0] == 0.0:
             return None
         c, r = start[0] - self.evidence.first[0], start[1] - self.evidence.first[1]
-        mark = float(marks[0, 0]) * (1.0 - self._beyond(r, c, size))
+        mark = float(marks[0, 0]) * (1.0 - self._continuation(r, c, size))
         return Window(self.lattice, size, start, mark, float(seen[0, 0]))
 
     def marks(
@@ -270,7 +270,7 @@ class _Board:
         outermost = cells.sum(axis=3)[..., [0, -1]], cells.sum(axis=2)[..., [0, -1]]
         return np.asarray(np.minimum(*outermost).min(axis=2) / size)
 
-    def _beyond(self, r: int, c: int, size: int) -> float:
+    def _continuation(self, r: int, c: int, size: int) -> float:
         """How much the face seems to go on past one of its sides."""
         cells = np.maximum(self.stickers, _PATCH_BEYOND * self.patches)
         rows, columns = cells.shape

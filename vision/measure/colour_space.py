@@ -50,7 +50,7 @@ class LightFeatures:
     remoteness: Floats
 
     @classmethod
-    def of(cls, colours: StickerColours) -> LightFeatures:
+    def from_colours(cls, colours: StickerColours) -> LightFeatures:
         """The features of a scan; at least one sticker must be valid."""
         light = np.maximum(colours.linear_rgb.astype(np.float64), 0.0)
         level = float(np.quantile(light[colours.valid].max(axis=1), 0.9))
@@ -63,7 +63,7 @@ class LightFeatures:
         remoteness = np.concatenate([_remoteness(colours.face(face)) for face in FACES])
         return cls(values, sensitivity, clipped, weight, floor / level, level, remoteness)
 
-    def of_light(self, linear_rgb: NDArray[np.floating]) -> Floats:
+    def to_features(self, linear_rgb: NDArray[np.floating]) -> Floats:
         """Features of other colours, given as linear light relative to ``level``."""
         return np.asarray(np.log(np.maximum(linear_rgb, 0.0) + self.floor), dtype=np.float64)
 

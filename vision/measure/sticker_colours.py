@@ -67,7 +67,7 @@ class FaceColours:
             raise BadColours(f"a face of {count} stickers needs as many flags")
 
     @classmethod
-    def measured(cls, linear_rgb: ArrayLike) -> FaceColours:
+    def from_light(cls, linear_rgb: ArrayLike) -> FaceColours:
         """A face known by its colours alone: no spread, saturated where a channel is full."""
         rgb = np.asarray(linear_rgb, dtype=np.float32).reshape(-1, 3)
         saturated = np.asarray((rgb >= SATURATED).any(axis=1))
@@ -132,10 +132,10 @@ class StickerColours:
         if not ((triples >= 0) & (triples <= 255)).all():
             raise BadColours("rgb values must lie between 0 and 255")
         linear = srgb_to_linear(triples).reshape(6, size * size, 3)
-        return cls.of_faces({f: FaceColours.measured(linear[i]) for i, f in enumerate(FACES)})
+        return cls.from_faces({f: FaceColours.from_light(linear[i]) for i, f in enumerate(FACES)})
 
     @classmethod
-    def of_faces(cls, faces: Mapping[str, FaceColours]) -> StickerColours:
+    def from_faces(cls, faces: Mapping[str, FaceColours]) -> StickerColours:
         """Six looks, by face letter; a face that is absent counts as not seen."""
         if not faces or not set(faces) <= set(FACES):
             raise BadColours(f"faces are named {', '.join(FACES)}, not {', '.join(faces)}")
@@ -169,7 +169,7 @@ class StickerColours:
         return slice(start, start + self.size**2)
 
 
-def merge_looks(looks: Sequence[FaceColours]) -> FaceColours:
+def merge_faces(looks: Sequence[FaceColours]) -> FaceColours:
     """One look from several at the same face, whatever exposure each had.
 
     The later looks are brought to the exposure of the first by the median ratio over stickers that

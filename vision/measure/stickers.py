@@ -13,7 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from solver.errors import CubistError, ExitCode
 from vision.frame import Camera, Frame
-from vision.measure.sticker_colours import SATURATED, FaceColours, merge_looks, srgb_to_linear
+from vision.measure.sticker_colours import (
+    SATURATED,
+    FaceColours,
+    merge_faces,
+    srgb_to_linear,
+)
 
 Floats = NDArray[np.float32]
 
@@ -73,7 +78,7 @@ def measure_face(
     Raises :class:`BadQuads`.
     """
     places = _stickers_of(quads, size)
-    samples, inside = _sampled(frame.image, places)
+    samples, inside = _sample(frame.image, places)
     chosen = _agreeing(samples) & inside
     count = chosen.sum(axis=1)
     linear = srgb_to_linear(samples)
@@ -110,7 +115,7 @@ def _stickers_of(quads: ArrayLike, size: int | None) -> Floats:
     return places
 
 
-def _sampled(image: NDArray[np.uint8], places: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def _sample(image: NDArray[np.uint8], places: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """sRGB float32[N*N, S, 3] at S points of each sticker, and which lie within the picture."""
     steps = np.linspace(_INSET, 1 - _INSET, SAMPLES, dtype=np.float32)
     u, v = (axis.ravel()[:, None] for axis in np.meshgrid(steps, steps))
@@ -191,4 +196,4 @@ def measure(
             if darker is None:
                 break
             looks.append(measure_face(darker, quads, size, fit=fit))
-    return merge_looks(looks)
+    return merge_faces(looks)

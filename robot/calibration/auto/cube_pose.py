@@ -131,7 +131,7 @@ def faces_in_view(camera: CameraSettings, image: Image, size: int) -> Quads:
         )
     pose = CubePose.fitted(found, camera.resolution, usual)
     for site in drawn.keys() - found.keys():
-        hint = FaceGrid.of_corners(pose.corners(site), size)
+        hint = FaceGrid.from_corners(pose.corners(site), size)
         grid = confirm_grid(image, hint)
         if grid is not None and _apart(grid.corners, hint) < NEAR_PITCHES:
             found = {**found, site: _as_drawn(grid.corners, hint.corners)}
@@ -187,7 +187,7 @@ def _near(faces: HintedSearch, hints: Quads, size: int) -> Quads:
     for left, (site, hint) in zip(range(len(hints), 0, -1), hints.items(), strict=True):
         if len(found) + left < FEWEST_FACES:
             break
-        grid = faces.near(FaceGrid.of_corners(hint, size))
+        grid = faces.near(FaceGrid.from_corners(hint, size))
         if grid is not None:
             found[site] = _as_drawn(grid.corners, hint)
     return found
@@ -195,7 +195,7 @@ def _near(faces: HintedSearch, hints: Quads, size: int) -> Quads:
 
 def _miss(found: Quads, quads: Quads, size: int) -> float:
     """Largest distance of corners that are found from those of a cube, in its smallest stickers."""
-    pitch = min(FaceGrid.of_corners(quad, size).pitch for quad in quads.values())
+    pitch = min(FaceGrid.from_corners(quad, size).pitch for quad in quads.values())
     return max(float(np.abs(found[site] - quads[site]).max()) for site in found) / pitch
 
 
@@ -213,7 +213,7 @@ def _apart(corners: Floats, hint: FaceGrid) -> float:
 
 def _check(camera: CameraSettings, found: Quads, quads: Quads, size: int) -> None:
     """Raises :class:`CouldNot` where the faces found are not of one cube, or not all in view."""
-    pitch = min(FaceGrid.of_corners(quad, size).pitch for quad in quads.values())
+    pitch = min(FaceGrid.from_corners(quad, size).pitch for quad in quads.values())
     miss = _miss(found, quads, size)
     if miss > MOST_MISS_PITCHES:
         raise CouldNot(
@@ -230,7 +230,7 @@ def _check(camera: CameraSettings, found: Quads, quads: Quads, size: int) -> Non
 
 def _check_seen(camera: CameraSettings, image: Image, quads: Quads, size: int) -> None:
     """Raises :class:`CouldNot` where a face is not to be seen where it should be."""
-    grids = {site: FaceGrid.of_corners(quad, size) for site, quad in quads.items()}
+    grids = {site: FaceGrid.from_corners(quad, size) for site, quad in quads.items()}
     for site, grid in grids.items():
         beside = [other for at, other in grids.items() if at != site]
         try:

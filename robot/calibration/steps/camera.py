@@ -82,7 +82,7 @@ class QuadEditor:
 
         ``image``: uint8[H, W, 3], RGB.
         """
-        grid = FaceGrid.of_corners(self.corners, self._size)
+        grid = FaceGrid.from_corners(self.corners, self._size)
         try:
             face_in_view(image, self._size, grid)
         except OddView as odd:

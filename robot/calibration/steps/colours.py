@@ -50,7 +50,7 @@ def measured_colours(bench: Bench, asked: ColoursRequest) -> MeasuredColours:
     """
     from robot.machine.scanner import as_values
     from vision.measure.colour_space import OtherCube, references_of
-    from vision.measure.sticker_colours import FaceColours, StickerColours, merge_looks
+    from vision.measure.sticker_colours import FaceColours, StickerColours, merge_faces
 
     machine = bench.machine
     machine.motion.home()
@@ -59,7 +59,7 @@ def measured_colours(bench: Bench, asked: ColoursRequest) -> MeasuredColours:
     faces: dict[str, list[FaceColours]] = defaultdict(list)
     for image in images:
         faces[image.face].append(image.colours)
-    scan = StickerColours.of_faces({face: merge_looks(seen) for face, seen in faces.items()})
+    scan = StickerColours.from_faces({face: merge_faces(seen) for face, seen in faces.items()})
     try:
         return MeasuredColours(facelets=facelets, values=as_values(references_of(scan, facelets)))
     except OtherCube as other:
