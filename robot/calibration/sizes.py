@@ -40,7 +40,7 @@ class CubeSizes:
 
     @property
     def profile(self) -> RobotProfile:
-        """The robot as it is set up; raises ``NotItsCube`` and ``BadProfile``."""
+        """The robot as it is set up; raises ``UnsupportedSize`` and ``BadProfile``."""
         return for_cube(self.written, self.size)
 
     @property

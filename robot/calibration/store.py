@@ -415,7 +415,7 @@ def ignored(profile: RobotProfile, keys: Iterable[str]) -> list[str]:
         if room == "actuators"
         and rest[0] in profile.actuators
         and rest[1:2]
-        and rest[1] in profile.actuators[rest[0]].of_the_profile
+        and rest[1] in profile.actuators[rest[0]].fixed_keys
     ]
 
 

@@ -204,7 +204,7 @@ def _true_errors(
 def _set_up_for(robot: RobotProfile, which: Which) -> RobotProfile:
     """Return the robot set up for a cube of the size asked for; only a simulated one may be asked.
 
-    Raises :class:`robot.settings.other_cubes.NotItsCube`.
+    Raises :class:`robot.settings.other_cubes.UnsupportedSize`.
     """
     if which["size"] is not None and not _is_simulated(which):
         raise click.UsageError("--size is for a simulated robot: add --simulated")

@@ -296,11 +296,11 @@ class RobotSearch:
     def _prepared(self, size: int) -> RobotSetup:
         from robot.planner import build_mechanism
         from robot.planner.solve import ALGORITHM, METRIC
-        from robot.settings.other_cubes import NotItsCube, for_cube
+        from robot.settings.other_cubes import UnsupportedSize, for_cube
 
         try:
             profile = for_cube(self._profile, size)
-        except NotItsCube as error:
+        except UnsupportedSize as error:
             raise IllegalCube(str(error), {"kind": "count", "size": size}) from None
         usual, metric = ALGORITHM[size], METRIC[size]
         algorithm = self._wanted["algorithm"] or usual

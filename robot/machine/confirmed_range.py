@@ -123,7 +123,7 @@ class ConfirmedRange:
     def require_first(self, name: str, actuator: ActuatorSettings, at: int) -> None:
         """Refuse the first pulse of a servo, or to home a stepper that may turn the wrong way."""
         self._require_allowed()
-        if actuator.is_inverted is not None:
+        if actuator.can_be_inverted:
             self.require_direction(name)
         if actuator.limits is not None and not self._may_go_anywhere(name):
             within = self.range(name, actuator)
@@ -136,7 +136,7 @@ class ConfirmedRange:
         Returns microseconds for which the actuator has to rest there.
         """
         self._require_allowed()
-        if actuator.is_inverted is not None:
+        if actuator.can_be_inverted:
             self.require_direction(name)
         step = largest_step(actuator)
         if step is None or self._may_go_anywhere(name):
@@ -204,7 +204,7 @@ def confirmable(profile: RobotProfile) -> JsonObject:
     """All that somebody has to confirm on the robot itself, by key, as the profile has it."""
     found: JsonObject = {}
     for name, actuator in profile.actuators.items():
-        if actuator.is_inverted is not None:
+        if actuator.can_be_inverted:
             found[direction_key(name)] = actuator.is_inverted
         for position, place in actuator.places.items():
             found[position_key(name, actuator, position)] = place

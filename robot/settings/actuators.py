@@ -1,4 +1,4 @@
-"""Actuators as calibrated: what all kinds have in common, servos, and merely timed ones."""
+"""Actuators as calibrated: the facts common to all kinds, servos and timed actuators."""
 
 from __future__ import annotations
 
@@ -36,80 +36,89 @@ how the board is told of it in ``robot.machine.board_configuration``, and how it
 
 
 class ActuatorSettings(KindSettings):
-    """What every kind of actuator says of itself, in its own ``unit``."""
+    """Settings of any kind of actuator, and the facts that a kind states about itself.
 
-    drivable: ClassVar[bool] = True
-    """Whether it has pins; otherwise robots with it can be planned for, but not driven."""
-    turns_freely: ClassVar[bool] = True
-    """Whether it rotates by any number of quarter turns, not between named positions only."""
+    A new kind overrides what differs from these defaults, which describe a motor with pins that
+    rotates by any number of quarter turns and is told neither a range nor a direction.
+    """
+
     unit: ClassVar[str] = ""
+    """Unit of its positions."""
     positions_key: ClassVar[str] = "positions"
-    """The key under which positions are taught."""
+    """Key of its named positions in the profile."""
     rotation_key: ClassVar[str] = ""
-    """The key without which it does not rotate."""
-    of_the_profile: ClassVar[frozenset[str]] = frozenset({"kind", "board", "pins"})
-    """Keys that a calibration may not change: how it is wired, and what protects it."""
+    """Key that makes it rotate."""
+    fixed_keys: ClassVar[frozenset[str]] = frozenset({"kind", "board", "pins"})
+    """Keys that a calibration may not change: wiring and protection."""
+    drivable: ClassVar[bool] = True
+    """False for an actuator without pins: robots can be planned with it, but not driven."""
+    turns_freely: ClassVar[bool] = True
+    """False for an actuator that only moves between named positions."""
+    stops_on_its_way: ClassVar[bool] = False
+    """True if a place between two of its positions can be a position of its own."""
+    can_be_inverted: ClassVar[bool] = False
+    """True if ``invert_direction`` decides which way it turns."""
     most_scaled: ClassVar[float] = 3.0
-    """How many times as far apart, or as near, as in its profile two positions may be calibrated:
-    motors of the same kind, arms and horns differ by less."""
+    """Largest factor between two positions' distance as calibrated and as in the profile: motors
+    of one kind, arms and horns differ by less."""
 
     board: Name | None = None
-    """Which of the further boards drives it; None: the first, that of ``firmware``."""
+    """Name of the further board that drives it; None for the first board, that of ``firmware``."""
 
     @classmethod
     def registry(cls) -> Mapping[str, type[ActuatorSettings]]:
-        """Every kind of actuator."""
+        """Return every kind of actuator."""
         return ACTUATOR_SETTINGS
 
     @property
     def places(self) -> Mapping[str, int]:
-        """Where its named positions are, in its unit."""
+        """Its named positions in its unit."""
         return {}
 
     @property
     def position_names(self) -> frozenset[str]:
-        """The positions it has been taught."""
+        """The names of its positions."""
         return frozenset(self.places)
 
     @property
     def rotates(self) -> bool:
-        """Whether it can turn something round."""
+        """True if its rotation key is given."""
         return getattr(self, self.rotation_key, None) is not None
 
     @property
     def connections(self) -> Mapping[str, int]:
-        """Pins of the board by what they do."""
+        """Pins of the board by their function."""
         return {}
 
     @property
     def limits(self) -> tuple[int, int] | None:
-        """The lowest and highest place it is ever sent to, of one whose signal is a position: its
-        first pulse moves it there at once. None for one that counts from wherever it stands."""
+        """Lowest and highest place of an actuator whose signal is a position, so that its first
+        pulse moves it there at once; None for one that counts from wherever it stands."""
         return None
 
     @property
-    def is_inverted(self) -> bool | None:
-        """Whether ``invert_direction`` is set; None for one that cannot turn the wrong way."""
-        return None
+    def is_inverted(self) -> bool:
+        """True if ``invert_direction`` is set."""
+        return False
 
     @property
     def margin(self) -> int:
-        """How far plans go beyond its positions on purpose, and come back: springy layers, play."""
+        """Distance beyond its positions that plans use to take up springy layers and play."""
         return 0
 
-    def wait_for_frames(self, frame_us: int) -> None:
-        """The board begins a new pulse up to so many microseconds after it is told."""
+    def set_frame_us(self, frame_us: int) -> None:
+        """Take note that the board may begin a new pulse this long after the command."""
         del frame_us
 
     @abstractmethod
     def check(self, path: Path) -> Iterator[Finding]:
-        """What contradicts itself in these settings, which stand at ``path``."""
+        """Yield contradictions within these settings, which stand at ``path``."""
 
     def check_built_like(
         self, path: Path, built: ActuatorSettings, known: Collection[str]
     ) -> Iterator[Finding]:
-        """Every way in which its ``known`` positions cannot be those of ``built``, which is the
-        same actuator in its profile: another order, or distances that no such part has."""
+        """Yield each of its ``known`` positions that cannot be that of ``built``, the same actuator
+        in its profile: another order, or a distance that no such part has."""
         in_order = sorted(built.places.keys() & known, key=built.places.__getitem__)
         for first, second in itertools.pairwise(in_order):
             here, there = self.places[first], self.places[second]
@@ -126,10 +135,10 @@ class ActuatorSettings(KindSettings):
 
 
 class TravelRow(Settings):
-    """How long an actuator takes between two of its named positions, in either direction.
+    """The time an actuator takes between two of its named positions, in either direction.
 
-    ``held_ms`` is the time while the cube is held and a layer is turned, ``ms`` when it is not
-    given. With ``one_way`` the row is for the first to the second position only.
+    ``held_ms`` is the time for a layer of a held cube (default: ``ms``). With
+    ``one_way`` the row is for the first to the second position only.
     """
 
     between: tuple[Name, Name]
@@ -139,7 +148,7 @@ class TravelRow(Settings):
 
 
 class PositionTimes(ActuatorSettings):
-    """What servos and timed actuators with named positions have in common."""
+    """Travel and settling times between named positions, of servos and timed actuators."""
 
     travel: tuple[TravelRow, ...] = ()
     settle_ms: dict[Name, SettleMs] = Field(
@@ -150,7 +159,7 @@ class PositionTimes(ActuatorSettings):
     )
 
     def listed_us(self, start: str, end: str, held: bool) -> tuple[int, int] | None:
-        """``(travel, settle)`` microseconds between two positions, or None if not listed."""
+        """Return ``(travel, settle)`` microseconds between two positions; None if not listed."""
         for row in self.travel:
             same = (start, end) == row.between
             if same or (not row.one_way and (end, start) == row.between):
@@ -160,12 +169,12 @@ class PositionTimes(ActuatorSettings):
         return None
 
     def settle_us(self, end: str, held: bool) -> int:
-        """Microseconds to come to rest at ``end``."""
+        """Return the microseconds to come to rest at ``end``."""
         extra = self.held_settle_ms if held else 0.0
         return microseconds(self.settle_ms.get(end, 0.0) + extra)
 
     def check(self, path: Path) -> Iterator[Finding]:
-        """The travel and settling tables speak of positions that exist, once each."""
+        """Yield unknown or repeated positions of the travel and settling tables."""
         known = self.position_names
         seen: set[tuple[str, str]] = set()
         for index, row in enumerate(self.travel):
@@ -184,13 +193,13 @@ class PositionTimes(ActuatorSettings):
 
 
 class ServoPins(Settings):
-    """Where a servo is connected."""
+    """The pin of a servo."""
 
     pulse: Pin
 
 
 class ServoOvershoot(Settings):
-    """How far a servo turns a layer of a held cube beyond its position, and the time to return."""
+    """Pulse beyond a position to which a servo turns a layer of a held cube, and its time back."""
 
     us: Annotated[int, Field(strict=True, ge=1, le=500, description="pulse microseconds, 1..500")]
     back_ms: TravelMs
@@ -204,9 +213,10 @@ class Servo(PositionTimes):
     """
 
     turns_freely: ClassVar[bool] = False
+    stops_on_its_way: ClassVar[bool] = True
     unit: ClassVar[str] = "us"
     positions_key: ClassVar[str] = "positions_us"
-    of_the_profile: ClassVar[frozenset[str]] = ActuatorSettings.of_the_profile | {"limits_us"}
+    fixed_keys: ClassVar[frozenset[str]] = ActuatorSettings.fixed_keys | {"limits_us"}
 
     kind: Literal["servo"]
     pins: ServoPins
@@ -222,8 +232,8 @@ class Servo(PositionTimes):
 
     _frame_us: int = PrivateAttr(default=0)
 
-    def wait_for_frames(self, frame_us: int) -> None:
-        """See :meth:`ActuatorSettings.wait_for_frames`."""
+    def set_frame_us(self, frame_us: int) -> None:
+        """See :meth:`ActuatorSettings.set_frame_us`."""
         self._frame_us = frame_us
 
     @property
@@ -247,7 +257,7 @@ class Servo(PositionTimes):
         return 0 if self.overshoot is None else self.overshoot.us
 
     def transition_us(self, start: str, end: str, held: bool = False) -> tuple[int, int] | None:
-        """``(travel, settle)`` microseconds from one position to another; None: no way."""
+        """Return ``(travel, settle)`` microseconds between two positions; None without a row."""
         listed = self.listed_us(start, end, held)
         if listed is not None or self.speed_us_per_s is None:
             return listed
@@ -255,13 +265,12 @@ class Servo(PositionTimes):
         return round(distance * 1e6 / self.speed_us_per_s), self.settle_us(end, held)
 
     def settle_us(self, end: str, held: bool) -> int:
-        """See :meth:`PositionTimes.settle_us`; with the way back from beyond ``end``, and with
-        the frame that the last pulse may come late."""
+        """Add the way back from beyond ``end`` and the frame that the last pulse may be late."""
         back = self.overshoot.back_ms if held and self.overshoot is not None else 0.0
         return super().settle_us(end, held) + microseconds(back) + self._frame_us
 
     def check(self, path: Path) -> Iterator[Finding]:
-        """Positions are within the limits and apart, and travel rows name them."""
+        """Yield positions beyond the limits or too near each other, and unknown travel rows."""
         low, high = self.limits_us
         if low >= high:
             yield (*path, "limits_us"), f"the lower limit {low} must be below the upper {high}"
@@ -277,14 +286,14 @@ class Servo(PositionTimes):
 
 
 class RotationTimes(Settings):
-    """Stated times of a quarter and a half turn of something that rotates."""
+    """Times of a quarter and a half turn of a rotation."""
 
     quarter_ms: TravelMs
     half_ms: TravelMs
 
 
 class Timed(PositionTimes):
-    """An actuator of which only times are known: good for planning, not for driving.
+    """An actuator known by its times only: for planning, not for driving.
 
     ``positions`` with ``travel`` rows, or a rotation: ``free`` and, when a layer is turned,
     ``held`` (the same when absent).
@@ -304,12 +313,12 @@ class Timed(PositionTimes):
         return frozenset(self.positions)
 
     def transition_us(self, start: str, end: str, held: bool = False) -> tuple[int, int] | None:
-        """``(travel, settle)`` microseconds from one position to another; None: no way."""
+        """Return ``(travel, settle)`` microseconds between two positions; None without a row."""
         return self.listed_us(start, end, held)
 
 
 def check_distinct(path: Path, actuator: ActuatorSettings, least: int) -> Iterator[Finding]:
-    """No two names stand for the same place, or for places the motor cannot tell apart."""
+    """Yield names of the same place, or of places the motor cannot tell apart."""
     unit = actuator.unit
     before: dict[str, int] = {}
     for name, place in actuator.places.items():
@@ -330,12 +339,12 @@ ClearPart = Annotated[
     float,
     Field(strict=True, ge=LEAST_CLEAR_PART, le=1, description="part of the way to open, 0.5..1"),
 ]
-"""How far an arm or jaw must open until the cube can move past it."""
+"""Part of an arm's or jaw's way to open after which the cube can move past it."""
 
 
 def check_clear_part(
     path: Path, part: float, actuator: ActuatorSettings | None, key: str = "clear_part"
 ) -> Iterator[Finding]:
-    """Only a servo can stop on its way."""
-    if part < 1 and actuator is not None and not isinstance(actuator, Servo):
+    """Yield a part below 1 of an actuator that cannot stop on its way."""
+    if part < 1 and actuator is not None and not actuator.stops_on_its_way:
         yield (*path, key), "only a servo can stop on its way; leave it out"

@@ -15,7 +15,7 @@ from solver.files import JsonMapping, JsonObject
 OTHER_CUBES = "other_cubes"
 
 
-class NotItsCube(CubistError, ValueError):
+class UnsupportedSize(CubistError, ValueError):
     """A robot has no settings for a cube of that many layers; the text says for which it has."""
 
     code = "not-its-cube"
@@ -30,14 +30,14 @@ def sizes_of(profile: RobotProfile) -> tuple[int, ...]:
 def for_cube(profile: RobotProfile, size: int | None) -> RobotProfile:
     """The robot as it takes a cube of ``size`` layers (None: the one it is set up for).
 
-    Raises :class:`NotItsCube`, or BadProfile when what is changed for it makes no sense.
+    Raises :class:`UnsupportedSize`, or BadProfile when what is changed for it makes no sense.
     """
     if size is None or size == profile.cube.size:
         return profile
     if size not in profile.other_cubes:
         *most, last = (str(one) for one in sizes_of(profile))
         known = f"{', '.join(most)} and {last}" if most else last
-        raise NotItsCube(
+        raise UnsupportedSize(
             f"{profile.name} takes cubes of {known} layers, not of {size}: its profile has no "
             f"{OTHER_CUBES} for it"
         )

@@ -299,7 +299,7 @@ class RobotProfile(Settings):
         for actuator in self.actuators.values():
             board = self.board_of(actuator)
             if board is not None:
-                actuator.wait_for_frames(BOARD_TARGETS[board.target].frame_us)
+                actuator.set_frame_us(BOARD_TARGETS[board.target].frame_us)
 
     def board_of(self, actuator: ActuatorSettings) -> FirmwareSettings | None:
         """The board that drives an actuator; None when it names one that is not there."""

@@ -24,7 +24,7 @@ PlaySteps = Annotated[int, Field(strict=True, ge=0, le=1_000, description="steps
 
 
 class StepperPins(Settings):
-    """Where a stepper's driver is connected; ``enable`` may be shared by all drivers."""
+    """Pins of a stepper's driver; ``enable`` may be shared by all drivers."""
 
     step: Pin
     direction: Pin
@@ -33,7 +33,7 @@ class StepperPins(Settings):
 
 
 class HomingSettings(Settings):
-    """How a stepper finds its zero: seek the end stop, back off, approach it slowly.
+    """A stepper's search for its zero: seek the end stop, back off, approach it slowly.
 
     ``direction`` is +1 or -1 in steps; zero is ``offset_steps`` after the end stop's edge.
     """
@@ -78,10 +78,11 @@ class Stepper(ActuatorSettings):
     unit: ClassVar[str] = "steps"
     positions_key: ClassVar[str] = "positions_steps"
     rotation_key: ClassVar[str] = "steps_per_turn"
-    of_the_profile: ClassVar[frozenset[str]] = ActuatorSettings.of_the_profile | {
+    fixed_keys: ClassVar[frozenset[str]] = ActuatorSettings.fixed_keys | {
         "homing",
         "turn_check",
     }
+    can_be_inverted: ClassVar[bool] = True
     most_scaled: ClassVar[float] = 16.0
     """A microstep switch alone makes eight times as many steps."""
 
@@ -120,7 +121,7 @@ class Stepper(ActuatorSettings):
         return self.positions_steps
 
     @property
-    def is_inverted(self) -> bool | None:
+    def is_inverted(self) -> bool:
         """See :attr:`ActuatorSettings.is_inverted`."""
         return self.invert_direction
 
@@ -135,7 +136,7 @@ class Stepper(ActuatorSettings):
         return self.pins.model_dump(exclude_none=True)
 
     def check(self, path: Path) -> Iterator[Finding]:
-        """It has work to do, positions apart, speeds a board makes, and pins for its checks."""
+        """Yield missing work, positions too near, speeds no board makes, and missing pins."""
         if self.steps_per_turn is None and not self.positions_steps:
             yield path, "give steps_per_turn (it rotates) or positions_steps (it opens and closes)"
         least = max(LEAST_STEPS, self.backlash_steps + 1)

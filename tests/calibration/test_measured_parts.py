@@ -320,7 +320,7 @@ def test_motors_are_let_turn_as_they_are_wired() -> None:
     tried: list[Mapping[str, Any]] = []
     session: Any = SimpleNamespace(profile=FOUR_ARM, try_out=tried.append)
     let_turn(session, ["right", "front"])
-    wired = {name: bool(FOUR_ARM.actuators[name].is_inverted) for name in ("right", "front")}
+    wired = {name: FOUR_ARM.actuators[name].is_inverted for name in ("right", "front")}
     assert tried == [{f"actuators.{name}.invert_direction": on for name, on in wired.items()}]
 
 

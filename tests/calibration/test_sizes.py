@@ -14,7 +14,7 @@ from robot.api.calibrations import Calibration
 from robot.calibration.sizes import CubeSizes
 from robot.calibration.store import CalibrationStore, apply
 from robot.settings import load_profile
-from robot.settings.other_cubes import NotItsCube
+from robot.settings.other_cubes import UnsupportedSize
 
 CRANE = load_profile("crane")
 QUAD = "cameras.top.views.U.quad"
@@ -102,5 +102,5 @@ def test_a_save_can_be_undone_from_any_size(tmp_path: Path) -> None:
 
 
 def test_a_size_that_the_robot_does_not_take_is_named() -> None:
-    with pytest.raises(NotItsCube, match="crane takes cubes of 2, 3, 4, 5, 6 and 7 layers, not"):
+    with pytest.raises(UnsupportedSize, match="crane takes cubes of 2, 3, 4, 5, 6 and 7 layers"):
         CubeSizes(CRANE, 8).profile  # noqa: B018

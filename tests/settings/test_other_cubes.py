@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from robot.settings import BadProfile, load_profile, parse_profile, profile_path
-from robot.settings.other_cubes import NotItsCube, for_cube, sizes_of
+from robot.settings.other_cubes import UnsupportedSize, for_cube, sizes_of
 
 
 def crane(old: str = "", new: str = "") -> str:
@@ -40,9 +40,9 @@ def test_its_own_size_is_the_profile_itself() -> None:
 
 
 def test_another_size_than_it_knows_is_refused_by_name() -> None:
-    with pytest.raises(NotItsCube, match="cubotino takes cubes of 3 layers, not of 4"):
+    with pytest.raises(UnsupportedSize, match="cubotino takes cubes of 3 layers, not of 4"):
         for_cube(load_profile("cubotino"), 4)
-    with pytest.raises(NotItsCube, match="crane takes cubes of 2, 3, 4, 5, 6 and 7 layers, not"):
+    with pytest.raises(UnsupportedSize, match="crane takes cubes of 2, 3, 4, 5, 6 and 7 layers"):
         for_cube(load_profile("crane"), 9)
 
 

@@ -66,7 +66,7 @@ def wiring_of(
 def let_turn(session: Session, names: Iterable[str]) -> None:
     """Motors may turn, whichever way: that is how their directions are found out."""
     motors = {name: session.profile.actuators[name] for name in names}
-    session.try_out({direction_key(name): bool(one.is_inverted) for name, one in motors.items()})
+    session.try_out({direction_key(name): one.is_inverted for name, one in motors.items()})
 
 
 def motor_finding(rotation: Rotation) -> Finding:

@@ -98,7 +98,7 @@ def moved(bench: Bench, asked: MoveRequest) -> Moved:
     if actuator.limits is not None and target is not None:
         require_within(name, target, *actuator.limits, actuator.unit)
     contact = bench.contact
-    if actuator.is_inverted is not None:
+    if actuator.can_be_inverted:
         contact.require_direction(name)
     place = motion.position(name)
     if place is None:

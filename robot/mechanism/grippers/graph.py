@@ -21,8 +21,8 @@ from robot.mechanism.grippers.homing import home_grippers
 from robot.mechanism.grippers.jaws import (
     CARRIES,
     Angles,
+    Gripper,
     GripperMove,
-    Hand,
     angles_after,
     carries_of,
     carry_act,
@@ -42,10 +42,12 @@ def build_grippers(profile: RobotProfile, robot: GrippersSettings) -> Mechanism:
     """The graph of a robot with grippers: one configuration for each set of angles at rest."""
     maker = GripperMoves(profile, robot)
     rests = [
-        angles for angles in product(*(h.rotary.angles for h in maker.hands)) if maker.rests(angles)
+        angles
+        for angles in product(*(h.rotary.angles for h in maker.grippers))
+        if maker.rests(angles)
     ]
     index = {angles: number for number, angles in enumerate(rests)}
-    start = tuple(hand.rotary.start for hand in maker.hands)
+    start = tuple(gripper.rotary.start for gripper in maker.grippers)
     if start not in index:
         text = "at their start angles the grippers' jaws collide"
         raise ImpossibleRobot(profile, ("mechanism", "grippers"), text)
@@ -66,7 +68,7 @@ def build_grippers(profile: RobotProfile, robot: GrippersSettings) -> Mechanism:
 
 def _opening_less(
     profile: RobotProfile, robot: GrippersSettings
-) -> tuple[RobotProfile, tuple[Hand, ...]]:
+) -> tuple[RobotProfile, tuple[Gripper, ...]]:
     """The robot and its grippers as they look at the cube: jaws open no further than they must."""
     grippers = dict(robot.grippers)
     for site, one in robot.grippers.items():
@@ -77,7 +79,7 @@ def _opening_less(
                 profile = with_clear_place(profile, one.jaw, one.closed, one.open, part)
             grippers[site] = one.model_copy(update={"open": name})
     looking = robot.model_copy(update={"grippers": grippers})
-    return profile, tuple(Hand(profile, looking, site) for site in grippers)
+    return profile, tuple(Gripper(profile, looking, site) for site in grippers)
 
 
 class GripperMoves:
@@ -86,22 +88,22 @@ class GripperMoves:
     def __init__(self, profile: RobotProfile, robot: GrippersSettings) -> None:
         self.robot = robot
         self.size = profile.cube.size
-        self.hands = tuple(Hand(profile, robot, site) for site in robot.grippers)
-        self.axes = sorted({hand.axis for hand in self.hands})
+        self.grippers = tuple(Gripper(profile, robot, site) for site in robot.grippers)
+        self.axes = sorted({gripper.axis for gripper in self.grippers})
 
     def configuration(self, angles: Angles) -> Configuration:
         """Positions of all actuators at rest, and what the jaws hide."""
         positions: dict[str, str | int] = {}
         covered: dict[str, frozenset[int]] = {}
-        for hand, angle in zip(self.hands, angles, strict=True):
-            positions |= hand.position(angle)
-            for site, stickers in hand.covered(angle, self.size).items():
+        for gripper, angle in zip(self.grippers, angles, strict=True):
+            positions |= gripper.position(angle)
+            for site, stickers in gripper.covered(angle, self.size).items():
                 covered[site] = covered.get(site, frozenset()) | stickers
         return Configuration(positions, covered=covered)
 
     def rests(self, angles: Angles) -> bool:
         """Whether all jaws can be closed at these angles without colliding."""
-        held = list(zip(self.hands, angles, strict=True))
+        held = list(zip(self.grippers, angles, strict=True))
         return not any(
             one.blocks(angle, other.axis) and other.blocks(other_angle, one.axis)
             for number, (one, angle) in enumerate(held)
@@ -118,84 +120,92 @@ class GripperMoves:
     def _turns(self, axis: str, angles: Angles, index: dict[Angles, int]) -> Iterator[Transition]:
         """Layers of ``axis`` turn; grippers elsewhere hold still or regrip."""
         turning = [
-            [None, *turns_of(hand, angle)]
-            if hand.axis == axis
-            else self._meanwhile(hand, angle, axis)
-            for hand, angle in zip(self.hands, angles, strict=True)
+            [None, *turns_of(gripper, angle)]
+            if gripper.axis == axis
+            else self._meanwhile(gripper, angle, axis)
+            for gripper, angle in zip(self.grippers, angles, strict=True)
         ]
         for moves in product(*turning):
-            if any(move is not None and move.hand.axis == axis for move in moves):
+            if any(move is not None and move.gripper.axis == axis for move in moves):
                 after = angles_after(angles, moves)
                 if after in index and self._holds(axis, moves):
                     yield from self._turn(axis, moves, (index[angles], index[after]))
 
-    def _meanwhile(self, hand: Hand, angle: int, axis: str) -> list[GripperMove | None]:
+    def _meanwhile(self, gripper: Gripper, angle: int, axis: str) -> list[GripperMove | None]:
         """What a gripper of another axis may do while layers of ``axis`` turn."""
         releases = self.robot.others == "release"
         still: list[GripperMove | None] = []
-        if not releases and not hand.blocks(angle, axis):
+        if not releases and not gripper.blocks(angle, axis):
             still = [None]
         if self.robot.regrip == "never" and not releases:
             return still
-        reopened = [GripperMove(hand, angle, angle, 0)] if releases else []
-        return [*still, *reopened, *regrips_of(hand, angle)]
+        reopened = [GripperMove(gripper, angle, angle, 0)] if releases else []
+        return [*still, *reopened, *regrips_of(gripper, angle)]
 
     def _holds(self, axis: str, moves: tuple[GripperMove | None, ...]) -> bool:
         """Whether the cube is held while layers of ``axis`` turn, and shared jaws agree."""
-        opened = [m.hand for m in moves if m is not None and m.hand.axis != axis]
+        opened = [m.gripper for m in moves if m is not None and m.gripper.axis != axis]
         if not self._jaws_agree(opened):
             return False
         if self.robot.others == "release":
-            return sum(hand.axis == axis for hand in self.hands) == 2
-        still = [hand for hand, move in zip(self.hands, moves, strict=True) if move is None]
+            return sum(gripper.axis == axis for gripper in self.grippers) == 2
+        still = [
+            gripper for gripper, move in zip(self.grippers, moves, strict=True) if move is None
+        ]
         if self.robot.regrip != "at-once":
-            still = [hand for hand in still if hand.axis != axis]
+            still = [gripper for gripper in still if gripper.axis != axis]
         return len(still) >= self.robot.holders
 
-    def _jaws_agree(self, opened: list[Hand]) -> bool:
+    def _jaws_agree(self, opened: list[Gripper]) -> bool:
         """Grippers whose jaws share an actuator open together."""
-        jaws = {hand.jaw for hand in opened}
-        return all(hand in opened for hand in self.hands if hand.jaw in jaws)
+        jaws = {gripper.jaw for gripper in opened}
+        return all(gripper in opened for gripper in self.grippers if gripper.jaw in jaws)
 
     def _turn(
         self, axis: str, moves: tuple[GripperMove | None, ...], ends: tuple[int, int]
     ) -> Iterator[Transition]:
-        turning = [m for m in moves if m is not None and m.hand.axis == axis]
-        opened = [m for m in moves if m is not None and m.hand.axis != axis]
-        acts = [m.hand.turn(m.angle, m.other, m.quarters) for m in turning]
-        begin = max((m.hand.open_us for m in opened if self._early(m, axis)), default=0)
+        turning = [m for m in moves if m is not None and m.gripper.axis == axis]
+        opened = [m for m in moves if m is not None and m.gripper.axis != axis]
+        acts = [m.gripper.turn(m.angle, m.other, m.quarters) for m in turning]
+        begin = max((m.gripper.open_us for m in opened if self._early(m, axis)), default=0)
         done = [act.later(begin) for act in acts if act is not None]
         if len(done) < len(acts):
             return
         clear = begin + max(act.end_us for act in acts if act is not None)
-        not_before = {m.hand.site: clear for m in opened if self._late(m, axis)}
+        not_before = {m.gripper.site: clear for m in opened if self._late(m, axis)}
         regrips = regrip_acts(opened, not_before)
         if regrips is not None:
-            turns = tuple((m.hand.site, m.quarters % 4) for m in turning)
+            turns = tuple((m.gripper.site, m.quarters % 4) for m in turning)
             yield transition_of(ends, [*done, *regrips], turns=turns)
 
     def _early(self, move: GripperMove, axis: str) -> bool:
         """Whether a regripping gripper must be open before layers of ``axis`` turn."""
         if self.robot.others == "release":
             return True
-        return self.robot.regrip == "clear" and move.hand.blocks(move.angle, axis)
+        return self.robot.regrip == "clear" and move.gripper.blocks(move.angle, axis)
 
     def _late(self, move: GripperMove, axis: str) -> bool:
         """Whether it must not close before they have turned."""
         if self.robot.others == "release":
             return True
-        return self.robot.regrip == "clear" and move.hand.blocks(move.other, axis)
+        return self.robot.regrip == "clear" and move.gripper.blocks(move.other, axis)
 
     def _regrips(self, angles: Angles, index: dict[Angles, int]) -> Iterator[Transition]:
         """Some grippers open, rotate and close; enough others hold the cube still."""
         options = [
-            [None, *regrips_of(hand, angle)] for hand, angle in zip(self.hands, angles, strict=True)
+            [None, *regrips_of(gripper, angle)]
+            for gripper, angle in zip(self.grippers, angles, strict=True)
         ]
         for moves in product(*options):
             opened = [move for move in moves if move is not None]
             after = angles_after(angles, moves)
             enough = len(moves) - len(opened) >= self.robot.holders
-            if opened and enough and after in index and self._jaws_agree([m.hand for m in opened]):
+            if (
+                opened
+                and enough
+                and after in index
+                and self._jaws_agree([m.gripper for m in opened])
+            ):
                 acts = regrip_acts(opened, {})
                 if acts is not None:
                     yield transition_of((index[angles], index[after]), acts)
@@ -204,10 +214,10 @@ class GripperMoves:
         """The grippers of ``axis`` rotate the whole cube; all others are open meanwhile."""
         for quarters in CARRIES:
             options = [
-                carries_of(hand, angle, quarters)
-                if hand.axis == axis
-                else [GripperMove(hand, angle, angle, 0), *regrips_of(hand, angle)]
-                for hand, angle in zip(self.hands, angles, strict=True)
+                carries_of(gripper, angle, quarters)
+                if gripper.axis == axis
+                else [GripperMove(gripper, angle, angle, 0), *regrips_of(gripper, angle)]
+                for gripper, angle in zip(self.grippers, angles, strict=True)
             ]
             for moves in product(*options):
                 after = angles_after(angles, moves)
@@ -217,16 +227,16 @@ class GripperMoves:
     def _carry(
         self, axis: str, quarters: int, moves: tuple[GripperMove, ...], ends: tuple[int, int]
     ) -> Iterator[Transition]:
-        carrying = [move for move in moves if move.hand.axis == axis]
-        opened = [move for move in moves if move.hand.axis != axis]
-        if not self._jaws_agree([move.hand for move in opened]):
+        carrying = [move for move in moves if move.gripper.axis == axis]
+        opened = [move for move in moves if move.gripper.axis != axis]
+        if not self._jaws_agree([move.gripper for move in opened]):
             return
-        begin = max(move.hand.open_us for move in opened)
+        begin = max(move.gripper.open_us for move in opened)
         act = carry_act(axis, quarters, carrying)
         if act is None:
             return
         clear = begin + act.end_us
-        regrips = regrip_acts(opened, {move.hand.site: clear for move in opened})
+        regrips = regrip_acts(opened, {move.gripper.site: clear for move in opened})
         if regrips is not None:
             rotation = (axis, quarters % 4)
             yield transition_of(ends, [act.later(begin), *regrips], rotation=rotation)

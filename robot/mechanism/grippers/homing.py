@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from robot.mechanism.grippers.settings import GrippersSettings
 from robot.mechanism.registry import HomeActuator, HomingRequest, HomingStep, MoveActuator
-from robot.settings.actuators import Servo
 from robot.settings.profile import RobotProfile
 
 
@@ -47,7 +46,7 @@ class _Jaw:
         grippers = [one for one in mechanism.grippers.values() if one.jaw == name]
         places = profile.actuators[name].places
         self.rotations = [gripper.rotation for gripper in grippers]
-        self._servos = [one for one in self.rotations if isinstance(profile.actuators[one], Servo)]
+        self._servos = [one for one in self.rotations if profile.actuators[one].limits]
         self._name = name
         self._open, self._closed = places[grippers[0].open], places[grippers[0].closed]
 

@@ -34,7 +34,7 @@ class Act:
         )
 
 
-class Hand:
+class Gripper:
     """One gripper of the robot."""
 
     def __init__(self, profile: RobotProfile, robot: GrippersSettings, site: Site) -> None:
@@ -154,40 +154,42 @@ CARRIES = (1, 2, -1, -2, 3, -3)
 class GripperMove:
     """What one gripper does in a transition: to which angle, by how many quarters."""
 
-    hand: Hand
+    gripper: Gripper
     angle: int
     other: int
     quarters: int
 
 
-def turns_of(hand: Hand, angle: int) -> list[GripperMove]:
+def turns_of(gripper: Gripper, angle: int) -> list[GripperMove]:
     """Every way to turn what the closed gripper holds."""
     return [
-        GripperMove(hand, angle, other, quarters) for other, quarters in hand.rotary.turns(angle)
+        GripperMove(gripper, angle, other, quarters)
+        for other, quarters in gripper.rotary.turns(angle)
     ]
 
 
-def regrips_of(hand: Hand, angle: int) -> list[GripperMove]:
+def regrips_of(gripper: Gripper, angle: int) -> list[GripperMove]:
     """Every way to rotate with open jaws."""
     return [
-        GripperMove(hand, angle, other, quarters) for other, quarters in hand.rotary.returns(angle)
+        GripperMove(gripper, angle, other, quarters)
+        for other, quarters in gripper.rotary.returns(angle)
     ]
 
 
-def carries_of(hand: Hand, angle: int, quarters: int) -> list[GripperMove]:
+def carries_of(gripper: Gripper, angle: int, quarters: int) -> list[GripperMove]:
     """The gripper's part in rotating the cube by signed ``quarters`` about its robot axis.
 
     Opposite grippers must go the same way round in space, a half turn too, or they twist the cube.
     """
-    wanted = quarters * SITE_AXIS[hand.site][1]
-    if hand.rotary.endless:
+    wanted = quarters * SITE_AXIS[gripper.site][1]
+    if gripper.rotary.endless:
         useful = quarters in (1, 2, -1)
         return (
-            [GripperMove(hand, angle, (angle + wanted) % hand.rotary.looks, wanted)]
+            [GripperMove(gripper, angle, (angle + wanted) % gripper.rotary.looks, wanted)]
             if useful
             else []
         )
-    return [move for move in turns_of(hand, angle) if move.quarters == wanted]
+    return [move for move in turns_of(gripper, angle) if move.quarters == wanted]
 
 
 def angles_after(angles: Angles, moves: Iterable[GripperMove | None]) -> Angles:
@@ -205,27 +207,27 @@ def regrip_acts(opened: list[GripperMove], not_before: Mapping[Site, int]) -> li
     swivels: list[Act] = []
     ready: dict[str, int] = {}
     for move in opened:
-        swivel = move.hand.swivel(move.angle, move.other, move.quarters)
+        swivel = move.gripper.swivel(move.angle, move.other, move.quarters)
         if swivel is None:
             return None
-        swivels.append(swivel.later(move.hand.open_us))
-        jaw = move.hand.jaw
-        closing = max(swivels[-1].end_us, not_before.get(move.hand.site, 0))
+        swivels.append(swivel.later(move.gripper.open_us))
+        jaw = move.gripper.jaw
+        closing = max(swivels[-1].end_us, not_before.get(move.gripper.site, 0))
         ready[jaw] = max(ready.get(jaw, 0), closing)
-    first = {move.hand.jaw: move.hand for move in reversed(opened)}
-    released = [hand.release() for hand in first.values()]
-    gripped = [hand.grip().later(ready[jaw]) for jaw, hand in first.items()]
+    first = {move.gripper.jaw: move.gripper for move in reversed(opened)}
+    released = [gripper.release() for gripper in first.values()]
+    gripped = [gripper.grip().later(ready[jaw]) for jaw, gripper in first.items()]
     return [*released, *swivels, *gripped]
 
 
 def carry_act(axis: str, quarters: int, carrying: list[GripperMove]) -> Act | None:
     """The whole cube rotated by the grippers that carry it; None where one knows no such way."""
-    found = [move.hand.carry(move.angle, move.other, move.quarters) for move in carrying]
+    found = [move.gripper.carry(move.angle, move.other, move.quarters) for move in carrying]
     motions = [motion for motion in found if motion is not None]
     if len(motions) < len(found):
         return None
     end_us = max(motion.duration_us for motion in motions)
-    by = {"grippers": [move.hand.site for move in carrying]}
+    by = {"grippers": [move.gripper.site for move in carrying]}
     operation = Operation("rotate", end_us, axis=axis, quarter_turns=signed(quarters), fields=by)
     return Act(tuple(motions), (operation,), end_us)
 

@@ -15,8 +15,8 @@ from robot.mechanism.grippers.jaws import (
     CARRIES,
     Act,
     Angles,
+    Gripper,
     GripperMove,
-    Hand,
     angles_after,
     carries_of,
     carry_act,
@@ -32,24 +32,24 @@ Opened = tuple[str, Angles]
 """The axis that holds the cube, and all angles."""
 
 
-def widen(mechanism: Mechanism, profile: RobotProfile, hands: tuple[Hand, ...]) -> Mechanism:
+def widen(mechanism: Mechanism, profile: RobotProfile, grippers: tuple[Gripper, ...]) -> Mechanism:
     """``mechanism`` with the configurations added in which only one axis holds the cube.
 
-    ``profile`` and ``hands`` may open their jaws less than those of the mechanism itself.
+    ``profile`` and ``grippers`` may open their jaws less than those of the mechanism itself.
 
     Left as it is where jaws hide nothing, or where there would be too many.
     """
     if not any(configuration.covered for configuration in mechanism.configurations):
         return mechanism
-    rests = {_angles(hands, c): n for n, c in enumerate(mechanism.configurations)}
-    axes = sorted({hand.axis for hand in hands})
-    opened = list(product(axes, product(*(hand.rotary.angles for hand in hands))))
+    rests = {_angles(grippers, c): n for n, c in enumerate(mechanism.configurations)}
+    axes = sorted({gripper.axis for gripper in grippers})
+    opened = list(product(axes, product(*(gripper.rotary.angles for gripper in grippers))))
     if len(rests) + len(opened) > MOST_CONFIGURATIONS:
         return mechanism
     index = {pose: len(rests) + number for number, pose in enumerate(opened)}
     steps: dict[object, Transition] = {}
     for pose in opened:
-        for step in _transitions(hands, pose, index, rests):
+        for step in _transitions(grippers, pose, index, rests):
             key = (step.start, step.end, step.rotation)
             if key not in steps or weight_of(step) < weight_of(steps[key]):
                 steps[key] = step
@@ -59,35 +59,37 @@ def widen(mechanism: Mechanism, profile: RobotProfile, hands: tuple[Hand, ...]) 
         profile=profile,
         configurations=(
             *mechanism.configurations,
-            *(_configuration(hands, pose, size) for pose in opened),
+            *(_configuration(grippers, pose, size) for pose in opened),
         ),
         transitions=(*mechanism.transitions, *steps.values()),
     )
     return replace(mechanism, wider=wider)
 
 
-def _angles(hands: tuple[Hand, ...], configuration: Configuration) -> Angles:
-    return tuple(hand.rotary.angle(configuration.positions) for hand in hands)
+def _angles(grippers: tuple[Gripper, ...], configuration: Configuration) -> Angles:
+    return tuple(gripper.rotary.angle(configuration.positions) for gripper in grippers)
 
 
-def _configuration(hands: tuple[Hand, ...], pose: Opened, size: int) -> Configuration:
+def _configuration(grippers: tuple[Gripper, ...], pose: Opened, size: int) -> Configuration:
     axis, angles = pose
     positions: dict[str, str | int] = {}
     covered: dict[str, frozenset[int]] = {}
-    for hand, angle in zip(hands, angles, strict=True):
-        positions |= hand.position(angle, closed=hand.axis == axis)
-        for site, stickers in hand.covered(angle, size).items() if hand.axis == axis else ():
+    for gripper, angle in zip(grippers, angles, strict=True):
+        positions |= gripper.position(angle, closed=gripper.axis == axis)
+        for site, stickers in gripper.covered(angle, size).items() if gripper.axis == axis else ():
             covered[site] = covered.get(site, frozenset()) | stickers
     return Configuration(positions, covered=covered)
 
 
 def _transitions(
-    hands: tuple[Hand, ...], pose: Opened, index: dict[Opened, int], rests: dict[Angles, int]
+    grippers: tuple[Gripper, ...], pose: Opened, index: dict[Opened, int], rests: dict[Angles, int]
 ) -> Iterator[Transition]:
     """To and from rest, and rotations of the cube or of the open grippers in between."""
     axis, angles = pose
-    others = [hand for hand in hands if hand.axis != axis]
-    if {hand.jaw for hand in others} & {hand.jaw for hand in hands if hand.axis == axis}:
+    others = [gripper for gripper in grippers if gripper.axis != axis]
+    if {gripper.jaw for gripper in others} & {
+        gripper.jaw for gripper in grippers if gripper.axis == axis
+    }:
         return
     opening, closing = _jaws(others, opening=True), _jaws(others, opening=False)
     if angles in rests:
@@ -95,8 +97,8 @@ def _transitions(
         yield transition_of((index[pose], rests[angles]), closing)
     for quarters in (0, *CARRIES):
         options = [
-            _while_open(hand, angle, axis, quarters)
-            for hand, angle in zip(hands, angles, strict=True)
+            _while_open(gripper, angle, axis, quarters)
+            for gripper, angle in zip(grippers, angles, strict=True)
         ]
         for moves in product(*options):
             after = angles_after(angles, moves)
@@ -141,31 +143,31 @@ def _before_rest(closing: list[Act], acts: list[Act], last_us: int) -> list[Act]
 def _near_square_us(axis: str, moves: tuple[GripperMove | None, ...]) -> tuple[int, int]:
     """How long the cube is nearly square at the begin and the end of its rotation; 0: never."""
     found = [
-        move.hand.near_square_us(motion)
+        move.gripper.near_square_us(motion)
         for move in moves
-        if move is not None and move.hand.axis == axis
-        if (motion := move.hand.carry(move.angle, move.other, move.quarters)) is not None
+        if move is not None and move.gripper.axis == axis
+        if (motion := move.gripper.carry(move.angle, move.other, move.quarters)) is not None
     ]
     return (min(first for first, _ in found), min(last for _, last in found)) if found else (0, 0)
 
 
-def _jaws(hands: list[Hand], opening: bool) -> list[Act]:
+def _jaws(grippers: list[Gripper], opening: bool) -> list[Act]:
     """Every jaw actuator once."""
-    first = {hand.jaw: hand for hand in reversed(hands)}
-    return [hand.release() if opening else hand.grip() for hand in first.values()]
+    first = {gripper.jaw: gripper for gripper in reversed(grippers)}
+    return [gripper.release() if opening else gripper.grip() for gripper in first.values()]
 
 
-def _while_open(hand: Hand, angle: int, axis: str, quarters: int) -> list[GripperMove | None]:
-    if hand.axis != axis:
-        return [None, *regrips_of(hand, angle)]
-    return [*carries_of(hand, angle, quarters)] if quarters else [None]
+def _while_open(gripper: Gripper, angle: int, axis: str, quarters: int) -> list[GripperMove | None]:
+    if gripper.axis != axis:
+        return [None, *regrips_of(gripper, angle)]
+    return [*carries_of(gripper, angle, quarters)] if quarters else [None]
 
 
 def _acts(axis: str, quarters: int, moves: tuple[GripperMove | None, ...]) -> list[Act] | None:
     """The cube's rotation first, then those of open grippers; None where there is no such way."""
     made = [move for move in moves if move is not None]
-    carrying = [move for move in made if move.hand.axis == axis]
-    swivels = [m.hand.swivel(m.angle, m.other, m.quarters) for m in made if m not in carrying]
+    carrying = [move for move in made if move.gripper.axis == axis]
+    swivels = [m.gripper.swivel(m.angle, m.other, m.quarters) for m in made if m not in carrying]
     acts = [act for act in swivels if act is not None]
     if len(acts) < len(swivels) or not made:
         return None
