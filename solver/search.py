@@ -13,17 +13,10 @@ from solver.cube.cube import Cube
 from solver.cube.notation import LAYERED_METRICS, METRICS
 from solver.cube.pocket import PocketCube
 from solver.cube.sticker_cube import StickerCube
-from solver.errors import CubistError, ExitCode, SearchFailed
+from solver.errors import InvalidRequest, SearchFailed
 from solver.solution import CancelFlag, Progress, Request, SearchClock, Solution
 
 AnyCube = Cube | PocketCube | StickerCube
-
-
-class UnknownAlgorithm(CubistError, ValueError):
-    """An algorithm that does not exist, or that does not do what it is asked for."""
-
-    code = "unknown-algorithm"
-    exit_code = ExitCode.USAGE
 
 
 @dataclass(frozen=True)
@@ -119,7 +112,7 @@ def solve(  # noqa: PLR0913 - what a person may ask for, all by name
 ) -> Solution:
     """The best solution found in ``time_limit`` seconds; see :class:`solver.solution.Request`.
 
-    Raises UnknownAlgorithm for a request that no algorithm fits and SearchFailed when time or
+    Raises InvalidRequest for a request that no algorithm fits and SearchFailed when time or
     limits ended the search before any solution was found.
     """
     request = Request(
@@ -181,21 +174,21 @@ def _lost_table() -> SearchFailed:
 
 
 def algorithm_for(name: str, size: int, *, metric: str, timed: bool) -> Algorithm:
-    """The search of that name, for cubes of ``size``; raises UnknownAlgorithm where none fits."""
+    """The search of that name, for cubes of ``size``; raises InvalidRequest where none fits."""
     algorithm = ALGORITHMS.get(name)
     if algorithm is None:
         names = ", ".join(ALGORITHMS)
-        raise UnknownAlgorithm(f"There is no algorithm {name!r}; there are {names}.")
+        raise InvalidRequest(f"There is no algorithm {name!r}; there are {names}.")
     if algorithm.sizes and size not in algorithm.sizes:
-        raise UnknownAlgorithm(
+        raise InvalidRequest(
             f"{name} does not solve a cube of size {size}; these do: {_fitting(size)}."
         )
     if metric not in algorithm.metrics:
-        raise UnknownAlgorithm(
+        raise InvalidRequest(
             f"{name} does not count in {metric!r} but in {', '.join(algorithm.metrics)}."
         )
     if timed and not algorithm.timed:
-        raise UnknownAlgorithm(f"{name} does not search in a robot's time.")
+        raise InvalidRequest(f"{name} does not search in a robot's time.")
     return algorithm
 
 

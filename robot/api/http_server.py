@@ -36,7 +36,7 @@ from aiohttp import ClientPayloadError, web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_protocol import RequestHandler
 
-from solver.errors import CubistError, ExitCode, one_line, shortened
+from solver.errors import InvalidRequest, one_line, shortened
 from solver.files import JsonMapping
 
 BACKLOG = 128
@@ -64,13 +64,6 @@ _SILENT = logging.getLogger("cubist.access")
 _SILENT.disabled = True
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
-
-
-class BadBody(CubistError, ValueError):
-    """A request's body that does not arrive, or not as its head says."""
-
-    code = "bad-body"
-    exit_code = ExitCode.USAGE
 
 
 @dataclass(frozen=True)
@@ -165,13 +158,13 @@ def keep_connection(request: web.BaseRequest) -> bool:
 
 
 async def read_body(request: web.Request) -> bytes:
-    """Return the whole body; raises :class:`BadBody` for one that is late or cut up wrongly."""
+    """Return the whole body; raises ``InvalidRequest`` for one that is late or cut up wrongly."""
     try:
         return await asyncio.wait_for(request.read(), BODY_LIMIT_S)
     except TimeoutError as error:
-        raise BadBody("the body did not arrive in time") from error
+        raise InvalidRequest("the body did not arrive in time") from error
     except BODY_ERRORS as error:
-        raise BadBody(f"the body cannot be read: {_quoted(str(error))}") from error
+        raise InvalidRequest(f"the body cannot be read: {_quoted(str(error))}") from error
 
 
 def _quoted(text: str) -> str:
@@ -430,7 +423,9 @@ def _explained(error: Exception) -> ErrorAnswer | None:
     if isinstance(error, UnicodeEncodeError):
         # aiohttp quotes an unknown Expect header, whatever bytes it has.
         return ErrorAnswer(400, "bad-request", "a header holds bytes that are no text")
-    return ErrorAnswer(400, "bad-request", str(error)) if isinstance(error, BadBody) else None
+    return (
+        ErrorAnswer(400, "bad-request", str(error)) if isinstance(error, InvalidRequest) else None
+    )
 
 
 def _answer(

@@ -29,19 +29,12 @@ from robot.records.documents import check_document
 from robot.settings import RobotProfile, load_profile
 from robot.settings.kinds import Kinds
 from robot.settings.other_cubes import for_cube
-from solver.errors import CubistError, ExitCode
+from solver.errors import CubistError
 from solver.files import JsonMapping, JsonObject
 
 LONGEST_TRIAL_S = 600.0
 """A scan by a slow robot takes a minute, timing its operations a few."""
 ANSWER = "cubistd's answer"
-
-
-class NotPossible(CubistError, ValueError):
-    """A request for something that this robot does not have; the text says what it has."""
-
-    code = "not-possible"
-    exit_code = ExitCode.USAGE
 
 
 class Session:

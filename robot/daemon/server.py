@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from robot.api import http_server
 from robot.api.calibrations import CalibrationRequest, MaintenanceRequest
-from robot.api.http_server import BadBody, HttpServer
+from robot.api.http_server import HttpServer
 from robot.api.models import ErrorReply
 from robot.api.rights import Program
 from robot.calibration.store import BadCalibration
@@ -31,7 +31,7 @@ from robot.records.documents import parse_document
 from robot.records.storage import NotStored, StorageError
 from robot.text.faults import FAULTS, Conflict
 from robot.text.notes import Note
-from solver.errors import CubistError, ExitCode, InvalidRequest, shortened
+from solver.errors import CubistError, InvalidRequest, shortened
 from solver.files import BadFile
 
 log = logging.getLogger("cubistd.api")
@@ -208,7 +208,7 @@ def _events(controller: JobController) -> Handler:
 async def _checked_body(request: web.Request, model: type[BaseModel] | None) -> BaseModel | None:
     """Return the body as its model; an absent body is an empty object.
 
-    Raises ``_BadRequest`` and :class:`robot.api.http_server.BadBody`.
+    Raises ``InvalidRequest``.
     """
     raw = await http_server.read_body(request)
     if model is None:
@@ -216,16 +216,16 @@ async def _checked_body(request: web.Request, model: type[BaseModel] | None) -> 
     try:
         return parse_document(raw or b"{}", model, "body")
     except BadFile as error:
-        raise _BadRequest(str(error)) from error
+        raise InvalidRequest(str(error)) from error
 
 
 def _check_rights(body: BaseModel | None, program: Program | None) -> None:
-    """Raise ``_BadRequest`` for a calibrated value that the program may not set."""
+    """Raise ``InvalidRequest`` for a calibrated value that the program may not set."""
     if program is None or not isinstance(body, CalibrationRequest):
         return
     for key in body.values:
         if not program.may_set(key):
-            raise _BadRequest(f"values.{shortened(key)}: the {program} may not set it")
+            raise InvalidRequest(f"values.{shortened(key)}: the {program} may not set it")
 
 
 def _checked_query(request: web.Request, route: Route) -> dict[str, str]:
@@ -238,35 +238,28 @@ def _checked_query(request: web.Request, route: Route) -> dict[str, str]:
             continue
         given = request.query.getall(parameter.name, [])
         if len(given) > 1:
-            raise _BadRequest(f"{parameter.name}: given {len(given)} times; once is allowed")
+            raise InvalidRequest(f"{parameter.name}: given {len(given)} times; once is allowed")
         for text in given:
             _check_value(parameter, text)
     return dict(request.query)
 
 
 def _check_value(parameter: Parameter, text: str) -> None:
-    """Raise ``_BadRequest`` for a value of a query parameter that its schema does not allow."""
+    """Raise ``InvalidRequest`` for a value of a query parameter that its schema does not allow."""
     schema = parameter.schema
     if schema["type"] == "string":
         if len(text) > schema["maxLength"]:
-            raise _BadRequest(f"{parameter.name}: at most {schema['maxLength']} characters")
+            raise InvalidRequest(f"{parameter.name}: at most {schema['maxLength']} characters")
         return
     low, high = schema["minimum"], schema["maximum"]
     if not (re.fullmatch(r"[0-9]{1,9}", text) and low <= int(text) <= high):
-        raise _BadRequest(f"{parameter.name}: {low}..{high} is allowed, not {shortened(text)!r}")
+        raise InvalidRequest(f"{parameter.name}: {low}..{high} is allowed, not {shortened(text)!r}")
 
 
 class _TooMany(CubistError, RuntimeError):
     """More long-lasting connections than the daemon serves at once."""
 
     code = "too-many"
-
-
-class _BadRequest(CubistError, ValueError):
-    """A request that does not follow the description."""
-
-    code = "bad-request"
-    exit_code = ExitCode.USAGE
 
 
 def explain(error: Exception) -> http_server.ErrorAnswer | None:
@@ -292,7 +285,7 @@ def _status_of(error: CubistError) -> tuple[int, str]:
         return 409, "refused"
     if isinstance(error, _TooMany):
         return 503, "too-many"
-    bad = isinstance(error, _BadRequest | BadCalibration | BadBody | InvalidRequest)
+    bad = isinstance(error, InvalidRequest | BadCalibration)
     return (400, "bad-request") if bad else (503, "robot")
 
 

@@ -22,7 +22,7 @@ from robot.display.view import Screenful, menu_view, unreachable, view_of
 from robot.settings import load_profile
 from robot.settings.profile import DisplaySettings
 from robot.text.languages import ENGLISH, Catalogue, catalogue, chosen_catalogue
-from solver.errors import CubistError, ExitCode
+from solver.errors import CubistError, InvalidRequest
 
 log = logging.getLogger("cubist-display")
 
@@ -34,13 +34,6 @@ COUNTED = 100
 
 LOST, BAD_USAGE = 1, 2
 """Exit codes: systemd starts it again after the first, not after the second."""
-
-
-class NoDisplay(CubistError, ValueError):
-    """The profile has no display."""
-
-    code = "no-display"
-    exit_code = ExitCode.USAGE
 
 
 def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ) -> None:
@@ -58,7 +51,9 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
     try:
         settings = load_profile(found.profile).display
         if settings is None:
-            raise NoDisplay(f"the profile {found.profile} has no display: see `display:` in it")
+            raise InvalidRequest(
+                f"the profile {found.profile} has no display: see `display:` in it"
+            )
         with _ended_by(signal.SIGTERM, signal.SIGINT) as ended:
             socket = found.socket or Program.DISPLAY.socket_beside(control_socket(environ))
             show_until(ended, settings, ControlClient(socket), chosen_catalogue(environ))

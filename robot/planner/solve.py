@@ -59,7 +59,7 @@ def plan_solve(  # noqa: PLR0913 - as solver.search.solve
     ``cube`` is given in its own frame, held as in ``start`` (default: the state after homing).
     ``algorithm`` searches in a robot's time (default: that of ALGORITHM). ``on_better`` gets the
     duration in microseconds of every better plan, on the search's thread; ``progress`` follows the
-    making of missing tables. Raises SearchFailed when nothing was found in time, UnknownAlgorithm
+    making of missing tables. Raises SearchFailed when nothing was found in time, InvalidRequest
     as ``solve`` does.
     """
     approach = plan_approach(mechanism, mechanism.start if start is None else start)

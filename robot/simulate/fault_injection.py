@@ -15,20 +15,13 @@ from robot.simulate.cable import Cable
 from robot.simulate.progress import STAGES
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import OddScene, Studio
-from solver.errors import CubistError, ExitCode
+from solver.errors import InvalidRequest
 
 UNPLUGGED_S = 2.5
 """Longer than the silence after which a simulated board holds."""
 
 NOISE = 0.01
 LOST_STEPS = 200
-
-
-class BadInjection(CubistError, ValueError):
-    """A fault that the demo cannot inject; the text says what it can."""
-
-    code = "bad-injection"
-    exit_code = ExitCode.USAGE
 
 
 @dataclass(frozen=True)
@@ -74,22 +67,22 @@ class InjectedFault:
 
 
 def parse_injected_fault(text: str, profile: RobotProfile) -> InjectedFault:
-    """``NAME[:ACTUATOR|:BOARD][@STAGE]`` on a robot; raises :class:`BadInjection`."""
+    """``NAME[:ACTUATOR|:BOARD][@STAGE]`` on a robot; raises :class:`InvalidRequest`."""
     boards = profile.every_board
     what, _, stage = text.partition("@")
     name, _, subject = what.partition(":")
     stages = {title: state for state, title in STAGES} | {str(state): state for state, _ in STAGES}
     if name not in INJECTIONS:
-        raise BadInjection(f"there is no fault named {name}; choose from {', '.join(INJECTIONS)}")
+        raise InvalidRequest(f"there is no fault named {name}; choose from {', '.join(INJECTIONS)}")
     if stage and stage not in stages:
         names = ", ".join(title for _, title in STAGES)
-        raise BadInjection(f"there is no stage named {stage}; choose from {names}")
+        raise InvalidRequest(f"there is no stage named {stage}; choose from {names}")
     if name in ACTUATOR_FAULTS:
         _require_fitting(name, subject, profile)
     if name in BOARD_FAULTS and subject and subject not in boards:
-        raise BadInjection(f"no board is called {subject}; choose from {', '.join(boards)}")
+        raise InvalidRequest(f"no board is called {subject}; choose from {', '.join(boards)}")
     if subject and name not in ACTUATOR_FAULTS.keys() | BOARD_FAULTS:
-        raise BadInjection(f"{name} takes no actuator: omit :{subject}")
+        raise InvalidRequest(f"{name} takes no actuator: omit :{subject}")
     usual = RobotState.HOMING if name in STANDING_FAULTS else RobotState.TURNING
     return InjectedFault(name, subject, stages[stage] if stage else usual)
 
@@ -99,9 +92,9 @@ def _require_fitting(name: str, subject: str, profile: RobotProfile) -> None:
     fits, what = ACTUATOR_FAULTS[name]
     fitting = [actuator for actuator, its in profile.actuators.items() if fits(its)]
     if not fitting:
-        raise BadInjection(f"{name} needs {what}, and {profile.name} has none")
+        raise InvalidRequest(f"{name} needs {what}, and {profile.name} has none")
     if subject not in fitting:
-        raise BadInjection(
+        raise InvalidRequest(
             f"{name} needs {what}, as in {name}:{fitting[0]}; choose from {', '.join(fitting)}"
         )
 
@@ -212,7 +205,7 @@ def _odd_view(odd: OddScene) -> Injection:
 def _cable(scene: Scene, board: str) -> Cable:
     cable = scene.boards[board or FIRST_BOARD].cable
     if cable is None:
-        raise BadInjection("this demo has no serial cable")
+        raise InvalidRequest("this demo has no serial cable")
     return cable
 
 

@@ -34,7 +34,7 @@ from robot.twin.streams import listening
 from robot.twin.studio import OddScene
 from robot.web.announcement import FILE_NAME, read_announcement
 from solver.cube.cube import from_scramble
-from solver.errors import CubistError, ExitCode
+from solver.errors import CubistError, InvalidRequest
 from solver.files import BadFile, JsonObject, parse_object
 
 LONGEST_REQUEST = 10_000
@@ -45,13 +45,6 @@ class HandRefused(CubistError, RuntimeError):
     """A request that cannot be carried out now; the robot is as it was."""
 
     code = "hand-refused"
-
-
-class UnknownToHand(CubistError, ValueError):
-    """A request that names something that does not exist; the robot is as it was."""
-
-    code = "unknown-to-hand"
-    exit_code = ExitCode.USAGE
 
 
 Ready = Callable[[Simulation, str | None], None]
@@ -136,7 +129,7 @@ class SimulationController:
         """Carry out one request; raises :class:`solver.errors.CubistError` if it cannot."""
         action = self._actions.get(str(request.get("do")))
         if action is None:
-            raise UnknownToHand(f"choose from {', '.join(self._actions)}")
+            raise InvalidRequest(f"choose from {', '.join(self._actions)}")
         await action(request)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -163,7 +156,7 @@ class SimulationController:
         moves = request.get("moves")
         seed = request.get("seed", 1)
         if not isinstance(seed, int) or seed < 0:
-            raise UnknownToHand("a seed is a whole number from 0")
+            raise InvalidRequest("a seed is a whole number from 0")
         self._put_in(scrambled(size, seed) if moves is None else cube_after(size, str(moves)))
 
     async def _remove(self, _: JsonObject) -> None:
@@ -205,8 +198,8 @@ class SimulationController:
 def ask(simulation: Simulation, request: JsonObject) -> None:
     """Send a request to a simulated robot, from another process.
 
-    Raises :class:`HandRefused` with the reason if it was not carried out, :class:`UnknownToHand` if
-    it names something that does not exist.
+    Raises :class:`HandRefused` with the reason if it was not carried out, and
+    :class:`InvalidRequest` if it names something that does not exist.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(ANSWER_LIMIT_S)
@@ -218,7 +211,7 @@ def ask(simulation: Simulation, request: JsonObject) -> None:
         except (OSError, BadFile) as error:
             raise HandRefused(f"the simulated robot does not answer: {error}") from error
     if "error" in answer:
-        kind = HandRefused if answer.get("exists", True) else UnknownToHand
+        kind = HandRefused if answer.get("exists", True) else InvalidRequest
         raise kind(str(answer["error"]))
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
-from solver.errors import CubistError, ExitCode
+from solver.errors import InvalidRequest
 
 ZERO_DEGREES = 12.0
 """A horn on its splines and a zero that no two servos share."""
@@ -54,13 +54,6 @@ LIGHT_SLOPE = 0.2
 MOST_TRIES = 1000
 LARGEST_SCALE = 5.0
 LARGEST_SEED = 2**63 - 1
-
-
-class BadMisadjustment(CubistError, ValueError):
-    """``--misadjust`` says something else than a seed and perhaps a scale."""
-
-    code = "bad-misadjustment"
-    exit_code = ExitCode.USAGE
 
 
 @dataclass(frozen=True)
@@ -153,7 +146,7 @@ class Misadjustment:
             pulses = [truth.pulse(place) for place in settings.positions_us.values()]
             if self.scale > 1 or (min(pulses) >= low and max(pulses) <= high):
                 return truth
-        raise BadMisadjustment(f"{name}: no horn lets it reach its positions within {low}..{high}")
+        raise InvalidRequest(f"{name}: no horn lets it reach its positions within {low}..{high}")
 
     def stepper(self, name: str, settings: Stepper) -> StepperTruth:
         """A stepper's truth. One with a sensor, or that only goes to and fro, has its steps and its
@@ -222,14 +215,14 @@ that watches its cube has to see. Without any misadjustment it springs square.""
 
 
 def parse_misadjustment(text: str) -> Misadjustment:
-    """``SEED`` or ``SEED:SCALE``; raises :class:`BadMisadjustment`."""
+    """``SEED`` or ``SEED:SCALE``; raises :class:`InvalidRequest`."""
     seed, _, scale = text.partition(":")
     try:
         found = Misadjustment(int(seed), float(scale) if scale else 1.0)
     except ValueError:
         found = Misadjustment(-1)
     if not (0 <= found.seed <= LARGEST_SEED and 0 < found.scale <= LARGEST_SCALE):
-        raise BadMisadjustment(
+        raise InvalidRequest(
             f"--misadjust {text}: write SEED or SEED:SCALE, a whole number from 0 and a number up "
             f"to {LARGEST_SCALE:g}, such as 7 or 7:0.5"
         )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.calibration.step import STEPS, NotPossible, Row
+from robot.calibration.step import STEPS, Row
 from robot.calibration.steps import camera
 from robot.calibration.steps.camera import CHOSEN, FRAME, CameraCheck, Image, QuadEditor
 from robot.machine.scanner import as_jpeg
@@ -17,6 +17,7 @@ from robot.settings import load_profile
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
+from solver.errors import InvalidRequest
 from vision.frame import Frame
 from vision.locate.face import FaceGrid
 from vision.locate.view_check import OddView, ViewTrouble
@@ -177,7 +178,7 @@ def test_a_face_s_place_is_found_and_kept(monkeypatch: pytest.MonkeyPatch) -> No
         "after": view.values[key],
     }
     assert view.text == f"{key}: {view.values[key]}"
-    with pytest.raises(NotPossible, match="place R: camera top sees U"):
+    with pytest.raises(InvalidRequest, match="place R: camera top sees U"):
         list(CameraCheck(session, "top", "R").measure())
 
 

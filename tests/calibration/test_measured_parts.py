@@ -22,7 +22,6 @@ from robot.calibration.auto.motors import (
 )
 from robot.calibration.cubotino import _holder_times, _lid_times, _pulses, _ServoFile
 from robot.calibration.sizes import CubeSizes, _leaves
-from robot.calibration.step import NotPossible
 from robot.calibration.steps import colours, timing
 from robot.calibration.steps.colours import CubeColours
 from robot.calibration.steps.timing import OperationTimes, _Timed
@@ -36,6 +35,7 @@ from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
 from robot.text.faults import NotReadable
 from solver.cube.cube import Cube
+from solver.errors import InvalidRequest
 
 CUBOTINO = load_profile("cubotino")
 FOUR_ARM = load_profile("four-arm")
@@ -155,7 +155,7 @@ def test_the_step_colours_takes_a_cube_that_is_solved_known_or_read() -> None:
         assert (len(rows), rows[0].colour) == (6, light["U"])
         assert step.values == {"colours": {"linear_rgb": light}}
         assert step.document["facelets"] == "U" * 54
-    with pytest.raises(NotPossible):
+    with pytest.raises(InvalidRequest):
         measurement(CubeColours, perform, facelets="D" * 54, solved=True)
     measurement(CubeColours, perform, facelets=None, solved=True)
 

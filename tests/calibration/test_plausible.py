@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from robot.api.calibrations import Calibration
+from robot.api.client import RequestError
 from robot.calibration.plausible import require_plausible
-from robot.calibration.step import NotPossible, Session
+from robot.calibration.step import Session
 from robot.calibration.steps.steppers import Limit, TurnSteps
 from robot.calibration.store import BadCalibration, apply
 from robot.settings import load_profile
+from solver.errors import InvalidRequest
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 RIGHT = "actuators.right"
@@ -87,7 +89,7 @@ class TestTheDaemon:
         assert "225 degrees of play" in err
         assert "Traceback" not in err
         session = Session()
-        with session.maintenance(), pytest.raises(ValueError, match="degrees of play"):
+        with session.maintenance(), pytest.raises(RequestError, match="degrees of play"):
             session.try_out({f"{RIGHT}.backlash_steps": 1000})
         assert ask("calibration", "show")[1][0]["values"] == {}
 
@@ -120,7 +122,7 @@ def test_a_person_does_not_overrule_what_the_camera_has_just_counted(
 ) -> None:
     steps = TurnSteps(Session(Camera(seen)), "right", 1, turned)  # type: ignore[arg-type]
     if found is None:
-        with pytest.raises(NotPossible, match="camera saw right make whole turns of 1600 steps"):
+        with pytest.raises(InvalidRequest, match="camera saw right make whole turns of 1600 steps"):
             list(steps.measure())
         return
     list(steps.measure())
@@ -131,5 +133,5 @@ def test_a_person_does_not_overrule_what_the_camera_has_just_counted(
 def test_a_trial_of_speeds_goes_upwards(begin: float | None, end: float | None) -> None:
     session = Session(Camera(None))  # type: ignore[arg-type]
     limit = Limit(session, "right", "speed", begin=begin, end=end)
-    with pytest.raises(NotPossible, match="above the last, "):
+    with pytest.raises(InvalidRequest, match="above the last, "):
         list(limit.measure())

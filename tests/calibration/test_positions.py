@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from robot.calibration.step import NotPossible, Session
+from robot.calibration.step import Session
 from robot.calibration.steps.positions import AllPositions, Placing, named_position
 from robot.cli.measuring import conduct, finish
 from robot.machine.confirmed_range import direction_key
 from robot.settings import load_profile
+from solver.errors import InvalidRequest
 from tests.rig.state_folder import answered
 from tests.rig.state_folder import kept as made
 
@@ -71,7 +72,7 @@ def test_the_calibrated_value_counts_before_the_profile_s() -> None:
         ("hat", "open", "there is no hat; there is holder, lid"),
         ("lid", "up", "there is no up; there is open, close, flip"),
     ):
-        with pytest.raises(NotPossible, match=known):
+        with pytest.raises(InvalidRequest, match=known):
             named_position(session_of(daemon), actuator, position, "servo")
 
 

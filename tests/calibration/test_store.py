@@ -12,7 +12,7 @@ import pytest
 
 from robot.api.calibrations import Calibration, Source
 from robot.api.client import RequestError
-from robot.calibration.step import NotPossible, Session
+from robot.calibration.step import Session
 from robot.calibration.steps.positions import (
     MOVING,
     MoveRequest,
@@ -291,7 +291,7 @@ def test_positions_are_listed_with_what_is_known_of_them() -> None:
     only = position_items(Session(daemon), lambda one: one.name == "flip")
     assert [item.cells[1] for item in only] == ["flip"]
     assert position_keys(CUBOTINO)["lid.open"] == OPEN
-    with pytest.raises(NotPossible, match="cubotino has no gripper at R: it has no grippers"):
+    with pytest.raises(InvalidRequest, match="cubotino has no gripper at R: it has no grippers"):
         jaw_position(Session(daemon), "R", "open")
 
 
@@ -299,5 +299,7 @@ def test_jaws_are_named_by_their_site() -> None:
     session = Session(Keeps("two-arm"))  # type: ignore[arg-type]
     opened, closed = (jaw_position(session, "D", name) for name in ("open", "closed"))
     assert (opened.actuator, opened.name, closed.name) == ("down-jaw", "open", "closed")
-    with pytest.raises(NotPossible, match="two-arm has no gripper at L: it has grippers at R, D"):
+    with pytest.raises(
+        InvalidRequest, match="two-arm has no gripper at L: it has grippers at R, D"
+    ):
         jaw_position(session, "L", "open")

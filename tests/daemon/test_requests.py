@@ -217,7 +217,7 @@ async def test_a_trial_gets_its_body_or_what_it_knows_of_the_query() -> None:
         (StorageError("the disk is full"), 507, "storage", None),
         (NotStored("no such run"), 404, "storage", None),
         (Conflict(Note.of("starting")), 409, "refused", None),
-        (server._BadRequest("no"), 400, "bad-request", None),
+        (InvalidRequest("no"), 400, "bad-request", None),
         (BadCalibration("no"), 400, "bad-request", None),
         (InvalidRequest("no"), 400, "bad-request", None),
         (RobotError("board-absent", "gone", "look"), 503, "robot", "board-absent"),
@@ -263,7 +263,7 @@ def test_cameras_have_short_names(length: int, allowed: bool) -> None:
 def accepted(parameter: Any, text: str) -> bool:
     try:
         server._check_value(parameter, text)
-    except server._BadRequest as error:
+    except InvalidRequest as error:
         assert str(error).startswith(f"{parameter.name}: ")
         return False
     return True

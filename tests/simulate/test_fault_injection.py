@@ -18,7 +18,6 @@ from robot.simulate.fault_injection import (
     ACTUATOR_FAULTS,
     INJECTIONS,
     STANDING_FAULTS,
-    BadInjection,
     BoardInScene,
     FaultInjection,
     Scene,
@@ -27,6 +26,7 @@ from robot.simulate.fault_injection import (
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Disturbances, OddScene, Studio
+from solver.errors import InvalidRequest
 
 StartDemo = Callable[..., Any]
 Solved = Callable[[Any], dict[str, Any]]
@@ -55,7 +55,7 @@ def test_names_are_understood(name: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "earthquake", "slip@lunch", "jam", "jam:leg"])
 def test_what_nobody_knows_is_refused(text: str) -> None:
-    with pytest.raises(BadInjection, match="choose from"):
+    with pytest.raises(InvalidRequest, match="choose from"):
         parse_injected_fault(text, ROBOT)
 
 
@@ -71,19 +71,19 @@ def test_what_nobody_knows_is_refused(text: str) -> None:
 )
 def test_a_fault_that_its_actuator_cannot_have_is_refused(robot: str, text: str, told: str) -> None:
     """Else it would be asked for, and never happen."""
-    with pytest.raises(BadInjection, match=told):
+    with pytest.raises(InvalidRequest, match=told):
         parse_injected_fault(text, load_profile(robot))
 
 
 def test_only_some_faults_happen_to_an_actuator() -> None:
-    with pytest.raises(BadInjection, match="omit :arm"):
+    with pytest.raises(InvalidRequest, match="omit :arm"):
         parse_injected_fault("slip:arm", ROBOT)
 
 
 def test_some_happen_to_a_board() -> None:
     robot = load_profile("soltvvo")
     assert parse_injected_fault("reset:second", robot).subject == "second"
-    with pytest.raises(BadInjection, match="no board is called third; choose from first, second"):
+    with pytest.raises(InvalidRequest, match="no board is called third; choose from first, second"):
         parse_injected_fault("unplug:third", robot)
 
 
@@ -102,7 +102,7 @@ async def test_they_happen_to_that_board_alone() -> None:
 
 
 async def test_noise_needs_a_cable(scene: Scene) -> None:
-    with pytest.raises(BadInjection, match="cable"):
+    with pytest.raises(InvalidRequest, match="cable"):
         await parse_injected_fault("noise", ROBOT).inject(scene)
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from solver import pocket as pocket_search
 from solver.cube.notation import length, parse_moves
 from solver.cube.pocket import PocketCube, from_seven, to_seven
-from solver.errors import BadNotation
-from solver.search import UnknownAlgorithm, solve
+from solver.errors import BadNotation, InvalidRequest
+from solver.search import solve
 
 COUNTS = {
     "htm": [1, 9, 54, 321, 1847, 9992, 50136, 227536, 870072, 1887748, 623800, 2644],
@@ -116,5 +116,5 @@ def test_a_solved_cube_needs_nothing():
 
 
 def test_other_sizes_are_refused_by_name():
-    with pytest.raises(UnknownAlgorithm, match="size 2"):
+    with pytest.raises(InvalidRequest, match="size 2"):
         solve(PocketCube.solved(), algorithm="thistlethwaite")

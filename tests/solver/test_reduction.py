@@ -12,9 +12,9 @@ from solver.cube.cube import Cube
 from solver.cube.facelets import FACES
 from solver.cube.notation import length, parse_moves
 from solver.cube.sticker_cube import StickerCube
-from solver.errors import IllegalCube, SearchFailed
+from solver.errors import IllegalCube, InvalidRequest, SearchFailed
 from solver.reduction.search import LARGEST, geometry, reduced_cube
-from solver.search import UnknownAlgorithm, solve_many
+from solver.search import solve_many
 from solver.solution import CancelFlag, Request, Solution
 
 
@@ -394,7 +394,7 @@ def test_metrics_count_what_they_say(rng, solves):
 
 
 def test_small_cubes_and_impossible_stickers_are_refused():
-    with pytest.raises(UnknownAlgorithm, match="size 3"):
+    with pytest.raises(InvalidRequest, match="size 3"):
         solve_many(Cube.solved(), request())
     letters = StickerCube.solved(4).letters
     with pytest.raises(IllegalCube):

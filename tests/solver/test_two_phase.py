@@ -14,8 +14,8 @@ from solver import _native, two_phase
 from solver.cost import COMPOSITES, composite_index, composite_of
 from solver.cube.cube import Cube
 from solver.cube.notation import METRICS, length, parse_moves
-from solver.errors import SearchFailed
-from solver.search import UnknownAlgorithm, algorithm_for, solve, solve_many
+from solver.errors import InvalidRequest, SearchFailed
+from solver.search import algorithm_for, solve, solve_many
 from solver.solution import CancelFlag, Request, Solution
 
 SHORT = 0.02
@@ -162,11 +162,11 @@ def test_a_failed_search_says_whether_the_clock_cut_it(monkeypatch: pytest.Monke
 
 
 def test_unfit_requests_say_what_fits() -> None:
-    with pytest.raises(UnknownAlgorithm, match="two-phase"):
+    with pytest.raises(InvalidRequest, match="two-phase"):
         solve(Cube.solved(), algorithm="three-phase")
-    with pytest.raises(UnknownAlgorithm, match="htm, qtm"):
+    with pytest.raises(InvalidRequest, match="htm, qtm"):
         solve(Cube.solved(), metric="stm")
-    with pytest.raises(UnknownAlgorithm, match="size 4; these do: reduction, heuristic-db"):
+    with pytest.raises(InvalidRequest, match="size 4; these do: reduction, heuristic-db"):
         algorithm_for("two-phase", 4, metric="htm", timed=False)
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from importlib.resources import files
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -41,6 +42,7 @@ from vision.cameras.base import Unsettled
 
 OTHERS = sorted(set(LANGUAGES) - {ENGLISH})
 STATIC = files("robot.web").joinpath("static")
+ROBOT = Path(__file__).parents[2] / "robot"
 OTHER_CORNER = "Other corner"
 """A button of the page itself."""
 STRING = r'"((?:[^"\\]|\\.)*)"'
@@ -226,25 +228,21 @@ def test_the_environment_chooses(setting: str, language: str) -> None:
 
 def test_every_refusal_and_recovery_of_the_daemon_has_a_code() -> None:
     """What is raised or noted as plain text would stay English for ever."""
-    for package in ("robot.daemon", "robot.machine", "robot.calibration"):
-        for file in files(package).iterdir():
-            if file.name.endswith(".py"):
-                source = file.read_text(encoding="utf-8")
-                plain = re.findall(
-                    r"raise Conflict\((?!Note\.of)|note_recovery\(job, [f\"]", source
-                )
-                assert plain == [], file
+    for room in ("daemon", "machine", "calibration"):
+        for file in (ROBOT / room).rglob("*.py"):
+            source = file.read_text(encoding="utf-8")
+            plain = r"raise Conflict\((?!Note\.of)|note_recovery\(job, [f\"]"
+            assert re.findall(plain, source) == [], file
 
 
 def test_every_code_is_used() -> None:
     """And every code that is used is in the table."""
     used: set[str] = set()
-    for package in ("robot.calibration", "robot.daemon", "robot.link"):
-        for file in files(package).iterdir():
-            if file.name.endswith(".py"):
-                source = file.read_text(encoding="utf-8")
-                used |= set(re.findall(r"\"([a-z]+(?:-[a-z]+)*)\"", source)) & set(NOTES)
-                assert set(re.findall(r"Note\.of\(\s*\"([^\"]+)\"", source)) <= set(NOTES), file
+    for room in ("calibration", "daemon", "link"):
+        for file in (ROBOT / room).rglob("*.py"):
+            source = file.read_text(encoding="utf-8")
+            used |= set(re.findall(r"\"([a-z]+(?:-[a-z]+)*)\"", source)) & set(NOTES)
+            assert set(re.findall(r"Note\.of\(\s*\"([^\"]+)\"", source)) <= set(NOTES), file
     used |= {str(one) for one in Unsettled}  # of cameras, which know nothing of notes
     assert used | {"paused-once", "underrun-once", "late-once"} == set(NOTES)
 

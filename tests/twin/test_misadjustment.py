@@ -24,7 +24,6 @@ from robot.twin.misadjustment import (
     SPEED,
     STALL,
     ZERO_DEGREES,
-    BadMisadjustment,
     CameraTruth,
     Misadjustment,
     ServoTruth,
@@ -38,6 +37,7 @@ from robot.twin.simulated import SimulatedRobot
 from robot.twin.stepper import Rotor, StepMotor, pause_us
 from robot.twin.studio import Studio
 from robot.twin.violations import Incidents
+from solver.errors import InvalidRequest
 
 SEEDS = st.integers(0, 2**32)
 STEPPERS = {
@@ -172,7 +172,7 @@ def test_built_as_drawn_is_without_deviation() -> None:
 def test_a_servo_that_no_horn_fits_is_refused() -> None:
     servo = load_profile("cubotino").actuators_of(Servo)["lid"]
     narrow = servo.model_copy(update={"limits_us": (1400, 1500)})
-    with pytest.raises(BadMisadjustment) as caught:
+    with pytest.raises(InvalidRequest) as caught:
         Misadjustment(1).servo("lid", narrow, 5.0)
     assert str(caught.value) == "lid: no horn lets it reach its positions within 1400..1500"
     assert Misadjustment(1, 1.01).servo("lid", narrow, 5.0).middle_us == 1450.0
@@ -203,7 +203,7 @@ def test_what_is_no_seed_is_refused(text: str) -> None:
     if text == "7:":
         assert parse_misadjustment(text).scale == 1.0
         return
-    with pytest.raises(BadMisadjustment) as caught:
+    with pytest.raises(InvalidRequest) as caught:
         parse_misadjustment(text)
     assert str(caught.value) == (
         f"--misadjust {text}: write SEED or SEED:SCALE, a whole number from 0 and a number "

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from solver.errors import InvalidRequest
 from vision.cameras import photographs, picamera2, registry, usb
 from vision.cameras.base import CameraTrouble, Unsettled
 from vision.cameras.picamera2 import NoLibrary
@@ -52,7 +53,7 @@ def test_other_kinds_are_checked_by_name(tmp_path: Path) -> None:
     assert photographs.check_camera(f"{tmp_path}/no").verdict == "bad"
     assert registry.check_camera("folder", str(tmp_path)) == ("ok", f"folder {tmp_path}", "")
     assert registry.check_camera("simulated", 0) == ("ok", "simulated 0", "")
-    with pytest.raises(registry.NoCamera, match="kind: usb"):
+    with pytest.raises(InvalidRequest, match="kind: usb"):
         registry.open_camera("simulated", 0, (640, 480), "above")
-    with pytest.raises(registry.NoCamera, match="no such kind"):
+    with pytest.raises(InvalidRequest, match="no such kind"):
         registry.open_camera("film", 0, (640, 480), "above")

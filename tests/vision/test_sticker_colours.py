@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from solver.errors import InvalidRequest
 from vision.measure.sticker_colours import (
-    BadColours,
     FaceColours,
     StickerColours,
     linear_to_srgb,
@@ -36,7 +36,7 @@ def test_srgb_survives_linear_light(values):
     ],
 )
 def test_bad_colours_are_named(size, rgb, says):
-    with pytest.raises(BadColours, match=says):
+    with pytest.raises(InvalidRequest, match=says):
         StickerColours.from_srgb(size, rgb)
 
 
@@ -135,7 +135,7 @@ def test_of_looks_as_good_the_first_tells_where_it_was_seen(first, second, camer
     )
     assert (merged.camera, merged.fit, merged.time_us) == (camera, 0.8, 9)
     assert merged.positions is not None and merged.positions.max() == (camera == "b")
-    with pytest.raises(BadColours, match="different sizes"):
+    with pytest.raises(InvalidRequest, match="different sizes"):
         merge_faces([part(0.5), FaceColours.unseen(3)])
     alone = part(0.5)
     assert merge_faces([alone]) is alone
@@ -175,7 +175,7 @@ def changed(**values):
     ],
 )
 def test_values_that_are_no_cubes_colours_are_named(make, says):
-    with pytest.raises(BadColours, match=says):
+    with pytest.raises(InvalidRequest, match=says):
         make()
 
 
@@ -191,7 +191,7 @@ def test_values_that_are_no_cubes_colours_are_named(make, says):
 )
 def test_a_cube_needs_as_many_values_as_stickers(name, value, says):
     cube = StickerColours.from_faces(dict.fromkeys("URFDLB", part(0.5)))
-    with pytest.raises(BadColours, match=says):
+    with pytest.raises(InvalidRequest, match=says):
         replace(cube, **{name: value})
     if says == "finite":  # what was not seen may be anything
         assert replace(cube, linear_rgb=value, valid=np.zeros(24, bool)).size == 2

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from solver.errors import InvalidRequest
 from vision.frame import Frame
 from vision.measure.sticker_colours import srgb_to_linear
-from vision.measure.stickers import BadQuads, measure, measure_face
+from vision.measure.stickers import measure, measure_face
 
 COLOURS = np.array(
     [
@@ -102,7 +103,7 @@ def test_perspective_is_undone() -> None:
     ],
 )
 def test_bad_quads_are_refused(quads: np.ndarray, size: int | None, reason: str) -> None:
-    with pytest.raises(BadQuads, match=reason):
+    with pytest.raises(InvalidRequest, match=reason):
         measure_face(Frame(face(), "", 0), quads, size)
 
 

@@ -8,7 +8,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
-from solver.errors import CubistError
+from solver.errors import InvalidRequest
 
 if TYPE_CHECKING:  # names of kinds are asked for where no picture is taken
     from vision.frame import Camera
@@ -16,10 +16,6 @@ if TYPE_CHECKING:  # names of kinds are asked for where no picture is taken
 
 Options = Mapping[str, object]
 """Options of one kind of camera, by their key in the profile."""
-
-
-class NoCamera(CubistError, ValueError):
-    """A profile asks for a camera of a kind that cannot be opened here."""
 
 
 class CameraCheck(NamedTuple):
@@ -79,9 +75,9 @@ class CameraKind:
 def _refuse_simulated(
     device: int | str, resolution: tuple[int, int], name: str, /, **options: object
 ) -> Camera:
-    """Raise :class:`NoCamera`: only a simulated robot shows the pictures of such a camera."""
+    """Raise :class:`InvalidRequest`: only a simulated robot shows the pictures of such a camera."""
     del device, resolution, options
-    raise NoCamera(
+    raise InvalidRequest(
         f"camera {name} is simulated: say `kind: picamera2` or `kind: usb` in the profile, or "
         "start cubistd with --twin and the socket of a simulated robot"
     )
@@ -139,9 +135,9 @@ def open_camera(
     name: str,
     options: Options = MappingProxyType({}),
 ) -> Camera:
-    """Open a camera of a registered kind; raises ``CameraFault`` and :class:`NoCamera`."""
+    """Open a camera of a registered kind; raises ``CameraFault`` and :class:`InvalidRequest`."""
     if kind not in _KINDS:
-        raise NoCamera(f"camera {name}: no such kind of camera: {kind}")
+        raise InvalidRequest(f"camera {name}: no such kind of camera: {kind}")
     opener = _KINDS[kind].opener
     if isinstance(opener, str):
         opener = import_module(opener).open_camera

@@ -8,20 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from solver.errors import CubistError, ExitCode
+from solver.errors import InvalidRequest
 
 FACES = "URFDLB"
 """Order of the faces everywhere; a sticker's number is ``face * N * N + row * N + column``."""
 
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
-
-
-class BadColours(CubistError, ValueError):
-    """Colours that do not describe the stickers of a cube: wrong count, size or range."""
-
-    code = "bad-colours"
-    exit_code = ExitCode.USAGE
 
 
 def srgb_to_linear(srgb: ArrayLike) -> Floats:
@@ -62,9 +55,9 @@ class FaceColours:
     def __post_init__(self) -> None:
         count = len(self.linear_rgb)
         if self.linear_rgb.shape != (count, 3) or self.spread.shape != (count, 3):
-            raise BadColours(f"a face needs one colour and spread per sticker, {count} x 3")
+            raise InvalidRequest(f"a face needs one colour and spread per sticker, {count} x 3")
         if self.saturated.shape != (count,) or self.valid.shape != (count,):
-            raise BadColours(f"a face of {count} stickers needs as many flags")
+            raise InvalidRequest(f"a face of {count} stickers needs as many flags")
 
     @classmethod
     def from_light(cls, linear_rgb: ArrayLike) -> FaceColours:
@@ -104,33 +97,33 @@ class StickerColours:
 
     def __post_init__(self) -> None:
         if not 2 <= self.size <= 7:
-            raise BadColours(f"a cube of size {self.size}: sizes 2 to 7 can be read")
+            raise InvalidRequest(f"a cube of size {self.size}: sizes 2 to 7 can be read")
         count = 6 * self.size**2
         if self.linear_rgb.shape != (count, 3) or self.spread.shape != (count, 3):
-            raise BadColours(
+            raise InvalidRequest(
                 f"a {self.size}x{self.size}x{self.size} has {count} stickers of 3 values, "
                 f"not {self.linear_rgb.shape}"
             )
         if self.saturated.shape != (count,) or self.valid.shape != (count,):
-            raise BadColours(f"{count} stickers need as many flags")
+            raise InvalidRequest(f"{count} stickers need as many flags")
         if not np.isfinite(self.linear_rgb[self.valid]).all():
-            raise BadColours("colours must be finite numbers")
+            raise InvalidRequest("colours must be finite numbers")
 
     @classmethod
     def from_srgb(cls, size: int, rgb: ArrayLike) -> StickerColours:
         """From sRGB triples 0..255 in facelet order, as ``cubist read --colours`` takes them."""
         if not 2 <= size <= 7:
-            raise BadColours(f"a cube of size {size}: sizes 2 to 7 can be read")
+            raise InvalidRequest(f"a cube of size {size}: sizes 2 to 7 can be read")
         try:
             triples = np.asarray(rgb, dtype=np.float64)
         except (TypeError, ValueError, OverflowError) as error:
-            raise BadColours("rgb must be a list of [red, green, blue] triples") from error
+            raise InvalidRequest("rgb must be a list of [red, green, blue] triples") from error
         if triples.shape != (6 * size * size, 3):
-            raise BadColours(
+            raise InvalidRequest(
                 f"size {size} needs {6 * size * size} rgb triples, not an array of {triples.shape}"
             )
         if not ((triples >= 0) & (triples <= 255)).all():
-            raise BadColours("rgb values must lie between 0 and 255")
+            raise InvalidRequest("rgb values must lie between 0 and 255")
         linear = srgb_to_linear(triples).reshape(6, size * size, 3)
         return cls.from_faces({f: FaceColours.from_light(linear[i]) for i, f in enumerate(FACES)})
 
@@ -138,11 +131,11 @@ class StickerColours:
     def from_faces(cls, faces: Mapping[str, FaceColours]) -> StickerColours:
         """Six looks, by face letter; a face that is absent counts as not seen."""
         if not faces or not set(faces) <= set(FACES):
-            raise BadColours(f"faces are named {', '.join(FACES)}, not {', '.join(faces)}")
+            raise InvalidRequest(f"faces are named {', '.join(FACES)}, not {', '.join(faces)}")
         counts = {len(face.linear_rgb) for face in faces.values()}
         size = round(max(counts) ** 0.5)
         if counts != {size * size}:
-            raise BadColours(f"faces with {sorted(counts)} stickers do not make one cube")
+            raise InvalidRequest(f"faces with {sorted(counts)} stickers do not make one cube")
         looks = [faces.get(letter) or FaceColours.unseen(size) for letter in FACES]
         return cls(
             size,
@@ -184,7 +177,7 @@ def merge_faces(looks: Sequence[FaceColours]) -> FaceColours:
 
 def _merge_pair(first: FaceColours, second: FaceColours) -> FaceColours:
     if len(first.linear_rgb) != len(second.linear_rgb):
-        raise BadColours("looks of different sizes cannot be merged")
+        raise InvalidRequest("looks of different sizes cannot be merged")
     gain = _exposure_ratio(first, second)
     noise = np.float32(2e-3)
     weights, values, spreads = [], [], []

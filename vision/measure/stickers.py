@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from solver.errors import CubistError, ExitCode
+from solver.errors import InvalidRequest
 from vision.frame import Camera, Frame
 from vision.measure.sticker_colours import (
     SATURATED,
@@ -38,13 +38,6 @@ _ENOUGH = 0.2
 _CLIPPED_SHARE = 0.3
 
 
-class BadQuads(CubistError, ValueError):
-    """Quadrilaterals that do not describe the stickers of a face."""
-
-    code = "bad-quads"
-    exit_code = ExitCode.USAGE
-
-
 def face_quads(corners: ArrayLike, size: int) -> Floats:
     """Quadrilaterals float32[N*N, 4, 2] of the stickers of a face, row by row.
 
@@ -53,9 +46,9 @@ def face_quads(corners: ArrayLike, size: int) -> Floats:
     """
     target = np.asarray(corners, dtype=np.float32)
     if target.shape != (4, 2) or not np.isfinite(target).all():
-        raise BadQuads(f"a face has 4 corners of x and y, not an array of {target.shape}")
+        raise InvalidRequest(f"a face has 4 corners of x and y, not an array of {target.shape}")
     if cv2.contourArea(target) < 1.0 or not cv2.isContourConvex(target):
-        raise BadQuads("the corners of a face must go round a convex quadrilateral, in order")
+        raise InvalidRequest("the corners of a face must go round a convex quadrilateral, in order")
     source = np.array([[0, 0], [size, 0], [size, size], [0, size]], dtype=np.float32)
     homography = cv2.getPerspectiveTransform(source, target)
     axis = np.arange(size, dtype=np.float32)
@@ -75,7 +68,7 @@ def measure_face(
     row by row, both as Kociemba draws the face. ``fit`` is passed on. Inside each quadrilateral
     the colour that most samples share is taken, so that glare, a logo, dirt and the border count
     for nothing as long as they cover less than the sticker shows.
-    Raises :class:`BadQuads`.
+    Raises :class:`InvalidRequest`.
     """
     places = _stickers_of(quads, size)
     samples, inside = _sample(frame.image, places)
@@ -102,16 +95,16 @@ def _stickers_of(quads: ArrayLike, size: int | None) -> Floats:
     places = np.asarray(quads, dtype=np.float32)
     if places.shape == (4, 2):
         if size is None:
-            raise BadQuads("four corners need the number of layers with them")
+            raise InvalidRequest("four corners need the number of layers with them")
         return face_quads(places, size)
     count = len(places) if places.ndim == 3 else 0
     layers = round(count**0.5)
     if places.shape != (count, 4, 2) or layers**2 != count or not count:
-        raise BadQuads(f"stickers need N*N quadrilaterals of 4 corners, not {places.shape}")
+        raise InvalidRequest(f"stickers need N*N quadrilaterals of 4 corners, not {places.shape}")
     if size is not None and layers != size:
-        raise BadQuads(f"{count} quadrilaterals are not a face of {size} x {size}")
+        raise InvalidRequest(f"{count} quadrilaterals are not a face of {size} x {size}")
     if not np.isfinite(places).all():
-        raise BadQuads("corners must be finite numbers")
+        raise InvalidRequest("corners must be finite numbers")
     return places
 
 

@@ -10,21 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from robot.calibration.step import (
-    STEPS,
-    Measurement,
-    NotPossible,
-    Result,
-    Row,
-    Script,
-    Session,
-    Step,
-)
+from robot.calibration.step import STEPS, Measurement, Result, Row, Script, Session, Step
 from robot.calibration.steps.home import HOMING
 from robot.calibration.trials.trial import Bench, Trial
 from robot.machine.scanner import from_jpeg
 from robot.records.documents import ApiDocument, ApiRequest
 from robot.settings.profile import CameraSettings, View
+from solver.errors import InvalidRequest
 from solver.files import JsonObject
 from vision.frame import Frame
 from vision.locate.advice import advise
@@ -213,7 +205,7 @@ class CameraCheck(Measurement):
         by_site = {frame.view.site: frame for frame in frames}
         if site not in by_site:
             sees = f"camera {frames[0].camera} sees {', '.join(by_site)}"
-            raise NotPossible(f"place {site}: {sees}")
+            raise InvalidRequest(f"place {site}: {sees}")
         frame = by_site[site]
         before = [list(corner) for corner in frame.view.quad]
         frame.find(image)

@@ -8,20 +8,12 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from robot.calibration.step import (
-    STEPS,
-    Measurement,
-    NotPossible,
-    Result,
-    Row,
-    Script,
-    Session,
-    Step,
-)
+from robot.calibration.step import STEPS, Measurement, Result, Row, Script, Session, Step
 from robot.calibration.trials.trial import Bench, Trial
 from robot.records.documents import ApiDocument, ApiRequest
 from robot.text.faults import NotReadable
 from solver.cube.facelets import FACES
+from solver.errors import InvalidRequest
 from solver.files import JsonObject
 
 if TYPE_CHECKING:
@@ -113,7 +105,7 @@ class CubeColours(Measurement):
     def __init__(self, session: Session, facelets: str | None = None, solved: bool = False) -> None:
         super().__init__(session)
         if solved and facelets:
-            raise NotPossible("the cube is solved, or it has these facelets: give one of them")
+            raise InvalidRequest("the cube is solved, or it has these facelets: give one of them")
         self._facelets, self._solved = facelets, solved
 
     def measure(self, choice: str = "") -> Script:

@@ -14,17 +14,7 @@ from pydantic import Field
 
 from robot.api.calibrations import Calibration, Means, Source
 from robot.api.client import RequestError
-from robot.calibration.step import (
-    STEPS,
-    Item,
-    Measurement,
-    NotPossible,
-    Result,
-    Row,
-    Script,
-    Session,
-    Step,
-)
+from robot.calibration.step import STEPS, Item, Measurement, Result, Row, Script, Session, Step
 from robot.calibration.store import apply, require_possible
 from robot.calibration.trials.trial import Bench, Trial, stepper_of, steppers_of
 from robot.machine.confirmed_range import (
@@ -338,16 +328,16 @@ def _confirmation_of(one: Position) -> tuple[str, str]:
 
 
 def named_position(session: Session, actuator: str, position: str, kind: str) -> Position:
-    """One position, by the names in the profile; raises :class:`NotPossible`."""
+    """One position, by the names in the profile; raises :class:`InvalidRequest`."""
     found = [one for one in positions(session) if one.unit == UNIT_OF[kind]]
     actuators = dict.fromkeys(one.actuator for one in found)
     if actuator not in actuators:
         known = ", ".join(actuators) or "none"
-        raise NotPossible(f"{kind} {actuator}: there is no {actuator}; there is {known}")
+        raise InvalidRequest(f"{kind} {actuator}: there is no {actuator}; there is {known}")
     of_it = {one.name: one for one in found if one.actuator == actuator}
     if position not in of_it:
         known = ", ".join(of_it)
-        raise NotPossible(f"{kind} {actuator}: there is no {position}; there is {known}")
+        raise InvalidRequest(f"{kind} {actuator}: there is no {position}; there is {known}")
     return of_it[position]
 
 
@@ -358,7 +348,7 @@ def jaw_position(session: Session, site: str, position: str) -> Position:
     if found is None:
         known = ", ".join(profile.mechanism.jaws)
         known = f"grippers at {known}" if known else "no grippers"
-        raise NotPossible(f"{profile.name} has no gripper at {site}: it has {known}")
+        raise InvalidRequest(f"{profile.name} has no gripper at {site}: it has {known}")
     named = found.open if position == "open" else found.closed
     return named_position(session, found.actuator, named, profile.actuators[found.actuator].kind)
 

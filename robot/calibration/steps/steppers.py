@@ -12,7 +12,6 @@ from robot.calibration.step import (
     Confirmation,
     Item,
     Measurement,
-    NotPossible,
     Result,
     Row,
     Script,
@@ -33,6 +32,7 @@ from robot.calibration.trials.trial import stepper_of, steppers_of
 from robot.machine.confirmed_range import direction_key
 from robot.motion.stepper import stepper_limits
 from robot.settings import RobotProfile
+from solver.errors import InvalidRequest
 from solver.files import JsonObject
 
 
@@ -151,13 +151,13 @@ class TurnSteps(MotorMeasurement):
     def _turn_by_eye(self, tried: StepsTried) -> int:
         """Return the steps of a turn by the degrees that somebody saw it turn.
 
-        Raises :class:`NotPossible` if the camera has counted otherwise.
+        Raises :class:`InvalidRequest` if the camera has counted otherwise.
         """
         turn, seen = tried.turn_steps, tried.found_steps
         assert self._turned is not None
         found = max(1, round(turn * 360 * self._turns / self._turned / 4)) * 4
         if seen is not None and abs(found / seen - 1) > STEPS_OFF:
-            raise NotPossible(
+            raise InvalidRequest(
                 f"{self._turned:g} degrees: the camera saw {self.motor} make whole turns of "
                 f"{seen} steps, {360 * self._turns * turn / seen:.0f} degrees in all"
             )
@@ -234,7 +234,7 @@ class Ramp:
     """One motor's speed or acceleration, raised until steps are lost.
 
     ``wanted`` is what to try next, None when there is nothing more to try; ``ended`` says why.
-    ``limited``: whether something was found at which steps are lost. Raises :class:`NotPossible`
+    ``limited``: whether something was found at which steps are lost. Raises :class:`InvalidRequest`
     where the first to try is above the last.
     """
 
@@ -254,7 +254,7 @@ class Ramp:
         self.end = self.end or END * present
         self.wanted = self.begin or BEGIN * present
         if self.wanted > self.end:
-            raise NotPossible(
+            raise InvalidRequest(
                 f"{self.motor} {self.what}: the first to try, {self.wanted:.0f}, is above the "
                 f"last, {self.end:.0f}"
             )
@@ -355,7 +355,7 @@ class Limit(Measurement):
                     f"Is {self.motor} exactly where it was, after {value:.0f}?"
                 )
                 if is_good is None:
-                    raise NotPossible(
+                    raise InvalidRequest(
                         f"neither a sensor nor the camera sees {self.motor}: try one value at a "
                         "time, then say which was the last good one"
                     )
