@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from robot.calibration.store import BadCalibration
+from robot.calibration.values import BadCalibration
 from robot.mechanism.flipper.settings import FlipperSettings
 from robot.settings import RobotProfile, Servo
 from robot.settings.actuators import LEAST_CLEAR_PART

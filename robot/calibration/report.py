@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from robot.api.calibrations import CalibrationReport
 from robot.calibration.step import steps_of
-from robot.calibration.store import BadCalibration, CalibrationStore
+from robot.calibration.store import CalibrationStore
+from robot.calibration.values import BadCalibration
 from robot.machine.confirmed_range import confirmable
 from robot.settings import RobotProfile
 

@@ -23,8 +23,8 @@ from urllib.parse import urlencode
 
 from robot.api.calibrations import Calibration
 from robot.api.client import ControlClient
-from robot.calibration.store import apply
 from robot.calibration.trials.trial import AnyTrial, Asked, Found, Trial
+from robot.calibration.values import apply
 from robot.records.documents import check_document
 from robot.settings import RobotProfile, load_profile
 from robot.settings.kinds import Kinds

@@ -10,40 +10,30 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
-
-from pydantic import ValidationError
 
 from robot.api.calibrations import FORMAT, Calibration, Maker, Source, VersionSummary
-from robot.calibration.sizes import CubeSizes
-from robot.calibration.versions import KeptValue, KeptValues, Version, VersionFiles, read_version
-from robot.machine.confirmed_range import confirmable, position_key
+from robot.calibration.values import BadCalibration, apply, changes, ignored
+from robot.calibration.versions import (
+    CubeSizes,
+    KeptValue,
+    KeptValues,
+    Version,
+    VersionFiles,
+    read_version,
+)
+from robot.machine.confirmed_range import confirmable
 from robot.records.storage import write_atomically
 from robot.settings import RobotProfile
-from robot.settings.checks import check_profile
-from robot.settings.complaints import complaints_of
-from robot.settings.document import ProfileDocument, dotted
 from robot.settings.other_cubes import sizes_of
-from solver.errors import CubistError, ExitCode
-from solver.files import BadFile, JsonMapping, JsonObject, NoSuchFile, read_file
+from solver.files import BadFile, JsonObject, NoSuchFile, read_file
 
 UNDER_WAY = "calibrating"
 """A file that is there while motors may stand askew for calibration."""
 LARGEST_NOTE = 64 * 1024
 _log = logging.getLogger(__name__)
-
-ROOMS = ("actuators", "cameras", "colours", "policy")
-"""Sections of a profile that calibration may change: what the robot is made of stays."""
-
-
-class BadCalibration(CubistError, ValueError):
-    """Values that do not fit the robot's profile; the text names key and reason."""
-
-    code = "bad-calibration"
-    exit_code = ExitCode.USAGE
 
 
 class CalibrationStore:
@@ -351,90 +341,6 @@ class Revision:
         return before
 
 
-Change = tuple[Any, Any]
-"""A value before and after; None: as in the profile."""
-
-
-def changes(before: JsonMapping, after: JsonMapping) -> dict[str, Change]:
-    """Return by key what two calibrations have different."""
-    keys = sorted(before.keys() | after.keys())
-    pairs = {key: (before.get(key), after.get(key)) for key in keys}
-    return {key: (old, new) for key, (old, new) in pairs.items() if old != new}
-
-
-def apply(profile: RobotProfile, calibration: Calibration) -> RobotProfile:
-    """Return the profile with calibrated values in place; raises :class:`BadCalibration`."""
-    document = profile.model_dump(mode="json")
-    unused = ignored(profile, calibration.values)
-    for key, value in calibration.values.items():
-        if key not in unused:
-            _place(document, key, value)
-    source = ProfileDocument("the calibration", document, {})
-    try:
-        calibrated = RobotProfile.model_validate(document)
-    except ValidationError as error:
-        first, *_ = complaints_of(error, source, RobotProfile)
-        raise BadCalibration(f"{first.key}: {first.text}") from error
-    findings = check_profile(calibrated)
-    if findings:
-        path, text = findings[0]
-        raise BadCalibration(f"{dotted(path)}: {text}")
-    return calibrated
-
-
-def require_possible(profile: RobotProfile, before: Calibration, after: Calibration) -> None:
-    """Raise :class:`BadCalibration` unless the robot may be changed like this.
-
-    What protects it stays as in the profile. The positions of each actuator that is changed are
-    judged together, as far as they are calibrated: what nobody has set yet is from the profile of
-    another robot and says nothing.
-    """
-    set_now = [key for key in changes(before.values, after.values) if key in after.values]
-    for key in ignored(profile, set_now):
-        raise BadCalibration(
-            f"{key}: this protects the robot and comes from its profile alone. Change it there if "
-            "the robot is built for it; leave it out here"
-        )
-    calibrated = apply(profile, after)
-    known = {
-        name: [one for one in built.places if position_key(name, built, one) in after.values]
-        for name, built in profile.actuators.items()
-        if any(position_key(name, built, one) in set_now for one in built.places)
-    }
-    found = profile.mechanism.check_built_like(profile.actuators, calibrated.actuators, known)
-    for path, text in found:
-        raise BadCalibration(f"{dotted(path)}: {text}")
-
-
-def ignored(profile: RobotProfile, keys: Iterable[str]) -> list[str]:
-    """Return those keys that a calibration may have, but not change: what protects the robot."""
-    parted = ((key, key.split(".")) for key in keys)
-    return [
-        key
-        for key, (room, *rest) in parted
-        if room == "actuators"
-        and rest[0] in profile.actuators
-        and rest[1:2]
-        and rest[1] in profile.actuators[rest[0]].fixed_keys
-    ]
-
-
-def differences(
-    profile: RobotProfile, calibration: Calibration
-) -> Iterator[tuple[str, object, object]]:
-    """Yield ``(key, the profile's value, the calibrated one)`` for each value that differs."""
-    document = profile.model_dump(mode="json")
-    unused = ignored(profile, calibration.values)
-    for key, value in sorted(calibration.values.items()):
-        if key in unused:
-            continue
-        before: Any = document
-        for step in _path(document, key):
-            before = before[step]
-        if before != value:
-            yield key, before, value
-
-
 def _at(sizes: CubeSizes, number: int, version: Version) -> Calibration:
     """Return what a version has for the cube that the robot is set up for."""
     version = version.completed(confirmable(sizes.written))
@@ -462,41 +368,3 @@ def _with_those(version: Version, sizes: CubeSizes | None, values: KeptValues) -
     kept = {size: theirs for size, theirs in of_size.items() if theirs}
     common |= sizes.split(version.values)[1]
     return version.model_copy(update={"format": FORMAT, "values": common, "of_size": kept})
-
-
-def _place(document: JsonObject, key: str, value: object) -> None:
-    parent: Any = document
-    *way, last = _path(document, key)
-    for step in way:
-        parent = parent[step]
-    parent[last] = value
-
-
-def _path(document: JsonObject, key: str) -> list[str | int]:
-    """Return the path to a key: lists are entered by number or by name."""
-    parts = key.split(".")
-    if parts[0] not in ROOMS:
-        raise BadCalibration(f"{key}: only {', '.join(ROOMS)} can be calibrated")
-    if parts[0] == "actuators" and len(parts) < 3:
-        raise BadCalibration(f"{key}: name one setting of one actuator, not all at once")
-    path: list[str | int] = []
-    value: Any = document
-    for part in parts:
-        path.append(_step(value, part, key))
-        value = value[path[-1]]
-    return path
-
-
-def _step(document: object, part: str, key: str) -> str | int:
-    if isinstance(document, dict) and part in document:
-        return part
-    if isinstance(document, list):
-        names = [_name_of(item) for item in document]
-        if part in names:
-            return names.index(part)
-    raise BadCalibration(f"{key}: the profile has no {part} there")
-
-
-def _name_of(item: object) -> str | None:
-    """Return the name that tells members of a list apart: a camera's name, a view's site."""
-    return item.get("name", item.get("site")) if isinstance(item, dict) else None

@@ -12,7 +12,7 @@ import click
 from robot.api.calibrations import Calibration
 from robot.api.client import DaemonError
 from robot.calibration.step import STEPS, Session, Step, steps_of
-from robot.calibration.store import apply
+from robot.calibration.values import apply
 from robot.cli.measuring import calibrating, conduct, finish, on_screen
 from robot.cli.numbers import Number, misadjust_option, size_option
 from robot.cli.output import daemon_client, json_option, note, require_terminal

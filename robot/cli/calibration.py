@@ -62,7 +62,7 @@ def _source(source: JsonMapping | None) -> str:
 def diff(profile: str | None, as_json: bool) -> int:
     """Show what differs from the robot's profile."""
     from robot.api.calibrations import Calibration
-    from robot.calibration.store import differences
+    from robot.calibration.values import differences
     from robot.settings import load_profile
     from robot.settings.other_cubes import for_cube
 

@@ -84,7 +84,7 @@ def import_settings(settings: Path, calibration: Path, name: str, as_json: bool)
     """
     from robot.api.calibrations import Calibration
     from robot.calibration.cubotino import POSITIONS, import_cubotino
-    from robot.calibration.store import apply
+    from robot.calibration.values import apply
     from robot.records.storage import write_atomically
     from robot.settings import load_profile
 

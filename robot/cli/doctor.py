@@ -192,7 +192,8 @@ def _calibration(status: JsonMapping) -> Iterator[CheckResult]:
 def _calibration_on_disk(settings: RobotProfile) -> Iterator[CheckResult]:
     """Report the same where no daemon does; nothing where nothing was ever calibrated."""
     from robot.calibration.report import report
-    from robot.calibration.store import BadCalibration, CalibrationStore
+    from robot.calibration.store import CalibrationStore
+    from robot.calibration.values import BadCalibration
 
     store = CalibrationStore(state_directory())
     try:

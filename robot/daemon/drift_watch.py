@@ -17,7 +17,8 @@ from robot.calibration.drift import (
     values_of,
 )
 from robot.calibration.sighting import PoseDeviation, sightings
-from robot.calibration.store import BadCalibration, CalibrationStore, apply
+from robot.calibration.store import CalibrationStore
+from robot.calibration.values import BadCalibration, apply
 from robot.daemon.job import Job
 from robot.settings import RobotProfile
 from robot.text.notes import Note

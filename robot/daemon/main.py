@@ -15,8 +15,9 @@ from pathlib import Path
 from robot.api.models import RobotState
 from robot.api.rights import Program
 from robot.calibration.drift import DriftStore
-from robot.calibration.sizes import CubeSizes
-from robot.calibration.store import BadCalibration, CalibrationStore, apply
+from robot.calibration.store import CalibrationStore
+from robot.calibration.values import BadCalibration, apply
+from robot.calibration.versions import CubeSizes
 from robot.computer.memory import give_back, keep_small
 from robot.daemon.drift_watch import DriftWatch
 from robot.daemon.front_panel import FrontPanel

@@ -17,18 +17,17 @@ from robot.api.calibrations import (
     Source,
     VersionList,
 )
-from robot.calibration.plausible import require_plausible
 from robot.calibration.report import report
-from robot.calibration.store import (
+from robot.calibration.store import CalibrationStore, Revision
+from robot.calibration.trials.trial import Asked, Bench, Found, Trial
+from robot.calibration.values import (
     BadCalibration,
-    CalibrationStore,
-    Revision,
     apply,
     changes,
     ignored,
+    require_plausible,
     require_possible,
 )
-from robot.calibration.trials.trial import Asked, Bench, Found, Trial
 from robot.daemon.job_control import JobController
 from robot.daemon.motion_run import CALLER, Caller, MotionRun
 from robot.link import LostPositions

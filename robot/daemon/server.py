@@ -21,7 +21,7 @@ from robot.api.calibrations import CalibrationRequest, MaintenanceRequest
 from robot.api.http_server import HttpServer
 from robot.api.models import ErrorReply
 from robot.api.rights import Program
-from robot.calibration.store import BadCalibration
+from robot.calibration.values import BadCalibration
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.motion_run import CALLER, Caller

@@ -23,10 +23,11 @@ import pytest
 from robot.api.calibrations import Calibration
 from robot.api.client import ControlClient, RequestError
 from robot.api.models import RobotState, StartRequest
-from robot.calibration.sizes import CubeSizes
-from robot.calibration.store import BadCalibration, CalibrationStore, apply, differences
+from robot.calibration.store import CalibrationStore
 from robot.calibration.trials.stepper_trials import TurnRequest, tried_turn
 from robot.calibration.trials.trial import Bench
+from robot.calibration.values import BadCalibration, apply, differences
+from robot.calibration.versions import CubeSizes
 from robot.cli.main import run
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance

@@ -16,7 +16,8 @@ import pytest
 
 from robot.api.calibrations import Calibration
 from robot.api.client import ControlClient, RequestError
-from robot.calibration.store import BadCalibration, CalibrationStore, apply, require_possible
+from robot.calibration.store import CalibrationStore
+from robot.calibration.values import BadCalibration, apply, require_possible
 from robot.daemon.job_control import JobController
 from robot.machine.confirmed_range import confirmable
 from robot.settings import RobotProfile, list_profiles, load_profile

@@ -30,7 +30,7 @@ from robot.calibration.drift import (
     values_of,
 )
 from robot.calibration.sighting import PoseDeviation, sightings, turners
-from robot.calibration.store import apply
+from robot.calibration.values import apply
 from robot.settings import RobotProfile, list_profiles, load_profile
 from solver.files import JsonMapping
 from tests.rig.drifting_robot import FIRST_DAY, DriftingRobot

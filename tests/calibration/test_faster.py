@@ -12,9 +12,9 @@ from robot.api.calibrations import Calibration
 from robot.api.client import RequestError
 from robot.calibration.auto.calibration import STEP, AutomaticCalibration, shortened, steps_to
 from robot.calibration.auto.finding import CouldNot, Finding
-from robot.calibration.store import apply
 from robot.calibration.trials.proof import PROVING, Proof
 from robot.calibration.trials.trial import Trial
+from robot.calibration.values import apply
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
 from robot.text.faults import RobotError

@@ -28,8 +28,8 @@ from robot.calibration.auto.motors import (
 )
 from robot.calibration.auto.rotations import Rotation
 from robot.calibration.auto.stepwise_move import StepwiseMove
-from robot.calibration.store import apply
 from robot.calibration.trials.stepper_trials import STEPPING
+from robot.calibration.values import apply
 from robot.settings import load_profile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper

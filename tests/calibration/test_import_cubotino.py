@@ -10,7 +10,7 @@ import pytest
 
 from robot.api.calibrations import Calibration
 from robot.calibration.cubotino import import_cubotino
-from robot.calibration.store import BadCalibration, apply, differences
+from robot.calibration.values import BadCalibration, apply, differences
 from robot.cli.main import run
 from robot.settings import load_profile
 from solver.files import BadFile

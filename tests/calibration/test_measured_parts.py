@@ -21,13 +21,13 @@ from robot.calibration.auto.motors import (
     wiring_of,
 )
 from robot.calibration.cubotino import _holder_times, _lid_times, _pulses, _ServoFile
-from robot.calibration.sizes import CubeSizes, _leaves
 from robot.calibration.steps import colours, timing
 from robot.calibration.steps.colours import CubeColours
 from robot.calibration.steps.timing import OperationTimes, _Timed
 from robot.calibration.trials import proof
 from robot.calibration.trials.proof import ProofRequest
 from robot.calibration.trials.trial import Bench
+from robot.calibration.versions import CubeSizes, _leaves
 from robot.mechanism.graph import Operation
 from robot.planner import build_mechanism
 from robot.settings import list_profiles, load_profile

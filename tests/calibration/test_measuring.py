@@ -15,9 +15,9 @@ from robot.calibration.step import Session
 from robot.calibration.steps.colours import ColoursRequest, measured_colours
 from robot.calibration.steps.positions import jaw_position
 from robot.calibration.steps.timing import Timings, measured_timing
-from robot.calibration.store import BadCalibration, apply
 from robot.calibration.trials.stepper_trials import SpeedRequest, tried_speed
 from robot.calibration.trials.trial import Bench
+from robot.calibration.values import BadCalibration, apply
 from robot.machine.scanner import FaceImage, Scanner, as_jpeg, as_values, stored_colours
 from robot.motion.schedule import Schedule
 from robot.planner import build_mechanism

@@ -9,10 +9,9 @@ import pytest
 
 from robot.api.calibrations import Calibration
 from robot.api.client import RequestError
-from robot.calibration.plausible import require_plausible
 from robot.calibration.step import Session
 from robot.calibration.steps.steppers import Limit, TurnSteps
-from robot.calibration.store import BadCalibration, apply
+from robot.calibration.values import BadCalibration, apply, require_plausible
 from robot.settings import load_profile
 from solver.errors import InvalidRequest
 

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot.api.calibrations import Calibration
-from robot.calibration.sizes import CubeSizes
-from robot.calibration.store import CalibrationStore, apply
+from robot.calibration.store import CalibrationStore
+from robot.calibration.values import apply
+from robot.calibration.versions import CubeSizes
 from robot.settings import load_profile
 from robot.settings.other_cubes import UnsupportedSize
 

@@ -23,8 +23,9 @@ from robot.calibration.steps.positions import (
     position_items,
     position_keys,
 )
-from robot.calibration.store import BadCalibration, CalibrationStore, apply, differences
+from robot.calibration.store import CalibrationStore
 from robot.calibration.trials.trial import Bench
+from robot.calibration.values import BadCalibration, apply, differences
 from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed, direction_key
 from robot.settings import RobotProfile, load_profile
 from robot.settings.checks import check_profile

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot.api.calibrations import FORMAT, Maker
-from robot.calibration.store import BadCalibration, CalibrationStore, Revision
+from robot.calibration.store import CalibrationStore, Revision
+from robot.calibration.values import BadCalibration
 from robot.calibration.versions import MOST_VERSIONS
 from robot.records.storage import StorageError
 from robot.settings import load_profile

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from robot.api.models import RobotState, StartRequest
-from robot.calibration.store import BadCalibration
 from robot.calibration.trials.trial import Bench, Trial
+from robot.calibration.values import BadCalibration
 from robot.daemon import job_control
 from robot.daemon.job_control import JobController
 from robot.records.documents import ApiDocument, ApiRequest

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from robot.api.client import ControlClient, RequestError
-from robot.calibration.store import CalibrationStore, apply
+from robot.calibration.store import CalibrationStore
+from robot.calibration.values import apply
 from robot.cli.main import run
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from robot.api.client import ControlClient
-from robot.calibration.store import BadCalibration, CalibrationStore
+from robot.calibration.store import CalibrationStore
+from robot.calibration.values import BadCalibration
 from robot.daemon.job_control import JobController
 from solver.errors import InvalidRequest
 

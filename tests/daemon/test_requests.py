@@ -16,7 +16,7 @@ from aiohttp import web
 
 from robot.api.calibrations import Calibration
 from robot.api.models import RobotState
-from robot.calibration.store import BadCalibration
+from robot.calibration.values import BadCalibration
 from robot.daemon import routes, server
 from robot.daemon.job_control import JobController
 from robot.daemon.routes import CAMERA_QUERY, ROUTES, RUN_NUMBER, Content, document

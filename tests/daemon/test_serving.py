@@ -20,8 +20,8 @@ import pytest
 from robot.api.models import RobotState, StartRequest
 from robot.calibration.drift import FIRST_SOLVES, DriftRecord, DriftStore
 from robot.calibration.sighting import PoseDeviation
-from robot.calibration.sizes import CubeSizes
 from robot.calibration.store import CalibrationStore
+from robot.calibration.versions import CubeSizes
 from robot.daemon import main as daemon_main
 from robot.daemon.job_control import JobController
 from robot.daemon.main import POWER_OFF_MARK, _keep_manager_informed, _make_directory, main, serve

@@ -19,7 +19,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from robot.calibration.drift import DriftRecord, DriftStore
-from robot.calibration.store import CalibrationStore, apply
+from robot.calibration.store import CalibrationStore
+from robot.calibration.values import apply
 from robot.daemon.maintenance import Maintenance
 from robot.machine.confirmed_range import ConfirmedRange, confirmable
 from robot.records.runs import RunStore

@@ -17,8 +17,8 @@ import pytest
 from robot.api.client import ControlClient, DaemonError
 from robot.calibration.drift import FILE_NAME as DRIFT
 from robot.calibration.drift import DriftRecord
-from robot.calibration.sizes import CubeSizes
 from robot.calibration.store import CalibrationStore
+from robot.calibration.versions import CubeSizes
 from robot.cli.main import run
 from robot.daemon.service import owned
 from robot.records.documents import read_document

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from robot.calibration.drift import DriftStore
-from robot.calibration.store import BadCalibration, CalibrationStore
+from robot.calibration.store import CalibrationStore
+from robot.calibration.values import BadCalibration
 from robot.records.storage import NotStored, StorageError, read_regular
 from robot.settings import load_profile
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from robot.api.models import StartRequest
 from robot.calibration.drift import DriftStore
-from robot.calibration.store import CalibrationStore, apply
+from robot.calibration.store import CalibrationStore
+from robot.calibration.values import apply
 from robot.daemon.drift_watch import IN_ORDER, DriftWatch
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance

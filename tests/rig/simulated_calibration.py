@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from robot.api.calibrations import Calibration
-from robot.calibration.plausible import require_plausible
 from robot.calibration.step import Session
-from robot.calibration.store import CalibrationStore, apply
+from robot.calibration.store import CalibrationStore
 from robot.calibration.trials.trial import Asked, Bench, Found, Trial
+from robot.calibration.values import apply, require_plausible
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from robot.calibration.auto.finding import CouldNot, Finding
 from robot.calibration.auto.rotations import Rotation
-from robot.calibration.plausible import MICROSTEPS, STEPS_OFF
 from robot.calibration.step import Session
 from robot.calibration.trials.stepper_trials import SPEEDING, STEPPING
+from robot.calibration.values import MICROSTEPS, STEPS_OFF
 from robot.machine.confirmed_range import direction_key
 from robot.settings import RobotProfile
 from robot.settings.stepper import Stepper

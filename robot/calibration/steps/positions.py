@@ -15,8 +15,8 @@ from pydantic import Field
 from robot.api.calibrations import Calibration, Means, Source
 from robot.api.client import RequestError
 from robot.calibration.step import STEPS, Item, Measurement, Result, Row, Script, Session, Step
-from robot.calibration.store import apply, require_possible
 from robot.calibration.trials.trial import Bench, Trial, stepper_of, steppers_of
+from robot.calibration.values import apply, require_possible
 from robot.machine.confirmed_range import (
     direction_key,
     first_pulse,

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from robot.calibration.plausible import FASTER, STEPS_OFF
 from robot.calibration.step import (
     STEPS,
     Confirmation,
@@ -29,6 +28,7 @@ from robot.calibration.trials.stepper_trials import (
     changed_values,
 )
 from robot.calibration.trials.trial import stepper_of, steppers_of
+from robot.calibration.values import FASTER, STEPS_OFF
 from robot.machine.confirmed_range import direction_key
 from robot.motion.stepper import stepper_limits
 from robot.settings import RobotProfile

@@ -1,0 +1,274 @@
+"""Calibrated values and their profile: put in place, compared, and checked.
+
+The author of a profile had such a robot. A calibrated value is near to the profile's, or is one
+that a switch or a gear makes of it. Far from there it is a typing mistake, or a measurement that
+went wrong. Values from trials, from the camera and from people are all checked here before they are
+kept or tried out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+from pydantic import ValidationError
+
+from robot.api.calibrations import Calibration
+from robot.machine.confirmed_range import position_key
+from robot.settings import RobotProfile
+from robot.settings.actuators import Servo
+from robot.settings.checks import check_profile
+from robot.settings.complaints import complaints_of
+from robot.settings.document import ProfileDocument, dotted
+from robot.settings.stepper import Stepper, StepperLoad
+from solver.errors import CubistError, ExitCode
+from solver.files import JsonMapping, JsonObject
+
+ROOMS = ("actuators", "cameras", "colours", "policy")
+"""Sections of a profile that calibration may change: what the robot is made of stays."""
+
+
+class BadCalibration(CubistError, ValueError):
+    """Values that do not fit the robot's profile; the text names key and reason."""
+
+    code = "bad-calibration"
+    exit_code = ExitCode.USAGE
+
+
+Change = tuple[Any, Any]
+"""A value before and after; None: as in the profile."""
+
+
+def changes(before: JsonMapping, after: JsonMapping) -> dict[str, Change]:
+    """Return by key what two calibrations have different."""
+    keys = sorted(before.keys() | after.keys())
+    pairs = {key: (before.get(key), after.get(key)) for key in keys}
+    return {key: (old, new) for key, (old, new) in pairs.items() if old != new}
+
+
+def apply(profile: RobotProfile, calibration: Calibration) -> RobotProfile:
+    """Return the profile with calibrated values in place; raises :class:`BadCalibration`."""
+    document = profile.model_dump(mode="json")
+    unused = ignored(profile, calibration.values)
+    for key, value in calibration.values.items():
+        if key not in unused:
+            _place(document, key, value)
+    source = ProfileDocument("the calibration", document, {})
+    try:
+        calibrated = RobotProfile.model_validate(document)
+    except ValidationError as error:
+        first, *_ = complaints_of(error, source, RobotProfile)
+        raise BadCalibration(f"{first.key}: {first.text}") from error
+    findings = check_profile(calibrated)
+    if findings:
+        path, text = findings[0]
+        raise BadCalibration(f"{dotted(path)}: {text}")
+    return calibrated
+
+
+def require_possible(profile: RobotProfile, before: Calibration, after: Calibration) -> None:
+    """Raise :class:`BadCalibration` unless the robot may be changed like this.
+
+    What protects it stays as in the profile. The positions of each actuator that is changed are
+    judged together, as far as they are calibrated: what nobody has set yet is from the profile of
+    another robot and says nothing.
+    """
+    set_now = [key for key in changes(before.values, after.values) if key in after.values]
+    for key in ignored(profile, set_now):
+        raise BadCalibration(
+            f"{key}: this protects the robot and comes from its profile alone. Change it there if "
+            "the robot is built for it; leave it out here"
+        )
+    calibrated = apply(profile, after)
+    known = {
+        name: [one for one in built.places if position_key(name, built, one) in after.values]
+        for name, built in profile.actuators.items()
+        if any(position_key(name, built, one) in set_now for one in built.places)
+    }
+    found = profile.mechanism.check_built_like(profile.actuators, calibrated.actuators, known)
+    for path, text in found:
+        raise BadCalibration(f"{dotted(path)}: {text}")
+
+
+def ignored(profile: RobotProfile, keys: Iterable[str]) -> list[str]:
+    """Return those keys that a calibration may have, but not change: what protects the robot."""
+    parted = ((key, key.split(".")) for key in keys)
+    return [
+        key
+        for key, (room, *rest) in parted
+        if room == "actuators"
+        and rest[0] in profile.actuators
+        and rest[1:2]
+        and rest[1] in profile.actuators[rest[0]].fixed_keys
+    ]
+
+
+def differences(
+    profile: RobotProfile, calibration: Calibration
+) -> Iterator[tuple[str, object, object]]:
+    """Yield ``(key, the profile's value, the calibrated one)`` for each value that differs."""
+    document = profile.model_dump(mode="json")
+    unused = ignored(profile, calibration.values)
+    for key, value in sorted(calibration.values.items()):
+        if key in unused:
+            continue
+        before: Any = document
+        for step in _path(document, key):
+            before = before[step]
+        if before != value:
+            yield key, before, value
+
+
+def _place(document: JsonObject, key: str, value: object) -> None:
+    parent: Any = document
+    *way, last = _path(document, key)
+    for step in way:
+        parent = parent[step]
+    parent[last] = value
+
+
+def _path(document: JsonObject, key: str) -> list[str | int]:
+    """Return the path to a key: lists are entered by number or by name."""
+    parts = key.split(".")
+    if parts[0] not in ROOMS:
+        raise BadCalibration(f"{key}: only {', '.join(ROOMS)} can be calibrated")
+    if parts[0] == "actuators" and len(parts) < 3:
+        raise BadCalibration(f"{key}: name one setting of one actuator, not all at once")
+    path: list[str | int] = []
+    value: Any = document
+    for part in parts:
+        path.append(_step(value, part, key))
+        value = value[path[-1]]
+    return path
+
+
+def _step(document: object, part: str, key: str) -> str | int:
+    if isinstance(document, dict) and part in document:
+        return part
+    if isinstance(document, list):
+        names = [_name_of(item) for item in document]
+        if part in names:
+            return names.index(part)
+    raise BadCalibration(f"{key}: the profile has no {part} there")
+
+
+def _name_of(item: object) -> str | None:
+    """Return the name that tells members of a list apart: a camera's name, a view's site."""
+    return item.get("name", item.get("site")) if isinstance(item, dict) else None
+
+
+MICROSTEPS = tuple(2.0**power for power in range(-4, 5))
+"""Factors by which the steps of a turn may differ from the profile: switches of the driver."""
+
+STEPS_OFF = 0.08
+"""Largest relative error of the steps of a turn beside one of these factors."""
+
+MOST_PLAY_DEGREES = 15.0
+"""Degrees of the layer that a stepper turns: one so far off square jams."""
+
+FASTER, SLOWER = 4.0, 100.0
+"""Factors by which a motor's limits may be above and below the profile's, in turns."""
+
+LEAST_MS_PER_US = 0.04
+"""Least time of a servo for a microsecond of pulse: 60 degrees in 27 ms."""
+
+LONGER = 10.0
+"""Factor by which a servo may be slower than the profile says."""
+
+LONGEST_SIDE = 4.0
+"""Largest ratio of the sides of a face in the picture: the camera sees it at an angle."""
+
+
+def require_plausible(
+    profile: RobotProfile, calibrated: RobotProfile, keys: Collection[str]
+) -> None:
+    """Raise :class:`BadCalibration` for the first of these calibrated values that cannot be.
+
+    ``profile``: without any calibration.
+    """
+    for text in _implausible(profile, calibrated, frozenset(keys)):
+        raise BadCalibration(text)
+
+
+def _implausible(
+    profile: RobotProfile, calibrated: RobotProfile, keys: Collection[str]
+) -> Iterator[str]:
+    for name, stepper in calibrated.actuators_of(Stepper).items():
+        fields = {key.split(".")[2] for key in keys if key.startswith(f"actuators.{name}.")}
+        original = profile.actuators_of(Stepper)[name]
+        for field, text in _of_stepper(original, stepper):
+            if field in fields:
+                yield f"actuators.{name}.{text}"
+    for name, servo in calibrated.actuators_of(Servo).items():
+        if f"actuators.{name}.travel" in keys:
+            yield from _of_travel(name, profile.actuators_of(Servo)[name], servo)
+    for camera in calibrated.cameras:
+        for view in camera.views:
+            key = f"cameras.{camera.name}.views.{view.site}.quad"
+            if key in keys:
+                yield from _of_quad(key, view.quad, camera.resolution)
+
+
+def _of_stepper(original: Stepper, motor: Stepper) -> Iterator[tuple[str, str]]:
+    """Fields of a stepper that cannot be, each with its value and why."""
+    factor = 1.0
+    if original.steps_per_turn is not None and motor.steps_per_turn is not None:
+        factor = motor.steps_per_turn / original.steps_per_turn
+        if not any(abs(factor / steps - 1) <= STEPS_OFF for steps in MICROSTEPS):
+            text = (
+                f"steps_per_turn: no microstep switch makes {motor.steps_per_turn} steps in a turn "
+                f"of {original.steps_per_turn}; if motor or gear are others, set it in the profile"
+            )
+            yield "steps_per_turn", text
+    yield from _of_play(motor)
+    scale = max(1.0, factor)
+    for field, before, now in _limits(original, motor):
+        if not before / SLOWER / max(1.0, 1 / factor) <= now <= before * scale * FASTER:
+            text = f"{field}: {now:g} is far from the {before:g} of the profile; set it there"
+            yield field.split(".")[0], text
+
+
+def _of_play(motor: Stepper) -> Iterator[tuple[str, str]]:
+    play, turn = motor.backlash_steps, motor.steps_per_turn
+    if turn is not None and play * 360 > MOST_PLAY_DEGREES * turn:
+        degrees = f"{play * 360 / turn:.0f} degrees"
+        text = f"{play} steps are {degrees} of play, more than {MOST_PLAY_DEGREES:.0f}"
+        yield "backlash_steps", f"backlash_steps: {text}: see what is loose"
+
+
+def _limits(original: Stepper, motor: Stepper) -> Iterator[tuple[str, float, float]]:
+    """Speed and acceleration of a motor, free and under load: names, before and now."""
+    names = ("max_speed_steps_per_s", "max_acceleration_steps_per_s2")
+    for name in names:
+        yield name, getattr(original, name), getattr(motor, name)
+    if motor.held is not None:
+        before: StepperLoad | Stepper = original.held or original
+        for name in names:
+            yield f"held.{name}", getattr(before, name), getattr(motor.held, name)
+
+
+def _of_travel(name: str, original: Servo, servo: Servo) -> Iterator[str]:
+    longest = {row.between: row.ms * LONGER for row in original.travel}
+    for row in servo.travel:
+        start, end = (servo.positions_us[position] for position in row.between)
+        least, most = LEAST_MS_PER_US * abs(end - start), longest.get(row.between, math.inf)
+        if not least <= row.ms <= most:
+            way = f"{row.between[0]} to {row.between[1]}"
+            most_ms = "" if math.isinf(most) else f", at most {most:.0f} ms"
+            yield (
+                f"actuators.{name}.travel: {row.ms:g} ms from {way} cannot be: a servo takes at "
+                f"least {least:.0f} ms for it{most_ms}"
+            )
+
+
+def _of_quad(
+    key: str, quad: Collection[tuple[float, float]], resolution: tuple[int, int]
+) -> Iterator[str]:
+    corners = [(x * resolution[0], y * resolution[1]) for x, y in quad]
+    sides = [math.dist(one, corners[number - 1]) for number, one in enumerate(corners)]
+    if max(sides) > LONGEST_SIDE * min(sides):
+        yield (
+            f"{key}: the sides of the face would be {min(sides):.0f} to {max(sides):.0f} pixels "
+            "long: put each corner on a corner of the face"
+        )
