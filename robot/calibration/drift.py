@@ -278,8 +278,7 @@ class DriftRecord(BaseModel):
     def _corrected(
         self, actuator: str, profile: RobotProfile, today: date
     ) -> tuple[DriftRecord, Correction] | None:
-        servo, known = profile.actuators[actuator], self.known_of(actuator)
-        assert isinstance(servo, Servo)
+        servo, known = profile.actuators_of(Servo)[actuator], self.known_of(actuator)
         degree_us = _degree_us(profile, actuator)
         usual = mean(one.degrees for one in known)
         before: dict[str, int] = {}

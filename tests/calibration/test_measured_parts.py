@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from robot.calibration.auto.finding import CouldNot
+from robot.calibration.auto.finder import finder_for
 from robot.calibration.auto.grippers import RingFinder
 from robot.calibration.auto.motors import (
     MotorWiring,
@@ -267,7 +268,7 @@ def test_a_cube_in_doubt_proves_nothing(reading: Any) -> None:
 
 def test_four_grippers_beside_the_cube_are_a_ring() -> None:
     supports = {
-        str(name) for name in list_profiles() if RingFinder.supports(load_profile(str(name)))
+        str(name) for name in list_profiles() if finder_for(load_profile(str(name))) is RingFinder
     }
     assert supports == {"four-arm"}
 

@@ -19,7 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot.calibration.auto.cube_pose import Quads, faces_in_view
-from robot.calibration.auto.finder import FINDERS, FilmedServo, Finder, find_line
+from robot.calibration.auto.finder import (
+    FINDERS,
+    FilmedServo,
+    Finder,
+    blind_steppers,
+    find_line,
+    mechanism_of,
+)
 from robot.calibration.auto.finding import CouldNot, Finding
 from robot.calibration.auto.motors import let_turn, motor_finding
 from robot.calibration.auto.rotations import Rotation
@@ -99,15 +106,12 @@ class DirectFinder(Finder):
     @staticmethod
     def supports(profile: RobotProfile) -> bool:
         """See :meth:`Finder.supports`."""
-        mechanism = profile.mechanism
-        if not isinstance(mechanism, DirectSettings):
-            return False
+        motors = mechanism_of(profile, DirectSettings).motors
         seen = {view.site for camera in profile.cameras for view in camera.views}
-        motors = [profile.actuators[name] for name in mechanism.motors.values()]
-        return mechanism.motors.keys() <= seen and all(
-            isinstance(one, Stepper) and one.homing is None and one.turn_check is None
-            for one in motors
-        )
+        steppers = profile.actuators_of(Stepper)
+        checked = {name for name, one in steppers.items() if one.turn_check is not None}
+        blind = blind_steppers(profile) - checked
+        return motors.keys() <= seen and set(motors.values()) <= blind
 
     @property
     def seen_moving(self) -> Mapping[str, FilmedServo]:
@@ -116,8 +120,7 @@ class DirectFinder(Finder):
 
     def find(self) -> Iterator[Finding]:
         """See :meth:`Finder.find`."""
-        mechanism = self._profile.mechanism
-        assert isinstance(mechanism, DirectSettings)
+        mechanism = mechanism_of(self._profile, DirectSettings)
         faces: dict[str, tuple[CameraSettings, Corners, Image]] = {}
         for camera in self._profile.cameras:
             _, image = take_picture(self._session, camera.name)

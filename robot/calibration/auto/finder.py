@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from robot.calibration.steps.home import HOMING
 from robot.machine.confirmed_range import confirmable
 from robot.settings import RobotProfile
 from robot.settings.kinds import Kinds
+from robot.settings.mechanisms import MechanismSettings
+from robot.settings.stepper import Stepper
 from solver.files import JsonObject
 
 HOLD_MARGIN_DEGREES = 3.0
@@ -106,6 +109,20 @@ class Finder(ABC):
 def _is_confirmed(session: Session) -> bool:
     """Return whether all positions and directions are confirmed, so that the robot may home."""
     return confirmable(session.profile).keys() <= session.calibration.confirmed.keys()
+
+
+Own = TypeVar("Own", bound=MechanismSettings)
+
+
+def mechanism_of(profile: RobotProfile, kind: type[Own]) -> Own:
+    """Return the mechanism of a robot, which is of this kind: a finder is asked for no other."""
+    assert isinstance(profile.mechanism, kind)
+    return profile.mechanism
+
+
+def blind_steppers(profile: RobotProfile) -> set[str]:
+    """Return the names of steppers that find no place by a sensor."""
+    return {name for name, one in profile.actuators_of(Stepper).items() if one.homing is None}
 
 
 def find_line(rotation: Rotation) -> Finding:

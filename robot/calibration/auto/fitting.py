@@ -92,8 +92,8 @@ def servo_degree_us(profile: RobotProfile) -> float:
     """Pulse microseconds to a degree of a servo of this robot: by the positions of one that turns
     something by quarters, where it has any."""
     for part in profile.mechanism.rotating:
-        servo = profile.actuators[part.motor]
-        if isinstance(servo, Servo) and len(part.angles) > 1:
+        servo = profile.actuators_of(Servo).get(part.motor)
+        if servo is not None and len(part.angles) > 1:
             places = sorted((servo.positions_us[name], q) for name, q in part.angles.items())
             (low, first), *_, (high, last) = places
             return (high - low) / (90 * abs(last - first))

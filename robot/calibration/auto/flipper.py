@@ -34,7 +34,9 @@ from robot.calibration.auto.finder import (
     SCALE_SPREAD,
     FilmedServo,
     Finder,
+    blind_steppers,
     find_line,
+    mechanism_of,
 )
 from robot.calibration.auto.finding import CouldNot, Finding
 from robot.calibration.auto.fitting import servo_degree_us
@@ -45,7 +47,6 @@ from robot.calibration.step import Session
 from robot.mechanism.flipper.settings import FlipperSettings, Roll
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
-from robot.settings.stepper import Stepper
 from solver.files import JsonObject
 
 SEARCH_UP_US, SEARCH_BACK_US = 60, 150
@@ -87,8 +88,7 @@ class FlipperFinder(Finder):
 
     def __init__(self, session: Session) -> None:
         profile = session.calibrated
-        mechanism = profile.mechanism
-        assert isinstance(mechanism, FlipperSettings)
+        mechanism = mechanism_of(profile, FlipperSettings)
         (arm,) = mechanism.arms
         self._session = session
         self._profile = profile
@@ -129,13 +129,9 @@ class FlipperFinder(Finder):
     def supports(profile: RobotProfile) -> bool:
         """Whether a servo moves the robot's only arm, and a servo or a stepper without a sensor
         its table."""
-        arms = [profile.actuators[name] for name in profile.mechanism.homed_first]
-        table = profile.actuators[profile.mechanism.rotating[0].motor]
-        return (
-            len(arms) == 1
-            and isinstance(arms[0], Servo)
-            and (isinstance(table, Servo) or (isinstance(table, Stepper) and table.homing is None))
-        )
+        mechanism, servos = profile.mechanism, profile.actuators_of(Servo).keys()
+        arms, table = mechanism.homed_first, mechanism.rotating[0].motor
+        return len(arms) == 1 and arms[0] in servos and table in servos | blind_steppers(profile)
 
     def find(self) -> Iterator[Finding]:
         """All positions, in order."""

@@ -34,7 +34,9 @@ from robot.calibration.auto.finder import (
     SCALE_SPREAD,
     FilmedServo,
     Finder,
+    blind_steppers,
     find_line,
+    mechanism_of,
 )
 from robot.calibration.auto.finding import CouldNot, Finding
 from robot.calibration.auto.fitting import servo_degree_us
@@ -46,7 +48,6 @@ from robot.mechanism.grippers.settings import GripperSettings, GrippersSettings
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from robot.settings.base import AXIS_OF, Site
-from robot.settings.stepper import Stepper
 from solver.files import JsonObject
 
 BELOW: Site = "D"
@@ -202,8 +203,7 @@ class GripperFinder(Finder):
 
     def __init__(self, session: Session) -> None:
         profile = session.calibrated
-        mechanism = profile.mechanism
-        assert isinstance(mechanism, GrippersSettings)
+        mechanism = mechanism_of(profile, GrippersSettings)
         camera, view = view_from_above(profile)
         self._session = session
         self.watch = RotationGauge(session, camera, view, sign=-1)
@@ -221,17 +221,11 @@ class GripperFinder(Finder):
     @staticmethod
     def supports(profile: RobotProfile) -> bool:
         """See :meth:`Finder.supports`."""
-        mechanism = profile.mechanism
-        if not isinstance(mechanism, GrippersSettings):
-            return False
-        names = [name for one in mechanism.grippers.values() for name in (one.rotation, one.jaw)]
-        beside = set(mechanism.grippers) - {BELOW, "U"}
-        return (
-            len(mechanism.grippers) == 2
-            and BELOW in mechanism.grippers
-            and len(beside) == 1
-            and all(isinstance(profile.actuators[name], Servo) for name in names)
-        )
+        grippers = mechanism_of(profile, GrippersSettings).grippers
+        names = {name for one in grippers.values() for name in (one.rotation, one.jaw)}
+        beside = grippers.keys() - {BELOW, "U"}
+        is_pair = len(grippers) == 2 and BELOW in grippers and len(beside) == 1
+        return is_pair and names <= profile.actuators_of(Servo).keys()
 
     @property
     def seen_moving(self) -> Mapping[str, FilmedServo]:
@@ -317,8 +311,7 @@ class RingFinder(Finder):
 
     def __init__(self, session: Session) -> None:
         profile = session.calibrated
-        mechanism = profile.mechanism
-        assert isinstance(mechanism, GrippersSettings)
+        mechanism = mechanism_of(profile, GrippersSettings)
         self.watch = RotationGauge(session, *view_from_above(profile), sign=-1)
         self._session = session
         self._grippers = {
@@ -329,14 +322,11 @@ class RingFinder(Finder):
     @staticmethod
     def supports(profile: RobotProfile) -> bool:
         """See :meth:`Finder.supports`."""
-        mechanism = profile.mechanism
-        if not isinstance(mechanism, GrippersSettings) or set(mechanism.grippers) != BESIDE:
-            return False
-        grippers = mechanism.grippers.values()
-        motors = [profile.actuators[one.motor] for one in grippers]
-        return all(isinstance(one, Stepper) and one.homing is None for one in motors) and all(
-            isinstance(profile.actuators[one.jaw], Servo) for one in grippers
-        )
+        grippers = mechanism_of(profile, GrippersSettings).grippers
+        motors = {one.motor for one in grippers.values()}
+        jaws = {one.jaw for one in grippers.values()}
+        has_servo_jaws = jaws <= profile.actuators_of(Servo).keys()
+        return grippers.keys() == BESIDE and motors <= blind_steppers(profile) and has_servo_jaws
 
     @property
     def seen_moving(self) -> Mapping[str, FilmedServo]:

@@ -71,8 +71,8 @@ def let_turn(session: Session, names: Iterable[str]) -> None:
 
 def motor_finding(rotation: Rotation) -> Finding:
     """Direction, steps and play by a rotation's line."""
-    line, name, settings = rotation.line, rotation.name, rotation.actuator.settings
-    assert isinstance(settings, Stepper)
+    line, name, settings = rotation.line, rotation.name, rotation.actuator.stepper
+    assert settings is not None
     found = wiring_of(settings, name, 1 / line.degrees_per_us, line.slack_us)
     return wiring_finding(name, settings, found, {"residual_degrees": line.residual_degrees})
 

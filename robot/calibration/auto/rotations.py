@@ -15,7 +15,6 @@ from robot.calibration.auto.finding import CouldNot
 from robot.calibration.auto.fitting import ServoLine, SweepPoint, TiltGauge, fit_line
 from robot.calibration.auto.stepwise_move import StepwiseMove
 from robot.settings.base import Site
-from robot.settings.stepper import Stepper
 
 MOST_OFF_DEGREES = 4.0
 """How far the ends of its way may be from where the line has them."""
@@ -120,7 +119,7 @@ class Rotation(ABC):
     @property
     def is_stepper(self) -> bool:
         """Whether a stepper turns it: for ever, from wherever it stands."""
-        return isinstance(self.actuator.settings, Stepper)
+        return self.actuator.stepper is not None
 
     def _profile_stride(self) -> int:
         """Wakes a servo at its home; pulse of a step of the sweep, by the profile."""
@@ -134,9 +133,9 @@ class Rotation(ABC):
         """Steps of a step of the sweep, by how far some steps turn a stepper: a few, then twice as
         many, until that shows. A driver may make larger steps than thought, and others hold still
         what is turned too far."""
-        settings = self.actuator.settings
-        assert isinstance(settings, Stepper) and settings.steps_per_turn
-        made = max(1, round(settings.steps_per_turn * PEEK_DEGREES / 360))
+        stepper = self.actuator.stepper
+        assert stepper is not None and stepper.steps_per_turn
+        made = max(1, round(stepper.steps_per_turn * PEEK_DEGREES / 360))
         most = PEEKS_LONGER * made
         self.actuator.wake()
         start = self.actuator.at

@@ -11,6 +11,7 @@ from robot.calibration.steps.positions import FARTHEST, MOVING, Moved
 from robot.machine.confirmed_range import largest_step, position_key
 from robot.settings import RobotProfile
 from robot.settings.actuators import ActuatorSettings
+from robot.settings.stepper import Stepper
 
 COARSE_US, FINE_US = 10, 2
 
@@ -46,8 +47,13 @@ class StepwiseMove:
     high: int = 0
 
     @property
+    def stepper(self) -> Stepper | None:
+        """Return the settings of a stepper, which counts from wherever it stands; else None."""
+        return self.settings if isinstance(self.settings, Stepper) else None
+
+    @property
     def limits(self) -> tuple[int, int]:
-        """Lowest and highest place; a motor that turns round has next to none."""
+        """Return the lowest and highest place; a motor that turns round has next to none."""
         return self.settings.limits or FARTHEST
 
     def wake(self, first: int | None = None) -> None:
