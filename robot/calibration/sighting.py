@@ -24,8 +24,10 @@ from robot.calibration.auto.face_watch import (
     Floats,
     degrees_of,
     off_square,
+    rotated,
 )
 from robot.calibration.auto.fitting import TiltGauge
+from robot.calibration.steps.camera import nearest_turn
 from robot.machine.scanner import FaceImage
 from robot.mechanism.clearance import clear_place
 from robot.settings import RobotProfile
@@ -134,8 +136,7 @@ def _sighting(look: ScanSample, turner: CubeTurner) -> PoseDeviation | None:
     corners = np.asarray(face.corners, dtype=np.float64)
     matrix = np.asarray(cv2.findHomography(usual, UNIT_SQUARE)[0], dtype=np.float64)
     flat = cv2.perspectiveTransform(corners[None], matrix)[0].astype(np.float64)
-    turns = (np.roll(flat, shift, axis=0) for shift in range(4))
-    flat = min(turns, key=lambda turned: float(np.abs(turned - UNIT_SQUARE).sum()))
+    flat = nearest_turn(flat, UNIT_SQUARE)
     seen = _turned(flat) if turner.site == BELOW else _tilted(flat, turner.site)
     if seen is None:
         return None
@@ -152,7 +153,7 @@ def _turned(flat: Floats) -> tuple[float, Floats, Floats] | None:
     if off_square(flat - flat.mean(axis=0)) > LIFTED:
         return None
     # Angles of what is below count clockwise from below; the camera looks at it from above.
-    return -degrees_of(flat), flat - UNIT_SQUARE, _rotated(UNIT_SQUARE, -1.0) - UNIT_SQUARE
+    return -degrees_of(flat), flat - UNIT_SQUARE, rotated(UNIT_SQUARE, -1.0) - UNIT_SQUARE
 
 
 def _tilted(flat: Floats, site: Site) -> tuple[float, Floats, Floats] | None:
@@ -169,7 +170,7 @@ def _tilted(flat: Floats, site: Site) -> tuple[float, Floats, Floats] | None:
 def _camera_turning(usual: Floats, image: NDArray[np.uint8], matrix: Floats) -> Floats:
     """Return the motion of corners in the face's plane as the picture turns by a degree."""
     middle = np.array([image.shape[1], image.shape[0]]) / 2
-    turned = _rotated(usual - middle, -1.0) + middle
+    turned = rotated(usual - middle, -1.0) + middle
     flat = cv2.perspectiveTransform(turned[None], matrix)[0].astype(np.float64)
     return np.asarray(flat - UNIT_SQUARE)
 
@@ -182,10 +183,3 @@ def _picture_turn(off: Floats, moving: Floats, camera: Floats) -> float:
     lengths = np.linalg.norm(ways, axis=0)
     parts = np.linalg.lstsq(ways / lengths, off.ravel(), rcond=SAME_WAY)[0] / lengths
     return float(parts[0])
-
-
-def _rotated(points: Floats, degrees: float) -> Floats:
-    """Points turned about the origin, clockwise in a picture."""
-    angle = np.radians(degrees)
-    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    return np.asarray(points @ turn.T)

@@ -19,7 +19,7 @@ from robot.calibration.auto.face_watch import (
     UNIT_SQUARE,
     FacePose,
     RotationGauge,
-    differ,
+    are_two_faces,
     nearest_quarter,
     off_square,
     view_from_above,
@@ -123,9 +123,9 @@ def test_stickers_tell_whole_turns_apart(sign: int, degrees: float) -> None:
 def test_faces_differ_from_a_mean_difference_on_however_turned() -> None:
     colours = stickers() * 0.5
     turned = np.rot90(colours.reshape(3, 3, 3), 3).reshape(-1, 3)
-    assert not differ(colours, turned)
-    assert not differ(colours, turned + 0.95 * OTHER_FACE)
-    assert differ(colours, turned + 1.05 * OTHER_FACE)
+    assert not are_two_faces(colours, turned)
+    assert not are_two_faces(colours, turned + 0.95 * OTHER_FACE)
+    assert are_two_faces(colours, turned + 1.05 * OTHER_FACE)
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from robot.calibration.auto.calibration import AutomaticCalibration, can_find, s
 from robot.calibration.auto.face_watch import (
     UNIT_SQUARE,
     RotationGauge,
+    are_two_faces,
     chromaticities,
     degrees_of,
-    differ,
     nearest_quarter,
     view_from_above,
 )
@@ -99,8 +99,8 @@ def test_the_angle_of_a_square_is_known_up_to_quarter_turns(
 def test_a_face_is_the_same_however_it_is_turned(seed: int, turns: int) -> None:
     colours = np.random.default_rng(seed).random((9, 3))
     turned = np.rot90(colours.reshape(3, 3, 3), turns).reshape(9, 3)
-    assert not differ(colours, turned + 0.02)
-    assert differ(np.zeros((9, 3)), np.eye(3)[[0, 1, 2] * 3])
+    assert not are_two_faces(colours, turned + 0.02)
+    assert are_two_faces(np.zeros((9, 3)), np.eye(3)[[0, 1, 2] * 3])
 
 
 def film(took_s: float, way: float, period_s: float, phase: float) -> list[tuple[int, float]]:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from robot.calibration.auto.finding import CouldNot
 from robot.calibration.auto.finder import finder_for
+from robot.calibration.auto.finding import CouldNot
 from robot.calibration.auto.grippers import RingFinder
 from robot.calibration.auto.motors import (
     MotorWiring,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from robot.calibration.auto.finding import CouldNot
 from robot.calibration.auto.fitting import fitted
-from robot.calibration.steps.camera import Image
+from robot.calibration.steps.camera import Image, nearest_turn
 from robot.settings.base import Site
 from robot.settings.profile import CameraSettings
 from solver.cube.facelets import NORMALS, READING
@@ -134,7 +134,7 @@ def faces_in_view(camera: CameraSettings, image: Image, size: int) -> Quads:
         hint = FaceGrid.from_corners(pose.corners(site), size)
         grid = confirm_grid(image, hint)
         if grid is not None and _apart(grid.corners, hint) < NEAR_PITCHES:
-            found = {**found, site: _as_drawn(grid.corners, hint.corners)}
+            found = {**found, site: nearest_turn(grid.corners, hint.corners)}
     pose = CubePose.fitted(found, camera.resolution, pose)
     quads = {view.site: pose.corners(view.site) for view in camera.views}
     _check(camera, found, quads, size)
@@ -148,7 +148,7 @@ def _first_face(image: Image, drawn: Quads, size: int) -> Quads | None:
     if not grids:
         return None
     grid = max(grids, key=lambda one: one.fit)
-    near = {site: _as_drawn(grid.corners, quad) for site, quad in drawn.items()}
+    near = {site: nearest_turn(grid.corners, quad) for site, quad in drawn.items()}
     site = min(near, key=lambda one: float(np.abs(near[one] - drawn[one]).max()))
     if np.abs(near[site] - drawn[site]).max() > FARTHEST_PITCHES * grid.pitch:
         return None
@@ -189,7 +189,7 @@ def _near(faces: HintedSearch, hints: Quads, size: int) -> Quads:
             break
         grid = faces.near(FaceGrid.from_corners(hint, size))
         if grid is not None:
-            found[site] = _as_drawn(grid.corners, hint)
+            found[site] = nearest_turn(grid.corners, hint)
     return found
 
 
@@ -199,15 +199,9 @@ def _miss(found: Quads, quads: Quads, size: int) -> float:
     return max(float(np.abs(found[site] - quads[site]).max()) for site in found) / pitch
 
 
-def _as_drawn(corners: Floats, quad: Floats) -> Floats:
-    """Corners in the order of a quadrilateral that they are near to."""
-    turns = [np.roll(corners, turn, axis=0) for turn in range(4)]
-    return np.asarray(min(turns, key=lambda turned: float(np.abs(turned - quad).sum())))
-
-
 def _apart(corners: Floats, hint: FaceGrid) -> float:
     """Largest distance of corners from a hint's, in its pitches."""
-    off = np.linalg.norm(_as_drawn(corners, hint.corners) - hint.corners, axis=1)
+    off = np.linalg.norm(nearest_turn(corners, hint.corners) - hint.corners, axis=1)
     return float(off.max()) / hint.pitch
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import cv2
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from robot.calibration.auto.finding import CouldNot
 from robot.calibration.step import Session
-from robot.calibration.steps.camera import Corners, Image, take_picture
+from robot.calibration.steps.camera import Corners, Image, nearest_turn, take_picture
 from robot.settings import RobotProfile
 from robot.settings.profile import CameraSettings, View
 from vision.frame import Frame
@@ -69,7 +68,7 @@ class RotationGauge:
         self.advice: list[str] = []
 
     def look(self, near: float = 0.0) -> FacePose | None:
-        """The face once the picture is at rest; None while something covers it.
+        """Return the face once the picture is at rest; None while something covers it.
 
         A face looks the same after a quarter turn: the angle is the one nearest to ``near``.
         """
@@ -82,8 +81,8 @@ class RotationGauge:
         return None
 
     def lost(self, text: str) -> CouldNot:
-        """Return why a face left the view: what is wrong with the picture, if anything is, else
-        ``text``."""
+        """Return the error for a face that left the view: a fault of the picture, if there was one
+        from the start, else ``text``."""
         if not self.advice:
             return CouldNot(text)
         return CouldNot(
@@ -92,32 +91,38 @@ class RotationGauge:
         )
 
     def level_corners(self, follow: bool = False) -> Floats | None:
-        """Where the face on top has its corners in the plane of the level face once the picture is
-        at rest, float64[4, 2] in half widths; None while something covers it. It may be tilted, but
-        is turned less than an eighth from the first face seen. ``follow``: it is looked for near
-        where it was last, because something that may be taken for a part of it hides another.
+        """Return the corners of the face on top, in the plane of the level face.
+
+        float64[4, 2] in half widths, taken once the picture is at rest; None while something covers
+        the face. It may be tilted, but is turned less than an eighth from the first face seen.
+        ``follow``: look near the last place first, because something that may be taken for a part
+        of the face hides another.
         """
-        seen: list[Floats | None] = []
+        earlier: list[Floats] = []
+        was_covered = False
         for _ in range(MOST_LOOKS + 1):
-            after = self._level_glance(follow)
-            if after is None:
-                if seen and seen[-1] is None:
-                    return None
-            # Where something hides a part of it, it may be seen in two ways by turns.
-            elif any(one is not None and np.abs(after - one).max() < SAME_PLACE for one in seen):
-                return after
-            seen.append(after)
+            corners = self._level_glance(follow)
+            if corners is None and was_covered:
+                return None
+            was_covered = corners is None
+            if corners is None:
+                continue
+            # Any earlier picture counts: a face that is partly hidden may be found in two places,
+            # now in one and now in the other.
+            if any(np.abs(corners - one).max() < SAME_PLACE for one in earlier):
+                return corners
+            earlier.append(corners)
         return None
 
     def _level_glance(self, follow: bool) -> Floats | None:
-        grid = self._followed() if follow else self._grid()[1]
+        grid = self._followed_grid() if follow else self._grid()[1]
         if grid is None:
             return None
         self._level_grid = grid
         return self.level(np.asarray(grid.corners, dtype=np.float64))
 
-    def _followed(self) -> FaceGrid | None:
-        """The face near where it was seen last; where it is not there, wherever it is."""
+    def _followed_grid(self) -> FaceGrid | None:
+        """Return the face near its last place or, if it is not there, anywhere."""
         if self._level_grid is not None:
             _, image = take_picture(self._session, self._camera)
             grid = confirm_grid(image, self._level_grid)
@@ -126,12 +131,16 @@ class RotationGauge:
         return self._grid()[1]
 
     def level(self, corners: Floats) -> Floats:
-        """Corners in the picture, in the plane of the level face, in the order in which that has
-        them: float64[4, 2] in half widths."""
+        """Return corners of the picture in the plane of the level face, float64[4, 2].
+
+        In half widths, in the order of the level face's corners.
+        """
+        return nearest_turn(self._in_plane(corners), UNIT_SQUARE)
+
+    def _in_plane(self, corners: Floats) -> Floats:
         assert self._plane is not None
-        flat = cv2.perspectiveTransform(corners[None], self._plane)[0].astype(np.float64)
-        turns: Sequence[Floats] = [np.roll(flat, shift, axis=0) for shift in range(4)]
-        return min(turns, key=lambda turned: float(np.abs(turned - UNIT_SQUARE).sum()))
+        flat = cv2.perspectiveTransform(corners[None], self._plane)[0]
+        return np.asarray(flat, dtype=np.float64)
 
     def _grid(self) -> tuple[Image, FaceGrid | None]:
         _, image = take_picture(self._session, self._camera)
@@ -152,17 +161,14 @@ class RotationGauge:
 
     def begin(self, image: Image, grid: FaceGrid) -> None:
         """Count degrees from a face in a picture."""
-        found = np.asarray(grid.corners, dtype=np.float64)
-        turns = [np.roll(found, turn, axis=0) for turn in range(4)]
-        first = min(turns, key=lambda turned: float(np.abs(turned - self._usual).sum()))
+        first = nearest_turn(np.asarray(grid.corners, dtype=np.float64), self._usual)
         matrix, _ = cv2.findHomography(first, UNIT_SQUARE)
         self._plane = np.asarray(matrix, dtype=np.float64)
         self.advice = [str(one.text) for one in advise(Frame(image, "", 0), grid)]
 
     def degrees(self, corners: Floats, near: float) -> float | None:
-        """The angle of a face with these corners in the picture; None if it is not flat."""
-        assert self._plane is not None
-        flat = cv2.perspectiveTransform(corners[None], self._plane)[0].astype(np.float64)
+        """Return the angle of a face with these corners in the picture; None if it is not flat."""
+        flat = self._in_plane(corners)
         if off_square(flat) > LIFTED:
             return None
         return nearest_quarter(self._sign * degrees_of(flat) - self.zero, near)
@@ -170,16 +176,13 @@ class RotationGauge:
     def turned(
         self, first: tuple[Floats, Floats], later: tuple[Floats, Floats], near: float
     ) -> float | None:
-        """Degrees by which a face has turned between two pictures, by its stickers: up to whole
-        turns, of which the nearest to ``near`` is taken. None if it is not flat, or another face.
+        """Return the degrees by which a face has turned between two pictures, by its stickers.
 
-        ``first`` and ``later`` are corners and chromaticities, in the same order.
+        ``first`` and ``later`` are corners and chromaticities, in the same order. Of angles that
+        differ by whole turns the nearest to ``near`` is taken. None if the face is not flat, or is
+        another one.
         """
-        assert self._plane is not None
-        before, after = (
-            cv2.perspectiveTransform(corners[None], self._plane)[0].astype(np.float64)
-            for corners, _ in (first, later)
-        )
+        before, after = (self._in_plane(corners) for corners, _ in (first, later))
         if off_square(after) > LIFTED:
             return None
         side = round(len(first[1]) ** 0.5)
@@ -195,8 +198,10 @@ class RotationGauge:
 
     @property
     def turn_in_view(self) -> float:
-        """Degrees up to which the first face seen stays in the picture as a whole, whichever way it
-        turns; at most an eighth of a turn, from which on its corners come back."""
+        """Return the degrees up to which the first face seen stays whole in the picture.
+
+        In either direction; at most an eighth of a turn, after which its corners come back.
+        """
         margin = BORDER * self._resolution[0]
         low, high = np.full(2, margin), np.array(self._resolution) - margin
         for degrees in range(1, 46):
@@ -206,21 +211,19 @@ class RotationGauge:
         return 45.0
 
     def corners_at(self, degrees: float) -> Corners:
-        """Where the corners of the face are when it is turned so far, as the site is drawn."""
+        """Return the corners of the face turned to an angle, in the order of the site's drawing."""
         assert self._plane is not None
-        angle = np.radians(self._sign * (degrees + self.zero))
-        turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-        square = (UNIT_SQUARE @ turn.T)[None]
+        square = rotated(UNIT_SQUARE, self._sign * (degrees + self.zero))[None]
         return np.asarray(cv2.perspectiveTransform(square, np.linalg.inv(self._plane))[0])
 
 
 def degrees_of(flat: Floats) -> float:
-    """How far four corners around the origin are turned from the unit square, -45..45."""
+    """Return the degrees by which four corners are turned from the unit square, -45..45."""
     return nearest_quarter(_angle(flat), 0.0)
 
 
 def _angle(flat: Floats) -> float:
-    """How far four corners are turned from those of the unit square, each from its own."""
+    """Return the degrees by which four corners are turned from those of the unit square."""
     # The best rotation of the square onto the corners, as complex numbers: one product for each.
     # Where the middle of the corners is does not matter: those of the square add up to nothing.
     square = UNIT_SQUARE[:, 0] + 1j * UNIT_SQUARE[:, 1]
@@ -229,30 +232,35 @@ def _angle(flat: Floats) -> float:
 
 
 def nearest_quarter(degrees: float, near: float) -> float:
-    """The angle nearest to ``near`` at which a square looks as it does at ``degrees``."""
+    """Return the angle nearest to ``near`` at which a square looks as at ``degrees``."""
     return degrees + 90 * round((near - degrees) / 90)
 
 
-def differ(one: Floats, other: Floats) -> bool:
-    """Whether stickers are those of two faces, however turned."""
+def are_two_faces(one: Floats, other: Floats) -> bool:
+    """Return whether stickers are those of two faces, however turned."""
     side = round(len(one) ** 0.5)
     turns = (np.rot90(other.reshape(side, side, 3), turn).reshape(-1, 3) for turn in range(4))
     return bool(min(np.abs(one - turned).mean() for turned in turns) > OTHER_FACE)
 
 
 def chromaticities(image: Image, grid: FaceGrid) -> Floats:
-    """Colours of a face's stickers without their brightness, float64[n * n, 3], 0..1."""
+    """Return the colours of stickers without their brightness, float64[n * n, 3], 0..1."""
     seen = measure_face(Frame(image, "", 0), grid.quads, fit=grid.fit).linear_rgb
     light = np.asarray(seen, dtype=np.float64)
     return np.asarray(light / np.maximum(light.max(axis=1, keepdims=True), 1e-6))
 
 
-def off_square(flat: Floats) -> float:
-    """Largest distance of corners from those of the unit square as turned as they are."""
-    angle = np.radians(degrees_of(flat))
+def rotated(points: Floats, degrees: float) -> Floats:
+    """Return points turned about the origin, clockwise in a picture."""
+    angle = np.radians(degrees)
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    square = UNIT_SQUARE @ turn.T
-    turns: Sequence[Floats] = [np.roll(flat, shift, axis=0) for shift in range(4)]
+    return np.asarray(points @ turn.T)
+
+
+def off_square(flat: Floats) -> float:
+    """Return the largest distance of corners from those of a unit square turned alike."""
+    square = rotated(UNIT_SQUARE, degrees_of(flat))
+    turns = (np.roll(flat, shift, axis=0) for shift in range(4))
     return min(float(np.abs(turned - square).max()) for turned in turns)
 
 
@@ -263,7 +271,7 @@ def _is_same(before: FacePose | None, after: FacePose | None) -> bool:
 
 
 def view_from_above(profile: RobotProfile) -> tuple[CameraSettings, View]:
-    """The camera that looks down at the cube; raises :class:`CouldNot` where there is none."""
+    """Return the camera that looks down at the cube; raises :class:`CouldNot` if none does."""
     for camera in profile.cameras:
         for view in camera.views:
             if view.site == "U":

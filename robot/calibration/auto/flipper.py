@@ -27,7 +27,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from robot.calibration.auto.face_watch import FacePose, RotationGauge, differ, view_from_above
+from robot.calibration.auto.face_watch import (
+    FacePose,
+    RotationGauge,
+    are_two_faces,
+    view_from_above,
+)
 from robot.calibration.auto.finder import (
     FINDERS,
     HOLD_MARGIN_DEGREES,
@@ -410,7 +415,7 @@ class FlipperFinder(Finder):
         before = self._face()
         self.lid.go(pulse)
         self.lid.go(self._open_at)
-        return differ(before.colours, self._face().colours)
+        return are_two_faces(before.colours, self._face().colours)
 
 
 FINDERS["flipper"] = (FlipperFinder,)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from robot.calibration.auto.face_watch import LIFTED, Floats, RotationGauge, differ
+from robot.calibration.auto.face_watch import LIFTED, Floats, RotationGauge, are_two_faces
 from robot.calibration.auto.film import Film, angles
 from robot.calibration.auto.finding import CouldNot
 from robot.calibration.auto.fitting import ServoLine, SweepPoint, TiltGauge, fit_line
@@ -399,7 +399,7 @@ class TiltingGripper(FilmedRotation):
             tilt = gauge.degrees(corners)
             if abs(tilt) > FARTHEST_TILT or gauge.misses(corners, tilt) > LIFTED:
                 continue
-            if differ(face, colours):
+            if are_two_faces(face, colours):
                 quarters, face = quarters + (1 if way > 0 else -1), colours
             found.append((time_us, 90.0 * quarters + tilt))
         return [(time_us, degrees - found[0][1]) for time_us, degrees in found]

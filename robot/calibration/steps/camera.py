@@ -57,6 +57,12 @@ PICTURE = Trial(
 )
 
 
+def nearest_turn(corners: Corners, wanted: Corners) -> Corners:
+    """Return corners beginning with the one that puts them nearest to ``wanted``."""
+    turns = (np.roll(corners, shift, axis=0) for shift in range(4))
+    return min(turns, key=lambda turned: float(np.abs(turned - wanted).sum()))
+
+
 class QuadEditor:
     """Where a face is in a camera's picture: four corners that should lie on its edges.
 
@@ -98,9 +104,8 @@ class QuadEditor:
         self.corners[corner] = np.array((x, y)) * self._resolution
 
     def _found(self, image: Image) -> Corners:
-        found = face_in_view(image, self._size).corners
-        turns = [np.roll(found, turn, axis=0) for turn in range(4)]
-        return np.asarray(min(turns, key=lambda turned: np.abs(turned - self.corners).sum()))
+        found = np.asarray(face_in_view(image, self._size).corners, dtype=np.float64)
+        return nearest_turn(found, self.corners)
 
     def _distance(self, image: Image) -> float | None:
         """Pixels from the frame to the face, at the worst corner; None where no face is found."""
