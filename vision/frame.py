@@ -1,4 +1,4 @@
-"""What a camera delivers."""
+"""Cameras and the frames they deliver."""
 
 from __future__ import annotations
 

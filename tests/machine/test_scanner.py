@@ -27,10 +27,11 @@ from robot.text.faults import FAULTS, NotReadable
 from solver.cube.cube import Cube
 from solver.cube.orientation import site_facelets
 from solver.errors import InvalidRequest
+from vision.arrays import Image
 from vision.cameras.base import CameraTrouble, Unsettled
 from vision.decide.reader import read_cube
 from vision.frame import Frame
-from vision.locate.face import FaceGrid, Picture
+from vision.locate.face import FaceGrid
 from vision.locate.view_check import OddView, ViewTrouble
 from vision.measure.sticker_colours import FaceColours
 from vision.measure.stickers import face_quads, measure_face
@@ -259,7 +260,7 @@ def test_faces_in_the_same_picture_are_not_taken_for_another_cube(
 ) -> None:
     known: list[tuple[str, int]] = []
 
-    def note(image: Picture, size: int, place: FaceGrid, beside: Sequence[FaceGrid]) -> FaceGrid:
+    def note(image: Image, size: int, place: FaceGrid, beside: Sequence[FaceGrid]) -> FaceGrid:
         known.append((str(image.shape), len(beside)))
         return place
 

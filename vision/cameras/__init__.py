@@ -1,1 +1,1 @@
-"""Where pictures come from: cameras and photographs."""
+"""Cameras and photographs."""

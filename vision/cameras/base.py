@@ -1,4 +1,4 @@
-"""What all cameras share: their clock and what can go wrong with them."""
+"""The clock, the faults and the checks that all cameras share."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from solver.errors import CubistError, ExitCode, root_sentence
 from solver.files import BadFile, read_file
+from vision.arrays import Image
 from vision.cameras.base import CameraFault, CameraTrouble, Clock, monotonic_us
 from vision.cameras.registry import CameraCheck
 from vision.frame import Frame
@@ -141,8 +142,6 @@ def _webp(data: bytes) -> PhotoHeader:
     raise BadHeader("an unknown kind of WebP file")
 
 
-Picture = NDArray[np.uint8]
-
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp")
 """Kinds of files looked for, by the ends of their names (capitals do not matter)."""
 
@@ -196,7 +195,7 @@ def face_files(folder: Path) -> dict[str, Path]:
     return {letter: found[letter] for letter in FACES}
 
 
-def load_photo(path: Path, enough: int = ENOUGH_PIXELS) -> Picture:
+def load_photo(path: Path, enough: int = ENOUGH_PIXELS) -> Image:
     """A photograph as uint8[H, W, 3], R G B, turned upright; raises :class:`BadPhoto`.
 
     One whose shorter side has at least twice ``enough`` pixels is decoded at half the size, or a
@@ -209,7 +208,7 @@ def load_photo(path: Path, enough: int = ENOUGH_PIXELS) -> Picture:
     return decode_photo(data, str(path), enough)
 
 
-def decode_photo(data: bytes, name: str, enough: int = ENOUGH_PIXELS) -> Picture:
+def decode_photo(data: bytes, name: str, enough: int = ENOUGH_PIXELS) -> Image:
     """The picture uint8[H, W, 3] in the bytes of an image file; ``name`` is for complaints.
 
     Of large ones ``enough`` pixels are decoded, as by :func:`load_photo`. Raises

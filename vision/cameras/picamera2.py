@@ -63,20 +63,20 @@ _WHOLE = 0.98
 
 
 class CompletedRequest(Protocol):
-    """What is used of ``picamera2.request.CompletedRequest``."""
+    """The part of ``picamera2.request.CompletedRequest`` that is used here."""
 
     def make_array(self, name: str) -> NDArray[np.uint8]:
         """Pixels of a stream, valid until ``release``."""
 
     def get_metadata(self) -> dict[str, Any]:
-        """What the camera says about the picture."""
+        """The picture's metadata."""
 
     def release(self) -> None:
         """Give the buffer back."""
 
 
 class PiCamera(Protocol):
-    """What is used of ``picamera2.Picamera2``."""
+    """The part of ``picamera2.Picamera2`` that is used here."""
 
     camera_controls: Mapping[str, tuple[Any, Any, Any]]
 
@@ -108,7 +108,7 @@ class PiCamera(Protocol):
         """The next picture, with ``flush`` one exposed after the call."""
 
     def cancel_all_and_flush(self) -> None:
-        """Forget what was asked for and is not done."""
+        """Cancel all pending requests."""
 
     def stop(self) -> None:
         """Stop taking pictures."""
@@ -128,7 +128,7 @@ class CameraLibrary(Protocol):
         """Open a camera."""
 
     def global_camera_info(self) -> list[dict[str, Any]]:
-        """All cameras that there are."""
+        """All cameras of this computer."""
 
 
 def _library() -> CameraLibrary:
@@ -148,8 +148,9 @@ def _library() -> CameraLibrary:
 
 
 def open_picamera2(number: int) -> PiCamera:
-    """Return the Raspberry Pi camera of a number; raises :class:`NoLibrary`, or whatever libcamera
-    does of one that is not there or not free.
+    """Return the Raspberry Pi camera of a number.
+
+    Raises :class:`NoLibrary`, or libcamera's own error if the camera is missing or in use.
     """
     return _library()(number)
 
@@ -176,7 +177,7 @@ def ask_for_cameras(limit_s: float = 20.0) -> list[str]:
 
 
 def _list_cameras() -> None:
-    """Print the models as JSON, or say why that cannot be."""
+    """Print the models as JSON, or exit with the reason."""
     try:
         models = [str(one.get("Model", "?")) for one in _library().global_camera_info()]
     except NoLibrary as error:
@@ -325,7 +326,7 @@ class Picamera2Camera:
             return None
 
     def _not_opened(self, error: Exception) -> CameraFault:
-        """Tell libraries, cameras in use and cameras that are not there apart."""
+        """Distinguish missing libraries, cameras in use and missing cameras."""
         if isinstance(error, NoLibrary):
             return CameraFault(self.name, CameraTrouble.SOFTWARE, str(error))
         if isinstance(error, IndexError):  # of libcamera's list of cameras
@@ -342,7 +343,7 @@ class Picamera2Camera:
         failure: str = "no picture",
         trouble: CameraTrouble = CameraTrouble.VANISHED,
     ) -> T:
-        """Call the library: whatever it raises closes the camera and becomes a CameraFault."""
+        """Call the library; any exception closes the camera and becomes a CameraFault."""
         try:
             return ask()
         except Exception as error:
@@ -402,7 +403,7 @@ class Picamera2Camera:
         return before
 
     def _shows(self, camera: PiCamera, wanted: Mapping[str, Any]) -> bool:
-        """Wait until pictures are as set; False if they are not after many.
+        """Wait until pictures show the settings; False if they do not after many pictures.
 
         Controls act some frames after they were set, and one (``AeEnable``) is not in the metadata:
         enough pictures in a row have to show the others.
@@ -432,7 +433,7 @@ def _same_exposure(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
 
 
 def _is_set(name: str, now: ArrayLike | None, wanted: ArrayLike) -> bool:
-    """Tell whether a picture has the value that was set, as near as the sensor can."""
+    """True if a picture has the value that was set, within the sensor's steps."""
     return _close(now, wanted, _ROUNDED, _LINE_US if name == "ExposureTime" else 0.02)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.errors import root_sentence
+from vision.arrays import Floats
 from vision.cameras.base import (
     CameraFault,
     CameraGuard,
@@ -50,7 +51,7 @@ that has no such format keeps its own.
 
 
 class Capture(Protocol):
-    """What is used of ``cv2.VideoCapture``."""
+    """The part of ``cv2.VideoCapture`` that is used here."""
 
     def grab(self) -> bool:
         """Take the next picture out of the driver."""
@@ -146,7 +147,7 @@ class UsbCamera:
         capture.set(cv2.CAP_PROP_BUFFERSIZE, 1.0)
 
     def _call(self, ask: Callable[[], T]) -> T:
-        """Call the library: whatever it raises closes the camera and becomes a CameraFault."""
+        """Call the library; any exception closes the camera and becomes a CameraFault."""
         try:
             return ask()
         except CameraFault:
@@ -184,7 +185,7 @@ class UsbCamera:
     def _wait_until_steady(self) -> None:
         """Look until the mean colour stays the same, or for as long as that may take."""
         deadline = self._clock() + _SETTLE_US
-        before: NDArray[np.float64] | None = None
+        before: Floats | None = None
         steady = 0
         while steady < _SETTLED_FRAMES and self._clock() < deadline:
             mean = self._next(fresh=False).image[::8, ::8].mean(axis=(0, 1)) + 1.0

@@ -1,1 +1,1 @@
-"""From measured colours to one legal cube, or to an honest doubt."""
+"""Deciding: measured colours to one legal cube, or to a refusal."""

@@ -1,4 +1,4 @@
-"""Where the six pictures of a scan belong on the cube: turned, exchanged, mirrored.
+"""Explanations of a scan: pictures that were turned, exchanged or mirrored.
 
 An :class:`Explanation` puts the pictures in their places. Turning or mirroring the whole cube makes
 48 explanations of each, all of which leave equally legal cubes: three faces exchanged in a cycle
@@ -16,10 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.cube.facelets import indices_at, places
+from vision.arrays import Bools, Floats, Ints
 from vision.measure.sticker_colours import FACES, FaceColours, StickerColours
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 _TURNED = 4.0
 """Log odds against a picture having been turned."""
@@ -44,7 +42,7 @@ _TURNS = ("", "a quarter turn clockwise", "half a turn", "a quarter turn counter
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Where each face's picture belongs: face ``p`` is picture ``source[p]`` put right.
+    """The place of each picture: face ``p`` is picture ``source[p]``, corrected.
 
     ``turns`` int[6] are the quarter turns clockwise by which the picture of face ``p`` was turned;
     ``mirrored`` says that all were mirrored, left to right, before that.
@@ -73,7 +71,7 @@ class Explanation:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing happened to the pictures."""
+        """True if nothing happened to the pictures."""
         return self.source == (0, 1, 2, 3, 4, 5) and not any(self.turns) and not self.mirrored
 
     @property
@@ -91,7 +89,7 @@ class Explanation:
         return np.concatenate(parts)
 
     def correct(self, colours: StickerColours) -> StickerColours:
-        """The scan put right."""
+        """Return the scan with these mistakes corrected."""
         cells = _shown_cells(colours.size)
         faces = {}
         for i, face in enumerate(FACES):
@@ -100,7 +98,7 @@ class Explanation:
         return StickerColours.from_faces(faces)
 
     def differing_face(self, other: Explanation) -> str:
-        """A picture that the two put right differently."""
+        """Return the face of a picture that the two correct differently."""
         kinds = (self.source, other.source), (self.turns, other.turns)
         for ours, theirs in kinds:
             for face, one, two in zip(FACES, ours, theirs, strict=True):
@@ -137,7 +135,7 @@ def turned_cells(size: int) -> Ints:
     return _shown_cells(size)[:4]
 
 
-def priors(source: Ints, turns: Ints, mirrored: NDArray[np.bool_]) -> Floats:
+def priors(source: Ints, turns: Ints, mirrored: Bools) -> Floats:
     """Log odds against explanations before looking, float[...].
 
     ``source`` and ``turns`` int[..., 6], ``mirrored`` bool[...] as in :class:`Explanation`.
@@ -146,7 +144,7 @@ def priors(source: Ints, turns: Ints, mirrored: NDArray[np.bool_]) -> Floats:
     return np.asarray(order + _turn_priors(turns, faults))
 
 
-def _order_priors(source: Ints, mirrored: NDArray[np.bool_]) -> tuple[Floats, Ints]:
+def _order_priors(source: Ints, mirrored: Bools) -> tuple[Floats, Ints]:
     """Log odds against an order of the pictures, and how many mistakes it takes."""
     moved = (source != np.arange(6)).sum(axis=-1)
     against = _MOVED[moved]
@@ -218,9 +216,7 @@ def _likely_orders(source: tuple[int, ...]) -> tuple[Ints, Floats, Ints]:
 
 @cache
 def _held_turns() -> NDArray[np.uint16]:
-    """What becomes of :func:`all_turns` when the cube is held in each of the 48 ways: their
-    numbers, uint16[48, 4096].
-    """
+    """Numbers of :func:`all_turns` for a cube held in each of the 48 ways, uint16[48, 4096]."""
     places = 4 ** np.arange(5, -1, -1)
     numbers = np.zeros((48, *[4] * 6), dtype=np.uint16)
     for i, (held, way) in enumerate(zip(symmetries().face, symmetries().way, strict=True)):
@@ -241,7 +237,7 @@ class Symmetries:
 
     face: Ints
     way: Ints
-    mirrors: NDArray[np.bool_]
+    mirrors: Bools
 
     def equivalents(
         self, source: Ints, turns: Ints, which: Ints | slice = slice(None)
@@ -256,7 +252,7 @@ class Symmetries:
 
 @cache
 def _compose_ways() -> Ints:
-    """The way int[8, 8] that comes of one after the other."""
+    """The way int[8, 8] that one way after another makes."""
     cells = _shown_cells(2)
     index = {tuple(way): i for i, way in enumerate(cells.tolist())}
     return np.array([[index[tuple(a[b])] for b in cells] for a in cells], dtype=np.intp)

@@ -23,13 +23,10 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from solver import _native
+from vision.arrays import Floats, Ints
 from vision.decide.orbits import Orbit, kernel_pieces, orbits
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

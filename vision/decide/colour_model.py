@@ -1,4 +1,4 @@
-"""What the six colours look like on this cube, and how light falls on each face.
+"""A model of the six colours of this cube and of the light on each face.
 
 A sticker's features are ``mean[colour] + light + noise``. ``light`` is, per face, a gain for each
 channel (exposure and white balance may drift between looks) and a gradient across the face (lamps
@@ -19,16 +19,13 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from solver import _native
+from vision.arrays import Bools, Floats, Ints
 from vision.decide.assignment import relaxed_cost, relaxed_costs
 from vision.decide.orbits import Orbit, free_orbits, kernel_pieces, orbits
 from vision.decide.schemes import all_namings, schemes
 from vision.measure.colour_space import USUAL, ColourReferences, LightFeatures, cell_places
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 _EXPOSURE_SD = 0.30
 """Expected difference of exposure between faces, in log light."""
@@ -66,7 +63,7 @@ _TERMS = 5
 
 @dataclass(frozen=True, eq=False)
 class Light:
-    """How the faces are lit, in log light.
+    """The light on the faces, in log light.
 
     ``faces`` float[6, 5]: three gains and the gradient to the right and down of each; ``falloff``
     what all lose from the middle of the picture to its corners.
@@ -93,7 +90,7 @@ class CubeModel:
         squared = (apart * np.linalg.solve(wide, apart[..., None])[..., 0]).sum(axis=1)
         return float(np.sqrt(squared.min()))
 
-    def relabel(self, order: NDArray[np.intp]) -> CubeModel:
+    def relabel(self, order: Ints) -> CubeModel:
         """The same model with colour ``order[i]`` as number ``i``."""
         return CubeModel(self.mean[order], self.covariance[order], self.light)
 
@@ -166,7 +163,7 @@ class Observations:
         return self._evidence(model, strict=False)
 
     def strict_evidence(self, model: CubeModel) -> ColourEvidence:
-        """The same when what lies far from a colour says nothing about it."""
+        """The same, but stickers far from a colour are no evidence about it."""
         return self._evidence(model, strict=True)
 
     def _evidence(self, model: CubeModel, strict: bool) -> ColourEvidence:
@@ -177,8 +174,8 @@ class Observations:
         )
         return ColourEvidence(cost, inlier)
 
-    def fit(self, model: CubeModel, letters: NDArray[np.intp], rounds: int) -> CubeModel:
-        """The model re-estimated with the colours taken as known.
+    def fit(self, model: CubeModel, letters: Ints, rounds: int) -> CubeModel:
+        """Estimate the model again with the colours taken as known.
 
         It starts from the colours' medians, which a bad sticker cannot hold far from the others.
         """
@@ -186,7 +183,7 @@ class Observations:
         return self._model_from(lambda *into: estimate(*_numbers(model), letters, rounds, *into))
 
     def estimate(self, model: CubeModel, where: Sequence[Orbit], patience: int = 0) -> CubeModel:
-        """The model after rounds of expectation-maximisation with the pieces of ``where``.
+        """Run rounds of expectation-maximisation with the pieces of ``where``.
 
         For the first ``patience`` rounds nothing is taken for an outlier, so that a colour can come
         from far; otherwise glare and dirt never touch the model.
@@ -199,25 +196,25 @@ class Observations:
             )
         )
 
-    def total_cost(self, model: CubeModel, letters: NDArray[np.intp]) -> float:
+    def total_cost(self, model: CubeModel, letters: Ints) -> float:
         """Penalised negative log likelihood of the scan when ``letters`` are its colours."""
         return self._native.total_cost(*_numbers(model), letters)
 
     @staticmethod
     def _model_from(into: Callable[[Floats, Floats, Floats], float]) -> CubeModel:
-        """The model whose numbers the kernel writes."""
+        """Return the model whose numbers the kernel writes."""
         mean, covariance, faces = np.empty((6, 3)), np.empty((6, 3, 3)), np.empty((6, _TERMS))
         falloff = into(mean, covariance, faces)
         return CubeModel(mean, covariance, Light(faces, falloff))
 
-    def brighter(self, model: CubeModel, letters: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Which stickers are no darker in any channel than their letters' colours would be there:
-        a reflection may lie on them, bool[n].
+    def brighter(self, model: CubeModel, letters: Ints) -> Bools:
+        """Stickers that may have a reflection on them, bool[n]: no channel is darker than their
+        letters' colours would be there.
         """
         own = self._residual(model, letters)
         return np.asarray(((own > -_SHADE_SD) | self.features.clipped).all(axis=1))
 
-    def deviation(self, model: CubeModel, letters: NDArray[np.intp]) -> Floats:
+    def deviation(self, model: CubeModel, letters: Ints) -> Floats:
         """Squared distance of the stickers from their letters' colours in standard deviations of
         the three channels, float[n].
         """
@@ -225,12 +222,12 @@ class Observations:
         scaled = np.linalg.solve(model.covariance[letters], own[..., None])[..., 0]
         return np.asarray((own * scaled).sum(axis=1))
 
-    def _residual(self, model: CubeModel, letters: NDArray[np.intp]) -> Floats:
-        """What is left of the features without light and colour, float[n, 3]."""
+    def _residual(self, model: CubeModel, letters: Ints) -> Floats:
+        """Features less the light and the colour, float[n, 3]."""
         return np.asarray(self.features.values - self._shift(model.light) - model.mean[letters])
 
     def _shift(self, light: Light) -> Floats:
-        """What the light does to the stickers' features, float[n, 3]."""
+        """The light's part of the stickers' features, float[n, 3]."""
         shift = np.empty_like(self.features.values)
         self._native.shift(light.faces, light.falloff, shift)
         return shift
@@ -279,7 +276,7 @@ def centres(size: int) -> Ints:
 
 @cache
 def _temperatures() -> Floats:
-    """Of all rounds."""
+    """Temperatures of all rounds."""
     return np.maximum(1.0, _HOT * (1 - np.arange(_ROUNDS) / _COOLING))
 
 
@@ -319,7 +316,7 @@ def _name_colours(seen: Observations, start: CubeModel, patience: int = 0) -> Cu
 
 
 def _spread_out(features: LightFeatures) -> Floats:
-    """Six stickers as different as can be, float[6, 3]: colours to start from knowing nothing."""
+    """The six most different stickers, float[6, 3]: colours to start from without another hint."""
     values = features.values[features.weight > 0]
     # Differences of brightness are mostly light, differences between channels mostly colour.
     points = values - 0.6 * values.mean(axis=1, keepdims=True)

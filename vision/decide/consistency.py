@@ -1,9 +1,9 @@
 """Scans that do not fit together: pictures turned, exchanged or mirrored, seen twice, misaligned.
 
-A cube is so constrained that five good faces nearly settle the sixth. What may have happened to the
-pictures is found by trying it all: a bound from the pieces slot by slot for every way to turn the
-six pictures in each of the 30 essentially different orders, then the exact cost of the most
-promising ones. The 48 ways to hold or mirror the cube cost the same; the priors tell them apart.
+A cube is so constrained that five good faces nearly settle the sixth. The search tries everything
+that may have happened to the pictures: first a bound, from the pieces slot by slot, for every way
+to turn the six pictures in each of the 30 essentially different orders, then the exact cost of the
+most promising ones. The 48 ways to hold or mirror the cube cost the same; the priors decide.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from functools import cached_property
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vision.arrays import Floats, Ints
 from vision.decide.arrangements import (
     Explanation,
     LeastPriors,
@@ -32,9 +32,6 @@ from vision.decide.schemes import known_orders, scheme_costs, schemes
 from vision.measure.colour_space import LightFeatures
 from vision.measure.sticker_colours import FACES, StickerColours
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-
 UNIQUE = 6.0
 """Log odds by which an explanation must beat all that lead to another cube."""
 _CANDIDATES = 400
@@ -50,8 +47,8 @@ class ScanExplanation:
     """The likeliest explanation of a scan, and how far it leads.
 
     ``lead`` are the log odds against ``rival``, the best explanation that leads to another cube
-    (:data:`UNIQUE` where there is none near; 0 where not all could be weighed). ``as_it_came``
-    says that the scan with nothing put right leads to the same cube.
+    (:data:`UNIQUE` where there is none near; 0 where not all could be weighed). ``as_it_came``: the
+    uncorrected scan leads to the same cube.
     """
 
     best: Explanation
@@ -133,8 +130,9 @@ def _orders(seen: Observations, model: CubeModel, scheme: str | None) -> list[_O
 
 
 def _when_held(likely: Callable[[Ints], Floats], colours: Ints) -> Floats:
-    """What is ``likely`` of cubes int[n, 6] held and mirrored in all ways, float[n, 48]. Turning a
-    cube leaves its scheme what it is.
+    """Values of ``likely`` for cubes int[n, 6] held and mirrored in all ways, float[n, 48].
+
+    Turning a cube does not change its scheme.
     """
     mirrors = symmetries().mirrors
     mirrored = symmetries().face[mirrors][0]
@@ -233,7 +231,7 @@ def _most_promising(bounds: Floats, orders: list[_Order]) -> tuple[Ints, float]:
 
 
 def _rough(bounds: Floats, ranked: Ints, priors_of: list[LeastPriors]) -> Floats:
-    """Bounds and least priors of so numbered explanations, float[n]."""
+    """Bounds plus least priors of the explanations with these numbers, float[n]."""
     which, way = np.divmod(ranked, bounds.shape[1])
     rough = bounds.ravel()[ranked]
     by_order = np.argsort(which, kind="stable")
@@ -270,16 +268,19 @@ def _decide_exactly(
 
 
 def _cube_keys(letters: Ints) -> Ints:
-    """Of the sticker letters int[n, 6 * size**2] of cubes: where the first sticker of the same
-    colour is tells cubes apart, whatever their letters.
+    """The first sticker of the same colour, for letters int[n, 6 * size**2] of cubes.
+
+    It distinguishes cubes whatever their letters are.
     """
     first = (letters[:, None] == np.arange(6)[:, None]).argmax(axis=2)
     return np.take_along_axis(first, letters, axis=1)
 
 
 def _centre_cost(cost: Floats, size: int) -> float:
-    """What the centres cost whatever happened to the pictures: turning and exchanging them leaves
-    every centre in its orbit or, mirrored, in the orbit of its mirror image.
+    """The cost of the centres, which is the same for all explanations.
+
+    Turning and exchanging pictures leaves every centre in its orbit or, mirrored, in the orbit of
+    its mirror image.
     """
     return relaxed_cost(cost, [o for o in orbits(size) if o.kind in ("centre", "fixed")])
 
@@ -314,7 +315,7 @@ def odd_face(colours: StickerColours) -> str:
 
 
 def repeated_face(colours: StickerColours) -> tuple[str, str] | None:
-    """Two faces whose looks are so alike that they are of the same face, turned or not."""
+    """Return two faces whose pictures show the same face, turned or not."""
     features = LightFeatures.from_colours(colours)
     size = colours.size
     looks = features.values.reshape(6, size * size, 3)

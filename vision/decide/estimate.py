@@ -6,17 +6,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vision.arrays import Bools, Floats, Ints
 from vision.decide.assignment import Labelling, cheapest_naming, ranked_cubes
 from vision.decide.colour_model import CubeModel, Observations, centres, starts
 from vision.decide.orbits import orbits, shares
 from vision.decide.schemes import all_namings, schemes
 from vision.measure.colour_space import ColourReferences, LightFeatures
 from vision.measure.sticker_colours import StickerColours
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 _REFIT_ROUNDS = 4
 _RERANKINGS = 5
@@ -58,7 +55,7 @@ class Decision:
     margin: float
     cost: float
     price: Floats
-    strange: NDArray[np.bool_]
+    strange: Bools
     doubt: Floats
     doubtful: Ints
     contradicted: Ints
@@ -68,7 +65,7 @@ class Decision:
 
     @property
     def legality_cost(self) -> float:
-        """How hard the colours had to be bent into a legal cube; two odd stickers are forgiven."""
+        """The price of legality, in log likelihood, less the two stickers that pay most."""
         return float(np.sort(self.price)[:-2].sum())
 
     @property
@@ -83,8 +80,10 @@ class Decision:
 
     @cached_property
     def trust(self) -> float:
-        """How much of the margin counts, 0..1: less where two colours overlap and the stickers
-        scatter more than the model of the colours, which is estimated from the same stickers.
+        """The share of the margin that counts, 0..1.
+
+        Less than 1 if two colours overlap and the stickers scatter more than the model of the
+        colours, which is estimated from the same stickers.
         """
         scatter = float(np.median(self.deviation)) / _MEDIAN_DEVIATION
         needed = _APART * min(1.0, max(0.0, scatter - 1.0) / _EXCESS)
@@ -92,13 +91,13 @@ class Decision:
 
     @property
     def renamed_centres(self) -> int:
-        """How many centres clearly show another colour than their letter's."""
+        """The number of centres that clearly show another colour than their letter's."""
         middles = centres(round((len(self.letters) / 6) ** 0.5))
         return int((self.price[middles] > _GOOD_PRICE).sum())
 
     @property
     def strong(self) -> bool:
-        """Whether the cube stands out among legal ones and nothing had to be bent for it."""
+        """True if the cube stands out among legal ones and legality costs little."""
         return self.margin > _GOOD_MARGIN and self.legality_cost <= _GOOD_PRICE
 
 
@@ -131,7 +130,7 @@ def decide(colours: StickerColours, references: ColourReferences | None = None) 
 
 
 def _enough(found: list[Decision]) -> bool:
-    """Whether another start is not worth its time: the last is clear, or two agree."""
+    """True if another start is not worth its time: the last is clear, or two agree."""
     last = found[-1]
     if len(found) > 1 and last.strong and found[-2].strong:
         return same_cube(last.letters, found[-2].letters)
@@ -142,7 +141,7 @@ def _enough(found: list[Decision]) -> bool:
 
 
 def same_cube(a: Ints, b: Ints) -> bool:
-    """Whether two labellings differ by the names of the colours at most."""
+    """True if two labellings differ by the names of the colours at most."""
     return len(set(zip(a.tolist(), b.tolist(), strict=True))) == 6
 
 

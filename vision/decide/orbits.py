@@ -1,4 +1,4 @@
-"""Where pieces can stand on an NxNxN cube: slots, pieces and the letters they may show.
+"""Orbits of an NxNxN cube: slots, pieces and the letters they may show.
 
 An orbit is a set of slots whose pieces only ever change places among themselves: corners, middle
 edges, wings, the centres of one kind, and the fixed centres of odd cubes.
@@ -11,16 +11,13 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from solver import _native
 from solver.cube import facelets as geometry
 from solver.cube import orbits as places
 from solver.cube.legality import CORNERS, EDGES
 from solver.cube.pieces import spin
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
+from vision.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,25 +37,25 @@ class Orbit:
 
     @property
     def pieces(self) -> int:
-        """How many different pieces there are."""
+        """The number of different pieces."""
         return len(self.patterns) // self.turns
 
-    def costs(self, sticker_cost: NDArray[np.float64]) -> NDArray[np.float64]:
+    def costs(self, sticker_cost: Floats) -> Floats:
         """Cost float[slots, pieces, turns] of every piece in every slot.
 
         ``sticker_cost`` float[stickers of the cube, 6] is the cost of each letter on each sticker.
         """
         flat = sticker_cost.ravel()
         first, *others = self._cost_indices
-        total: NDArray[np.float64] = flat.take(first)
+        total: Floats = flat.take(first)
         for sticker in others:
             total += flat.take(sticker)
-        costs: NDArray[np.float64] = total.reshape(len(self.facelets), self.pieces, self.turns)
+        costs: Floats = total.reshape(len(self.facelets), self.pieces, self.turns)
         return costs
 
     @cached_property
     def _cost_indices(self) -> Ints:
-        """Where in the costs of all stickers a pattern in a slot finds its letters',
+        """Indices of a pattern's letters in the flat costs of all stickers,
         int[stickers, slots, patterns].
         """
         shown: Ints = self.facelets.T[:, :, None] * 6 + self.patterns.T[:, None, :]

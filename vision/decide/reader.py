@@ -1,4 +1,4 @@
-"""From measured colours to a cube: the most likely legal one, or a refusal with its reason."""
+"""Reading a cube: the most likely legal one, or a refusal with its reason."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from solver.cube.cube import Cube, from_facelets
 from solver.cube.pocket import PocketCube
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import CubistError, ExitCode
+from vision.arrays import Bools, Floats, Ints
 from vision.decide.arrangements import Explanation
 from vision.decide.colour_model import centres
 from vision.decide.consistency import ScanExplanation, explain_scan, odd_face, repeated_face
@@ -19,8 +20,6 @@ from vision.decide.estimate import Decision, decide
 from vision.decide.schemes import is_held, known_orders, scheme_costs, usual_naming
 from vision.measure.colour_space import ColourReferences
 from vision.measure.sticker_colours import FACES, StickerColours
-
-Ints = NDArray[np.intp]
 
 CONFIDENT_MARGIN = 2.6
 POCKET_CONFIDENT_MARGIN = 6.0
@@ -221,7 +220,7 @@ class Verdict:
         area = self.size * self.size
         return tuple(f"{FACES[i // area]}{i % area + 1}" for i in stickers.tolist())
 
-    def _sum_by_face(self, values: NDArray[np.float64] | NDArray[np.bool_]) -> NDArray[np.generic]:
+    def _sum_by_face(self, values: Floats | Bools) -> NDArray[np.generic]:
         return np.asarray(values.reshape(6, -1).sum(axis=1))
 
 

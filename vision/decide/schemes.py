@@ -1,4 +1,4 @@
-"""Which colour is on which face: schemes, and naming colours where no centre names them."""
+"""Schemes, the colours on a cube's faces, and names for colours that no centre names."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from functools import cache
 from itertools import permutations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from solver.cube.orientation import all_orientations
+from vision.arrays import Floats, Ints
 from vision.decide.assignment import matching
 from vision.measure.colour_space import USUAL, LightFeatures
 from vision.measure.sticker_colours import FACES
@@ -29,9 +29,6 @@ they share the light, so less than colours of one name on different cubes differ
 
 _UNSOLD = 8.0
 """Most that the usual colours in an order that nobody sells speak cost_of it, in log odds."""
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 
 @cache
@@ -63,7 +60,9 @@ def all_namings() -> Ints:
 
 
 def recognise_colours(mean: Floats, features: LightFeatures) -> Ints | None:
-    """Which usual colour (index in ``USUAL``) each of six colours is, int[6]; None if they differ.
+    """Return the usual colour (index in ``USUAL``) of each of six colours, int[6].
+
+    None if they are not the usual ones.
 
     ``mean`` float[6, 3] are features; a tint of the light is allowed for.
     """
@@ -117,7 +116,7 @@ def scheme_costs(
 
 
 def is_held(letters_of: Ints, orders: list[Ints]) -> bool:
-    """Whether a naming (the colour of every letter) is one of ``orders``, held in any way."""
+    """True if a naming (the colour of every letter) is one of ``orders``, held in any way."""
     held = {tuple(row) for order in orders for row in order[rotations()].tolist()}
     return tuple(letters_of.tolist()) in held
 

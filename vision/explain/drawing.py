@@ -6,6 +6,8 @@ import cv2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from vision.arrays import Floats
+
 Colour = tuple[int, int, int]
 Point = tuple[float, float]
 
@@ -26,7 +28,7 @@ class Canvas:
         self._pixels[1:] = self._pixels[0]  # whole rows: ten times as fast as pixels
 
     def picture(self) -> NDArray[np.uint8]:
-        """What was drawn, uint8[height, width, 3]."""
+        """Return the picture, uint8[height, width, 3]."""
         height, width = self._pixels.shape[:2]
         size = (width // DETAIL, height // DETAIL)
         small = cv2.resize(self._pixels, size, interpolation=cv2.INTER_AREA)
@@ -82,7 +84,7 @@ class Canvas:
 
 
 def text_width(words: str, height: float, bold: bool = False) -> float:
-    """How wide a line of text becomes."""
+    """Return the width of a line of text."""
     scale, width = _font(height, bold)
     return float(cv2.getTextSize(words, _FONT, scale, width)[0][0]) / DETAIL
 
@@ -115,11 +117,11 @@ def _pixels(thickness: float) -> int:
     return max(1, round(thickness * DETAIL))
 
 
-def _to_fixed_point(points: NDArray[np.float64]) -> NDArray[np.int32]:
+def _to_fixed_point(points: Floats) -> NDArray[np.int32]:
     return np.round(points * DETAIL * (1 << _SHIFT)).astype(np.int32)
 
 
-def _round_corners(x: float, y: float, w: float, h: float, radius: float) -> NDArray[np.float64]:
+def _round_corners(x: float, y: float, w: float, h: float, radius: float) -> Floats:
     """The outline of a rectangle with round corners."""
     if radius <= 0:
         return np.array([(x, y), (x + w, y), (x + w, y + h), (x, y + h)], dtype=np.float64)

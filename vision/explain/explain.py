@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from vision.arrays import Bools, Floats, Ints
 from vision.decide.schemes import NAMES, recognise_colours
 from vision.explain.drawing import Canvas, Colour, text_width, wrap_words
 from vision.measure.colour_space import LightFeatures
@@ -45,19 +46,19 @@ _PLACES = {"U": (0, 1), "L": (1, 0), "F": (1, 1), "R": (1, 2), "B": (1, 3), "D":
 
 @dataclass(frozen=True, eq=False)
 class _Stickers:
-    """What the panels draw: colours to show float[n, 3] 0..1, letters or None, doubtful flags.
+    """The stickers to draw: colours float[n, 3] 0..1, letters or None, doubtful flags.
 
-    All in the order of the facelets; ``order`` int[n] tells where in the scan each was seen.
+    All in the order of the facelets; ``order`` int[n] is the sticker of the scan for each.
     ``names`` are the letters of the colours by the letters of the facelets; empty where they are
     not the usual colours.
     """
 
     size: int
-    order: NDArray[np.intp]
-    light: NDArray[np.float64]
+    order: Ints
+    light: Floats
     facelets: str | None
-    doubtful: NDArray[np.bool_]
-    seen: NDArray[np.bool_]
+    doubtful: Bools
+    seen: Bools
     names: Mapping[str, str]
 
     def colour_of(self, sticker: int) -> Colour:
@@ -117,8 +118,8 @@ def _stickers_to_draw(colours: StickerColours, outcome: CubeReading | Unreadable
     return _Stickers(colours.size, order, light, facelets, doubtful, seen[order], names)
 
 
-def colour_names(colours: StickerColours, order: NDArray[np.intp], facelets: str) -> dict[str, str]:
-    """What a person calls the colour of each letter; nothing where one is not a usual colour."""
+def colour_names(colours: StickerColours, order: Ints, facelets: str) -> dict[str, str]:
+    """Return the usual name of each letter's colour; empty if one is not a usual colour."""
     features = LightFeatures.from_colours(colours)
     letters = np.array(list(facelets))
     seen = colours.valid[order]
@@ -129,13 +130,13 @@ def colour_names(colours: StickerColours, order: NDArray[np.intp], facelets: str
     return {} if usual is None else dict(zip(FACES, (NAMES[i] for i in usual), strict=True))
 
 
-def _colour(light: NDArray[np.float64]) -> Colour:
+def _colour(light: Floats) -> Colour:
     red, green, blue = linear_to_srgb(light).tolist()
     return red, green, blue
 
 
 def _draw_verdict(canvas: Canvas, size: int, outcome: CubeReading | Unreadable) -> None:
-    """Two or three lines: what was read, how sure, what is wrong, where to look again."""
+    """Draw the verdict in two or three lines, with what is wrong and the face to look at again."""
     word, colour, details = _verdict(outcome)
     x = _MARGIN + canvas.text((_MARGIN, 58), f"{size}x{size}x{size}", _BRIGHT, 24, bold=True) + 18
     width = text_width(word, 13, bold=True) + 28
@@ -263,9 +264,7 @@ def _draw_axes(canvas: Canvas, left: float, top: float, width: float, height: fl
     canvas.line((left + 24, base), (left + 24, top + 56), _FAINT, 1)
 
 
-def _draw_links(
-    canvas: Canvas, placed: NDArray[np.float64], shown: _Stickers
-) -> dict[str, tuple[float, float]]:
+def _draw_links(canvas: Canvas, placed: Floats, shown: _Stickers) -> dict[str, tuple[float, float]]:
     """Lines from the middle of every cluster to its stickers; the middles by letter."""
     letters = np.array(list(shown.facelets or ""))[shown.seen] if shown.facelets else placed[:0, 0]
     middles = {}
@@ -286,15 +285,13 @@ def _draw_tag(canvas: Canvas, letter: str, middle: tuple[float, float], colour: 
     canvas.text((at[0] + (24 - wide) / 2, at[1] + 18), letter, _ink_for(colour), 12, bold=True)
 
 
-def _chroma(light: NDArray[np.float64]) -> NDArray[np.float64]:
+def _chroma(light: Floats) -> Floats:
     """Log ratios of red and blue to green, float[n, 2], with a floor against noise."""
     logs = np.log2(light + 0.015)
     return np.stack([logs[:, 0] - logs[:, 1], logs[:, 2] - logs[:, 1]], axis=1)
 
 
-def _fit_into(
-    points: NDArray[np.float64], inside: tuple[float, float, float, float]
-) -> NDArray[np.float64]:
+def _fit_into(points: Floats, inside: tuple[float, float, float, float]) -> Floats:
     """Points moved into a rectangle (left, top, width, height), y upwards."""
     if not len(points):
         return points

@@ -7,19 +7,17 @@ from enum import StrEnum
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
+from vision.arrays import Floats
 from vision.frame import Frame
 from vision.locate.face import FaceGrid
 from vision.locate.lattice import project
 from vision.measure.sticker_colours import FaceColours, srgb_to_linear
 from vision.measure.stickers import measure_face
 
-Floats = NDArray[np.float64]
-
 
 class Matter(StrEnum):
-    """What a piece of advice is about."""
+    """The subject of a piece of advice."""
 
     FOCUS = "focus"
     LIGHT = "light"
@@ -215,7 +213,7 @@ def _focus(frame: Frame, grid: FaceGrid) -> list[Advice]:
 
 
 def edge_width(frame: Frame, grid: FaceGrid) -> float:
-    """How wide the sharpest borders between stickers are, as a part of a sticker.
+    """Return the width of the sharpest borders between stickers, as a part of a sticker.
 
     The ratio of a border's step to its steepest slope; a blur of a tenth of a sticker begins to
     mix the colours of neighbours.

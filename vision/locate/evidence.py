@@ -1,4 +1,4 @@
-"""What a photograph says for and against a grid: lines between cells, cells of one colour."""
+"""Evidence for and against a grid: lines between cells, cells of one colour."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from vision.arrays import Bools, Floats, Image
 from vision.locate.lattice import project
-
-Floats = NDArray[np.float64]
-Picture = NDArray[np.uint8]
 
 CELL = 16
 """Side of a cell in the rectified picture, in pixels."""
@@ -54,10 +52,10 @@ class GridEvidence:
     even: Floats
     upright: Floats
     level: Floats
-    inside: NDArray[np.bool_]
+    inside: Bools
 
     def stickers(self) -> Floats:
-        """How much each cell looks like a sticker on its own: even, with four borders."""
+        """Marks of the cells as stickers: even, with four borders."""
         borders = np.minimum(
             np.minimum(self.upright[:, :-1], self.upright[:, 1:]),
             np.minimum(self.level[:-1], self.level[1:]),
@@ -66,7 +64,7 @@ class GridEvidence:
 
 
 def gather(
-    image: Picture,
+    image: Image,
     homography: Floats,
     low: tuple[int, int],
     high: tuple[int, int],
@@ -97,7 +95,7 @@ def gather(
 
 
 def _rectify(
-    image: Picture, homography: Floats, first: tuple[int, int], columns: int, rows: int
+    image: Image, homography: Floats, first: tuple[int, int], columns: int, rows: int
 ) -> NDArray[np.float32]:
     """The grid seen straight on with half a cell around it, by channels: float32[3, H, W]."""
     width, height = (columns + 1) * CELL, (rows + 1) * CELL
@@ -182,8 +180,8 @@ def _middles(bands: NDArray[np.float32], columns: int) -> NDArray[np.float32]:
 
 
 def _inside(
-    image: Picture, homography: Floats, first: tuple[int, int], columns: int, rows: int
-) -> NDArray[np.bool_]:
+    image: Image, homography: Floats, first: tuple[int, int], columns: int, rows: int
+) -> Bools:
     grid = np.stack(
         np.meshgrid(first[0] + np.arange(columns), first[1] + np.arange(rows)), axis=-1
     ).astype(np.float64)

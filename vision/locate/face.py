@@ -1,4 +1,4 @@
-"""Finding the face of a cube in a photograph: where it is, how many layers, how sure."""
+"""Finding the face of a cube in a photograph: its place, its number of layers, the fit."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from solver.errors import CubistError, ExitCode
+from vision.arrays import Floats, Image
 from vision.locate.evidence import GridEvidence, gather
 from vision.locate.lattice import (
     EDGE_LEVELS,
@@ -22,9 +23,6 @@ from vision.locate.lattice import (
     project,
 )
 from vision.locate.windows import Window, find_windows, window_at
-
-Floats = NDArray[np.float64]
-Picture = NDArray[np.uint8]
 
 SIZES = (2, 3, 4, 5, 6, 7)
 
@@ -115,19 +113,19 @@ class FaceGrid:
         return float(sides.mean()) / self.size
 
     def scale(self, factor: float) -> FaceGrid:
-        """The same face in a picture ``factor`` times as large."""
+        """Return the same face in a picture ``factor`` times as large."""
         # Pixel centres are at whole numbers: their origin moves by half a pixel.
         shift = 0.5 * (factor - 1.0)
         scale = np.array([[factor, 0, shift], [0, factor, shift], [0, 0, 1.0]])
         return FaceGrid(self.size, scale @ self.homography, self.fit, self.seen)
 
     def shift_by(self, right: float, down: float) -> FaceGrid:
-        """The same face so many pixels farther to the right and down."""
+        """Return the same face moved to the right and down, in pixels."""
         shift = np.array([[1, 0, right], [0, 1, down], [0, 0, 1.0]])
         return FaceGrid(self.size, shift @ self.homography, self.fit, self.seen)
 
 
-def locate_face(image: Picture, sizes: Collection[int] = SIZES) -> FaceGrid:
+def locate_face(image: Image, sizes: Collection[int] = SIZES) -> FaceGrid:
     """The likeliest face in a picture uint8[H, W, 3]; raises :class:`NoFace`."""
     grids = locate_grids(image, sizes)
     if not grids:
@@ -139,7 +137,7 @@ def locate_face(image: Picture, sizes: Collection[int] = SIZES) -> FaceGrid:
 
 
 def locate_grids(
-    image: Picture, sizes: Collection[int] = SIZES, *, thorough: bool = True
+    image: Image, sizes: Collection[int] = SIZES, *, thorough: bool = True
 ) -> list[FaceGrid]:
     """Faces that may be in the picture, at most one for each size and place, likeliest first.
 
@@ -159,19 +157,19 @@ def _holds(grids: list[FaceGrid]) -> bool:
     return any(grid.fit >= _HOLDS for grid in grids)
 
 
-def _longer(image: Picture) -> int:
+def _longer(image: Image) -> int:
     return int(max(image.shape[:2]))
 
 
 def _search_at(
-    side: int, image: Picture, sizes: Collection[int], *, reflections: bool = False
+    side: int, image: Image, sizes: Collection[int], *, reflections: bool = False
 ) -> list[FaceGrid]:
     """Faces that may be in the picture, its longer side made ``side`` pixels if it is longer."""
     work, factor = _shrunk(image, side)
     return [grid.scale(factor) for grid in _search(work, sizes, reflections=reflections)]
 
 
-def _search_far(image: Picture, sizes: Collection[int]) -> list[FaceGrid]:
+def _search_far(image: Image, sizes: Collection[int]) -> list[FaceGrid]:
     """Small faces that may be in the picture, looked for square by square."""
     work, factor = _shrunk(image, _FINE_SIDE)
     step = _TILE - _FAR_FACE
@@ -185,7 +183,7 @@ def _search_far(image: Picture, sizes: Collection[int]) -> list[FaceGrid]:
     return grids
 
 
-def _search(work: Picture, sizes: Collection[int], *, reflections: bool = False) -> list[FaceGrid]:
+def _search(work: Image, sizes: Collection[int], *, reflections: bool = False) -> list[FaceGrid]:
     """Faces that may be in a picture of working size."""
     edges = edge_strength(work)
     every: Blobs | None = None
@@ -214,13 +212,13 @@ class HintedSearch:
     """Faces of one picture uint8[H, W, 3] near where hints have them: for faces of which too little
     can be seen to find them alone."""
 
-    def __init__(self, image: Picture) -> None:
+    def __init__(self, image: Image) -> None:
         self._work, self._factor = _shrunk(image)
         edges = edge_strength(self._work)
         self._blobs = [find_blobs(edges, level).distinct() for level in EDGE_LEVELS]
 
     def near(self, hint: FaceGrid) -> FaceGrid | None:
-        """The face of the hint's size near where it has one; None if it is not there."""
+        """Return the face near the hint, of its size; None if there is none."""
         placed = _node_homography(hint.scale(1.0 / self._factor))
         windows = [
             window
@@ -233,20 +231,20 @@ class HintedSearch:
         return _face_grid(best).scale(self._factor)
 
 
-def confirm_grid(image: Picture, hint: FaceGrid) -> FaceGrid | None:
-    """The face near where a hint from another picture of the same camera and size has it."""
+def confirm_grid(image: Image, hint: FaceGrid) -> FaceGrid | None:
+    """Return the face near a hint from another picture of the same camera and size, or None."""
     return HintedSearch(image).near(hint)
 
 
-def cell_evidence(image: Picture, grid: FaceGrid) -> GridEvidence:
-    """What a picture says for and against each cell of a grid."""
+def cell_evidence(image: Image, grid: FaceGrid) -> GridEvidence:
+    """Return a picture's evidence for and against each cell of a grid."""
     work, factor = shrink_to_cells(image, grid)
     last = (grid.size - 1, grid.size - 1)
     return gather(work, _node_homography(grid.scale(1.0 / factor)), (0, 0), last)
 
 
-def shrink_to_cells(image: Picture, grid: FaceGrid) -> tuple[Picture, float]:
-    """A picture no larger than its cells are judged in, and how many times larger it was.
+def shrink_to_cells(image: Image, grid: FaceGrid) -> tuple[Image, float]:
+    """Shrink a picture to the size at which its cells are judged; return it and the factor.
 
     Small faces are looked at in more of the picture's pixels.
     """
@@ -254,20 +252,20 @@ def shrink_to_cells(image: Picture, grid: FaceGrid) -> tuple[Picture, float]:
     return _shrunk(image, max(_WORK_SIDE, round(clear)))
 
 
-def patches_in_rows(image: Picture) -> int:
-    """How many sticker-like patches stand together in rows and columns, whatever they are of."""
+def patches_in_rows(image: Image) -> int:
+    """Count the sticker-like patches that stand together in rows and columns."""
     work, _ = _shrunk(image)
     lattices = find_lattices(find_blobs(edge_strength(work), EDGE_LEVELS[0]).distinct())
     return max((len(lattice.blobs) for lattice in lattices), default=0)
 
 
 def _node_homography(grid: FaceGrid) -> Floats:
-    """From nodes, which are the centres of cells, to pixels."""
+    """The homography from nodes, which are the centres of cells, to pixels."""
     return np.asarray(grid.homography @ np.array([[1, 0, 0.5], [0, 1, 0.5], [0, 0, 1]]))
 
 
 def _drop_parts(grids: list[FaceGrid]) -> list[FaceGrid]:
-    """The grids, likeliest first, less those that are only a part of a larger one that holds."""
+    """Return the grids, likeliest first, without those that are part of a larger one."""
     return [
         grid
         for grid in sorted(grids, key=lambda grid: -grid.fit)
@@ -284,10 +282,8 @@ def _is_part(grid: FaceGrid, whole: FaceGrid) -> bool:
     return bool(misses < 0.25 and (places > 0).all() and (places < whole.size).all())
 
 
-def _shrunk(image: Picture, side: int = _WORK_SIDE) -> tuple[Picture, float]:
-    """The picture with a longer side of at most ``side``, and how many times larger the original
-    is.
-    """
+def _shrunk(image: Image, side: int = _WORK_SIDE) -> tuple[Image, float]:
+    """Shrink a picture to a longer side of at most ``side``; return it and the factor."""
     factor = _longer(image) / side
     if factor <= 1.0:
         return image, 1.0
@@ -297,7 +293,7 @@ def _shrunk(image: Picture, side: int = _WORK_SIDE) -> tuple[Picture, float]:
 
 
 def _grids_of(
-    work: Picture, blobs: Blobs, sizes: Collection[int], reflections: bool
+    work: Image, blobs: Blobs, sizes: Collection[int], reflections: bool
 ) -> list[FaceGrid]:
     """Faces among the patches, looked for where most patches stand in rows, until one is sure.
 

@@ -13,8 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Picture = NDArray[np.uint8]
+from vision.arrays import Bools, Floats, Image
 
 EDGE_LEVELS = (28, 14, 56)
 """Steps of the strongest channel (0..255 within three pixels) that count as an edge, best first."""
@@ -55,7 +54,7 @@ class Blobs:
         return len(self.areas)
 
     def join_with(self, other: Blobs) -> Blobs:
-        """All patches of both."""
+        """Return all patches of both."""
         return Blobs(
             np.concatenate([self.centres, other.centres]),
             np.concatenate([self.areas, other.areas]),
@@ -63,8 +62,9 @@ class Blobs:
         )
 
     def distinct(self) -> Blobs:
-        """One patch for each place: of those that share a centre, the largest. The outline of a
-        whole face is no patch in place of the face's middle.
+        """Keep the largest of the patches that share a centre.
+
+        The outline of a whole face does not replace the face's middle patch.
         """
         order = np.argsort(-self.areas, kind="stable")
         centres, areas = self.centres[order], self.areas[order]
@@ -85,7 +85,7 @@ def _parts(rows: int, columns: int) -> Iterator[slice]:
     return (slice(first, min(first + height, rows)) for first in range(0, rows, height))
 
 
-def edge_strength(image: Picture) -> Picture:
+def edge_strength(image: Image) -> Image:
     """Largest step of any channel around every pixel, uint8[H, W]."""
     smooth = cv2.GaussianBlur(image, (3, 3), 0)
     steps = cv2.morphologyEx(smooth, cv2.MORPH_GRADIENT, np.ones((3, 3), np.uint8))
@@ -94,7 +94,7 @@ def edge_strength(image: Picture) -> Picture:
     return np.asarray(strongest, dtype=np.uint8)
 
 
-def find_blobs(edges: Picture, level: int) -> Blobs:
+def find_blobs(edges: Image, level: int) -> Blobs:
     """Compact parallelogram-like patches in which no step reaches ``level``."""
     _, flat = cv2.threshold(edges, level - 1, 255, cv2.THRESH_BINARY_INV)
     contours, _ = cv2.findContours(flat, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
@@ -202,8 +202,9 @@ def inverse_of(homography: Floats) -> Floats:
 
 
 def is_proper(homography: Floats) -> bool:
-    """Whether a homography leads back; one fitted to patches that only seem to stand in rows may
-    lay the whole plane into a line.
+    """True if a homography has an inverse.
+
+    One fitted to patches that only seem to stand in rows may flatten the plane into a line.
     """
     if not np.isfinite(homography).all():
         return False
@@ -211,7 +212,7 @@ def is_proper(homography: Floats) -> bool:
 
 
 def spans_plane(nodes: Ints) -> bool:
-    """Whether nodes int64[k, 2] do not all stand in one line: only then a frame follows."""
+    """True if nodes int64[k, 2] do not all stand in one line: only then a frame follows."""
     steps = nodes - nodes[:1]
     (xx, xy), (_, yy) = (steps.T @ steps).tolist()
     return bool(xx * yy > xy * xy)
@@ -309,7 +310,7 @@ def _seeds_of(blobs: Blobs, inverse: Floats, part: slice, gaps: bool) -> tuple[I
     return anchors + part.start, frames
 
 
-def _frames(steps: Floats, taken: NDArray[np.bool_], inverse: Floats) -> tuple[Ints, Floats]:
+def _frames(steps: Floats, taken: Bools, inverse: Floats) -> tuple[Ints, Floats]:
     """Pairs of steps that stand upright on each other and are equally long, as columns.
 
     ``steps`` float64[n, k, 2] lead to the neighbours of each patch, ``taken`` says which count.
@@ -332,7 +333,7 @@ def _frames(steps: Floats, taken: NDArray[np.bool_], inverse: Floats) -> tuple[I
 
 
 def _support(blobs: Blobs, anchors: Ints, frames: Floats) -> Ints:
-    """How many patches stand near nodes of each frame, within two steps of its anchor."""
+    """Count the patches near nodes of each frame, within two steps of its anchor."""
     counts = [
         _support_of(blobs, anchors[part], frames[part]) for part in _parts(len(anchors), len(blobs))
     ]

@@ -1,4 +1,4 @@
-"""Looks at a whole cube in free photographs: one size for all six faces, then the colours."""
+"""Scanning a whole cube in photographs: one size for all six faces, then the colours."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vision.arrays import Floats, Image
 from vision.cameras.photographs import MAX_SIDE, face_files, load_photo
 from vision.frame import Frame
 from vision.locate.face import SIZES, FaceGrid, NoFace, confirm_grid, locate_grids
@@ -16,17 +16,14 @@ from vision.locate.view_check import OddView, face_in_view
 from vision.measure.sticker_colours import FACES, StickerColours
 from vision.measure.stickers import measure_face
 
-Floats = NDArray[np.float64]
-Picture = NDArray[np.uint8]
-
 _STEADY = 0.4
 """Pitches by which the corners of a face move between the pictures of a fixed camera, at most."""
 
 _WITNESSES = 3
-"""So many other pictures tell where the face is."""
+"""Other pictures that are needed to say where the face is."""
 
 _POOR = 0.5
-"""Median fit of six faces below which it is asked whether they are faces of such a cube."""
+"""Median fit of six faces below which each picture is checked for what else it shows."""
 
 _MISSED = 0.05
 """What a face counts, and fits, on which no grid of the size was found."""
@@ -36,8 +33,8 @@ _MISSED = 0.05
 class CubeScan:
     """Six photographs, the grid found in each, and the colours measured, by face letter.
 
-    ``doubt`` says what is odd about a picture in which the face was only assumed where the others
-    have it: unless the cube is then read surely, that is what to tell a person.
+    ``doubt``: the problem with a picture in which the face was only assumed where the others have
+    it. Unless the cube is then read surely, report that to the person.
     """
 
     frames: Mapping[str, Frame]
@@ -81,22 +78,20 @@ def scan_frames(
 
 @dataclass(frozen=True, eq=False)
 class LocatedCube:
-    """One grid per picture, all of one size, and what is odd about the picture in which the face is
-    only assumed where the others have it, if there is one.
-    """
+    """One grid per picture, all of one size; ``doubt`` as in :class:`CubeScan`."""
 
     grids: dict[str, FaceGrid]
     doubt: OddView | None = None
 
 
 def locate_cube(
-    pictures: Mapping[str, Picture], sizes: Collection[int] = SIZES, *, may_doubt: bool = False
+    pictures: Mapping[str, Image], sizes: Collection[int] = SIZES, *, may_doubt: bool = False
 ) -> LocatedCube:
     """One grid per picture, all of the size that explains the pictures best together.
 
     ``may_doubt`` as in :func:`scan_frames`. Raises :class:`vision.locate.face.NoFace` naming the
-    pictures without a face of that size, as :class:`vision.locate.view_check.OddView` where it can
-    be told what they show instead.
+    pictures without a face of that size, as :class:`vision.locate.view_check.OddView` if it is
+    known what they show instead.
     """
     grids, size = _find(pictures, sizes)
     missing = [name for name in pictures if name not in grids]
@@ -119,9 +114,7 @@ def locate_cube(
     return LocatedCube(grids, doubt)
 
 
-def _find(
-    pictures: Mapping[str, Picture], sizes: Collection[int]
-) -> tuple[dict[str, FaceGrid], int]:
+def _find(pictures: Mapping[str, Image], sizes: Collection[int]) -> tuple[dict[str, FaceGrid], int]:
     """Grids by name of those pictures in which one was found, all of the likeliest size."""
     found = {name: locate_grids(image, sizes) for name, image in pictures.items()}
     size = max(sizes, key=lambda n: (_joint_fit(found, n), -n))
@@ -136,8 +129,9 @@ def _find(
 
 
 def _steady_place(others: Sequence[FaceGrid]) -> FaceGrid | None:
-    """Where three or more pictures of one camera have the face, all of them or all but one; None
-    if they differ.
+    """Return the place where all pictures of one camera, or all but one, have the face.
+
+    None for fewer than three pictures, and if they differ.
 
     Of a cube seen from aside one may show another face as clearly.
     """
@@ -155,7 +149,7 @@ def _steady_place(others: Sequence[FaceGrid]) -> FaceGrid | None:
 
 
 def _shift(grid: FaceGrid, usual: Floats) -> float:
-    """How far a face is from its usual corners, in pitches."""
+    """The distance of a face from its usual corners, in pitches."""
     return float(np.abs(grid.corners - usual).max()) / grid.pitch
 
 
@@ -164,8 +158,8 @@ def _is_doubtful(grids: Mapping[str, FaceGrid]) -> bool:
     return float(np.median([grid.fit for grid in grids.values()])) < _POOR
 
 
-def _check_view(name: str, image: Picture, size: int, place: FaceGrid | None = None) -> FaceGrid:
-    """The face in a picture; raises :class:`OddView` that tells what else is there."""
+def _check_view(name: str, image: Image, size: int, place: FaceGrid | None = None) -> FaceGrid:
+    """Return the face in a picture; raises :class:`OddView` that names the picture."""
     try:
         return face_in_view(image, size, place)
     except OddView as odd:
@@ -180,7 +174,7 @@ def _is_odd(grid: FaceGrid, others: Sequence[FaceGrid]) -> bool:
 
 
 def _confirm(
-    image: Picture, hints: Sequence[FaceGrid], candidates: Sequence[FaceGrid]
+    image: Image, hints: Sequence[FaceGrid], candidates: Sequence[FaceGrid]
 ) -> FaceGrid | None:
     """The face where other pictures have it: most cameras stand still between pictures."""
     grids = [grid for hint in hints if (grid := confirm_grid(image, hint)) is not None]

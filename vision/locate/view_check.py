@@ -1,4 +1,4 @@
-"""What a picture shows where a face is expected: the face, or what else, by name."""
+"""Checking a view: the face where it is expected, or the name of what is there instead."""
 
 from __future__ import annotations
 
@@ -11,14 +11,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from vision.arrays import Bools, Image, Ints
 from vision.frame import Frame
 from vision.locate.face import FaceGrid, NoFace, cell_evidence, locate_grids, patches_in_rows
 from vision.measure.sticker_colours import linear_to_srgb
 from vision.measure.stickers import measure_face
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Picture = NDArray[np.uint8]
 
 _CLEAR = 0.6
 """Share of the cells that must look like stickers for a face to be where it is expected."""
@@ -51,7 +48,7 @@ _JOINED = 0.35
 
 
 class ViewTrouble(StrEnum):
-    """What is in view instead of one whole face; the values are stable names for programs."""
+    """Things in view instead of one whole face; the values are stable names for programs."""
 
     NO_CUBE = "no-cube"
     TWO_CUBES = "two-cubes"
@@ -80,14 +77,14 @@ class OddView(NoFace):
 
 
 def face_in_view(
-    image: Picture, size: int, place: FaceGrid | None = None, beside: Sequence[FaceGrid] = ()
+    image: Image, size: int, place: FaceGrid | None = None, beside: Sequence[FaceGrid] = ()
 ) -> FaceGrid:
-    """The one face of a cube of ``size`` layers in a picture uint8[H, W, 3].
+    """Return the one face of a cube of ``size`` layers in a picture uint8[H, W, 3].
 
-    ``place`` is where a calibrated camera has it: the answer is that place, or where the face was
-    found near it when it is not quite there. Without ``place`` the face is looked for everywhere.
-    ``beside`` it a camera at the cube's edge or corner has other faces of the same cube. A picture
-    too poor to tell counts as showing the face. Raises :class:`OddView`.
+    ``place`` is where a calibrated camera has it: the answer is that place, or the face found
+    near it. Without ``place`` the whole picture is searched. ``beside``: other faces of the same
+    cube, as a camera at the cube's edge or corner sees them. A picture that is too poor to decide
+    counts as showing the face. Raises :class:`OddView`.
     """
     face = _search(image, size) if place is None else _check_place(image, place)
     if any(not _is_joined(face, other) for other in _others(image, [face, *beside])):
@@ -98,7 +95,7 @@ def face_in_view(
     return face
 
 
-def _search(image: Picture, size: int) -> FaceGrid:
+def _search(image: Image, size: int) -> FaceGrid:
     grids = locate_grids(image)
     fitting = [grid for grid in grids if grid.size == size]
     if fitting and (fitting[0].fit >= _CERTAIN / 2 or grids[0].fit < _CERTAIN):
@@ -111,7 +108,7 @@ def _search(image: Picture, size: int) -> FaceGrid:
     raise wrong_size(grids[0].size, size) if grids else no_cube()
 
 
-def _check_place(image: Picture, place: FaceGrid) -> FaceGrid:
+def _check_place(image: Image, place: FaceGrid) -> FaceGrid:
     cells = _Cells.from_image(image, place)
     share = float(cells.stickers.mean())
     if share < _CLEAR:
@@ -130,12 +127,12 @@ def _check_place(image: Picture, place: FaceGrid) -> FaceGrid:
 
 def _check_uncovered(cells: _Cells) -> None:
     """Raises :class:`OddView` if something hides the borders of a good part of the cells."""
-    hidden = cells.hidden
-    if hidden.mean() >= _COVERED:
-        stickers = tuple(int(i) + 1 for i in np.flatnonzero(hidden))
+    covered = cells.has_cover
+    if covered.mean() >= _COVERED:
+        stickers = tuple(int(i) + 1 for i in np.flatnonzero(covered))
         raise OddView(
             ViewTrouble.COVERED,
-            f"{len(stickers)} of the face's {len(hidden)} stickers cannot be seen: {_IN_THE_WAY}",
+            f"{len(stickers)} of the face's {len(covered)} stickers cannot be seen: {_IN_THE_WAY}",
             stickers,
         )
 
@@ -166,12 +163,12 @@ class _Cells:
     bool[N * N]: of one colour, of the colour of skin.
     """
 
-    borders: NDArray[np.intp]
+    borders: Ints
     even: Bools
     skin: Bools
 
     @classmethod
-    def from_image(cls, image: Picture, grid: FaceGrid) -> _Cells:
+    def from_image(cls, image: Image, grid: FaceGrid) -> _Cells:
         evidence = cell_evidence(image, grid)
         size, (column, row) = grid.size, (-evidence.first[0], -evidence.first[1])
         rows, columns = slice(row, row + size), slice(column, column + size)
@@ -184,24 +181,24 @@ class _Cells:
 
     @property
     def stickers(self) -> Bools:
-        """Which look like stickers."""
+        """Cells that look like stickers."""
         return np.asarray(self.even & (self.borders >= 3))
 
     @property
-    def hidden(self) -> Bools:
-        """Which have something in front of them: no borders, or few and the colour of skin."""
+    def has_cover(self) -> Bools:
+        """Cells with something in front of them: no borders, or few and the colour of skin."""
         return np.asarray((self.borders < 2) | ((self.borders < 3) & self.skin))
 
 
 def _is_skin(srgb: NDArray[np.uint8]) -> Bools:
-    """Whether colours uint8[..., 3] may be those of skin, whoever's, in whatever light."""
+    """True for colours uint8[..., 3] that may be those of skin, anybody's, in any light."""
     red, green, blue = (srgb[..., i].astype(np.float32) for i in range(3))
     tinted = (green > _GREEN_OF_SKIN[0] * red) & (green < _GREEN_OF_SKIN[1] * red)
     warm = (blue > _BLUE_OF_SKIN[0] * green) & (blue < _BLUE_OF_SKIN[1] * green)
     return np.asarray((red > 50) & tinted & warm)
 
 
-def _others(image: Picture, faces: Sequence[FaceGrid]) -> Sequence[FaceGrid]:
+def _others(image: Image, faces: Sequence[FaceGrid]) -> Sequence[FaceGrid]:
     """Faces of any size that are in the picture beside those that are known."""
     rest = image.copy()
     for face in faces:

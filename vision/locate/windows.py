@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import NDArray
 
+from vision.arrays import Bools, Floats, Image
 from vision.locate.evidence import MARGIN, GridEvidence, gather
 from vision.locate.lattice import (
     Blobs,
@@ -20,9 +20,6 @@ from vision.locate.lattice import (
     project,
     spans_plane,
 )
-
-Floats = NDArray[np.float64]
-Picture = NDArray[np.uint8]
 
 _RUNNERS_UP = 0.35
 """Windows with less than this share of the best mark on their lattice are not looked at again."""
@@ -67,7 +64,7 @@ class Window:
 
 
 def find_windows(
-    image: Picture,
+    image: Image,
     blobs: Blobs,
     lattice: Lattice,
     sizes: Collection[int],
@@ -77,7 +74,7 @@ def find_windows(
     """The likeliest window of each size on a lattice, after a closer look, best first. With
     ``reflections`` these may lie on the stickers.
     """
-    board = _Board.of(image, lattice, *_extent(lattice), reflections=reflections)
+    board = _Board.from_image(image, lattice, *_extent(lattice), reflections=reflections)
     rough = [window for size in sizes if (window := _best_of_size(board, size)) is not None]
     rough.sort(key=lambda window: -window.mark)
     close: list[Window] = []
@@ -100,7 +97,7 @@ def _is_part(window: Window, whole: Window) -> bool:
     )
 
 
-def window_at(image: Picture, blobs: Blobs, homography: Floats, size: int) -> Window | None:
+def window_at(image: Image, blobs: Blobs, homography: Floats, size: int) -> Window | None:
     """The window near a place where a face was in another picture of the same camera.
 
     ``homography`` leads from nodes (0..size - 1) to pixels; it is shifted to the patches that are
@@ -116,11 +113,11 @@ def window_at(image: Picture, blobs: Blobs, homography: Floats, size: int) -> Wi
     shift = np.median(blobs.centres[numbers] - project(homography, nodes[near]), axis=0)
     moved = np.array([[1, 0, shift[0]], [0, 1, shift[1]], [0, 0, 1.0]]) @ homography
     lattice = Lattice(found, numbers, moved, 0.0)
-    board = _Board.of(image, lattice, (0, 0), (size - 1, size - 1))
+    board = _Board.from_image(image, lattice, (0, 0), (size - 1, size - 1))
     return board.window(size, (0, 0), least_seen=0.0)
 
 
-def _fits_cell(areas: Floats, homography: Floats, size: int) -> NDArray[np.bool_]:
+def _fits_cell(areas: Floats, homography: Floats, size: int) -> Bools:
     corners = np.array([[-0.5, -0.5], [size - 0.5, -0.5], [size - 0.5, size - 0.5]])
     a, b, c = project(homography, corners)
     cell = abs((b[0] - a[0]) * (c[1] - b[1]) - (b[1] - a[1]) * (c[0] - b[0])) / size**2
@@ -162,7 +159,7 @@ def _starts(lattice: Lattice, size: int) -> tuple[range, range]:
     return columns, rows
 
 
-def _refit(image: Picture, blobs: Blobs, window: Window, reflections: bool) -> Window:
+def _refit(image: Image, blobs: Blobs, window: Window, reflections: bool) -> Window:
     """The window fitted to the patches inside it alone, and looked at again through that."""
     lattice = window.lattice
     offsets = lattice.nodes - np.array(window.start)
@@ -182,7 +179,7 @@ def _refit(image: Picture, blobs: Blobs, window: Window, reflections: bool) -> W
         lattice.nodes[fits], lattice.blobs[fits], homography, float(misses[inside].mean())
     )
     last = (window.start[0] + window.size - 1, window.start[1] + window.size - 1)
-    board = _Board.of(image, fitted, window.start, last, reflections=reflections)
+    board = _Board.from_image(image, fitted, window.start, last, reflections=reflections)
     return board.window(window.size, window.start) or replace(window, mark=0.0)
 
 
@@ -199,9 +196,9 @@ class _Board:
     regular: float
 
     @classmethod
-    def of(
+    def from_image(
         cls,
-        image: Picture,
+        image: Image,
         lattice: Lattice,
         low: tuple[int, int],
         high: tuple[int, int],
@@ -220,7 +217,7 @@ class _Board:
     def window(
         self, size: int, start: tuple[int, int], *, least_seen: float = _SEEN
     ) -> Window | None:
-        """The window with its mark, what is beyond it included; None where there is none."""
+        """The window with its mark, lowered by what lies beyond it; None if the mark is 0."""
         columns, rows = (range(first, first + 1) for first in start)
         marks, seen = self.marks(size, columns, rows, least_seen)
         if marks[0, 0] == 0.0:
@@ -232,9 +229,9 @@ class _Board:
     def marks(
         self, size: int, columns: range, rows: range, least_seen: float = _SEEN
     ) -> tuple[Floats, Floats]:
-        """Of all windows that start in these columns and rows: the mark, the product of all that
-        makes a face, and the share of cells with a patch; float64[rows, columns] each. The mark is
-        0 off the picture and where too few patches are.
+        """Return marks of the windows that start in these columns and rows, and the shares of cells
+        with a patch; float64[rows, columns] each. A mark is the product of all that makes a face;
+        it is 0 off the picture and with too few patches.
         """
         c, r = columns[0] - self.evidence.first[0], rows[0] - self.evidence.first[1]
         part = (slice(r, r + len(rows) + size - 1), slice(c, c + len(columns) + size - 1))
@@ -246,7 +243,7 @@ class _Board:
         return np.where(inside & (seen >= least_seen), marks, 0.0), seen
 
     def _shapes(self, part: tuple[slice, slice], size: int) -> Floats:
-        """How much the cells look like stickers: of one colour each, with borders all around."""
+        """Marks for cells like stickers: of one colour each, with borders all around."""
         down, across = part
         upright = self.evidence.upright[down, across.start : across.stop + 1]
         upright = sliding_window_view(upright, (size, size + 1)).sum(axis=2)
@@ -262,8 +259,9 @@ class _Board:
         return np.asarray(filled * inner * (0.5 + 0.5 * outer))
 
     def _rims(self, part: tuple[slice, slice], size: int) -> Floats:
-        """How much the emptiest of the four outermost rows looks like stickers: a face one row
-        larger than the true one has a row with none.
+        """Marks for the emptiest of the four outermost rows.
+
+        A window one row larger than the face has a row without stickers.
         """
         marks = np.maximum(self.patches[part], self.stickers[part])
         cells = sliding_window_view(marks, (size, size))
@@ -271,7 +269,7 @@ class _Board:
         return np.asarray(np.minimum(*outermost).min(axis=2) / size)
 
     def _continuation(self, r: int, c: int, size: int) -> float:
-        """How much the face seems to go on past one of its sides."""
+        """Mark for a face that seems to go on past one of its sides."""
         cells = np.maximum(self.stickers, _PATCH_BEYOND * self.patches)
         rows, columns = cells.shape
         across, down = slice(c, c + size), slice(r, r + size)

@@ -1,4 +1,4 @@
-"""The space in which sticker colours are compared, and what cubes usually look like.
+"""The space in which sticker colours are compared, and the usual colours of cubes.
 
 Light multiplies, so colours are compared as logarithms of linear light: a brighter or warmer look
 at a face is then a shift of all its stickers. A floor under each channel keeps the noise of dark
@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from solver.errors import CubistError
 from solver.files import parse_object
+from vision.arrays import Bools, Floats
 from vision.measure.sticker_colours import FACES, SATURATED, FaceColours, StickerColours
-
-Floats = NDArray[np.float64]
 
 _FLOOR = 0.02
 """Floor under a channel as a share of the scan's bright level: stray light, black level, noise."""
@@ -43,7 +42,7 @@ class LightFeatures:
 
     values: Floats
     sensitivity: Floats
-    clipped: NDArray[np.bool_]
+    clipped: Bools
     weight: Floats
     floor: float
     level: float
@@ -112,7 +111,7 @@ USUAL = np.array(
 class ColourReferences:
     """Stored colours of one cube: ``linear_rgb`` float[6, 3] for the letters URFDLB.
 
-    Only their ratios matter: how bright and of which tint the light is now is estimated anew.
+    Only their ratios matter: brightness and tint of the light are estimated for each scan.
     ``trust`` is how many stickers' worth of evidence they count as.
     """
 
@@ -164,7 +163,7 @@ def references_of(colours: StickerColours, facelets: str) -> ColourReferences:
 
 
 def _require_one_colour_a_letter(
-    colours: StickerColours, letters: NDArray[np.str_], usable: NDArray[np.bool_]
+    colours: StickerColours, letters: NDArray[np.str_], usable: Bools
 ) -> None:
     """Raise :class:`OtherCube` where too many stickers of a letter differ from the rest."""
     light = colours.linear_rgb / np.maximum(colours.linear_rgb.max(axis=1, keepdims=True), 1e-4)
@@ -190,10 +189,8 @@ def _colours_among(light: NDArray[np.floating]) -> list[int]:
     return counts
 
 
-def _light_of_stickers(
-    colours: StickerColours, letters: NDArray[np.str_], usable: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    """How brightly each sticker's face was lit, relative to the cube: float64[6*N*N]."""
+def _light_of_stickers(colours: StickerColours, letters: NDArray[np.str_], usable: Bools) -> Floats:
+    """The light on each sticker's face, relative to the cube: float64[6*N*N]."""
     brightness = np.log(np.maximum(colours.linear_rgb.max(axis=1), 1e-4))
     relative = np.zeros_like(brightness)
     for letter in FACES:

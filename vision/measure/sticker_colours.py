@@ -1,4 +1,4 @@
-"""What was measured on the stickers of a cube: the value between measuring and deciding."""
+"""The measured colours of a cube's stickers: the value between measuring and deciding."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from solver.errors import InvalidRequest
+from vision.arrays import Bools
 
 FACES = "URFDLB"
 """Order of the faces everywhere; a sticker's number is ``face * N * N + row * N + column``."""
 
 Floats = NDArray[np.float32]
-Bools = NDArray[np.bool_]
 
 
 def srgb_to_linear(srgb: ArrayLike) -> Floats:
@@ -33,7 +33,7 @@ def linear_to_srgb(linear: ArrayLike) -> NDArray[np.uint8]:
 
 @dataclass(frozen=True, eq=False)
 class FaceColours:
-    """One look at one face of N x N stickers, row-major as in Kociemba's drawing.
+    """One measurement of one face of N x N stickers, row by row as in Kociemba's drawing.
 
     ``linear_rgb`` and ``spread`` are float32[N*N, 3] in linear light (spread: a robust standard
     deviation inside the sticker), ``saturated`` and ``valid`` bool[N*N] (``valid`` is False where
@@ -111,7 +111,7 @@ class StickerColours:
 
     @classmethod
     def from_srgb(cls, size: int, rgb: ArrayLike) -> StickerColours:
-        """From sRGB triples 0..255 in facelet order, as ``cubist read --colours`` takes them."""
+        """Return colours of sRGB triples 0..255 in facelet order (``cubist read --colours``)."""
         if not 2 <= size <= 7:
             raise InvalidRequest(f"a cube of size {size}: sizes 2 to 7 can be read")
         try:
@@ -157,15 +157,15 @@ class StickerColours:
         )
 
     def face_slice(self, letter: str) -> slice:
-        """Where the stickers of a face stand in the arrays."""
+        """The part of the arrays that holds a face's stickers."""
         start = FACES.index(letter) * self.size**2
         return slice(start, start + self.size**2)
 
 
 def merge_faces(looks: Sequence[FaceColours]) -> FaceColours:
-    """One look from several at the same face, whatever exposure each had.
+    """Merge several measurements of one face, whatever exposure each had.
 
-    The later looks are brought to the exposure of the first by the median ratio over stickers that
+    The later ones are brought to the exposure of the first by the median ratio over stickers that
     are well lit and unsaturated in both; then every sticker is the mean of its unsaturated
     measurements weighted by the inverse of their variance. Metadata are those of the best fit.
     """
@@ -212,7 +212,7 @@ def _all_saturated(first: FaceColours, second: FaceColours) -> Bools:
 
 
 def _exposure_ratio(first: FaceColours, second: FaceColours) -> np.float32:
-    """How much brighter the first look is; 1 where no sticker tells."""
+    """The exposure of the first relative to the second; 1 if no sticker shows it."""
     both = first.valid & second.valid & ~first.saturated & ~second.saturated
     a = first.linear_rgb[both].max(axis=1, initial=0.0)
     b = second.linear_rgb[both].max(axis=1, initial=0.0)

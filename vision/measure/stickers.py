@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from solver.errors import InvalidRequest
+from vision.arrays import Bools
 from vision.frame import Camera, Frame
 from vision.measure.sticker_colours import (
     SATURATED,
@@ -61,7 +62,7 @@ def face_quads(corners: ArrayLike, size: int) -> Floats:
 def measure_face(
     frame: Frame, quads: ArrayLike, size: int | None = None, *, fit: float = 1.0
 ) -> FaceColours:
-    """The colours of a face's stickers.
+    """Measure the colours of a face's stickers.
 
     ``quads`` is float[N*N, 4, 2], a quadrilateral in pixels for every sticker, or the face's four
     corners float[4, 2] together with ``size``; corners go clockwise from the top left, stickers
@@ -108,7 +109,7 @@ def _stickers_of(quads: ArrayLike, size: int | None) -> Floats:
     return places
 
 
-def _sample(image: NDArray[np.uint8], places: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def _sample(image: NDArray[np.uint8], places: Floats) -> tuple[Floats, Bools]:
     """sRGB float32[N*N, S, 3] at S points of each sticker, and which lie within the picture."""
     steps = np.linspace(_INSET, 1 - _INSET, SAMPLES, dtype=np.float32)
     u, v = (axis.ravel()[:, None] for axis in np.meshgrid(steps, steps))
@@ -127,7 +128,7 @@ def _sample(image: NDArray[np.uint8], places: Floats) -> tuple[Floats, NDArray[n
     return np.asarray(samples, dtype=np.float32), inside
 
 
-def _agreeing(samples: Floats) -> NDArray[np.bool_]:
+def _agreeing(samples: Floats) -> Bools:
     """The samples bool[N*N, S] of each sticker that show the colour most of them share."""
     squares = np.einsum("ksc,ksc->ks", samples, samples)
     radius = _radius(samples)[:, None]
@@ -145,7 +146,7 @@ def _agreeing(samples: Floats) -> NDArray[np.bool_]:
 
 
 def _radius(samples: Floats) -> Floats:
-    """How far apart two samples of one colour may be, for every sticker float32[N*N]."""
+    """Largest distance of two samples of one colour, for every sticker float32[N*N]."""
     grid = samples.reshape(len(samples), SAMPLES, SAMPLES, 3)
     steps = np.linalg.norm(np.diff(grid, axis=2), axis=3).reshape(len(samples), -1)
     noise = np.median(steps, axis=1)
@@ -175,7 +176,7 @@ class BracketingCamera(Camera, Protocol):
 def measure(
     camera: Camera, frame: Frame, quads: ArrayLike, size: int | None = None, *, fit: float = 1.0
 ) -> FaceColours:
-    """The colours in a picture just taken, with darker ones merged in while stickers clip.
+    """Measure a picture just taken, and merge darker ones while stickers clip.
 
     ``quads``, ``size`` and ``fit`` as for :func:`vision.measure.stickers.measure_face`; the view
     must not have moved since ``frame``. Raises :class:`CameraFault`.
