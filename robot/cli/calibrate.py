@@ -53,14 +53,14 @@ def camera(  # one argument per option
     as_json: bool,
 ) -> int:
     """Show what a camera sees, in the terminal, with advice about framing, light and focus."""
-    from robot.calibration.steps.camera import CameraCheck
+    from robot.calibration.steps.camera import CameraAdvice
     from robot.records.storage import write_given
 
     refuse_two_outputs(save_to, as_json)
     session = Session()
     if live:
         return on_screen(session, STEPS["camera"], as_json=as_json)
-    view = CameraCheck(session, camera, place)
+    view = CameraAdvice(session, camera, place)
     with calibrating(session), printing_beside(save_to):
         view.take()
         if save_to:

@@ -11,7 +11,7 @@ import pytest
 
 from robot.calibration.step import STEPS, Row
 from robot.calibration.steps import camera
-from robot.calibration.steps.camera import CHOSEN, FRAME, CameraCheck, Image, QuadEditor
+from robot.calibration.steps.camera import CHOSEN, FRAME, CameraAdvice, Image, QuadEditor
 from robot.machine.scanner import as_jpeg
 from robot.settings import load_profile
 from robot.twin.cube import scrambled
@@ -141,7 +141,7 @@ def test_a_camera_s_view_is_taken_once_with_advice_for_each_face(
     monkeypatch.setattr(QuadEditor, "advice", lambda self, _: [f"{self.view.site} is well"])
     session: Any = Cameras("six-motor")
     names = [one.name for one in session.profile.cameras]
-    view = CameraCheck(session, names[1])
+    view = CameraAdvice(session, names[1])
     rows = list(view.measure())
     assert isinstance(rows[0], Row)
     sites = [one.site for one in session.profile.cameras[1].views]
@@ -159,7 +159,7 @@ def test_a_camera_s_view_is_taken_once_with_advice_for_each_face(
     assert view.jpeg.startswith(b"\xff\xd8")
     assert not view.keeps
     assert view.drawn().shape == (8, 8, 3)
-    first = CameraCheck(session)
+    first = CameraAdvice(session)
     list(first.measure())
     assert first.document["camera"] == names[0]
 
@@ -167,7 +167,7 @@ def test_a_camera_s_view_is_taken_once_with_advice_for_each_face(
 def test_a_face_s_place_is_found_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(QuadEditor, "find", lambda self, _: self.move_to(0, 0.5, 0.25))
     session: Any = Cameras("cubotino")
-    view = CameraCheck(session, "top", "U")
+    view = CameraAdvice(session, "top", "U")
     assert list(view.measure()) == []
     key = "cameras.top.views.U.quad"
     assert view.keeps
@@ -179,7 +179,7 @@ def test_a_face_s_place_is_found_and_kept(monkeypatch: pytest.MonkeyPatch) -> No
     }
     assert view.text == f"{key}: {view.values[key]}"
     with pytest.raises(InvalidRequest, match="place R: camera top sees U"):
-        list(CameraCheck(session, "top", "R").measure())
+        list(CameraAdvice(session, "top", "R").measure())
 
 
 def test_without_anybody_each_camera_is_looked_at_after_homing() -> None:

@@ -156,7 +156,7 @@ def take_picture(session: Session, camera: str | None) -> tuple[bytes, Image]:
     return jpeg, from_jpeg(jpeg)
 
 
-class CameraCheck(Measurement):
+class CameraAdvice(Measurement):
     """What a camera sees, with advice; ``place``: the site of the face to find."""
 
     name = "camera"
@@ -221,10 +221,10 @@ class CameraCheck(Measurement):
         )
 
 
-def _unattended(session: Session, _: Mapping[str, int]) -> Iterator[CameraCheck]:
+def _unattended(session: Session, _: Mapping[str, int]) -> Iterator[CameraAdvice]:
     for camera in session.profile.cameras:
         session.perform(HOMING)  # out of the picture
-        yield CameraCheck(session, camera.name)
+        yield CameraAdvice(session, camera.name)
 
 
 STEPS["camera"] = Step(
