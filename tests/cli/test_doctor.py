@@ -24,7 +24,7 @@ from robot.settings import RobotProfile, load_profile
 from robot.text.faults import Fault, LinkError
 from tests.panel.fake_gpio import FakeModule
 from tests.rig.state_folder import kept, refusing
-from vision.cameras.registry import CameraAdvice
+from vision.cameras.registry import CameraCheck
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def machine(tmp_path: Path) -> Computer:
         sys=tmp_path / "sys",
         run=tmp_path / "run",
         now_s=lambda: 1_800_000_000.0,
-        check_camera=lambda kind, device: CameraAdvice("ok", f"{kind} {device}"),
+        check_camera=lambda kind, device: CameraCheck("ok", f"{kind} {device}"),
         open_gpio=lambda: RpiGpio(FakeModule()),
         may_use=lambda _: True,
     )
