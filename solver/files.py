@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from solver.errors import CubistError, ExitCode, printable, shortened
+from solver.errors import CubistError, ExitCode, InvalidRequest, printable, shortened
 
 JsonObject = dict[str, Any]
 """A JSON object; its keys are listed where it is made."""
@@ -253,20 +253,13 @@ def _size(limit: int) -> str:
     return f"{limit >> 20} MB" if limit >= 1 << 20 else f"{limit >> 10} kB"
 
 
-class NoHomeDirectory(CubistError, ValueError):
-    """The account has no home directory, and nothing says what to use instead."""
-
-    code = "no-home-directory"
-    exit_code = ExitCode.USAGE
-
-
 def user_directory(
     variable: str, below_home: str, instead: str, environ: Mapping[str, str] = os.environ
 ) -> Path:
     """What the XDG ``variable`` says, else ``below_home`` in the user's home directory.
 
     As that standard demands, a path that is not absolute counts as absent: it would mean another
-    folder wherever a command is run. NoHomeDirectory asks to set the variable ``instead``.
+    folder wherever a command is run. InvalidRequest asks to set the variable ``instead``.
     """
     named = environ.get(variable, "")
     return Path(named) if Path(named).is_absolute() else _home(instead, environ) / below_home
@@ -279,5 +272,5 @@ def _home(instead: str, environ: Mapping[str, str]) -> Path:
         candidates.append(pwd.getpwuid(os.getuid()).pw_dir)
     found = next((Path(home) for home in candidates if Path(home).is_absolute()), None)
     if found is None:
-        raise NoHomeDirectory(f"this account has no home directory: set {instead} to a directory")
+        raise InvalidRequest(f"this account has no home directory: set {instead} to a directory")
     return found

@@ -21,8 +21,7 @@ from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, TurnCosts, composite_
 from solver.cube.notation import FACE_TURNS, length, moves_of
 from solver.cube.pieces import States
 from solver.cube.pocket import PocketCube
-from solver.errors import SearchFailed
-from solver.files import NoHomeDirectory
+from solver.errors import InvalidRequest, SearchFailed
 from solver.processors import processors
 from solver.solution import CancelFlag, Request, SearchClock, Solution, answer, seconds_of
 
@@ -213,7 +212,7 @@ def _checksum(costs: TurnCosts) -> int:
 
 def _forget_others(name: str, of_costs: str) -> None:
     """Remove the tables of a mechanism as it was before it was calibrated or described anew."""
-    with suppress(OSError, NoHomeDirectory):
+    with suppress(OSError, InvalidRequest):
         for path in tables.cache_directory().glob(f"pocket-{name}-????????.v*.table"):
             if not path.name.startswith(f"pocket-{of_costs}."):
                 path.unlink(missing_ok=True)

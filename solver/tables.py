@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver import _native
-from solver.errors import SearchFailed
-from solver.files import NoHomeDirectory, user_directory
+from solver.errors import InvalidRequest, SearchFailed
+from solver.files import user_directory
 from solver.solution import Progress, Request
 
 T = TypeVar("T")
@@ -59,7 +59,7 @@ _log = logging.getLogger(__name__)
 def cache_directory() -> Path:
     """Where tables are kept: CUBIST_CACHE_DIR, systemd's CACHE_DIRECTORY or the user's cache.
 
-    Raises NoHomeDirectory where there is none of these.
+    Raises InvalidRequest where there is none of these.
     """
     for variable in ("CUBIST_CACHE_DIR", "CACHE_DIRECTORY"):
         if chosen := os.environ.get(variable):
@@ -192,7 +192,7 @@ def load(name: str, version: int, size: int, make: Make) -> Bytes:
     made = _active.get() or Making(f"the table {name}", Request())
     try:
         directory = cache_directory()
-    except NoHomeDirectory as error:
+    except InvalidRequest as error:
         _log.warning("cannot keep the table %s (%s); %s", name, error, _IN_MEMORY)
         return _made_in_memory(name, size, make, made)
     made.is_kept_in(directory)

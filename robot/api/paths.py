@@ -44,7 +44,7 @@ def _user_runtime(environ: Mapping[str, str]) -> Path:
 def state_directory(environ: Mapping[str, str] = os.environ) -> Path:
     """The service's directory where there is one, else one of the user's own.
 
-    Raises NoHomeDirectory where there is none of either.
+    Raises InvalidRequest where there is none of either.
     """
     for name in ("CUBIST_STATE_DIR", "STATE_DIRECTORY"):
         if environ.get(name):

@@ -19,8 +19,8 @@ from robot.api.paths import runtime_directory, state_directory
 from robot.records.runs import RunRecord
 from robot.records.storage import StorageError
 from robot.settings import DEFAULT_PROFILE
-from solver.errors import CubistError, advise, one_line
-from solver.files import BadFile, NoHomeDirectory, open_file
+from solver.errors import CubistError, InvalidRequest, advise, one_line
+from solver.files import BadFile, open_file
 
 LEVELS = ("debug", "info", "warning", "error")
 
@@ -62,7 +62,7 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.envir
         parser.error(f"CUBIST_WEB_CALIBRATE: write yes or no, not {page_calibrates!r}")
     try:
         state_dir = found.state_dir or state_directory(environ)
-    except NoHomeDirectory as error:
+    except InvalidRequest as error:
         parser.error(str(error))
     return Options(
         profile=found.profile,

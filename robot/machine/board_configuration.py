@@ -32,7 +32,7 @@ SERVO_HOME_MS = 800
 def actuator_setups(profile: RobotProfile) -> tuple[ActuatorSetup, ...]:
     """Every actuator, in the order of the profile; each board numbers its own on the wire so.
 
-    Homing brings them to where the mechanism starts. Raises :class:`robot.settings.NotDrivable` for
+    Homing brings them to where the mechanism starts. Raises ``InvalidRequest`` for
     a robot of which only times are known.
     """
     profile.require_drivable()

@@ -72,7 +72,7 @@ SQUARE_DEGREES = 1e-3
 def travel_profile(
     profile: RobotProfile, name: str, start: str, end: str, held: bool
 ) -> MotionProfile:
-    """Return the motion between two named positions; raises :class:`robot.settings.NotDrivable`."""
+    """Return the motion between two named positions; raises ``InvalidRequest``."""
     profile.require_drivable()
     with _drive(profile, name) as drive:
         return drive.travel(start, end, held)
@@ -83,7 +83,7 @@ def rotation_profile(
 ) -> MotionProfile:
     """Return the rotation by quarter turns from an angle in them.
 
-    Raises :class:`robot.settings.NotDrivable`.
+    Raises :class:`solver.errors.InvalidRequest`.
     """
     profile.require_drivable()
     with _drive(profile, name) as drive:

@@ -136,7 +136,7 @@ def schedule_of(
 ) -> Schedule:
     """The turns of ``timed`` transitions; equal motions share a profile.
 
-    Raises :class:`robot.settings.NotDrivable` for a robot of which only times are known.
+    Raises :class:`solver.errors.InvalidRequest` for a robot of which only times are known.
     """
     quarters = _quarters(mechanism.configurations[start.configuration].positions)
     profiles: dict[MotionProfile, int] = {}

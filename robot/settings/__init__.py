@@ -12,7 +12,7 @@ from robot.settings.loader import (
     profile_path,
 )
 from robot.settings.mechanisms import MechanismSettings
-from robot.settings.profile import CameraSettings, NotDrivable, RobotProfile, View
+from robot.settings.profile import CameraSettings, RobotProfile, View
 from robot.settings.stepper import Stepper
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "CameraSettings",
     "Complaint",
     "MechanismSettings",
-    "NotDrivable",
     "RobotProfile",
     "Servo",
     "Stepper",

@@ -15,24 +15,16 @@ from dataclasses import dataclass
 from functools import lru_cache, reduce
 from importlib import import_module
 from operator import or_
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
 from robot.settings.base import Settings
-from solver.errors import CubistError, shortened
+from solver.errors import InvalidRequest, shortened
 
 Known = TypeVar("Known")
-
-
-class UnknownKind(CubistError, KeyError):
-    """Nothing is registered under the name of a kind; the text lists what is."""
-
-    code = "unknown-kind"
-
-    __str__ = Exception.__str__  # a KeyError's is quoted
 
 
 class Kinds(MutableMapping[str, Known]):
@@ -40,7 +32,7 @@ class Kinds(MutableMapping[str, Known]):
 
     ``modules``: the module in which each built-in kind registers itself, or a pattern for them
     (``{kind}`` is the kind's name, ``_`` for ``-``) and the names in ``built_in``. Looking up an
-    unknown kind raises :class:`UnknownKind`.
+    unknown kind raises :class:`InvalidRequest`.
     """
 
     def __init__(
@@ -58,8 +50,15 @@ class Kinds(MutableMapping[str, Known]):
         if kind not in self._known and kind in self._modules:
             import_module(self._modules[kind])
         if kind not in self._known:
-            raise UnknownKind(f"no {self._part} {shortened(kind)}; there is {', '.join(self)}")
+            raise InvalidRequest(f"no {self._part} {shortened(kind)}; there is {', '.join(self)}")
         return self._known[kind]
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in self._modules or kind in self._known
+
+    def get(self, kind: str, default: Any = None) -> Any:  # noqa: ANN401
+        """Return what is registered for ``kind``, else ``default``."""
+        return self[kind] if kind in self else default  # noqa: SIM401
 
     def __setitem__(self, kind: str, known: Known) -> None:
         self._known[kind] = known

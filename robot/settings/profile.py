@@ -14,19 +14,12 @@ from robot.settings.boards import BOARD_TARGETS
 from robot.settings.document import Complaint, Path, ProfileDocument, dotted
 from robot.settings.kinds import OneOf
 from robot.settings.mechanisms import MechanismSettings
-from solver.errors import CubistError, ExitCode
+from solver.errors import InvalidRequest
 from solver.files import JsonObject
 from solver.processors import MOST_THREADS, spare_processors
 from vision.cameras import registry as cameras
 
 Own = TypeVar("Own", bound=ActuatorSettings)
-
-
-class NotDrivable(CubistError, ValueError):
-    """A robot that its profile describes only by how long motions take."""
-
-    code = "not-drivable"
-    exit_code = ExitCode.USAGE
 
 
 Fraction = Annotated[
@@ -343,10 +336,10 @@ class RobotProfile(Settings):
         return all(one.drivable for one in self.actuators.values())
 
     def require_drivable(self) -> None:
-        """Raise :class:`NotDrivable` unless every actuator can be driven."""
+        """Raise :class:`InvalidRequest` unless every actuator can be driven."""
         timed = [name for name, one in self.actuators.items() if not one.drivable]
         if timed:
-            raise NotDrivable(
+            raise InvalidRequest(
                 f"{self.name} only says how long motions take: it is to plan with, not to drive or "
                 f"simulate. Describe {', '.join(timed)} with kind and pins to drive it"
             )

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from robot.settings.board_table import FRAME_US
 from robot.settings.pins import SERVO_BOARDS
-from robot.twin.pulses import BrokenWrite, EdgeListener, PulseMaker
+from robot.twin.pulses import EdgeListener, PulseMaker
+from solver.errors import InvalidRequest
 
 QUARTERS_PER_US = 4
 AUTO_BAUD = 0xAA
@@ -112,18 +113,18 @@ class Maestro(PulseMaker):
                 device, code = code, self._byte() | 0x80
         if code not in _DATA_BYTES:
             self.errors |= PROTOCOL_ERROR
-            raise BrokenWrite(f"the Maestro knows no command {code:#04x}")
+            raise InvalidRequest(f"the Maestro knows no command {code:#04x}")
         data = bytes(self._byte() for _ in range(_DATA_BYTES[code]))
         if any(byte >= 0x80 for byte in data):
             self.errors |= PROTOCOL_ERROR
-            raise BrokenWrite(f"the Maestro got data of {data.hex()} in command {code:#04x}")
+            raise InvalidRequest(f"the Maestro got data of {data.hex()} in command {code:#04x}")
         return MaestroCommand(time_us, code, data, device)
 
     def _byte(self) -> int:
         if not self._received:
             # What was written goes from one end of the terminal to the other a little later.
             if not select.select([self._ours], [], [], PATIENCE_S)[0]:
-                raise BrokenWrite("the Maestro got half a command")
+                raise InvalidRequest("the Maestro got half a command")
             self._received = os.read(self._ours, 4096)
         first, self._received = self._received[0], self._received[1:]
         return first
@@ -135,7 +136,9 @@ class Maestro(PulseMaker):
             return
         train = self._trains.get(self._first + command.data[0])
         if train is None:
-            raise BrokenWrite(f"nothing is connected to channel {command.data[0]} of the Maestro")
+            raise InvalidRequest(
+                f"nothing is connected to channel {command.data[0]} of the Maestro"
+            )
         if command.command == GET_POSITION:
             self._answer(round(train.width_us * QUARTERS_PER_US))
         elif command.command == SET_TARGET:

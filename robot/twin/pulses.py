@@ -5,15 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
+from solver.errors import InvalidRequest
+
 PHASE_US = 7_919.0
 """Where a channel's periods begin, against those of the one before."""
 
 EdgeListener = Callable[[float, int, bool], None]
 """Called with time in microseconds, pin and level."""
-
-
-class BrokenWrite(ValueError):
-    """What was written is nothing that the hardware takes."""
 
 
 class PulseTrain:
@@ -66,10 +64,10 @@ class PulseMaker(ABC):
         self._trains: dict[int, PulseTrain] = {}
 
     def written(self, time_us: float, pin: int, place: int) -> None:
-        """A record says that something was written for a pin; raises :class:`BrokenWrite`."""
+        """A record says that something was written for a pin; raises :class:`InvalidRequest`."""
         self.advance(time_us)
         if pin not in self._trains:
-            raise BrokenWrite(f"pin {pin} has no channel")
+            raise InvalidRequest(f"pin {pin} has no channel")
         self._take(time_us, pin, place)
 
     def advance(self, time_us: float) -> None:

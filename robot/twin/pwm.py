@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robot.settings.pins import SERVO_BOARDS
-from robot.twin.pulses import BrokenWrite, EdgeListener, PulseMaker, PulseTrain
+from robot.twin.pulses import EdgeListener, PulseMaker, PulseTrain
+from solver.errors import InvalidRequest
 
 FILES = ("duty_cycle", "period", "enable")
 """Files of a channel, in the order in which records number them."""
@@ -49,12 +50,12 @@ class _Channel:
             self._rests[file] += os.read(self._pipes[file], 4096)
         text, _, self._rests[file] = self._rests[file].partition(b"\n")
         if not text.isdigit():
-            raise BrokenWrite(f"pin {self._pin}, {file}: {text!r}")
+            raise InvalidRequest(f"pin {self._pin}, {file}: {text!r}")
         before, self._ns[file] = self._ns[file], int(text)
         if file != "enable" and self._ns["duty_cycle"] > self._ns["period"]:
-            raise BrokenWrite(f"pin {self._pin}: a duty of {self._ns['duty_cycle']} ns")
+            raise InvalidRequest(f"pin {self._pin}: a duty of {self._ns['duty_cycle']} ns")
         if self._ns["enable"] and not self._ns["period"]:
-            raise BrokenWrite(f"pin {self._pin}: enabled without a period")
+            raise InvalidRequest(f"pin {self._pin}: enabled without a period")
         self._train.width_us = self._ns["duty_cycle"] / NS_PER_US
         self._train.period_us = self._ns["period"] / NS_PER_US
         if file == "enable" and self._ns["enable"] != before:

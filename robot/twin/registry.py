@@ -193,7 +193,7 @@ def parts_of(profile: RobotProfile, misadjusted: Misadjustment | None = None) ->
 
 
 def scale_of(profile: RobotProfile, motor: str, angles: Mapping[str, int]) -> Scale:
-    """From the motor's positions to quarter turns; raises UnknownKind for what is only timed."""
+    """From the motor's positions to quarter turns; raises InvalidRequest for what is only timed."""
     settings = profile.actuators[motor]
     return MOTORS[settings.kind].scale(settings, angles)
 

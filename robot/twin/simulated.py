@@ -14,7 +14,7 @@ from robot.settings.board_table import TICKS_PER_US
 from robot.settings.profile import FIRST_BOARD, SimulatedActuator
 from robot.twin.cube import CubeBody, Pose
 from robot.twin.misadjustment import Misadjustment
-from robot.twin.pulses import BrokenWrite, PulseMaker
+from robot.twin.pulses import PulseMaker
 from robot.twin.registry import (
     MOTORS,
     Build,
@@ -28,6 +28,7 @@ from robot.twin.registry import (
     scale_of,
 )
 from robot.twin.violations import Incidents, Reporter, Violation
+from solver.errors import InvalidRequest
 
 
 @dataclass(frozen=True)
@@ -345,7 +346,7 @@ class PinStream:
     def _written(self, chips: PulseMaker, time_us: float, pin: int, file: int) -> None:
         try:
             chips.written(time_us, pin, file)
-        except BrokenWrite as error:
+        except InvalidRequest as error:
             self._robot.incidents.report("bad-write", str(error), str(pin))
 
 

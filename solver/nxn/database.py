@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from solver import _native, tables
 from solver.cube.facelets import slot_facelets, turn
 from solver.cube.notation import Move
-from solver.errors import BadNotation, SearchFailed
-from solver.files import NoHomeDirectory
+from solver.errors import BadNotation, InvalidRequest, SearchFailed
 from solver.nxn.turns import counted_moves
 from solver.solution import Request
 
@@ -50,7 +49,7 @@ def load(size: int, request: Request) -> _native.NxnDatabase:
     with tables.making(what, request) as making:
         try:
             path = tables.cache_directory() / f"nxn-{size}-{request.metric}-{depth}.npz"
-        except NoHomeDirectory as error:
+        except InvalidRequest as error:
             _log.warning("cannot keep the database (%s)", error)
             making.is_kept_in(None)
             _make(database, request, making)

@@ -6,7 +6,8 @@ from robot.link import EndstopHoming, ServoSetup, StepperSetup, TurnCheckSetup
 from robot.link.actuators import UNLIMITED_STEPS
 from robot.machine.board_configuration import actuator_setups, homing_order
 from robot.motion.stepper import StepperLimits
-from robot.settings import NotDrivable, RobotProfile, load_profile, parse_profile, profile_path
+from robot.settings import RobotProfile, load_profile, parse_profile, profile_path
+from solver.errors import InvalidRequest
 
 
 def setups_of(profile):
@@ -52,7 +53,7 @@ def test_a_limited_table_has_its_range_and_its_end_stop(level, active_high):
 
 
 def test_what_is_only_timed_cannot_be_driven():
-    with pytest.raises(NotDrivable, match="only says how long"):
+    with pytest.raises(InvalidRequest, match="only says how long"):
         actuator_setups(load_profile("reference/a"))
 
 

@@ -7,13 +7,14 @@ from types import ModuleType
 
 import pytest
 
-from robot.settings.kinds import Kinds, UnknownKind
+from robot.settings.kinds import Kinds
+from solver.errors import InvalidRequest
 
 
 def test_an_unknown_kind_is_told_with_those_there_are() -> None:
     kinds: Kinds[int] = Kinds("mechanism", built_in=("flipper",))
     kinds["crane"] = 1
-    with pytest.raises(UnknownKind, match="no mechanism lift; there is flipper, crane"):
+    with pytest.raises(InvalidRequest, match="no mechanism lift; there is flipper, crane"):
         kinds["lift"]
     assert "lift" not in kinds
 

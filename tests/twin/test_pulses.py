@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from robot.twin.pulses import BrokenWrite, PulseMaker, PulseTrain
+from robot.twin.pulses import PulseMaker, PulseTrain
+from solver.errors import InvalidRequest
 
 RUN, HALT = 0, -1
 PERIOD_US = 20_000.0
@@ -136,7 +137,7 @@ def test_what_is_written_counts_from_its_time_on() -> None:
 
 def test_a_pin_without_a_channel_is_refused() -> None:
     chip = Chip(9)
-    with pytest.raises(BrokenWrite, match=r"^pin 8 has no channel$"):
+    with pytest.raises(InvalidRequest, match=r"^pin 8 has no channel$"):
         chip.written(0.0, 8, 1000)
 
 

@@ -17,11 +17,11 @@ from robot.calibration.steps.colours import LOOKING
 from robot.calibration.steps.travel import rate_of, too_few, travel_values
 from robot.calibration.trials.proof import PROVING, Proof
 from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed, confirmable
-from robot.settings import NotDrivable, RobotProfile
+from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
 from robot.text.faults import NotReadable, RobotError
-from solver.errors import CubistError
+from solver.errors import CubistError, InvalidRequest
 from solver.files import JsonMapping, JsonObject
 
 MARGIN = 1.04
@@ -58,7 +58,7 @@ def require_finder(profile: RobotProfile) -> type[Finder]:
     """Return what finds this robot's positions; raises :class:`CouldNot` where nothing does."""
     try:
         profile.require_drivable()
-    except NotDrivable as error:
+    except InvalidRequest as error:
         raise CouldNot(str(error)) from error
     found = finder_for(profile)
     if found is None:
