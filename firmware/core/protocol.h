@@ -28,13 +28,13 @@
 #define PROTOCOL_LOOKAHEAD 20000 /* ticks before its start at which a turn counts as in progress */
 #define PROTOCOL_MAX_DELAY_US 16777215 /* longest time between the starts of two turns following each other */
 #define PROTOCOL_FIRST_PIN_HOST 2
-#define PROTOCOL_PINS_HOST 70 /* a simulated board has as many as the largest */
+#define PROTOCOL_PINS_HOST 70 /* a simulated board has as many as the largest; 0 and 1 are its serial port */
 #define PROTOCOL_FIRST_PIN_ATMEGA328P 2
-#define PROTOCOL_PINS_ATMEGA328P 20 /* Uno, Nano: 2 to 13, A0 to A5 are 14 to 19; 0 and 1 are the serial port */
+#define PROTOCOL_PINS_ATMEGA328P 20 /* 2 to 13, A0 to A5 are 14 to 19; 0 and 1 are its serial port */
 #define PROTOCOL_FIRST_PIN_ATMEGA2560 2
-#define PROTOCOL_PINS_ATMEGA2560 70 /* Mega: 2 to 53, A0 to A15 are 54 to 69; 0 and 1 are the serial port */
+#define PROTOCOL_PINS_ATMEGA2560 70 /* 2 to 53, A0 to A15 are 54 to 69; 0 and 1 are its serial port */
 #define PROTOCOL_FIRST_PIN_LINUX 2
-#define PROTOCOL_PINS_LINUX 88 /* Raspberry Pi: BCM numbers 2 to 27; 32 to 47 are channels 0 to 15 of a PCA9685, 64 to 87 channels 0 to 23 of a Pololu Maestro */
+#define PROTOCOL_PINS_LINUX 88 /* BCM numbers 2 to 27; 32 to 47: channels of a PCA9685, 64 to 87: of a Pololu Maestro */
 #define PROTOCOL_FIRMWARE_MAJOR 0
 #define PROTOCOL_FIRMWARE_MINOR 4
 #define PROTOCOL_FIRMWARE_PATCH 0

@@ -320,6 +320,10 @@ def board_module(protocol: dict[str, Any]) -> str:
         span = f"{first}, {behind}" if first else behind
         out += [f'    "{name.lower()}": range({span}),']
     out += ["}", '"""Numbers of the pins, by ``firmware.target``."""']
+    out += ["PIN_NOTES: Mapping[str, str] = {"]
+    for name, (_, _, about) in protocol["pins"].items():
+        out += [f'    "{name.lower()}": "{about}",']
+    out += ["}", '"""What a person should know of them."""']
     out += [f"PULSE_US = {pulses}", '"""Shortest and longest pulse of a servo."""']
     out += [f"STEPS_PER_S = {speeds}", '"""Lowest and highest speed of a stepper."""']
     for name, value, about in (

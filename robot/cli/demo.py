@@ -11,11 +11,11 @@ from pathlib import Path
 
 import click
 
-from robot.cli.numbers import SEED, Number, misadjust_option, size_option
+from robot.cli.numbers import SEED, Number, RegisteredName, misadjust_option, size_option
 from robot.cli.output import emit, interrupted_by, json_option, note, run_async
+from robot.computer.board_family import simulations
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile, profile_file
 from robot.settings.other_cubes import for_cube
-from robot.simulate.boards import FIRMWARES
 from robot.simulate.display import display_for, print_outcome
 from robot.simulate.fault_injection import INJECTIONS, parse_injected_fault
 from robot.simulate.progress import STAGES, Display, SilentDisplay
@@ -47,8 +47,8 @@ speed_option = click.option(
 )
 firmware_option = click.option(
     "--firmware",
-    type=click.Choice(list(FIRMWARES)),
-    help=f"Run the firmware as {'; '.join(way.about for way in FIRMWARES.values())}.  "
+    type=RegisteredName(simulations),
+    help=f"Run the firmware as {'; '.join(way.about for way in simulations().values())}.  "
     "[default: the profile's own board]",
 )
 

@@ -21,17 +21,9 @@ from robot.cli.output import (
     require_terminal,
 )
 from robot.cli.texts import drift_lines
-from robot.computer.boot_change import BootChange, plan_fix, plan_undo
-from robot.computer.checkup import (
-    CheckResult,
-    Computer,
-    Verdict,
-    boards,
-    check_up,
-    firmware,
-    of_board,
-    worst,
-)
+from robot.computer.boot_config import BootChange, plan_fix, plan_undo
+from robot.computer.checkup import boards, check_up, firmware, of_board, worst
+from robot.computer.computer import CheckResult, Computer, Verdict
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile
 from robot.text.notes import DRIFT_NOTES
 from solver.errors import ExitCode

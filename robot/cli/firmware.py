@@ -8,25 +8,22 @@ from typing import TypeVar
 
 import click
 
-from robot.cli.numbers import Whole
+from robot.cli.numbers import RegisteredName, Whole
 from robot.cli.output import Listing, emit, json_option, note, require_terminal
-from robot.computer.firmware_build import (
-    BOARDS,
-    BUILDING,
-    FLASHING,
-    Built,
+from robot.computer.board_family import (
+    BuiltFirmware,
     FirmwareTrouble,
     ask,
     board_for,
     build,
-    flash,
+    family_of,
+    firmware_boards,
     matches,
     require,
 )
 from robot.computer.serial_ports import SerialPort, serial_ports
 from robot.link.protocol import FIRMWARE_VERSION
 from robot.settings import RobotProfile, load_profile
-from robot.settings.boards import BOARD_TARGETS
 from solver.errors import ExitCode
 
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -36,8 +33,8 @@ def board_option(command: Command) -> Command:
     """Add ``--board``."""
     return click.option(
         "--board",
-        type=click.Choice(list(BOARDS)),
-        help="uno (also Nano) or mega (default: all boards).",
+        type=RegisteredName(firmware_boards),
+        help="uno (also Nano), mega or another known board (default: all boards).",
     )(command)
 
 
@@ -65,7 +62,7 @@ def firmware() -> None:
 @json_option
 def build_command(board: str | None, as_json: bool) -> int:
     """Build the firmware and report its size."""
-    for name in [board] if board else list(BOARDS):
+    for name in [board] if board else firmware_boards():
         _report(build(name), as_json)
     return ExitCode.DONE
 
@@ -73,8 +70,8 @@ def build_command(board: str | None, as_json: bool) -> int:
 @firmware.command(name="flash")
 @click.option(
     "--board",
-    type=click.Choice(list(BOARDS)),
-    help="uno (also Nano) or mega (default: the one detected at the port, else the robot's).",
+    type=RegisteredName(firmware_boards),
+    help="uno, mega, ... (default: the one detected at the port, else the robot's).",
 )
 @click.option("--port", help="Serial port (default: the only board connected, or one you choose).")
 @click.option("--robot", "profile", help="Profile of the robot that the board belongs to.")
@@ -86,7 +83,6 @@ def flash_command(board: str | None, port: str | None, profile: str | None, as_j
     its port. On a terminal the command asks for what it cannot detect.
     """
     robot = load_profile(profile) if profile else None
-    require([*BUILDING, *FLASHING])
     if robot is not None and robot.boards and port is None:
         if board is not None:
             raise click.UsageError("--board is for one board: name its --port, too")
@@ -105,26 +101,28 @@ def _needed(robot: RobotProfile | None, at: SerialPort) -> str | None:
         return None
     boards = robot.every_board.items()
     there = [name for name, one in boards if str(Path(one.port).resolve()) == at.device]
-    kinds = {board_for(robot, name) for name in there or robot.every_board}
+    kinds = {board_for(robot, name).name for name in there or robot.every_board}
     return kinds.pop() if len(kinds) == 1 else None
 
 
 def _flash_of_several(robot: RobotProfile, name: str, as_json: bool) -> None:
     """Flash one board of a robot that has several, at the port where the profile has it."""
     settings = robot.every_board[name]
-    if BOARD_TARGETS[settings.target].is_pi:
+    if not family_of(settings.target).is_flashable:
         return
     try:
         at = choose_port(serial_ports(), settings.port)
-        _flash(choose_board(at, board_for(robot, name)), at, name, as_json)
+        _flash(choose_board(at, board_for(robot, name).name), at, name, as_json)
     except FirmwareTrouble as trouble:
         raise FirmwareTrouble(f"board {name}: {trouble}") from trouble
 
 
 def _flash(kind: str, at: SerialPort, name: str, as_json: bool) -> None:
     """Build and flash; ``name``: that of the board, where there are several."""
+    family = family_of(firmware_boards()[kind].target)
+    require([*family.build_packages, *family.flash_packages])
     built = build(kind)
-    flash(built, at.device)
+    family.flash(built, at.device)
     if as_json:
         named = {"name": name} if name else {}
         emit({"board": kind, "port": at.device, "version": FIRMWARE_VERSION} | named)
@@ -192,22 +190,24 @@ def choose_board(port: SerialPort, needed: str | None) -> str:
     Raises :class:`FirmwareTrouble` where the first two differ, ``UsageError`` where neither is
     known and nobody can be asked.
     """
+    boards = firmware_boards()
     if port.board and needed and port.board != needed:
         raise FirmwareTrouble(
-            f"{port} is {BOARDS[port.board].title}, the robot needs {BOARDS[needed].title}. "
+            f"{port} is {boards[port.board].title}, the robot needs {boards[needed].title}. "
             "Choose another --port, or another --robot."
         )
     known = port.board or needed
     if known:
         return known
-    require_terminal(f"{port} does not identify its board; give --board uno or --board mega")
-    kinds = click.Choice(list(BOARDS))
-    titles = ", ".join(f"{board.name}: {board.title}" for board in BOARDS.values())
+    options = " or ".join(f"--board {name}" for name in boards)
+    require_terminal(f"{port} does not identify its board; give {options}")
+    kinds = click.Choice(list(boards))
+    titles = ", ".join(f"{board.name}: {board.title}" for board in boards.values())
     answer: str = click.prompt(f"Which board is it ({titles})", type=kinds, err=True)
     return answer
 
 
-def _report(built: Built, as_json: bool) -> None:
+def _report(built: BuiltFirmware, as_json: bool) -> None:
     board = built.board
     if as_json:
         emit(

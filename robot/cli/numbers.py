@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import click
@@ -75,3 +76,20 @@ misadjust_option = click.option(
     callback=_misadjustment,
     help="A simulated robot that was not built as its profile says; each seed is another.",
 )
+
+
+class RegisteredName(click.Choice[str]):
+    """One of the names that a registry has when the command runs."""
+
+    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+        self._names = names
+        super().__init__(())
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The names."""
+        return tuple(self._names())
+
+    @choices.setter
+    def choices(self, fixed: tuple[str, ...]) -> None:
+        """Ignore the fixed choices that click sets."""

@@ -1,31 +1,36 @@
-"""The serial ports of this computer, and the boards that show themselves there."""
+"""The serial ports of this computer, and the boards that show themselves there.
+
+``python -m robot.computer.serial_ports`` prints systemd/70-cubist.rules, by which udev names them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from robot.text.faults import Fault, LinkError
+from robot.computer.board_family import FAMILIES, BoardFamily
 
-DEV = Path("/dev")
-OWN_PORT = Path("/run/cubist-board/port")
-"""Where the service cubist-board is to be found."""
-
-ARDUINO = (0x2341, 0x2A03)
-"""Vendors of boards that tell by their product number which board they are."""
-ADAPTERS = (0x1A86, 0x10C4, 0x0403)
-"""Vendors of the adapters on other boards (CH340, CP210x, FT232), which could be any of them."""
-PRODUCTS: Mapping[int, str] = {
-    **dict.fromkeys((0x0001, 0x0043, 0x0243), "uno"),
-    **dict.fromkeys((0x0010, 0x0042, 0x0242), "mega"),
-}
-"""Product number of an Arduino -> its name in :data:`robot.computer.firmware_build.BOARDS`."""
+RULES = """\
+# Made by `python -m robot.computer.serial_ports`; do not edit.
+# Pins and buses. Raspberry Pi OS gives them to these groups; plain Debian gives them to root alone.
+SUBSYSTEM=="gpio", KERNEL=="gpiochip*", GROUP="gpio", MODE="0660"
+SUBSYSTEM=="spidev", GROUP="spi", MODE="0660"
+SUBSYSTEM=="i2c-dev", GROUP="i2c", MODE="0660"
+# Boards that run Cubist's firmware: one stable name, and no modem manager that talks to them first.
+# {makers}.
+SUBSYSTEM!="tty", GOTO="cubist_end"
+ENV{{ID_BUS}}!="usb", GOTO="cubist_end"
+ENV{{ID_USB_VENDOR_ID}}=="{vendors}", SYMLINK+="cubist", GROUP="dialout", MODE="0660", \
+ENV{{ID_MM_DEVICE_IGNORE}}="1", TAG+="uaccess"
+{more}
+LABEL="cubist_end"
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class SerialPort:
-    """A serial port: its device file, what is there, USB vendor and product where it is USB's."""
+    """A serial port: its device file, its title, and USB vendor and product if it is USB's."""
 
     device: str
     title: str
@@ -34,15 +39,16 @@ class SerialPort:
 
     @property
     def board(self) -> str | None:
-        """The board there, where its USB numbers tell: an adapter's do not."""
-        if self.vendor not in ARDUINO or self.product is None:
+        """The board there, if its USB numbers identify it: an adapter's do not."""
+        if self.vendor is None or self.product is None:
             return None
-        return PRODUCTS.get(self.product)
+        known = (family.usb_products.get((self.vendor, self.product)) for family in _families())
+        return next((board for board in known if board is not None), None)
 
     @property
     def may_be_board(self) -> bool:
         """True for what boards for Cubist's firmware are connected by."""
-        return self.vendor in ARDUINO + ADAPTERS
+        return any(self.vendor in family.usb_vendors for family in _families())
 
     def __str__(self) -> str:
         """As in a list for people."""
@@ -50,7 +56,7 @@ class SerialPort:
 
 
 def serial_ports() -> Sequence[SerialPort]:
-    """All serial ports, in the order of their names."""
+    """Return all serial ports, in the order of their names."""
     from serial.tools.list_ports import comports
 
     return [
@@ -59,22 +65,21 @@ def serial_ports() -> Sequence[SerialPort]:
     ]
 
 
-def find_board(dev: Path = DEV, *, is_pi: bool = False, own: Path = OWN_PORT) -> Path:
-    """The serial port of the only board there is, for ``link.port: auto``.
+def udev_rules() -> str:
+    """Return the text of systemd/70-cubist.rules."""
+    makers = {
+        vendor: maker for family in _families() for vendor, maker in family.usb_vendors.items()
+    }
+    return RULES.format(
+        makers=", ".join(dict.fromkeys(makers.values())),
+        vendors="|".join(f"{vendor:04x}" for vendor in makers),
+        more="\n".join(line for family in _families() for line in family.udev_rules()),
+    )
 
-    That is the one our udev rule names, else the only one of ``by-id``. Raises ``PORT_MISSING``
-    when that is unclear. Where the Raspberry Pi itself is the board, it is ``own``; raises
-    ``BOARD_ABSENT`` when its program does not run.
-    """
-    if is_pi:
-        if not own.exists():
-            raise LinkError(Fault.BOARD_ABSENT, detail=f"{own} does not exist")
-        return own
-    named = dev / "cubist"
-    if named.exists():
-        return named
-    ports = sorted((dev / "serial/by-id").glob("*"))
-    if len(ports) == 1:
-        return ports[0]
-    found = ", ".join(port.name for port in ports) or "none"
-    raise LinkError(Fault.PORT_MISSING, detail=f"looking for a board; serial ports found: {found}")
+
+def _families() -> Sequence[BoardFamily]:
+    return list(FAMILIES.values())
+
+
+if __name__ == "__main__":
+    sys.stdout.write(udev_rules())

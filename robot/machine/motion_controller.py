@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, 
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
-from robot.computer.firmware_build import matches
-from robot.computer.serial_ports import find_board
+from robot.computer.board_family import family_of, matches
+from robot.computer.computer import Computer
 from robot.link import (
     ActuatorSetup,
     Capabilities,
@@ -39,7 +39,6 @@ from robot.mechanism.registry import HomeActuator, HomingStep
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.records.latency import Stopwatch
 from robot.records.runs import LinkRecord
-from robot.settings.boards import BOARD_TARGETS
 from robot.settings.profile import FIRST_BOARD, BoardSettings, RobotProfile
 from robot.settings.stepper import Stepper
 from robot.text.faults import FAULTS, Fault, LinkError, RobotError, Stopped
@@ -422,4 +421,4 @@ def _port_of(board: BoardSettings) -> str:
     """The device of a board, looked for where the profile leaves that open."""
     if board.port != "auto":
         return board.port
-    return str(find_board(is_pi=BOARD_TARGETS[board.target].is_pi))
+    return str(family_of(board.target).find_port(Computer()))

@@ -14,6 +14,13 @@ PINS: Mapping[str, range] = {
     "linux": range(2, 88),
 }
 """Numbers of the pins, by ``firmware.target``."""
+PIN_NOTES: Mapping[str, str] = {
+    "host": "a simulated board has as many as the largest; 0 and 1 are its serial port",
+    "atmega328p": "2 to 13, A0 to A5 are 14 to 19; 0 and 1 are its serial port",
+    "atmega2560": "2 to 53, A0 to A15 are 54 to 69; 0 and 1 are its serial port",
+    "linux": "BCM numbers 2 to 27; 32 to 47: channels of a PCA9685, 64 to 87: of a Pololu Maestro",
+}
+"""What a person should know of them."""
 PULSE_US = (300, 2500)
 """Shortest and longest pulse of a servo."""
 STEPS_PER_S = (50, 83333)

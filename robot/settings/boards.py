@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from robot.settings.board_table import FRAME_US, PINS
+from robot.settings.board_table import FRAME_US, PIN_NOTES, PINS
 from robot.settings.kinds import Kinds
 from robot.settings.pins import CHANNEL_NAMES, SERVO_BOARDS
 
@@ -57,13 +57,10 @@ class BoardTarget:
 
 
 BOARD_TARGETS: Kinds[BoardTarget] = Kinds("firmware target")
-"""By ``firmware.target``. How a board's firmware is built and flashed is registered in
-``robot.computer.firmware_build``, what simulates it in ``robot.simulate.boards``."""
+"""By ``firmware.target``: all of firmware/protocol.toml. Everything else that is known of a board
+is in its family, see ``robot.computer.board_family``."""
 
-_ARDUINO = "0 and 1 are its serial port"
-_NOTES: Mapping[str, str] = {"host": _ARDUINO, "atmega328p": _ARDUINO, "atmega2560": _ARDUINO}
-
-BOARD_TARGETS.update({name: BoardTarget((PINS[name],), note) for name, note in _NOTES.items()})
+BOARD_TARGETS.update({name: BoardTarget((pins,), PIN_NOTES[name]) for name, pins in PINS.items()})
 BOARD_TARGETS["linux"] = BoardTarget(
     (HEADER, *SERVO_BOARDS.values()),
     f"BCM numbers, or {CHANNEL_NAMES}",

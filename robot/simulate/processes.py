@@ -9,7 +9,6 @@ import fcntl
 import os
 import shutil
 import signal
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
@@ -89,20 +88,6 @@ async def until_there(path: Path) -> None:
         if asyncio.get_running_loop().time() > deadline:
             raise DemoFault(f"the firmware did not open its serial port in {LINK_LIMIT_S:g} s")
         await asyncio.sleep(0.01)
-
-
-def executable(name: str) -> str:
-    """The path of a program installed with Cubist; :class:`DemoFault` when it is not there."""
-    found = find_executable(name)
-    if found is None:
-        raise DemoFault(f"{name} is not installed; run `make build` in the checkout")
-    return found
-
-
-def find_executable(name: str) -> str | None:
-    """The path of a program installed with Cubist; None when it is not there."""
-    beside = Path(sys.executable).parent / name
-    return str(beside) if beside.is_file() else shutil.which(name)
 
 
 def _end_with_parent() -> Callable[[], None]:

@@ -23,9 +23,9 @@ from robot.settings import RobotProfile
 from robot.settings.profile import FIRST_BOARD
 from robot.simulate.boards import (
     at_board,
-    firmware_at,
-    own_firmware,
+    own_simulation,
     require_pace,
+    simulation_of,
 )
 from robot.simulate.cable import Cable
 from robot.simulate.fault_injection import (
@@ -108,7 +108,8 @@ T = TypeVar("T")
 @dataclass(frozen=True)
 class DemoOptions:
     """What to show; ``photographs`` by face. The daemon gets ``profile_file``, or the profile.
-    ``firmware`` is one of :data:`robot.simulate.boards.FIRMWARES`; None: the profile's own board.
+    ``firmware`` is one of :func:`robot.computer.board_family.simulations`; None: the profile's own
+    board.
     ``misadjusted``: the simulated robot was not built as the profile says.
     """
 
@@ -151,7 +152,7 @@ class Demo:
 
     def __init__(self, options: DemoOptions, display: Display) -> None:
         options.profile.require_drivable()
-        self._firmware = options.firmware or own_firmware(options.profile)
+        self._firmware = options.firmware or own_simulation(options.profile)
         require_pace(options.profile, options.speed)
         profile = at_board(self._firmware, options.profile)
         if profile is not options.profile:
@@ -242,13 +243,13 @@ class Demo:
         """What makes the servos' pulses, for boards that only say how long these are."""
         profile = self._options.profile
         makers = {
-            name: firmware_at(self._firmware, profile, name).pulse_maker(self.robot, folder, name)
+            name: simulation_of(self._firmware, profile, name).pulse_maker(self.robot, folder, name)
             for name in profile.every_board
         }
         return {name: maker for name, maker in makers.items() if maker is not None}
 
     def _firmware_command(self, name: str, link: Path, pins: Path, folder: Path) -> list[str]:
-        process = firmware_at(self._firmware, self._options.profile, name)
+        process = simulation_of(self._firmware, self._options.profile, name)
         program = process.command(self._options.profile, folder)
         shared = ["--granted"] if self._options.profile.boards else []
         pace = shared or ["--speed", f"{self._options.speed:g}"]

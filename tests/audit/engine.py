@@ -26,7 +26,7 @@ from types import CodeType, FunctionType
 
 import pytest
 
-from robot.computer import firmware_build
+from robot.computer import board_family
 from tests.audit.changes import Mutant
 from tests.audit.native import BuildFailed, Firmware, Kernel
 from tests.audit.selection import WALL_PER_CPU, Budget, Selection
@@ -118,7 +118,7 @@ class Forks:
 
         def run() -> int:
             sys.executable = str(self._firmware.python)
-            firmware_build.sources = lambda: self._firmware.sources
+            board_family.sources = lambda: self._firmware.sources
             return self._run(tests)
 
         return _outcome(*self._fork(run))

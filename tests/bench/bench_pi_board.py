@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from robot.computer.board_family import executable
 from robot.link import Link, SerialTransport, ServoSetup
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.settings.board_table import FRAME_US
-from robot.simulate.processes import executable
 from robot.twin.pwm import PwmChips
 
 Emit = Callable[[str, float, str, int, dict[str, Any]], None]

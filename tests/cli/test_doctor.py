@@ -14,9 +14,10 @@ from robot.calibration.store import CalibrationStore
 from robot.cli import doctor
 from robot.cli.main import run
 from robot.computer import checkup
-from robot.computer.boot_change import plan_fix
-from robot.computer.boot_config import needs
-from robot.computer.checkup import CheckResult, Computer
+from robot.computer.board_family import FAMILIES
+from robot.computer.boot_config import needs, plan_fix
+from robot.computer.computer import CheckResult, Computer
+from robot.computer.families import linux
 from robot.link import Capabilities
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.panel.gpio import RpiGpio
@@ -24,7 +25,7 @@ from robot.settings import RobotProfile, load_profile
 from robot.text.faults import Fault, LinkError
 from tests.panel.fake_gpio import FakeModule
 from tests.rig.state_folder import kept, refusing
-from vision.cameras.registry import CameraCheck
+from vision.cameras.registry import CameraFinding
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def machine(tmp_path: Path) -> Computer:
         sys=tmp_path / "sys",
         run=tmp_path / "run",
         now_s=lambda: 1_800_000_000.0,
-        check_camera=lambda kind, device: CameraCheck("ok", f"{kind} {device}"),
+        check_camera=lambda kind, device: CameraFinding("ok", f"{kind} {device}"),
         open_gpio=lambda: RpiGpio(FakeModule()),
         may_use=lambda _: True,
     )
@@ -57,12 +58,12 @@ def changed(machine: Computer, **more: Any) -> Computer:
 
 def test_the_pi_itself_is_a_board_while_its_program_runs(machine: Computer) -> None:
     (machine.dev / "serial/by-id/usb-1a86_USB").touch()
-    absent = checkup.board("auto", machine, is_pi=True)
+    absent = FAMILIES["linux"].check_port("auto", machine)
     assert absent.verdict == "bad" and "systemctl restart cubist-board" in absent.remedy
     port = machine.run / "cubist-board" / "port"
     port.parent.mkdir(parents=True)
     port.touch()
-    assert checkup.board("auto", machine, is_pi=True) == CheckResult("board", "ok", str(port))
+    assert FAMILIES["linux"].check_port("auto", machine) == CheckResult("board", "ok", str(port))
 
 
 def two_boards(machine: Computer) -> RobotProfile:
@@ -132,23 +133,23 @@ def test_servos_at_the_pi_beside_another_board_need_its_config_txt(machine: Comp
     robot = RobotProfile.model_validate(document)
     lacking = needs(robot, b"dtparam=audio=off\n", "Raspberry Pi Zero 2 W Rev 1.0")
     assert [need.line for need in lacking] == ["dtoverlay=pwm,pin=12,func=4"]
-    assert [one.about for one in checkup.pulses(robot, machine)] == ["boot"]
+    assert [one.about for one in linux.check_pulses(robot, machine)] == ["boot"]
 
 
 def test_a_maestro_is_looked_for_where_servos_hang_on_it(machine: Computer) -> None:
     otvinta = load_profile("otvinta")
-    (missing,) = checkup.pulses(otvinta, machine)
+    (missing,) = linux.check_pulses(otvinta, machine)
     assert (missing.about, missing.verdict) == ("maestro", "bad")
     assert "USB Dual Port" in missing.remedy
     by_id = machine.dev / "serial/by-id"
     (by_id / "usb-Pololu_Corporation_Pololu_Mini_Maestro_12-Channel_00012345-if02").touch()
-    assert next(checkup.pulses(otvinta, machine)).verdict == "bad", "that is its UART"
+    assert next(linux.check_pulses(otvinta, machine)).verdict == "bad", "that is its UART"
     port = by_id / "usb-Pololu_Corporation_Pololu_Mini_Maestro_12-Channel_00012345-if00"
     port.touch()
-    assert list(checkup.pulses(otvinta, machine)) == [CheckResult("maestro", "ok", str(port))]
+    assert list(linux.check_pulses(otvinta, machine)) == [CheckResult("maestro", "ok", str(port))]
     refused = changed(machine, may_use=lambda _: False)
-    assert next(checkup.pulses(otvinta, refused)).verdict == "bad"
-    assert {one.about for one in checkup.pulses(load_profile("cubotino"), machine)} == {"boot"}
+    assert next(linux.check_pulses(otvinta, refused)).verdict == "bad"
+    assert {one.about for one in linux.check_pulses(load_profile("cubotino"), machine)} == {"boot"}
 
 
 def test_a_maestro_at_a_uart_is_the_one_that_the_settings_name(machine: Computer) -> None:
@@ -156,25 +157,25 @@ def test_a_maestro_at_a_uart_is_the_one_that_the_settings_name(machine: Computer
     settings = machine.etc / "cubist/cubistd.env"
     settings.parent.mkdir(parents=True)
     settings.write_text(f"CUBIST_BOARD_OPTIONS=--maestro-id 12 --maestro {uart}\n")
-    assert str(uart) in checkup.maestro(machine).text
-    assert checkup.maestro(machine).verdict == "bad"
+    assert str(uart) in linux.check_maestro(machine).text
+    assert linux.check_maestro(machine).verdict == "bad"
     uart.touch()
-    assert checkup.maestro(machine) == CheckResult("maestro", "ok", str(uart))
+    assert linux.check_maestro(machine) == CheckResult("maestro", "ok", str(uart))
 
 
 def test_the_only_board_is_found(machine: Computer) -> None:
-    assert checkup.board("auto", machine).verdict == "bad"
+    assert FAMILIES["avr"].check_port("auto", machine).verdict == "bad"
     (machine.dev / "serial/by-id/usb-1a86_USB").touch()
-    assert checkup.board("auto", machine) == CheckResult(
+    assert FAMILIES["avr"].check_port("auto", machine) == CheckResult(
         "board", "ok", str(machine.dev / "serial/by-id/usb-1a86_USB")
     )
     (machine.dev / "serial/by-id/usb-2341_Uno").touch()
-    unclear = checkup.board("auto", machine)
+    unclear = FAMILIES["avr"].check_port("auto", machine)
     assert (unclear.verdict, "link.port" in unclear.remedy) == ("bad", True)
     assert "usb-1a86_USB, usb-2341_Uno" in unclear.text
     (machine.dev / "cubist").touch()
-    assert checkup.board("auto", machine).text.endswith("dev/cubist")
-    refused = checkup.board("auto", changed(machine, may_use=lambda _: False))
+    assert FAMILIES["avr"].check_port("auto", machine).text.endswith("dev/cubist")
+    refused = FAMILIES["avr"].check_port("auto", changed(machine, may_use=lambda _: False))
     assert "dialout" in refused.remedy
 
 
@@ -278,16 +279,16 @@ def on_a_pi(machine: Computer, config: bytes) -> Path:
 
 def test_what_servos_at_the_pi_s_pins_lack(machine: Computer) -> None:
     cubotino = load_profile("cubotino")
-    [none] = checkup.pulses(cubotino, machine)
+    [none] = linux.check_pulses(cubotino, machine)
     assert (none.verdict, "no config.txt" in none.text) == ("bad", True)
     path = on_a_pi(machine, b"dtparam=audio=on\n")
-    sound, servos = checkup.pulses(cubotino, machine)
+    sound, servos = linux.check_pulses(cubotino, machine)
     assert "analogue audio" in sound.text and "dtparam=audio=off" in sound.remedy
     assert "GPIO 12 and 13" in servos.text and "sudo cubist doctor --fix" in servos.remedy
     plan_fix(path, cubotino, machine.model).write()
-    assert [found.verdict for found in checkup.pulses(cubotino, machine)] == ["ok"]
+    assert [found.verdict for found in linux.check_pulses(cubotino, machine)] == ["ok"]
     (machine.sys / "class/pwm/pwmchip0").rmdir()
-    assert "sudo reboot" in list(checkup.pulses(cubotino, machine))[-1].remedy
+    assert "sudo reboot" in list(linux.check_pulses(cubotino, machine))[-1].remedy
 
 
 def test_the_older_place_of_config_txt(machine: Computer) -> None:
@@ -312,7 +313,7 @@ def test_the_older_place_of_config_txt(machine: Computer) -> None:
 def test_groups(machine: Computer, people: Any, gpio: Any, ours: Any, remedies: list[str]) -> None:
     members = {"cubist": people, "gpio": gpio}
     there = changed(machine, members_of=members.get, own_groups=lambda: ours)
-    found = list(checkup.groups(there))
+    found = list(linux.check_groups(there))
     assert len(found) == len(remedies)
     assert all(text in one.remedy for one, text in zip(found, remedies, strict=True))
 

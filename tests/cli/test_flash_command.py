@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,21 +15,24 @@ from click.testing import CliRunner
 from robot.cli import firmware as command
 from robot.cli.firmware import choose_board, choose_port
 from robot.cli.main import run
-from robot.computer import firmware_build
-from robot.computer.firmware_build import FirmwareTrouble, board_for
-from robot.computer.serial_ports import ADAPTERS, ARDUINO, SerialPort
+from robot.computer.board_family import (
+    BuiltFirmware,
+    FirmwareTrouble,
+    board_for,
+    firmware_boards,
+    simulations,
+)
+from robot.computer.families import avr
+from robot.computer.serial_ports import SerialPort
 from robot.link import Capabilities
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.settings import load_profile
-from robot.simulate.boards import FIRMWARES
-from robot.simulate.processes import DemoFault
 
 UNO = SerialPort("/dev/ttyACM0", "Arduino Uno", 0x2341, 0x0043)
 MEGA = SerialPort("/dev/ttyACM1", "Arduino Mega 2560", 0x2A03, 0x0042)
 CLONE = SerialPort("/dev/ttyUSB0", "USB Serial", 0x1A86, 0x7523)
 MODEM = SerialPort("/dev/ttyUSB5", "LTE modem", 0x12D1, 0x1506)
 BUILT_IN = SerialPort("/dev/ttyS0", "n/a")
-RULES = Path(__file__).resolve().parents[2] / "systemd" / "70-cubist.rules"
 
 
 @pytest.fixture
@@ -97,24 +99,19 @@ def test_a_port_named_by_a_link_is_recognised(tmp_path: Path) -> None:
     [("cubotino-uno", CLONE, "uno"), ("six-motor", CLONE, "mega"), ("cubotino-uno", UNO, "uno")],
 )
 def test_an_adapter_does_not_tell_the_robot_does(robot: str, port: SerialPort, board: str) -> None:
-    assert choose_board(port, board_for(load_profile(robot))) == board
+    assert choose_board(port, board_for(load_profile(robot)).name) == board
 
 
 def test_another_board_than_the_robot_s_is_refused() -> None:
     with pytest.raises(FirmwareTrouble, match="is Arduino Uno or Nano, the robot needs Arduino M"):
-        choose_board(UNO, board_for(load_profile("six-motor")))
-
-
-def test_the_ports_udev_names_are_those_that_are_looked_at() -> None:
-    [listed] = re.findall(r'ENV\{ID_USB_VENDOR_ID\}=="([^"]+)", SYMLINK', RULES.read_text())
-    assert {int(vendor, 16) for vendor in listed.split("|")} == {*ARDUINO, *ADAPTERS}
+        choose_board(UNO, board_for(load_profile("six-motor")).name)
 
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A computer with none of the tools."""
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(firmware_build, "AVR_HEADER", tmp_path / "none")
+    monkeypatch.setattr(avr, "AVR_HEADER", tmp_path / "none")
 
 
 @pytest.mark.usefixtures("bare")
@@ -126,9 +123,9 @@ def test_every_missing_package_is_named_at_once_in_a_line_to_paste() -> None:
 
 @pytest.mark.usefixtures("bare")
 def test_the_demo_of_the_avr_names_all_it_needs_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("robot.simulate.boards.find_executable", lambda name: None)
-    with pytest.raises(DemoFault) as caught:
-        FIRMWARES["avr"].command(load_profile("cubotino-uno"), Path())
+    monkeypatch.setattr("robot.computer.families.avr.find_executable", lambda name: None)
+    with pytest.raises(FirmwareTrouble) as caught:
+        simulations()["avr"].command(load_profile("cubotino-uno"), Path())
     packages = "make gcc-avr avr-libc libsimavr-dev libelf-dev"
     assert str(caught.value).splitlines()[-1] == f"  sudo apt install {packages} && make build"
 
@@ -141,9 +138,7 @@ def test_a_port_that_may_not_be_used_names_the_group(
     # Root may use any.
     monkeypatch.setattr(os, "access", lambda path, *_: str(path) != str(port))
     with pytest.raises(FirmwareTrouble, match="sudo usermod -aG dialout"):
-        firmware_build.flash(
-            firmware_build.Built(firmware_build.BOARDS["uno"], port, port, 1, 1), str(port)
-        )
+        avr.AVR.flash(BuiltFirmware(firmware_boards()["uno"], port, port, 1, 1), str(port))
     assert not avrdude.exists()
 
 

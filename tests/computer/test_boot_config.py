@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot.computer.boot_change import (
+from robot.computer.boot_config import (
     BEGIN,
     BEGIN_JOINED,
     END,
     BootChange,
     ChangedMeanwhile,
+    needs,
     plan_fix,
     plan_undo,
     with_lines,
     without_lines,
 )
-from robot.computer.boot_config import needs
 from robot.settings import RobotProfile, load_profile
 
 SERVOS = "dtoverlay=pwm-2chan,pin=12,func=4,pin2=13,func2=4"

@@ -7,15 +7,20 @@ from typing import Any
 
 import pytest
 
-from robot.computer import boot_change
-from robot.computer.boot_change import BEGIN, BEGIN_JOINED, END, BootChange, plan_fix, plan_undo
+from robot.computer import boot_config
 from robot.computer.boot_config import (
+    BEGIN,
+    BEGIN_JOINED,
+    END,
+    BootChange,
     BootConfig,
     Need,
     Overlay,
     filters_of,
     needs,
     pi_board,
+    plan_fix,
+    plan_undo,
     read_boot_config,
 )
 from robot.records.storage import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
@@ -227,15 +232,15 @@ def test_what_a_robot_lacks(
     ],
 )
 def test_lines_end_as_most_of_the_file_does(data: bytes, end: bytes) -> None:
-    after = boot_change.with_lines(data, ["x=1"])
+    after = boot_config.with_lines(data, ["x=1"])
     block = [BEGIN, b"[all]", b"dtoverlay=", b"x=1", END]
     assert after == data + b"".join(line + end for line in block)
-    assert boot_change.with_lines(data, []) == data
-    assert boot_change._lines_in(after) == ["x=1"] and boot_change._lines_in(data) == []
-    joined = boot_change.with_lines(data + b"z", ["x=1"])
+    assert boot_config.with_lines(data, []) == data
+    assert boot_config._lines_in(after) == ["x=1"] and boot_config._lines_in(data) == []
+    joined = boot_config.with_lines(data + b"z", ["x=1"])
     block[0] = BEGIN_JOINED
     assert joined == data + b"z" + end + b"".join(line + end for line in block)
-    assert boot_change.without_lines(joined) == data + b"z"
+    assert boot_config.without_lines(joined) == data + b"z"
 
 
 @pytest.mark.parametrize(
@@ -250,16 +255,16 @@ def test_lines_end_as_most_of_the_file_does(data: bytes, end: bytes) -> None:
     ],
 )
 def test_what_stands_below_stays_for_all(above: bytes, below: bytes, kept: bytes) -> None:
-    data = boot_change.with_lines(above, ["x=1"]) + below
-    assert boot_change.without_lines(data) == above + kept + below
+    data = boot_config.with_lines(above, ["x=1"]) + below
+    assert boot_config.without_lines(data) == above + kept + below
 
 
 def test_only_marks_that_belong_together_are_ours() -> None:
     begin, end = BEGIN + b"\n", END + b"\n"
     for data in (end + begin, begin + b"a\n", end, b"x" + begin + end):
-        assert boot_change.without_lines(data) == data
-    assert boot_change._place([b"a", BEGIN, b"b", BEGIN_JOINED + b"\r\n", b"c", END]) == (3, 5)
-    assert boot_change._place([BEGIN, b"b", END, BEGIN, END]) == (0, 2)
+        assert boot_config.without_lines(data) == data
+    assert boot_config._place([b"a", BEGIN, b"b", BEGIN_JOINED + b"\r\n", b"c", END]) == (3, 5)
+    assert boot_config._place([BEGIN, b"b", END, BEGIN, END]) == (0, 2)
 
 
 def test_a_change_is_shown_line_by_line(tmp_path: Path) -> None:
@@ -286,7 +291,7 @@ def test_a_file_keeps_its_mode_and_its_first_form(
         "config.txt.before-cubist": 0o640,
     }
     written: list[Any] = []
-    monkeypatch.setattr(boot_change, "write_atomically", lambda at, *_, **__: written.append(at))
+    monkeypatch.setattr(boot_config, "write_atomically", lambda at, *_, **__: written.append(at))
     plan_fix(path, V_ARMS, ZERO).write()
     assert written == [path], "the file before Cubist's first line stays"
     monkeypatch.undo()
@@ -299,7 +304,7 @@ def test_a_file_keeps_its_mode_and_its_first_form(
 
 def test_lines_that_still_hold_stay_where_they_are(tmp_path: Path) -> None:
     path = tmp_path / "config.txt"
-    path.write_bytes(boot_change.with_lines(b"a=1\n", [SERVOS]) + b"b=2\n")
+    path.write_bytes(boot_config.with_lines(b"a=1\n", [SERVOS]) + b"b=2\n")
     assert plan_fix(path, CUBOTINO, ZERO).diff == ""
-    path.write_bytes(boot_change.with_lines(b"a=1\n", [SERVOS, "x=1"]))
-    assert plan_fix(path, CUBOTINO, ZERO).after == boot_change.with_lines(b"a=1\n", [SERVOS])
+    path.write_bytes(boot_config.with_lines(b"a=1\n", [SERVOS, "x=1"]))
+    assert plan_fix(path, CUBOTINO, ZERO).after == boot_config.with_lines(b"a=1\n", [SERVOS])

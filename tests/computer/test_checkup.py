@@ -13,13 +13,15 @@ from types import SimpleNamespace
 import pytest
 
 from robot.computer import checkup
-from robot.computer.checkup import EARLIEST_CLOCK_S, MIN_FREE_BYTES, CheckResult, Computer
-from robot.computer.firmware_build import JOIN_GROUP
+from robot.computer.board_family import FAMILIES, JOIN_GROUP, ONE_BOARD
+from robot.computer.checkup import EARLIEST_CLOCK_S, MIN_FREE_BYTES
+from robot.computer.computer import CheckResult, Computer
+from robot.computer.families import linux
 from robot.panel.gpio import RpiGpio
 from robot.settings import load_profile
 from robot.settings.profile import PanelSettings
 from tests.panel.fake_gpio import FakeModule, LgpioError
-from vision.cameras.registry import CameraCheck
+from vision.cameras.registry import CameraFinding
 
 
 @pytest.fixture
@@ -29,7 +31,7 @@ def machine(tmp_path: Path) -> Computer:
     return Computer(
         **places,
         now_s=lambda: 1_800_000_000.0,
-        check_camera=lambda kind, device: CameraCheck("ok", f"{kind} {device}"),
+        check_camera=lambda kind, device: CameraFinding("ok", f"{kind} {device}"),
         open_gpio=lambda: RpiGpio(FakeModule()),
         may_use=lambda _: True,
         members_of=lambda _: frozenset({"cubist"}),
@@ -132,14 +134,14 @@ def test_without_the_pins_library_the_command_line_works(
 
 
 def test_groups_of_the_service_and_of_who_uses_it(machine: Computer) -> None:
-    assert list(checkup.groups(machine)) == []
-    (found,) = checkup.groups(replace(machine, members_of=lambda _: None))
+    assert list(linux.check_groups(machine)) == []
+    (found,) = linux.check_groups(replace(machine, members_of=lambda _: None))
     assert (found.verdict, found.text) == ("warning", "Cubist is not installed as a service")
 
     def members(group: str) -> frozenset[str] | None:
         return frozenset({"cubist"}) if group != "gpio" else None
 
-    found, other = checkup.groups(
+    found, other = linux.check_groups(
         replace(machine, members_of=members, own_groups=lambda: frozenset({"gpio"}))
     )
     assert (found.verdict, found.text) == (
@@ -149,25 +151,25 @@ def test_groups_of_the_service_and_of_who_uses_it(machine: Computer) -> None:
         *("warning", "you are not in the group cubist, which may use the robot"),
     )
     root = replace(machine, own_groups=lambda: None)
-    assert list(checkup.groups(root)) == []
+    assert list(linux.check_groups(root)) == []
 
 
 def test_a_named_port_is_looked_at_as_it_is(machine: Computer) -> None:
     port = machine.dev / "ttyACM7"
-    gone = checkup.board(str(port), machine)
+    gone = FAMILIES["avr"].check_port(str(port), machine)
     assert (gone.verdict, gone.text, gone.remedy) == (
-        *("bad", f"{port} does not exist", checkup.ONE_BOARD),
+        *("bad", f"{port} does not exist", ONE_BOARD),
     )
     port.touch()
-    assert checkup.board(str(port), machine) == CheckResult("board", "ok", str(port))
-    refused = checkup.board(str(port), replace(machine, may_use=lambda _: False))
+    assert FAMILIES["avr"].check_port(str(port), machine) == CheckResult("board", "ok", str(port))
+    refused = FAMILIES["avr"].check_port(str(port), replace(machine, may_use=lambda _: False))
     assert (refused.verdict, refused.text, refused.remedy) == (
         *("bad", f"{port}: no permission", JOIN_GROUP),
     )
-    unclear = checkup.board("auto", machine)
-    assert unclear.remedy == checkup.ONE_BOARD
-    own = checkup.board("auto", machine, is_pi=True)
-    assert own.remedy != checkup.ONE_BOARD
+    unclear = FAMILIES["avr"].check_port("auto", machine)
+    assert unclear.remedy == ONE_BOARD
+    own = FAMILIES["linux"].check_port("auto", machine)
+    assert own.remedy != ONE_BOARD
     assert own.text == f"{machine.run}/cubist-board/port does not exist"
 
 
@@ -224,14 +226,16 @@ def test_a_maestro_that_is_named_is_the_one(machine: Computer) -> None:
     path.parent.mkdir(parents=True)
     for option in ("--maestro=", "--maestro  "):
         path.write_text(f"CUBIST_BOARD_OPTIONS={option}{machine.dev}/uart\n")
-        assert checkup.maestro(machine).text == f"there is no Pololu Maestro at {machine.dev}/uart"
+        assert (
+            linux.check_maestro(machine).text == f"there is no Pololu Maestro at {machine.dev}/uart"
+        )
     path.write_text("")
-    assert checkup.maestro(machine).text.endswith("*Maestro*-if00")
+    assert linux.check_maestro(machine).text.endswith("*Maestro*-if00")
     for number in (2, 1):
         name = f"usb-Pololu_Corporation_Mini_Maestro_{number}-if00"
         (machine.dev / "serial/by-id" / name).touch()
-    assert checkup.maestro(machine).text.endswith("_1-if00")
-    refused = checkup.maestro(replace(machine, may_use=lambda _: False))
+    assert linux.check_maestro(machine).text.endswith("_1-if00")
+    refused = linux.check_maestro(replace(machine, may_use=lambda _: False))
     assert (refused.verdict, refused.remedy) == ("bad", JOIN_GROUP)
 
 

@@ -1,19 +1,35 @@
-"""A kind of camera from outside the package: every part of Cubist treats it like its own."""
+"""A kind of camera and a family of boards from outside the package, treated like Cubist's own."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
-from robot.computer.checkup import CheckResult, Computer, check_up
+from robot.cli import firmware as command
+from robot.computer import board_family
+from robot.computer.board_family import (
+    FAMILIES,
+    BoardFamily,
+    BoardSimulation,
+    BuiltFirmware,
+    DebianPackage,
+    FirmwareBoard,
+)
+from robot.computer.checkup import check_up
+from robot.computer.computer import CheckResult, Computer
+from robot.computer.serial_ports import SerialPort, udev_rules
 from robot.machine.assembly import make_machine
 from robot.machine.confirmed_range import ConfirmedRange
 from robot.settings import BadProfile, RobotProfile, parse_profile, profile_path
+from robot.settings.boards import BOARD_TARGETS, BoardTarget
+from robot.simulate.boards import at_board, own_simulation, simulation_of
 from vision.cameras import registry
 from vision.cameras.base import CameraFault
-from vision.cameras.registry import CameraCheck, camera_kinds
+from vision.cameras.registry import CameraFinding, camera_kinds
 from vision.frame import Frame
 
 ROOT = Path(__file__).parents[2]
@@ -35,8 +51,8 @@ class ToyCamera:
         pass
 
 
-def check_toy(device: int | str) -> CameraCheck:
-    return CameraCheck("warning", f"toy {device} sees grey", "Buy another.")
+def check_toy(device: int | str) -> CameraFinding:
+    return CameraFinding("warning", f"toy {device} sees grey", "Buy another.")
 
 
 def toy_robot() -> RobotProfile:
@@ -73,3 +89,99 @@ def test_every_camera_kind_is_documented(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(registry, "_KINDS", dict(registry._KINDS))
     registry.register_camera("toy", ToyCamera)
     assert undocumented_cameras(text) == ["toy"]
+
+
+class ToySimulation(BoardSimulation):
+    about = "a toy"
+
+    def command(self, profile: RobotProfile, folder: Path) -> list[str]:
+        return ["toy-firmware", str(folder)]
+
+    def is_for(self, profile: RobotProfile) -> bool:
+        return profile.firmware.target == "rp1"
+
+
+class ToyFamily(BoardFamily):
+    """A microcontroller that is flashed by a program named like it."""
+
+    def check_computer(self, profile: RobotProfile, computer: Computer) -> Iterator[CheckResult]:
+        yield CheckResult("toy", "ok", f"{profile.name} may have a toy")
+
+    def build(self, board: FirmwareBoard) -> BuiltFirmware:
+        return BuiltFirmware(board, Path("toy.elf"), Path("toy.hex"), 1, 1)
+
+    def flash_command(self, built: BuiltFirmware, port: str) -> list[str]:
+        return ["toy-flash", built.board.name, port]
+
+
+@pytest.fixture
+def toy_family() -> Iterator[str]:
+    """The target of the toy's boards."""
+    BOARD_TARGETS["rp1"] = BoardTarget((range(2, 20),), "all of them")
+    FAMILIES["toy"] = ToyFamily(
+        folder="toy",
+        targets=("rp1",),
+        boards=(FirmwareBoard("toy", "Toy board", "rp1", 1000, 100),),
+        flash_packages=(DebianPackage("toy-tools", lambda: True),),
+        usb_vendors={0xABCD: "Toymaker"},
+        usb_products={(0xABCD, 1): "toy"},
+        simulations={"toy": ToySimulation()},
+    )
+    yield "rp1"
+    del BOARD_TARGETS["rp1"], FAMILIES["toy"]
+
+
+def robot_with(target: str) -> RobotProfile:
+    text = profile_path("cubotino-uno").read_text()
+    return parse_profile(text.replace("atmega328p", target))
+
+
+def undocumented_targets(text: str) -> list[str]:
+    """Return the boards that docs/robots.md does not describe."""
+    (line,) = [part for part in text.split("\n- ") if part.startswith("`firmware: {target")]
+    return [target for target in BOARD_TARGETS if f"`{target}`" not in line]
+
+
+def test_profiles_doctor_and_simulation_know_a_new_family(toy_family: str, tmp_path: Path) -> None:
+    robot = robot_with(toy_family)
+    for name in ("dev", "sys", "run", "etc"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "dev/cubist").touch()
+    places = {name: tmp_path / name for name in ("dev", "sys", "run", "etc")}
+    computer = Computer(**places, check_camera=lambda *_: CameraFinding("ok", ""))
+    found = {one.about: one for one in check_up(robot, tmp_path, computer)}
+    assert found["toy"].text == "cubotino-uno may have a toy"
+    assert found["board"] == CheckResult("board", "ok", str(tmp_path / "dev/cubist"))
+
+    assert own_simulation(robot) == "toy"
+    assert at_board("toy", robot) is robot
+    assert simulation_of("toy", robot, "first").command(robot, Path("/x")) == ["toy-firmware", "/x"]
+
+
+def test_udev_and_the_flash_command_know_a_new_family(
+    toy_family: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert '|abcd"' in udev_rules() and "Toymaker" in udev_rules()
+    called = tmp_path / "called"
+    (tmp_path / "toy-flash").write_text(f'#!/bin/sh\necho "$@" >{called}\n')
+    (tmp_path / "toy-flash").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    port = SerialPort("/dev/ttyToy", "Toy", 0xABCD, 1)
+    monkeypatch.setattr(command, "serial_ports", lambda: [port])
+    done = CliRunner().invoke(command.firmware, ["flash"])
+    assert done.exception is None, done.output
+    assert called.read_text() == "toy /dev/ttyToy\n"
+    sizes = CliRunner().invoke(command.firmware, ["build", "--board", "toy", "--json"])
+    assert '"board": "toy"' in sizes.output
+
+
+def test_every_board_is_documented(toy_family: str) -> None:
+    text = (ROOT / "docs/robots.md").read_text(encoding="utf-8")
+    assert undocumented_targets(text) == [toy_family]
+
+
+def test_every_target_belongs_to_a_family_with_a_folder() -> None:
+    owners = [target for family in FAMILIES.values() for target in family.targets]
+    assert sorted(owners) == sorted(BOARD_TARGETS), "robot/computer/families/ lacks a module"
+    folders = {path.name for path in board_family.sources().iterdir() if path.is_dir()}
+    assert {family.folder for family in FAMILIES.values()} <= folders

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from robot.computer.firmware_build import build
+from robot.computer.board_family import build
 
 ROOT = Path(__file__).resolve().parents[2]
 FIRMWARE = ROOT / "firmware"

@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from robot.computer.firmware_build import Built, address, build
+from robot.computer.board_family import BuiltFirmware, build, executable
+from robot.computer.families.avr import AVR
 from robot.link import EndstopHoming, Link, ServoSetup, StepperSetup
 from robot.link.actuators import ActuatorSetup
 from robot.link.protocol import TICKS_PER_US
 from robot.motion.stepper import StepperLimits
-from robot.simulate.processes import executable
 from robot.twin.pwm import PwmChips
 from robot.twin.simulated import Kind
 from tests.rig.simulated_time import VirtualBoard, VirtualLoop, VirtualPort
@@ -259,16 +259,16 @@ def link(rig: Rig) -> Link:
 
 
 @pytest.fixture(scope="session")
-def avr_program() -> Built:
+def avr_program() -> BuiltFirmware:
     """The firmware of the Uno, and what simulates it: both are there, `make test` sees to it."""
     executable("cubist-firmware-avr")
     return build("uno")
 
 
 @pytest.fixture
-def uno(avr_program: Built) -> Iterator[Rig]:
+def uno(avr_program: BuiltFirmware) -> Iterator[Rig]:
     """An Uno under simavr, whose main loop can be made to hang."""
-    main_loop = address(avr_program.elf, "firmware_poll")
+    main_loop = AVR.address(avr_program.elf, "firmware_poll")
     options = ("--elf", avr_program.elf, "--stack", "--hang-at", hex(main_loop))
     with rig_of(program("cubist-firmware-avr"), *options) as rig:
         yield rig

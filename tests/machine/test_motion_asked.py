@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from robot.computer.board_family import BoardFamily
 from robot.link import Capabilities, Execution, LostPositions
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.link.session import SessionStatistics
@@ -375,14 +377,8 @@ def test_the_port_given_is_the_first_board_s_and_others_are_looked_for(
 ) -> None:
     profile = load_profile("cubotino-uno")
     assert profile.every_board["first"].port == "auto"
-    asked: list[bool] = []
-
-    def find(is_pi: bool) -> str:
-        asked.append(is_pi)
-        return "/found"
-
+    monkeypatch.setattr(BoardFamily, "find_port", lambda family, computer: Path("/found"))
     ports: list[tuple[str, int]] = []
-    monkeypatch.setattr(motion_controller, "find_board", find)
     monkeypatch.setattr(
         motion_controller, "SerialTransport", lambda port, baud: ports.append((port, baud))
     )
@@ -399,7 +395,6 @@ def test_the_port_given_is_the_first_board_s_and_others_are_looked_for(
         _, setups, _, silence_ms, _, ledger = link
         assert [one.name for one in setups] == ["holder", "lid"] and silence_ms == 321
         assert ledger is motion._ledger.of_board("first")
-    assert asked == [False]
     assert motion_controller._port_of(replace_port(profile, "/dev/x")) == "/dev/x"
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from robot.computer.serial_ports import find_board
 from robot.link import Capabilities, Execution, LastPositions, PositionLedger, ServoSetup
 from robot.link.actuators import ActuatorSetup
 from robot.link.group import LinkStatistics
@@ -149,35 +147,6 @@ def test_faults_keep_name_cause_and_remedy(fault: Fault, recoverable: bool) -> N
     assert "lid" in told.cause
     assert told.remedy
     assert told.recoverable is recoverable
-
-
-def test_the_board_is_found_by_our_name_else_if_it_is_the_only_one(tmp_path: Path) -> None:
-    link, by_id = tmp_path / "cubist", tmp_path / "serial" / "by-id"
-    with pytest.raises(LinkError, match="none"):
-        find_board(tmp_path)
-    by_id.mkdir(parents=True)
-    (by_id / "usb-one").touch()
-    assert find_board(tmp_path) == by_id / "usb-one"
-    (by_id / "usb-two").touch()
-    with pytest.raises(LinkError, match="usb-one, usb-two"):
-        find_board(tmp_path)
-    link.touch()
-    assert find_board(tmp_path) == link
-
-
-def test_a_pi_whose_own_program_is_gone_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also when it was killed and left its link behind; no Arduino takes its place."""
-    port = tmp_path / "port"
-    port.symlink_to(tmp_path / "gone")
-    monkeypatch.setattr(
-        motion_controller, "find_board", lambda is_pi: find_board(is_pi=is_pi, own=port)
-    )
-    controller = MotionController(load_profile("cubotino"), ANYWHERE)
-    with pytest.raises(RobotError) as caught:
-        controller.open()
-    assert caught.value.code == "board-absent" and "cubist-board" in caught.value.remedy
 
 
 class BoardOf:

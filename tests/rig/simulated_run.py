@@ -36,7 +36,7 @@ from robot.planner import State as MechanismState
 from robot.records.runs import RunRecord, RunStore
 from robot.settings import RobotProfile
 from robot.settings.profile import FIRST_BOARD, PolicySettings
-from robot.simulate.boards import firmware_at
+from robot.simulate.boards import simulation_of
 from robot.text.faults import NotReadable
 from robot.twin.cube import SITES, CubeBody
 from robot.twin.misadjustment import Misadjustment
@@ -136,7 +136,7 @@ class SimulatedRun:
             self.ports: dict[str, VirtualPort] = {}
             for number, name in enumerate(profile.every_board):
                 drift = number * skew
-                process = firmware_at(firmware, profile, name)
+                process = simulation_of(firmware, profile, name)
                 folder = Path(self._folder.name)
                 chips = process.pulse_maker(self.robot, folder, name)
                 if chips is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from robot.computer.firmware_build import board_for
+from robot.computer.board_family import board_for
 from robot.settings import load_profile
 
 StartDemo = Callable[..., Any]
@@ -19,7 +19,7 @@ Solved = Callable[[Any], dict[str, Any]]
     ("profile", "board"), [("cubotino-uno", "uno"), ("mindcuber", "uno"), ("six-motor", "mega")]
 )
 def test_the_board_has_the_pins(profile: str, board: str) -> None:
-    assert board_for(load_profile(profile)) == board
+    assert board_for(load_profile(profile)).name == board
 
 
 @pytest.mark.parametrize(

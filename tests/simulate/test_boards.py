@@ -9,17 +9,22 @@ from pathlib import Path
 
 import pytest
 
+from robot.computer.board_family import (
+    FAMILIES,
+    BoardFamily,
+    BoardSimulation,
+    FirmwareTrouble,
+    simulations,
+)
 from robot.settings import RobotProfile, Servo, load_profile
 from robot.settings.board_table import FIRST_MAESTRO
 from robot.settings.boards import BOARD_TARGETS
 from robot.settings.checks import check_profile
 from robot.settings.profile import FIRST_BOARD
 from robot.simulate.boards import (
-    FIRMWARES,
-    FirmwareProcess,
     at_board,
     fastest,
-    own_firmware,
+    own_simulation,
     require_pace,
 )
 from robot.simulate.processes import DemoFault
@@ -37,6 +42,19 @@ def to_toy(profile: RobotProfile) -> RobotProfile:
     return profile.on_board(TOY)
 
 
+class ToySimulation(BoardSimulation):
+    about = "a toy"
+
+    def command(self, profile: RobotProfile, folder: Path) -> list[str]:
+        return [profile.name, str(folder)]
+
+    def wire(self, profile: RobotProfile) -> RobotProfile:
+        return to_toy(profile)
+
+    def is_for(self, profile: RobotProfile) -> bool:
+        return profile.firmware.target == TOY
+
+
 @pytest.fixture
 def toy() -> Iterator[str]:
     """A board from outside: two channels of a servo board, whose bus takes one of them."""
@@ -46,20 +64,15 @@ def toy() -> Iterator[str]:
         servo_boards={"tiny": PINS},
         buses={"tiny": {10: "DATA"}},
     )
-    FIRMWARES[TOY] = FirmwareProcess(
-        "a toy",
-        lambda profile, folder: [profile.name, str(folder)],
-        to_toy,
-        is_own=lambda profile: profile.firmware.target == TOY,
-    )
+    FAMILIES[TOY] = BoardFamily(folder=TOY, targets=(TOY,), simulations={TOY: ToySimulation()})
     yield TOY
-    del BOARD_TARGETS[TOY], FIRMWARES[TOY]
+    del BOARD_TARGETS[TOY], FAMILIES[TOY]
 
 
 def test_a_board_from_outside_is_run_like_the_others(toy: str) -> None:
     moved = to_toy(load_profile("cubotino-uno"))
-    assert own_firmware(moved) == toy
-    assert FIRMWARES[toy].command(moved, Path("/x")) == ["cubotino-uno", "/x"]
+    assert own_simulation(moved) == toy
+    assert simulations()[toy].command(moved, Path("/x")) == ["cubotino-uno", "/x"]
 
 
 def test_its_pins_and_its_bus_are_named_in_complaints(toy: str) -> None:
@@ -88,13 +101,13 @@ def test_a_robot_beyond_a_board_is_refused_with_the_place(toy: str) -> None:
 )
 def test_a_robot_runs_on_its_own_board(robot: str, kind: str) -> None:
     profile = load_profile(robot)
-    assert own_firmware(profile) == kind
+    assert own_simulation(profile) == kind
     assert at_board(kind, profile) is profile
 
 
 def test_several_boards_are_simulated_by_what_shares_their_time() -> None:
     several, alone = load_profile("soltvvo"), load_profile("cubotino-uno")
-    with pytest.raises(DemoFault, match=r"which linux cannot simulate; choose from host, avr$"):
+    with pytest.raises(DemoFault, match=r"which linux cannot simulate; choose from avr, host$"):
         at_board("linux", several)
     assert at_board("host", several) is several
     assert (fastest(several), fastest(alone)) == (2.0, math.inf)
@@ -110,7 +123,7 @@ def test_servos_move_to_the_first_channels_of_a_maestro() -> None:
     assert pins == [FIRST_MAESTRO, FIRST_MAESTRO + 1]
     assert moved.firmware.target == "linux"
     assert at_board("maestro", moved) is moved
-    with pytest.raises(DemoFault, match="six-motor has no servos, and a Maestro"):
+    with pytest.raises(FirmwareTrouble, match="six-motor has no servos, and a Maestro"):
         at_board("maestro", load_profile("six-motor"))
 
 
@@ -119,14 +132,13 @@ def test_a_pi_s_program_says_how_long_pulses_are_and_chips_make_them(
     tmp_path: Path, kind: str, maker: type
 ) -> None:
     profile = at_board(kind, load_profile("cubotino-uno"))
-    chips = FIRMWARES[kind].pulse_maker(
+    chips = simulations()[kind].pulse_maker(
         SimulatedRobot(profile, scrambled(3, 1)), tmp_path, FIRST_BOARD
     )
     assert isinstance(chips, maker)
     chips.close()
-    command = FIRMWARES[kind].command(profile, tmp_path)
+    command = simulations()[kind].command(profile, tmp_path)
     assert command[1:] == ["--pwm", f"{tmp_path}/pwm", "--maestro", f"{tmp_path}/maestro"]
-    assert [Path(command[0]).name, Path(FIRMWARES["host"].command(profile, tmp_path)[0]).name] == [
-        "cubist-firmware-linux",
-        "cubist-firmware-host",
-    ]
+    assert Path(command[0]).name == "cubist-firmware-linux"
+    [host] = simulations()["host"].command(profile, tmp_path)
+    assert Path(host).name == "cubist-firmware-host"

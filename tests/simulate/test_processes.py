@@ -14,7 +14,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from robot.simulate.processes import Child, DemoFault, executable, running
+from robot.computer.board_family import executable
+from robot.simulate.processes import Child, DemoFault, running
 from robot.simulate.session import unless_ended
 
 pytestmark = pytest.mark.quick

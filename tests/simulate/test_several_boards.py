@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 import yaml
 
+from robot.computer.board_family import FirmwareTrouble, simulations
 from robot.machine import motion_controller
 from robot.settings import RobotProfile, load_profile
 from robot.settings.checks import check_profile
 from robot.simulate.boards import (
     FASTEST_TOGETHER,
-    FIRMWARES,
     at_board,
     fastest,
-    firmware_at,
-    own_firmware,
+    own_simulation,
     require_pace,
+    simulation_of,
 )
 from robot.simulate.processes import DemoFault
 from robot.text.faults import RobotError
@@ -98,7 +98,7 @@ def test_the_simulated_robot_sees_boards_that_are_out_of_step() -> None:
 
 def test_several_boards_share_a_time_that_only_some_firmwares_can_be_given() -> None:
     profile = load_profile("soltvvo")
-    assert own_firmware(profile) == "host"
+    assert own_simulation(profile) == "host"
     assert at_board("avr", profile) is profile
     with pytest.raises(DemoFault, match="several boards, which linux cannot simulate"):
         at_board("linux", profile)
@@ -141,14 +141,14 @@ def test_a_fault_of_the_pi_stops_the_motors_and_one_of_theirs_the_pi(
 
 def test_a_demo_runs_each_board_as_what_it_is() -> None:
     profile = with_a_pi()
-    assert own_firmware(profile) == "host"
+    assert own_simulation(profile) == "host"
     for kind in ("host", "avr"):
         assert at_board(kind, profile) is profile
-        assert firmware_at(kind, profile, "first") is FIRMWARES[kind]
-        assert firmware_at(kind, profile, "pi") is FIRMWARES["linux"]
+        assert simulation_of(kind, profile, "first") is simulations()[kind]
+        assert simulation_of(kind, profile, "pi") is simulations()["linux"]
     document = profile.model_dump(mode="json", exclude_unset=True)
     document["actuators"]["right-jaw"]["pins"]["pulse"] = "maestro:0"
-    with pytest.raises(DemoFault, match="a Maestro beside other boards cannot be simulated"):
+    with pytest.raises(FirmwareTrouble, match="a Maestro beside other boards cannot be simulated"):
         at_board("host", RobotProfile.model_validate(document))
 
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from robot.computer.board_family import executable
 from robot.panel.gpio import PanelFault
 from robot.settings import RobotProfile
-from robot.simulate.processes import executable
 from robot.twin.client import TwinCamera, TwinGpio
 from robot.twin.cube import scrambled
 from robot.twin.render import Image, Painter

@@ -20,7 +20,7 @@ from solver.errors import CubistError, ExitCode, root_sentence
 from solver.files import BadFile, read_file
 from vision.arrays import Image
 from vision.cameras.base import CameraFault, CameraTrouble, Clock, monotonic_us
-from vision.cameras.registry import CameraCheck
+from vision.cameras.registry import CameraFinding
 from vision.frame import Frame
 from vision.measure.sticker_colours import FACES
 
@@ -329,8 +329,8 @@ def open_camera(device: int | str, _resolution: tuple[int, int], name: str) -> F
     return FolderCamera(Path(str(device)), name)
 
 
-def check_camera(device: int | str) -> CameraCheck:
+def check_camera(device: int | str) -> CameraFinding:
     """Check that the folder exists."""
     if not Path(str(device)).is_dir():
-        return CameraCheck("bad", f"{device} is no folder", "Correct it in the profile.")
-    return CameraCheck("ok", f"folder {device}")
+        return CameraFinding("bad", f"{device} is no folder", "Correct it in the profile.")
+    return CameraFinding("ok", f"folder {device}")

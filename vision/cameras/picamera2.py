@@ -26,7 +26,7 @@ from vision.cameras.base import (
     Unsettled,
     monotonic_us,
 )
-from vision.cameras.registry import CameraCheck
+from vision.cameras.registry import CameraFinding
 from vision.frame import Frame
 
 log = logging.getLogger("cubistd")
@@ -459,7 +459,7 @@ def open_camera(
 
 def check_camera(
     device: int | str, ask: Callable[[], Sequence[str]] = ask_for_cameras
-) -> CameraCheck:
+) -> CameraFinding:
     """Check that libcamera sees the camera of this number."""
     number = int(device)
     try:
@@ -469,11 +469,11 @@ def check_camera(
             "sudo apt install python3-picamera2 --no-install-recommends; if it is there, install "
             "Cubist again"
         )
-        return CameraCheck("bad", str(error), remedy)
+        return CameraFinding("bad", str(error), remedy)
     if number >= len(models):
         remedy = "Check the ribbon cable (power off first), then `rpicam-hello --list-cameras`."
-        return CameraCheck("bad", f"the Pi sees no camera {number}", remedy)
-    return CameraCheck("ok", f"picamera2 {number}: {models[number]}")
+        return CameraFinding("bad", f"the Pi sees no camera {number}", remedy)
+    return CameraFinding("ok", f"picamera2 {number}: {models[number]}")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ Options = Mapping[str, object]
 """Options of one kind of camera, by their key in the profile."""
 
 
-class CameraCheck(NamedTuple):
+class CameraFinding(NamedTuple):
     """The result of a check-up of one camera; ``remedy`` says what to do unless it is ``ok``."""
 
     verdict: Literal["ok", "warning", "bad"]
@@ -26,7 +26,7 @@ class CameraCheck(NamedTuple):
     remedy: str = ""
 
 
-CheckCamera = Callable[[int | str], CameraCheck]
+CheckCamera = Callable[[int | str], CameraFinding]
 """Checks a device without taking a picture, also while another program uses it."""
 
 
@@ -144,9 +144,9 @@ def open_camera(
     return opener(device, resolution, name, **options)
 
 
-def check_camera(kind: str, device: int | str) -> CameraCheck:
+def check_camera(kind: str, device: int | str) -> CameraFinding:
     """Check a camera of a registered kind, without taking a picture."""
     check = _KINDS[kind].check
     if isinstance(check, str):
         check = import_module(check).check_camera
-    return CameraCheck("ok", f"{kind} {device}") if check is None else check(device)
+    return CameraFinding("ok", f"{kind} {device}") if check is None else check(device)

@@ -21,7 +21,7 @@ from vision.cameras.base import (
     Unsettled,
     monotonic_us,
 )
-from vision.cameras.registry import CameraCheck
+from vision.cameras.registry import CameraFinding
 from vision.cameras.v4l2 import Unusable, device_path, examine
 from vision.frame import Frame
 
@@ -248,19 +248,19 @@ _REMEDIES: Mapping[CameraTrouble, str] = {
 
 def check_camera(
     device: int | str, examine: Callable[[Path], frozenset[Unsettled]] = examine
-) -> CameraCheck:
+) -> CameraFinding:
     """Check that a device takes pictures, and what its driver can lock."""
     path = device_path(device)
     try:
         loose = examine(path)
     except Unusable as error:
         if error.trouble is CameraTrouble.BUSY:
-            return CameraCheck("ok", f"{path} is in use: by cubistd, if that runs")
-        return CameraCheck("bad", str(error), _REMEDIES.get(error.trouble, ""))
+            return CameraFinding("ok", f"{path} is in use: by cubistd, if that runs")
+        return CameraFinding("bad", str(error), _REMEDIES.get(error.trouble, ""))
     if loose:
         names = " and ".join(
             what.removesuffix("-not-locked").replace("-", " ") for what in sorted(loose)
         )
         remedy = "Colours may change between faces: keep the light even, or use another camera."
-        return CameraCheck("warning", f"{path}: its driver does not lock {names}", remedy)
-    return CameraCheck("ok", str(path))
+        return CameraFinding("warning", f"{path}: its driver does not lock {names}", remedy)
+    return CameraFinding("ok", str(path))

@@ -11,8 +11,9 @@ import os
 import sys
 from pathlib import Path
 
+from robot.computer.board_family import executable
 from robot.settings import load_profile
-from robot.simulate.processes import executable, running
+from robot.simulate.processes import running
 from robot.twin.cube import scrambled
 from robot.twin.server import SimulatedPanel, TwinServer
 from robot.twin.simulated import SimulatedRobot

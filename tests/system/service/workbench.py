@@ -15,11 +15,12 @@ import yaml
 
 from robot.api.client import ControlClient
 from robot.api.models import RobotStatus
+from robot.computer.board_family import executable
 from robot.machine.confirmed_range import confirmable
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
 from robot.simulate.follow import DaemonFollower
-from robot.simulate.processes import Child, DemoFault, executable, running
+from robot.simulate.processes import Child, DemoFault, running
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.server import SimulatedPanel, TwinServer

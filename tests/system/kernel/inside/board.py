@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from robot.computer.board_family import executable
 from robot.link import Link, SerialTransport
 from robot.link.actuators import ActuatorSetup
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
-from robot.simulate.processes import executable
 from robot.text.faults import RobotError
 
 NOBODY, GROUP = 65534, 60

@@ -1,0 +1,98 @@
+"""The computer that a robot hangs on, and what a check-up says of it."""
+
+from __future__ import annotations
+
+import grp
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from robot.panel.gpio import RpiGpio
+from solver.files import BadFile, read_file
+from vision.cameras.registry import CameraFinding, check_camera
+
+Verdict = Literal["ok", "warning", "bad"]
+
+LARGEST_SETTINGS = 64 * 1024
+"""Bytes of a file of settings, or of what the kernel shows as one."""
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """What was found about one thing, and what to do unless it is ``ok``."""
+
+    about: str
+    verdict: Verdict
+    text: str
+    remedy: str = ""
+
+
+def members_of(group: str) -> frozenset[str] | None:
+    """The users that a group lists; None where there is no such group."""
+    try:
+        return frozenset(grp.getgrnam(group).gr_mem)
+    except KeyError:
+        return None
+
+
+def own_groups() -> frozenset[str] | None:
+    """The groups that this process is in; None for root, who needs none."""
+    if os.geteuid() == 0:
+        return None
+    ours = {os.getegid(), *os.getgroups()}
+    return frozenset(entry.gr_name for entry in grp.getgrall() if entry.gr_gid in ours)
+
+
+@dataclass(frozen=True)
+class Computer:
+    """Where to look; tests look elsewhere."""
+
+    boot: Path = Path("/boot")
+    dev: Path = Path("/dev")
+    etc: Path = Path("/etc")
+    sys: Path = Path("/sys")
+    run: Path = Path("/run")
+    now_s: Callable[[], float] = time.time
+    check_camera: Callable[[str, int | str], CameraFinding] = check_camera
+    open_gpio: Callable[[], RpiGpio] = RpiGpio
+    may_use: Callable[[Path], bool] = field(default=lambda path: os.access(path, os.R_OK | os.W_OK))
+    members_of: Callable[[str], frozenset[str] | None] = members_of
+    own_groups: Callable[[], frozenset[str] | None] = own_groups
+
+    @property
+    def boot_config(self) -> Path | None:
+        """A Raspberry Pi's config.txt; None where there is none.
+
+        Since Raspberry Pi OS 12 it is in ``firmware``; what stays beside it is not read any more.
+        """
+        newer = self.boot / "firmware"
+        path = (newer if newer.is_dir() else self.boot) / "config.txt"
+        return path if path.is_file() else None
+
+    @property
+    def model(self) -> str:
+        """What a Raspberry Pi calls itself; empty elsewhere."""
+        path = self.sys / "firmware/devicetree/base/model"
+        try:
+            return read_file(path, LARGEST_SETTINGS).rstrip(b"\0").decode("utf-8", "replace")
+        except BadFile:
+            return ""
+
+    @property
+    def service_profile(self) -> str | None:
+        """The robot that the settings of the service name; None where they name none."""
+        return self.service_setting("CUBIST_PROFILE")
+
+    def service_setting(self, name: str) -> str | None:
+        """A setting of the service; None where there is none, or an empty one."""
+        try:
+            data = read_file(self.etc / "cubist/cubistd.env", LARGEST_SETTINGS)
+        except BadFile:
+            return None
+        lines = data.decode("utf-8", "replace").splitlines()
+        pairs = [line.strip().partition("=") for line in lines]
+        found = [value.strip().strip("\"'") for key, _, value in pairs if key == name]
+        return found[-1] if found and found[-1] else None

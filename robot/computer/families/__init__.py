@@ -1,0 +1,1 @@
+"""A module for each family of boards; :mod:`robot.computer.board_family` finds them here."""

@@ -1,0 +1,132 @@
+"""Arduinos with an AVR: built by avr-gcc, flashed by avrdude, simulated by simavr."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from robot.computer.board_family import (
+    FAMILIES,
+    BoardFamily,
+    BoardSimulation,
+    BuiltFirmware,
+    DebianPackage,
+    FirmwareBoard,
+    FirmwareTrouble,
+    board_for,
+    executable,
+    find_executable,
+    missing,
+)
+from robot.settings import RobotProfile
+
+AVR_HEADER = Path("/usr/lib/avr/include/avr/io.h")
+"""A file of avr-libc, where Debian has it."""
+SIMAVR_PACKAGES = ("libsimavr-dev", "libelf-dev")
+"""Debian packages with which the build makes the simulation of the AVR."""
+MAIN_LOOP = "firmware_poll"
+"""What the main loop of the firmware calls; it hangs there when told to."""
+ARDUINO = {0x2341: "Arduino", 0x2A03: "Arduino"}
+"""Vendors of boards whose product number says which board they are."""
+ADAPTERS = {0x1A86: "CH340", 0x10C4: "CP210x", 0x0403: "FT232"}
+"""Vendors of the adapters on other boards, which could be any of them."""
+PRODUCTS: Mapping[int, str] = {
+    **dict.fromkeys((0x0001, 0x0043, 0x0243), "uno"),
+    **dict.fromkeys((0x0010, 0x0042, 0x0242), "mega"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Programmer:
+    """The bootloader's protocol, as avrdude names it, and its speed."""
+
+    protocol: str
+    baud: int = 115_200
+
+
+_PROGRAMMERS = {"uno": Programmer("arduino"), "mega": Programmer("wiring")}
+
+
+def _has_avr_libc() -> bool:
+    """Look wherever the compiler does; without a compiler, where Debian has it."""
+    if shutil.which("avr-gcc") is None:
+        return AVR_HEADER.exists()
+    command = ["avr-gcc", "-mmcu=atmega328p", "-E", "-include", "avr/io.h", "-x", "c", os.devnull]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+class AvrSimulation(BoardSimulation):
+    """The very binary that is flashed, instruction by instruction."""
+
+    about = "the AVR's own binary under simavr"
+    runs_as_granted = True
+
+    def command(self, profile: RobotProfile, folder: Path) -> list[str]:
+        """Build the firmware and return the command that simulates it."""
+        del folder
+        self._require_packages()
+        program = executable("cubist-firmware-avr")
+        board = board_for(profile)
+        elf = AVR.build(board).elf
+        hang = ["--hang-at", f"{AVR.address(elf, MAIN_LOOP):#x}"]
+        return [program, "--board", board.name, "--elf", str(elf), *hang]
+
+    def _require_packages(self) -> None:
+        """Name at once all that builds the AVR's program and that simulates it."""
+        built = find_executable("cubist-firmware-avr") is not None
+        packages = [*missing(AVR.build_packages), *(() if built else SIMAVR_PACKAGES)]
+        if packages:
+            again = "" if built else " && make build"
+            raise FirmwareTrouble(
+                "the AVR's program cannot be simulated: packages are missing. In the checkout, "
+                f"run:\n  sudo apt install {' '.join(packages)}{again}"
+            )
+
+
+class AvrFamily(BoardFamily):
+    """Arduino Uno, Nano and Mega, and boards like them."""
+
+    def flash_command(self, built: BuiltFirmware, port: str) -> list[str]:
+        """Return the ``avrdude`` command."""
+        programmer = _PROGRAMMERS[built.board.name]
+        return [
+            "avrdude",
+            *("-p", built.board.target),
+            *("-c", programmer.protocol),
+            *("-P", port),
+            *("-b", str(programmer.baud)),
+            "-D",
+            *("-U", f"flash:w:{built.hex}:i"),
+        ]
+
+    def flash_error(self, stderr: str) -> str:
+        """Return avrdude's last words but its farewell."""
+        lines = [line for line in stderr.splitlines() if not line.startswith("avrdude done")]
+        return super().flash_error("\n".join(lines))
+
+
+AVR = AvrFamily(
+    folder="avr",
+    targets=("atmega328p", "atmega2560"),
+    boards=(
+        FirmwareBoard("uno", "Arduino Uno or Nano", "atmega328p", 32_256, 2_048),
+        FirmwareBoard("mega", "Arduino Mega 2560", "atmega2560", 253_952, 8_192),
+    ),
+    tools="avr-",
+    build_packages=(
+        DebianPackage.of_program("make"),
+        DebianPackage.of_program("gcc-avr", "avr-gcc"),
+        DebianPackage("avr-libc", _has_avr_libc),
+    ),
+    flash_packages=(DebianPackage.of_program("avrdude"),),
+    usb_vendors={**ARDUINO, **ADAPTERS},
+    usb_products={
+        (vendor, product): board for vendor in ARDUINO for product, board in PRODUCTS.items()
+    },
+    simulations={"avr": AvrSimulation()},
+)
+FAMILIES["avr"] = AVR

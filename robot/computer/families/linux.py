@@ -1,0 +1,222 @@
+"""The Raspberry Pi itself as a board: a program drives its pins, and servos hang on several things.
+
+The kernel makes the pulses at the Pi's own pins and those of a PCA9685, which config.txt has to set
+up; a Pololu Maestro makes its own, told by the program over its port.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from robot.computer.board_family import (
+    FAMILIES,
+    JOIN_GROUP,
+    BoardFamily,
+    BoardSimulation,
+    FirmwareTrouble,
+    executable,
+)
+from robot.computer.boot_config import LIMIT, needs, pi_board
+from robot.computer.computer import CheckResult, Computer
+from robot.settings import RobotProfile, Servo
+from robot.settings.boards import BOARD_TARGETS
+from robot.settings.pins import SERVO_BOARDS
+from robot.text.faults import Fault, LinkError, RobotError
+from solver.files import BadFile, read_file
+
+if TYPE_CHECKING:
+    from robot.twin.pulses import PulseMaker
+    from robot.twin.simulated import SimulatedRobot
+
+MAESTROS = "serial/by-id/usb-Pololu_Corporation_*Maestro*-if00"
+"""The command port of a Pololu Maestro at USB, as firmware/linux/maestro.c looks for it."""
+ONE_MAESTRO = (
+    "Plug it into USB; one at a UART is named by CUBIST_BOARD_OPTIONS in /etc/cubist/cubistd.env. "
+    "A new one needs the serial mode USB Dual Port: see the page on wiring."
+)
+MAESTRO_RULE = (
+    'ENV{ID_USB_VENDOR_ID}=="1ffb", GROUP="dialout", MODE="0660", ENV{ID_MM_DEVICE_IGNORE}="1", '
+    'TAG+="systemd", ENV{SYSTEMD_WANTS}+="cubist-board.service"'
+)
+SERVICE_USER = "cubist"
+"""Whom the service's programs run as, and the group of people who may use them."""
+FIX = "sudo cubist doctor --fix"
+CHIPS, CONTROLLER = "pwm", "maestro"
+"""The simulated PWM chips and the port of the simulated Maestro, in the folder of the demo."""
+
+
+class LinuxSimulation(BoardSimulation):
+    """The Raspberry Pi's program, which only says how long pulses are."""
+
+    about = "the Raspberry Pi's process with a folder of PWM files"
+
+    def command(self, profile: RobotProfile, folder: Path) -> list[str]:
+        """Return the program with what makes the pulses."""
+        del profile
+        program = executable("cubist-firmware-linux")
+        return [program, "--pwm", str(folder / CHIPS), "--maestro", str(folder / CONTROLLER)]
+
+    def wire(self, profile: RobotProfile) -> RobotProfile:
+        """Return the robot at the Pi's pins."""
+        return profile if profile.firmware.target == "linux" else profile.on_board("linux")
+
+    def is_for(self, profile: RobotProfile) -> bool:
+        """True for a robot at the Pi's pins, unless a Maestro drives its servos."""
+        return profile.firmware.target == "linux" and not _has_maestro(profile)
+
+    def pulse_maker(self, robot: SimulatedRobot, folder: Path, board: str) -> PulseMaker:
+        """Return the simulated PWM chips, or the Maestro, of the board's servos."""
+        from robot.twin.maestro import Maestro
+        from robot.twin.pwm import PwmChips
+
+        pins = _pulse_pins(robot.profile, board)
+        edge = functools.partial(robot.pin_changed, board=board)
+        if not _has_maestro(robot.profile):
+            return PwmChips(folder / CHIPS, pins, edge)
+        if len(_servo_boards(robot.profile)) > 1:
+            name = robot.profile.name
+            raise FirmwareTrouble(f"{name}: a simulated Maestro drives all servos or none")
+        return Maestro(folder / CONTROLLER, pins, edge)
+
+
+class MaestroSimulation(LinuxSimulation):
+    """The same program, with its servos at a Maestro."""
+
+    about = "the Raspberry Pi's process with a Pololu Maestro at its port"
+
+    def wire(self, profile: RobotProfile) -> RobotProfile:
+        """Return the robot with all servos at channels from 0 on, in the profile's order."""
+        if _has_maestro(profile):
+            return profile
+        servos = profile.actuators_of(Servo)
+        if not servos:
+            text = f"{profile.name} has no servos, and a Maestro drives nothing else"
+            raise FirmwareTrouble(text)
+        return profile.on_board(
+            "linux", {name: {"pulse": f"maestro:{number}"} for number, name in enumerate(servos)}
+        )
+
+    def is_for(self, profile: RobotProfile) -> bool:
+        """True for a robot whose servos a Maestro drives."""
+        return _has_maestro(profile)
+
+
+class LinuxFamily(BoardFamily):
+    """The Raspberry Pi's own pins."""
+
+    def udev_rules(self) -> Sequence[str]:
+        """Return the rule for a Pololu Maestro, which starts the Pi's program when plugged in."""
+        return (
+            "# A Pololu Maestro, which is no board of its own: the Pi's program talks to it.",
+            MAESTRO_RULE,
+        )
+
+    def find_port(self, computer: Computer) -> Path:
+        """Return the port of the Pi's program; raises ``BOARD_ABSENT`` if it does not run."""
+        own = computer.run / "cubist-board/port"
+        if not own.exists():
+            raise LinkError(Fault.BOARD_ABSENT, detail=f"{own} does not exist")
+        return own
+
+    def remedy_for(self, fault: RobotError) -> str:
+        """Return the fault's own remedy: it is about the program."""
+        return fault.remedy
+
+    def check_computer(self, profile: RobotProfile, computer: Computer) -> Iterator[CheckResult]:
+        """Check what makes the servos' pulses, and who may use it."""
+        yield from check_pulses(profile, computer)
+        yield from check_groups(computer)
+
+    def refuse_beside_others(self, profile: RobotProfile) -> None:
+        """Raise :class:`FirmwareTrouble` for a Maestro: it is simulated alone."""
+        if any(pin in SERVO_BOARDS["maestro"] for pin in _pulse_pins(profile)):
+            text = f"{profile.name}: a Maestro beside other boards cannot be simulated"
+            raise FirmwareTrouble(text)
+
+
+def _pulse_pins(profile: RobotProfile, board: str | None = None) -> list[int]:
+    """Return the pins of the servos, of one board or of all."""
+    actuators = profile.actuators if board is None else profile.actuators_at(board)
+    return [servo.pins.pulse for servo in actuators.values() if isinstance(servo, Servo)]
+
+
+def _servo_boards(profile: RobotProfile, board: str | None = None) -> set[str | None]:
+    """Return what makes the servos' pulses at the Pi; None stands for its own pins."""
+    pi = BOARD_TARGETS["linux"]
+    return {pi.servo_board(pin) for pin in _pulse_pins(profile, board)}
+
+
+def _has_maestro(profile: RobotProfile) -> bool:
+    return profile.firmware.target == "linux" and "maestro" in _servo_boards(profile)
+
+
+def check_pulses(profile: RobotProfile, computer: Computer) -> Iterator[CheckResult]:
+    """Check what config.txt sets up for servos at the Pi's pins, and that it is in force."""
+    makers = _servo_boards(profile, pi_board(profile))
+    if "maestro" in makers:
+        yield check_maestro(computer)
+    if not makers - {"maestro"}:
+        return
+    path = computer.boot_config
+    if path is None:
+        remedy = f"On a Raspberry Pi, mount its boot partition at {computer.boot / 'firmware'}."
+        yield CheckResult("boot", "bad", f"there is no config.txt below {computer.boot}", remedy)
+        return
+    try:
+        lacking = needs(profile, read_file(path, LIMIT), computer.model)
+    except BadFile as error:
+        yield CheckResult("boot", "bad", str(error), "Look at it as root: sudo cubist doctor")
+        return
+    for need in lacking:
+        remedy = need.remedy or f"{FIX} adds this line: {need.line}"
+        yield CheckResult("boot", "bad", f"{path}: {need.text}", remedy)
+    if lacking:
+        return
+    yield CheckResult("boot", "ok", f"{path} sets up what the servos need")
+    if not list((computer.sys / "class/pwm").glob("pwmchip*")):
+        text = "there are no PWM channels, though config.txt asks for them"
+        yield CheckResult("pwm", "bad", text, "Restart the Pi, which reads it then: sudo reboot")
+
+
+def check_maestro(computer: Computer) -> CheckResult:
+    """Check the command port of the Maestro that drives servos."""
+    options = computer.service_setting("CUBIST_BOARD_OPTIONS") or ""
+    named = re.search(r"--maestro[= ]+(\S+)", options)
+    found = [Path(named[1])] if named else sorted(computer.dev.glob(MAESTROS))
+    if not found or not found[0].exists():
+        text = f"there is no Pololu Maestro at {found[0] if found else computer.dev / MAESTROS}"
+        return CheckResult("maestro", "bad", text, ONE_MAESTRO)
+    if not computer.may_use(found[0]):
+        return CheckResult("maestro", "bad", f"{found[0]}: no permission", JOIN_GROUP)
+    return CheckResult("maestro", "ok", str(found[0]))
+
+
+def check_groups(computer: Computer) -> Iterator[CheckResult]:
+    """Check the groups that the service's user and the person at the keyboard have to be in."""
+    people = computer.members_of(SERVICE_USER)
+    if people is None:
+        text = "Cubist is not installed as a service"
+        yield CheckResult("groups", "warning", text, "sudo make install, in a checkout of Cubist")
+        return
+    if SERVICE_USER not in (computer.members_of("gpio") or ()):
+        remedy = "sudo systemd-sysusers cubist.conf, then sudo systemctl restart cubist-board"
+        text = f"the service's user {SERVICE_USER} is not in the group gpio"
+        yield CheckResult("groups", "bad", text, remedy)
+    ours = computer.own_groups()
+    if ours is not None and SERVICE_USER not in ours:
+        remedy = f"sudo usermod -aG {SERVICE_USER} $USER, then log in again."
+        text = f"you are not in the group {SERVICE_USER}, which may use the robot"
+        yield CheckResult("groups", "warning", text, remedy)
+
+
+FAMILIES["linux"] = LinuxFamily(
+    folder="linux",
+    targets=("linux",),
+    simulations={"linux": LinuxSimulation(), "maestro": MaestroSimulation()},
+    simulation_among="linux",
+    is_flashable=False,
+)

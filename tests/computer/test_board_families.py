@@ -1,0 +1,186 @@
+"""Boards that come with Cubist: found at their ports, their firmware built and flashed.
+
+Compilers and programmers are stand-ins that answer as the test says.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from robot.computer import board_family
+from robot.computer.board_family import (
+    FAMILIES,
+    JOIN_GROUP,
+    BuiltFirmware,
+    FirmwareTrouble,
+    board_for,
+    build,
+    build_folder,
+    firmware_boards,
+    missing,
+    require,
+    sources,
+)
+from robot.computer.computer import Computer
+from robot.computer.families.avr import AVR
+from robot.computer.serial_ports import udev_rules
+from robot.settings import load_profile
+from robot.text.faults import LinkError
+
+SIZE = "   text\t   data\t    bss\t    dec\n  10000\t    200\t    700\t  10900\n"
+NAMES = "00001234 T boot\n0000abcd T play\n00000001 T replay\n"
+RULES = Path(__file__).parents[2] / "systemd" / "70-cubist.rules"
+
+
+class Programs:
+    """Answers by a program's name; ``asked`` are the commands."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked: list[list[str]] = []
+        self.codes: dict[str, int] = {}
+        self.says = {"avr-size": SIZE, "avr-nm": NAMES}
+        self.stderr = ""
+        self.absent: set[str] = set()
+        monkeypatch.setattr(subprocess, "run", self.run)
+        monkeypatch.setattr(
+            shutil, "which", lambda name: None if name in self.absent else f"/bin/{name}"
+        )
+
+    def run(self, command: list[Any], **_: object) -> Any:
+        self.asked.append([str(part) for part in command])
+        name = str(command[0])
+        code, said = self.codes.get(name, 0), self.says.get(name, "")
+        return SimpleNamespace(returncode=code, stdout=said, stderr=self.stderr)
+
+
+@pytest.fixture
+def programs(monkeypatch: pytest.MonkeyPatch) -> Programs:
+    return Programs(monkeypatch)
+
+
+def uno_firmware(folder: Path) -> BuiltFirmware:
+    return BuiltFirmware(firmware_boards()["uno"], folder / "a.elf", folder / "a.hex", 1, 2)
+
+
+def test_a_firmware_is_built_in_its_folder(
+    programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "new" / "build"
+    monkeypatch.setattr(board_family, "build_folder", lambda _: folder)
+    found = build("mega")
+    assert (found.elf, found.hex) == (folder / "cubist.elf", folder / "cubist.hex")
+    assert (found.flash_bytes, found.static_ram_bytes) == (10_200, 900)
+    make = next(command for command in programs.asked if command[0] == "make")
+    assert make == ["make", "-C", str(sources() / "avr"), "BOARD=mega", f"BUILD={folder}"]
+    assert AVR.address(found.elf, "play") == 0xABCD
+    with pytest.raises(FirmwareTrouble, match=r"there is no stop in .*elf"):
+        AVR.address(found.elf, "stop")
+    programs.codes["make"], programs.stderr = 2, "no rule"
+    with pytest.raises(FirmwareTrouble, match="for Arduino Mega 2560 does not build:\nno rule"):
+        build("mega")
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(board_family, "build_folder", lambda _: tmp_path / "file")
+    with pytest.raises(FirmwareTrouble, match=r"cannot be built in .*file: "):
+        build("uno")
+
+
+def test_avrdude_puts_a_firmware_on_the_board(programs: Programs, tmp_path: Path) -> None:
+    AVR.flash(uno_firmware(tmp_path), "/dev/none")
+    flash = f"flash:w:{tmp_path}/a.hex:i"
+    command = f"avrdude -p atmega328p -c arduino -P /dev/none -b 115200 -D -U {flash}"
+    assert programs.asked[-1] == command.split()
+    programs.codes["avrdude"] = 1
+    for stderr, reason in (
+        ("one\n two \n\navrdude done.  Thank you.\n", "two"),
+        ("avrdude done.\n", "avrdude gave no reason"),
+    ):
+        programs.stderr = stderr
+        told = f"flashing Arduino Uno or Nano at /dev/none failed: {reason}. Is it the right"
+        with pytest.raises(FirmwareTrouble, match=told):
+            AVR.flash(uno_firmware(tmp_path), "/dev/none")
+
+
+def test_a_port_without_permission_is_not_flashed(
+    programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = tmp_path / "tty"
+    port.touch()
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.R_OK | os.W_OK)
+    with pytest.raises(FirmwareTrouble) as told:
+        AVR.flash(uno_firmware(tmp_path), str(port))
+    assert str(told.value) == f"{port}: no permission. {JOIN_GROUP}"
+    assert "avrdude" not in {command[0] for command in programs.asked}
+
+
+def test_missing_packages_are_named_with_the_command(programs: Programs) -> None:
+    assert missing(AVR.build_packages) == []
+    programs.absent = {"make", "avr-gcc"}
+    with pytest.raises(FirmwareTrouble) as told:
+        require(AVR.build_packages[:2])
+    assert str(told.value) == (
+        "make, gcc-avr not installed. Install with:\n  sudo apt install make gcc-avr"
+    )
+    programs.absent, programs.codes = set(), {"avr-gcc": 1}
+    assert missing(AVR.build_packages) == ["avr-libc"]
+
+
+def test_firmware_is_built_beside_the_checkout_or_in_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert build_folder("uno") == sources().parent / "build" / "firmware-uno"
+    monkeypatch.setattr(board_family, "sources", lambda: tmp_path / "firmware")
+    monkeypatch.setattr(board_family, "cache_directory", lambda: tmp_path / "cache")
+    assert build_folder("uno") == tmp_path / "cache" / "firmware-uno"
+    (tmp_path / "pyproject.toml").touch()
+    assert build_folder("uno") == tmp_path / "build" / "firmware-uno"
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert build_folder("uno") == tmp_path / "cache" / "firmware-uno"
+
+
+@pytest.mark.parametrize(
+    ("name", "board"),
+    [("cubotino-uno", "uno"), ("mindcuber", "uno"), ("crane", "mega"), ("six-motor", "mega")],
+)
+def test_a_robot_s_board_has_all_its_pins(name: str, board: str) -> None:
+    assert board_for(load_profile(name)).name == board
+
+
+def test_a_microcontroller_is_found_by_our_name_or_alone(tmp_path: Path) -> None:
+    computer = Computer(dev=tmp_path)
+    by_id = tmp_path / "serial" / "by-id"
+    with pytest.raises(LinkError, match="none"):
+        AVR.find_port(computer)
+    by_id.mkdir(parents=True)
+    (by_id / "usb-one").touch()
+    assert AVR.find_port(computer) == by_id / "usb-one"
+    (by_id / "usb-two").touch()
+    with pytest.raises(LinkError, match="usb-one, usb-two"):
+        AVR.find_port(computer)
+    (tmp_path / "cubist").touch()
+    assert AVR.find_port(computer) == tmp_path / "cubist"
+
+
+def test_a_pi_is_found_by_its_own_program_only(tmp_path: Path) -> None:
+    computer = replace(Computer(), run=tmp_path, dev=tmp_path)
+    (tmp_path / "cubist").touch()  # no Arduino takes its place
+    port = tmp_path / "cubist-board" / "port"
+    port.parent.mkdir()
+    port.symlink_to(tmp_path / "gone")  # killed, it leaves its link behind
+    with pytest.raises(LinkError) as caught:
+        FAMILIES["linux"].find_port(computer)
+    assert caught.value.code == "board-absent" and "cubist-board" in caught.value.remedy
+    (tmp_path / "gone").touch()
+    assert FAMILIES["linux"].find_port(computer) == port
+
+
+def test_the_udev_rule_is_up_to_date() -> None:
+    text = "run python -m robot.computer.serial_ports > systemd/70-cubist.rules"
+    assert RULES.read_text(encoding="utf-8") == udev_rules(), text
