@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import click
 
@@ -16,9 +14,6 @@ from robot.cli.output import emit, note, require_terminal, shown_colour
 from robot.text.faults import exit_code_of
 from solver.errors import CubistError, ExitCode
 from solver.files import JsonMapping
-
-if TYPE_CHECKING:
-    from robot.cli.guide.screens import StepScreen
 
 WHERE_IT_STANDS = "The robot stands where it was; `cubist home` brings it to its start."
 
@@ -109,18 +104,17 @@ def on_screen(
     Raises ``UsageError`` where there is no terminal.
     """
     require_terminal("say all of it on the command line, see `cubist calibrate --help`")
-    from robot.cli.guide.app import CalibrationApp, screen_for, screen_of
+    from robot.cli.guide_screen import CalibrationApp
+    from robot.guide.dialogs import measurement_dialog, step_dialog
 
-    screens: list[Callable[[], StepScreen]] = [
-        partial(screen_of, session, step, items) for step in steps
-    ]
+    dialogs = [step_dialog(step, items) for step in steps]
     if measurement is not None:
-        screens = [partial(screen_for, measurement)]
+        dialogs = [measurement_dialog(measurement)]
     before = session.calibration.values
     with session.maintenance():
-        app = CalibrationApp(session, screens)
-        code = app.run()
-    if app.was_stopped:
+        app = CalibrationApp(session, dialogs)
+        code = app.calibrate()
+    if app.guide.was_stopped:
         note(WHERE_IT_STANDS)
     if code != 0:
         return ExitCode.STOPPED

@@ -1,7 +1,7 @@
 """The guided calibration of a tab: a process of its own, which ends with the tab.
 
-The tab and :mod:`robot.web.guide` tell each other JSON, one document a message or line; what passes
-is not looked into here. Maintenance ends with the process, whatever ends that.
+The tab and :mod:`robot.web.guide_process` exchange JSON, one document a message or line, which is
+passed on unread. Maintenance ends with the process, whatever ends that.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Guides:
 
     async def _started(self) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "robot.web.guide.main", "--socket", str(self._daemon)),
+            *(sys.executable, "-m", "robot.web.guide_process", "--socket", str(self._daemon)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             limit=LONGEST_LINE,

@@ -12,13 +12,15 @@ from textual.pilot import Pilot
 from textual.widgets import DataTable
 
 from robot.api.client import ControlClient
-from robot.calibration.step import STEPS, Session, Step
-from robot.cli.guide.app import CalibrationApp, screen_of
+from robot.calibration.step import STEPS, Session
+from robot.cli.guide_screen import CalibrationApp
 from robot.daemon.routes import ROUTES
+from robot.guide.dialogs import step_dialog
 from robot.settings import load_profile
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
+from tests.rig.guide import press_keys, settle_app
 from vision.measure.colour_space import USUAL
 from vision.measure.sticker_colours import FACES, FaceColours
 
@@ -221,20 +223,15 @@ def by_socket(client: ControlClient, case: Case) -> None:
 
 async def by_keys(client: ControlClient, case: Case, undo: bool) -> None:
     session = Session(client)
-    step = STEPS[case.step]
     with session.maintenance():
-        app = CalibrationApp(session, [lambda: screen_of(session, step)])
+        app = CalibrationApp(session, [step_dialog(STEPS[case.step])])
         async with app.run_test(size=(80, 24)) as pilot:
-            await settled(pilot)
+            await settle_app(pilot)
             if case.row:
-                enter_row(pilot, step, case.row)
-                await settled(pilot)
-            for key in case.keys.split():
-                await pilot.press(key)
-                await settled(pilot)
-            if undo:
-                await pilot.press("ctrl+z")
-                await settled(pilot)
+                enter_row(pilot, case.row)
+                await settle_app(pilot)
+            await press_keys(pilot, case.keys.split() + (["ctrl+z"] if undo else []))
+            await press_keys(pilot, ["ctrl+q"])
 
 
 def confirm_all(client: ControlClient) -> None:
@@ -242,22 +239,12 @@ def confirm_all(client: ControlClient) -> None:
     keep(client, {f"actuators.arm.positions_us.{name}": at for name, at in robot.places.items()})
 
 
-def enter_row(pilot: Pilot[int], step: Step, row: tuple[str, ...]) -> None:
+def enter_row(pilot: Pilot[int], row: tuple[str, ...]) -> None:
     table = pilot.app.screen.query_one(DataTable)
     rows = [tuple(table.get_row_at(number)) for number in range(table.row_count)]
     number = next(number for number, cells in enumerate(rows) if cells[: len(row)] == row)
     table.move_cursor(row=number)
     table.action_select_cursor()
-
-
-async def settled(pilot: Pilot[int]) -> None:
-    """Until everything that was begun has come to its end."""
-    await pilot.pause()
-    await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
-    while getattr(pilot.app.screen, "busy", False):
-        await pilot.app.workers.wait_for_complete()
-        await pilot.pause()
 
 
 NAME = {"minLength": 1, "maxLength": 64}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -19,6 +18,7 @@ from robot.calibration.steps.positions import CONFIRMED, NOT_CONFIRMED
 from robot.cli.texts import TerminalText
 from robot.display.menu import ENTRIES
 from robot.display.view import DisplayText
+from robot.guide.texts import GuideText
 from robot.link.group import complaints
 from robot.records.runs import FaultRecord, JobKind, LinkRecord, notes_of
 from robot.settings import list_profiles, load_profile
@@ -35,16 +35,12 @@ from robot.text.languages import (
 from robot.text.notes import NOTES, PARTS, STAGES, Note
 from robot.text.outcomes import OUTCOMES
 from robot.text.steps import STEPS, JobStep, coded
-from robot.web.guide import camera, desk, pages
-from robot.web.guide.pages import HEADING, MENU
 from robot.web.reasons import Reason
 from vision.cameras.base import Unsettled
 
 OTHERS = sorted(set(LANGUAGES) - {ENGLISH})
 STATIC = files("robot.web").joinpath("static")
 ROBOT = Path(__file__).parents[2] / "robot"
-OTHER_CORNER = "Other corner"
-"""A button of the page itself."""
 STRING = r'"((?:[^"\\]|\\.)*)"'
 
 
@@ -82,15 +78,11 @@ def texts_of_the_guide() -> set[str]:
     """What the steps of calibration say before anything is measured, and what its pages say."""
     steps = list(CALIBRATION.values())
     measured = [one for one in kinds_of(Measurement) if one.__module__.startswith("robot.")]
-    found = {NOT_CONFIRMED, MENU, HEADING, OTHER_CORNER, *CONFIRMED.values()}
+    found = {NOT_CONFIRMED, *map(str, GuideText), *CONFIRMED.values()}
     for said in (*steps, *measured):
         found |= {said.guidance, *(said.columns if isinstance(said.columns, tuple) else ())}
     found |= {step.title for step in steps}
     found |= {label for one in measured for label in dict(one.choices).values()}
-    for module in (desk, pages, camera):
-        source = inspect.getsource(module)
-        found |= set(re.findall(r"Button\(f?\"[^\"]*\", \"([^\"]+)\"", source))
-        found |= set(re.findall(r": Final = \"([^\"]+)\"", source))
     return found - {""}
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +19,11 @@ from playwright.async_api import Page as BrowserPage
 from robot.api.client import ControlClient
 from robot.calibration.step import Session
 from robot.calibration.steps.positions import positions
+from robot.guide.texts import GuideText
 from robot.twin.misadjustment import Misadjustment
+from robot.web.guide_process import run_guide
 from robot.web.main import PageOptions, parse
+from tests.rig.guide import FakeCalibrationClient
 from tests.web.browser import PHONE, Scene, hold_down, needs_browser, scene, until
 from tests.web.conftest import FakeDaemon, Page, visited
 
@@ -76,6 +81,7 @@ async def test_a_position_is_moved_to_kept_and_undone() -> None:
         await page.wait_for_selector("#guide-buttons [data-do='by 10']")
         pulse = int(str(await page.text_content("#guide-value b")))
         await press(page, "by 10")
+        await until(page, f"{VALUE} === '{pulse + 10}' && !({BUSY})")
         await page.locator("#guide-heading").press("ArrowRight")
         await until(page, f"{VALUE} === '{pulse + 11}'")
         await press(page, "keep")
@@ -269,20 +275,21 @@ async def test_who_logs_out_calibrates_no_more(guided: Page) -> None:
 async def test_presses_that_mean_nothing_change_nothing(guided: Page) -> None:
     socket = await guided.visitor.ws_connect("/ws/guide", headers=guided.own)
     menu = await socket.receive_json(timeout=30)
-    now = menu["page"]
+    now = menu["dialog"]
     for odd in (
-        {"do": "open", "row": 99, "page": now},
-        {"do": "open", "row": "1", "page": now},
-        {"do": "open", "row": 1, "page": now + 1},
-        {"do": "no-such-thing", "page": now},
-        {"do": "back", "page": now},
+        {"do": "open", "row": 99, "dialog": now},
+        {"do": "open", "row": "1", "dialog": now},
+        {"do": "open", "row": 1, "dialog": now + 1},
+        {"do": "no-such-thing", "dialog": now},
+        {"do": "back", "dialog": now},
     ):
         await socket.send_json(odd)
-    await socket.send_json({"do": "undo", "page": now})
+    await socket.send_json({"do": "undo", "dialog": now})
     told = await socket.receive_json(timeout=30)
-    while not told["message"]:
+    while not told["notice"]["text"]:
         told = await socket.receive_json(timeout=30)
-    assert (told["heading"], told["message"]) == ("Calibrate", "there is nothing to undo")
+    assert told["heading"] == "Calibrate"
+    assert told["notice"]["text"] == "there is nothing to undo"
     await socket.close()
 
 
@@ -297,3 +304,24 @@ async def test_a_robot_that_is_busy_is_not_calibrated_and_the_page_says_why(guid
     told = await socket.receive_json(timeout=30)
     assert told["ended"] == "the robot is busy"
     assert told["reason_code"] == "busy"
+
+
+def test_a_guide_process_reads_presses_until_its_input_ends() -> None:
+    client = FakeCalibrationClient()
+    written: list[dict[str, Any]] = []
+    undone = threading.Event()
+
+    def lines() -> Iterator[str]:
+        yield "nonsense\n"
+        yield '{"do": "undo", "dialog": 1, "row": -1}\n'
+        yield '{"do": "undo", "dialog": 1}\n'
+        assert undone.wait(30)
+
+    def write(document: dict[str, Any]) -> None:
+        written.append(json.loads(json.dumps(document)))
+        if document["notice"]["text"]:
+            undone.set()
+
+    run_guide(client.session, lines(), write)
+    texts = [one["notice"]["text"] for one in written if not one["busy"]]
+    assert texts == ["", GuideText.NOTHING_TO_UNDO]

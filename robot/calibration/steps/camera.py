@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import cv2
 import numpy as np
@@ -115,16 +115,9 @@ class QuadEditor:
             return None
         return float(np.linalg.norm(found - self.corners, axis=1).max())
 
-    def drawn(self, image: Image, chosen: int | None = None) -> Image:
-        """The picture with the frame in it, one of its corners marked."""
-        picture = image.copy()
-        thickness = max(2, image.shape[1] // 160)
-        corners = np.round(self.corners).astype(np.int32)
-        cv2.polylines(picture, [corners], True, FRAME, thickness)
-        if chosen is not None:
-            x, y = corners[chosen].tolist()
-            cv2.circle(picture, (x, y), 3 * thickness, CHOSEN, -1)
-        return picture
+    def drawn(self, image: Image) -> Image:
+        """Return the picture with the frame in it, see :func:`draw_quad`."""
+        return draw_quad(image, self.corners / self._resolution)
 
     @property
     def key(self) -> str:
@@ -141,6 +134,24 @@ class QuadEditor:
         """The corners as calibrated values; empty where they are those there are."""
         is_there = np.allclose(self.quad, self.view.quad, atol=1e-5)
         return {} if is_there else {self.key: self.quad}
+
+
+def draw_quad(
+    image: Image, quad: Sequence[Sequence[float]] | Corners, chosen: int | None = None
+) -> Image:
+    """Return a copy of a picture with a frame in it, the ``chosen`` corner marked.
+
+    ``quad``: four corners in parts of the picture's width and height.
+    """
+    picture = image.copy()
+    height, width = image.shape[:2]
+    thickness = max(2, width // 160)
+    corners = np.round(np.array(quad) * (width, height)).astype(np.int32)
+    cv2.polylines(picture, [corners], True, FRAME, thickness)
+    if chosen is not None:
+        x, y = corners[chosen].tolist()
+        cv2.circle(picture, (x, y), 3 * thickness, CHOSEN, -1)
+    return picture
 
 
 def frames_of(session: Session) -> list[list[QuadEditor]]:

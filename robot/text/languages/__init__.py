@@ -3,7 +3,7 @@
 English is the source, and stands where the code stands: faults, outcomes, steps, refusals,
 recoveries, warnings, stages and parts in :mod:`robot.text`, states here, terminals' own texts in
 :mod:`robot.cli.texts`, the page's texts in its own files, those of the guided calibration in
-:mod:`robot.calibration` and :mod:`robot.web.guide`.
+:mod:`robot.calibration` and :mod:`robot.guide`.
 Each other language is a TOML file in this folder, with one section for each of these; its keys are
 the English texts, so that who changes one meets its translations.
 """

@@ -1,4 +1,4 @@
-// The guided calibration: pages that the robot's guide tells, with the camera's picture.
+// The guided calibration: draws the dialogs of the guide, with the camera's picture, and sends what is pressed.
 
 import { Hold } from "./hold.js";
 import { guided, reasonOf, t } from "./language.js";
@@ -6,18 +6,15 @@ import { el, msg } from "./util.js";
 
 const GRIP_PX = 40;
 const DRAG_EVERY_MS = 50;
-const FINE = 1 / 400;
-const FAR = 8;
 
 /** One guide, in `room`, from its making to `ended(why)`; closing its socket ends maintenance. */
 export class Guide {
   #connection;
   #socket;
   #ended;
-  #page = {};
-  #corners = null;
-  #corner = 0;
-  #dragging = false;
+  #state = null;
+  #dragged = null;
+  #isHeld = false;
   #sentAt = 0;
   #image = null;
   #why = msg("the page's server does not answer");
@@ -40,9 +37,9 @@ export class Guide {
     this.#socket.close();
   }
 
-  /** Whether somebody looks at it, so that pictures are wanted. */
+  /** True while somebody looks at it, so that pictures are wanted. */
   set shown(shown) {
-    this.#connection.wantFrames("guide", shown && !this.#page.frame);
+    this.#connection.wantFrames("guide", shown && !this.#outline);
   }
 
   #build(room) {
@@ -70,14 +67,17 @@ export class Guide {
     room.replaceChildren(this.root);
   }
 
-  /** Says everything again, in the page's language; a calibration goes on. */
+  /** Draws everything again, in the page's language; a calibration goes on. */
   speak() {
-    const page = this.#page;
+    const state = this.#state;
     this.#build(this.root.parentElement);
-    if (!page.buttons) return;
-    this.#page = { page: page.page };
-    this.#show(page);
-    this.#draw();
+    if (!state) return;
+    this.#state = null;
+    this.#show(state);
+  }
+
+  get #outline() {
+    return this.#state?.contents.outline ?? null;
   }
 
   #hear(document) {
@@ -92,90 +92,73 @@ export class Guide {
     this.#ended(this.#why);
   }
 
-  #send(message) {
-    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify({ ...message, page: this.#page.page }));
+  #send(press) {
+    if (this.#socket.readyState !== WebSocket.OPEN || !this.#state) return;
+    this.#socket.send(JSON.stringify({ ...press, dialog: this.#state.dialog }));
   }
 
-  #show(page) {
-    const before = this.#page, part = this.#part;
-    this.#page = page;
-    part.heading.textContent = guided(page.heading);
-    part.guidance.textContent = guided(page.guidance, page.parameters);
-    part.place.textContent = page.place ? t("step {number} of {count}", { number: page.place[0], count: page.place[1] }) : "";
-    part.message.textContent = [guided(page.message), page.about].filter(Boolean).join(": ");
-    part.message.className = page.mood;
-    part.question.hidden = !page.question;
-    part.question.textContent = page.question ?? "";
-    this.root.dataset.busy = page.busy;
-    part.value.replaceChildren(...valueOf(page));
-    this.#showButtons(before, page);
-    this.#showRows(before, page);
-    this.#showFrame(before, page);
-    if (before.page === page.page) return;
+  #show(state) {
+    const before = this.#state, part = this.#part, { contents, notice, place } = state;
+    const isNew = before?.dialog !== state.dialog;
+    this.#state = state;
+    if (!this.#isHeld) this.#dragged = null;
+    part.heading.textContent = guided(state.heading);
+    part.guidance.textContent = guided(state.guidance, state.parameters);
+    part.place.textContent = place ? t("step {number} of {count}", { number: place[0], count: place[1] }) : "";
+    part.message.textContent = [guided(notice.text, notice.parameters), notice.about].filter(Boolean).join(": ");
+    part.message.className = notice.mood;
+    part.question.hidden = !contents.question;
+    part.question.textContent = contents.question;
+    this.root.dataset.busy = state.busy;
+    part.value.replaceChildren(...(contents.value ? valueOf(contents.value) : []));
+    // A button that is held down must not go meanwhile.
+    if (!same(before?.actions, state.actions)) {
+      part.buttons.replaceChildren(...state.actions.filter((action) => !action.by_key).map((action) => this.#buttonOf(action)));
+    }
+    for (const button of part.buttons.children) button.disabled = state.busy && button.classList.contains("hold");
+    const { columns, lines } = contents;
+    if (isNew || !same([before.contents.columns, before.contents.lines], [columns, lines])) this.#showLines(contents, isNew);
+    part.picture.tabIndex = contents.outline ? 0 : -1;
+    part.advice.replaceChildren(...contents.advice.map((line) => el("li", {}, line)));
+    this.#connection.wantFrames("guide", !contents.outline && this.root.isConnected && !this.root.closest("[hidden]"));
+    this.#draw();
+    if (!isNew) return;
     part.heading.focus({ preventScroll: true });
     this.root.scrollIntoView();
   }
 
-  #showButtons(before, page) {
-    const [first, ...others] = page.buttons;
-    const buttons = page.frame ? [first, { do: "corner-next", label: "Other corner" }, ...others] : page.buttons;
-    // A button that is held down must not go meanwhile.
-    if (JSON.stringify(before.buttons) !== JSON.stringify(page.buttons) || Boolean(before.frame) !== Boolean(page.frame)) {
-      this.#part.buttons.replaceChildren(...buttons.map((button) => this.#made(button)));
-    }
-    for (const button of this.#part.buttons.children) button.disabled = page.busy && button.classList.contains("hold");
+  #buttonOf({ do: what, label, moves }) {
+    const act = () => this.#send({ do: what });
+    const button = el("button", { class: moves ? "hold" : "plain", "data-do": what, ...(moves ? {} : { click: act }) }, guided(label));
+    if (moves) new Hold(button, act, (text) => { this.#part.message.textContent = text; });
+    return button;
   }
 
-  #made({ do: what, label, moves }) {
-    const act = () => this.#act(what);
-    const made = el("button", { class: moves ? "hold" : "plain", "data-do": what, ...(moves ? {} : { click: act }) }, guided(label));
-    if (moves) new Hold(made, act, (text) => { this.#part.message.textContent = text; });
-    return made;
+  #showLines({ columns, lines }, isNew) {
+    const found = this.#part.found, buttons = () => [...found.querySelectorAll("button")];
+    const focused = buttons().indexOf(document.activeElement);
+    found.replaceChildren(...(lines.length ? [columns.length ? this.#table(columns, lines) : this.#list(lines)] : []));
+    if (focused >= 0 && !isNew) buttons()[focused]?.focus();
   }
 
-  #act(what) {
-    if (what !== "corner-next") return this.#send({ do: what });
-    this.#corner = (this.#corner + 1) % 4;
-    this.#draw();
-  }
-
-  #showRows(before, page) {
-    const shown = [page.columns, page.rows];
-    if (before.page === page.page && JSON.stringify(shown) === JSON.stringify([before.columns, before.rows])) return;
-    const { rows = [], columns = [] } = page;
-    const focused = [...this.#part.found.querySelectorAll("button")].indexOf(document.activeElement);
-    this.#part.found.replaceChildren(...(rows.length ? [columns.length ? this.#table(columns, rows) : this.#list(rows)] : []));
-    if (focused >= 0 && before.page === page.page) this.#part.found.querySelectorAll("button")[focused]?.focus();
-  }
-
-  #list(rows) {
-    return el("ul", { class: "choices" }, rows.map(({ cells }, row) =>
+  #list(lines) {
+    return el("ul", { class: "choices" }, lines.map(({ cells }, row) =>
       el("li", {}, el("button", { class: "plain", click: () => this.#send({ do: "open", row }) }, guided(cells[0])))));
   }
 
-  #table(columns, rows) {
+  #table(columns, lines) {
     const head = columns.map((column) => el("th", { scope: "col" }, guided(column)));
-    const body = rows.map(({ cells, colour, opens }, row) => el("tr", {}, cells.map((cell, i) => {
+    const body = lines.map(({ cells, colour, opens }, row) => el("tr", {}, cells.map((cell, i) => {
       if (i > 0) return el("td", {}, guided(cell));
       const swatch = colour && el("i", { class: "swatch" });
       if (swatch) swatch.style.background = `rgb(${colour.join()})`;
       return el("td", {}, swatch, opens ? el("button", { click: () => this.#send({ do: "open", row }) }, `${cell} ${cells[1] ?? ""}`.trim()) : cell);
     })));
-    // What opens a line names all that tells it from the others.
-    if (rows[0].opens) body.forEach((line) => line.children[1]?.remove());
-    const heads = rows[0].opens ? [el("th", { scope: "col" }, columns.slice(0, 2).map((column) => guided(column)).join(", ")), ...head.slice(2)] : head;
+    // The button that opens a line names it by its first two cells.
+    if (lines[0].opens) body.forEach((line) => line.children[1]?.remove());
+    const heads = lines[0].opens ? [el("th", { scope: "col" }, columns.slice(0, 2).map((column) => guided(column)).join(", ")), ...head.slice(2)] : head;
     return el("div", { class: "table", tabindex: 0, role: "group", "aria-label": t("Found") },
       el("table", {}, el("thead", {}, el("tr", {}, heads)), el("tbody", {}, body)));
-  }
-
-  #showFrame(before, page) {
-    if (page.frame && !this.#dragging) this.#corners = page.frame.corners;
-    if (!page.frame) this.#corners = null;
-    if (before.page !== page.page) this.#corner = 0;
-    this.#part.picture.tabIndex = page.frame ? 0 : -1;
-    this.#part.advice.replaceChildren(...(page.advice ?? []).map((line) => el("li", {}, line)));
-    this.#connection.wantFrames("guide", !page.frame && this.root.isConnected && !this.root.closest("[hidden]"));
-    this.#draw();
   }
 
   async #see(jpeg) {
@@ -192,8 +175,9 @@ export class Guide {
     canvas.height = image.height;
     const g = canvas.getContext("2d");
     g.drawImage(image, 0, 0);
-    if (!this.#corners) return;
-    const points = this.#corners.map(([x, y]) => [x * image.width, y * image.height]);
+    const outline = this.#dragged ?? this.#outline;
+    if (!outline) return;
+    const points = outline.corners.map(([x, y]) => [x * image.width, y * image.height]);
     for (const [colour, width] of [["#000", image.width / 100], ["#ff0", image.width / 200]]) {
       g.strokeStyle = colour;
       g.lineWidth = width;
@@ -203,7 +187,7 @@ export class Guide {
       g.stroke();
     }
     points.forEach(([x, y], i) => {
-      g.fillStyle = i === this.#corner ? "#f0f" : "#ff0";
+      g.fillStyle = i === outline.chosen ? "#f0f" : "#ff0";
       g.beginPath();
       g.arc(x, y, image.width / 60, 0, 7);
       g.fill();
@@ -221,64 +205,59 @@ export class Guide {
   }
 
   #grip(event) {
-    if (!this.#corners) return;
+    const outline = this.#outline;
+    if (!outline) return;
     const { part, size } = this.#at(event);
-    const far = this.#corners.map(([x, y]) => Math.hypot((x - part[0]) * size[0], (y - part[1]) * size[1]));
-    const nearest = far.indexOf(Math.min(...far));
-    if (far[nearest] > GRIP_PX) return;
+    const far = outline.corners.map(([x, y]) => Math.hypot((x - part[0]) * size[0], (y - part[1]) * size[1]));
+    const chosen = far.indexOf(Math.min(...far));
+    if (far[chosen] > GRIP_PX) return;
     event.preventDefault();
     this.#part.picture.setPointerCapture(event.pointerId);
-    this.#corner = nearest;
-    this.#dragging = true;
+    this.#dragged = { ...outline, chosen };
+    this.#isHeld = true;
     this.#draw();
   }
 
   #drag(event) {
-    if (!this.#dragging) return;
-    this.#moveTo(this.#at(event).part);
-    if (performance.now() - this.#sentAt > DRAG_EVERY_MS) this.#tellCorner();
+    if (!this.#isHeld) return;
+    const place = this.#at(event).part.map((at) => Math.min(1, Math.max(0, at)));
+    const { corners, chosen } = this.#dragged;
+    this.#dragged.corners = corners.map((corner, i) => (i === chosen ? place : corner));
+    this.#draw();
+    if (performance.now() - this.#sentAt > DRAG_EVERY_MS) this.#sendCorner();
   }
 
   #letGo(event) {
-    if (!this.#dragging) return;
+    if (!this.#isHeld) return;
     this.#part.picture.releasePointerCapture(event.pointerId);
-    this.#tellCorner();
-    this.#dragging = false;
+    this.#sendCorner();
+    this.#isHeld = false;
   }
 
-  #moveTo(part) {
-    this.#corners = this.#corners.map((corner, i) => (i === this.#corner ? part.map((at) => Math.min(1, Math.max(0, at))) : corner));
-    this.#draw();
-  }
-
-  #tellCorner() {
-    const [x, y] = this.#corners[this.#corner];
+  #sendCorner() {
+    const { corners, chosen } = this.#dragged, [x, y] = corners[chosen];
     this.#sentAt = performance.now();
-    this.#send({ do: "corner", corner: this.#corner, x, y });
+    this.#send({ do: "put", corner: chosen, x, y });
   }
 
   #key(event) {
-    if (event.ctrlKey || event.altKey || event.metaKey) return;
-    const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
-    if (step && this.#corners) {
-      const by = FINE * (event.shiftKey ? FAR : 1), at = this.#corners[this.#corner];
-      this.#moveTo([at[0] + by * step[0], at[1] + by * step[1]]);
-      this.#tellCorner();
-    } else {
-      const button = (this.#page.buttons ?? []).find(({ key, moves }) => key === event.key && !moves);
-      if (!button) return;
-      this.#send({ do: button.do });
-    }
+    // Tab goes on to the next button here, and Enter presses one.
+    if (event.altKey || event.metaKey || event.key === "Tab" || (event.key === "Enter" && event.target.closest("button"))) return;
+    const key = `${event.ctrlKey ? "Control+" : ""}${event.shiftKey && event.key.length > 1 ? "Shift+" : ""}${event.key}`;
+    const action = this.#state?.actions.find((one) => one.key === key && !one.moves);
+    if (!action) return;
+    this.#send({ do: action.do });
     event.preventDefault();
   }
 }
 
-function valueOf({ value, unit, limits, kept, original }) {
-  if (value === undefined) return [];
+const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+
+function valueOf({ text, unit, limits, kept, original }) {
   const about = [];
   if (limits) about.push(t("from {low} to {high}", { low: limits[0], high: limits[1] }));
-  if (kept !== undefined) about.push(t("kept: {kept}, the profile says {original}", { kept, original }));
-  return [el("b", {}, value), ` ${unit ?? ""} `, el("span", { class: "quiet" }, about.join("; "))];
+  if (kept !== null) about.push(t("kept: {kept}, the profile says {original}", { kept, original }));
+  return [el("b", {}, text), ` ${unit} `, el("span", { class: "quiet" }, about.join("; "))];
 }
 
 function jpegOf(base64) {

@@ -1,1 +1,0 @@
-"""The interactive calibration: screens in a terminal, over SSH as well."""

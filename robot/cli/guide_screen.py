@@ -1,0 +1,391 @@
+"""The dialogs of calibration in a terminal, which may be reached over SSH and may go away."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import threading
+from collections.abc import Sequence
+from typing import Any, ClassVar, TextIO
+
+from rich.segment import Segment
+from rich.text import Text
+from textual import on
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingsMap, BindingType
+from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
+from textual.screen import Screen
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets import DataTable, Digits, Footer, Header, Static
+
+from robot.calibration.step import Session
+from robot.calibration.steps.camera import Image, draw_quad
+from robot.guide.dialogs import MenuDialog
+from robot.guide.session import GuideSession, MakeDialog
+from robot.guide.state import Action, Contents, DialogLine, DialogPress, DialogState, Setting
+from robot.text.terminal import picture_cells
+from solver.errors import CubistError
+from solver.files import JsonMapping
+
+HANG_UP_S = 0.5
+"""Seconds between checks that the terminal is still there: a hang-up's signal may be ignored."""
+
+LEAST_COLUMN = 10
+FOOTER_KEYS = {"ArrowUp": "↑↓", "ArrowRight": "←→", "PageUp": "PgUp/Dn", "Enter": "⏎"}
+"""Keys in the last line of the screen; one stands for its opposite, too."""
+
+OPPOSITE_KEYS = {"ArrowDown", "ArrowLeft", "PageDown"}
+
+
+class TerminalDriver(LinuxDriver):
+    """Textual's driver, which discards output to a terminal that is gone.
+
+    Textual writes on a thread of its own. If that thread dies of an error, everything that draws
+    waits for it forever, signals or not.
+    """
+
+    def __init__(
+        self,
+        app: App[int],
+        *,
+        debug: bool = False,
+        mouse: bool = True,
+        size: tuple[int, int] | None = None,
+    ) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        self._file: Any = _ForgivingStream(self._file)
+
+    @property
+    def hung_up(self) -> bool:
+        """True if nobody can press a key any more."""
+        poll = select.poll()
+        poll.register(self.fileno, 0)  # errors and hang-ups are always reported
+        return bool(poll.poll(0))
+
+
+class _ForgivingStream:
+    """A stream whose reader may leave."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> None:
+        with contextlib.suppress(OSError):
+            self._stream.write(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
+
+
+class StateChanged(Message):
+    """The dialog on top has another state."""
+
+    def __init__(self, state: DialogState) -> None:
+        super().__init__()
+        self.state = state
+
+
+class PictureTaken(Message):
+    """The camera has taken a picture."""
+
+    def __init__(self, image: Image) -> None:
+        super().__init__()
+        self.image = image
+
+
+class GuideEnded(Message):
+    """The guide session is over."""
+
+
+class CalibrationApp(App[int]):
+    """Calibrate one robot through the ``first`` dialogs, or else the menu.
+
+    It returns 0 when the person is done and None if the terminal has gone.
+    """
+
+    CSS = """
+    #help { padding: 0 1; color: $text-muted; }
+    #message { dock: bottom; height: auto; max-height: 3; padding: 0 1; margin-bottom: 1; }
+    #message.bad { color: $error; }
+    #message.good { color: $success; }
+    #value { width: auto; margin: 1 2; }
+    #about, #advice, #question { padding: 0 1; height: auto; }
+    #question { text-style: bold; }
+    #picture, #lines { height: 1fr; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q,ctrl+c", "leave", "Quit")]
+    ENABLE_COMMAND_PALETTE = False
+
+    def __init__(self, session: Session, first: Sequence[MakeDialog] = ()) -> None:
+        super().__init__(driver_class=TerminalDriver)
+        self.title = f"Calibrating {session.profile.name}"  # eighty columns are few
+        self.guide = GuideSession(session, self._post_state, self._post_picture)
+        self._first = [*first] or [MenuDialog]
+        self._thread = threading.Thread(target=self._run_guide, name="guide", daemon=True)
+        self._error: CubistError | None = None
+
+    def calibrate(self) -> int | None:
+        """Run until the person leaves and the robot is at rest.
+
+        Raises the error that ended the guide session, if one did.
+        """
+        code = self.run()
+        self.guide.end()
+        if self._thread.ident is not None:
+            self._thread.join()
+        if self._error is not None:
+            raise self._error
+        return code
+
+    def get_default_screen(self) -> DialogScreen:
+        """Return the only screen."""
+        return DialogScreen(self.guide)
+
+    def on_mount(self) -> None:
+        """Begin with the first dialog."""
+        self.set_interval(HANG_UP_S, self._end_without_terminal)
+        self._thread.start()
+
+    def action_leave(self) -> None:
+        """Leave; kept values stay kept, and whatever moves comes to rest."""
+        self._end(0)
+
+    def _end_without_terminal(self) -> None:
+        if isinstance(self._driver, TerminalDriver) and self._driver.hung_up:
+            self._end(None)
+
+    def _end(self, code: int | None) -> None:
+        self.guide.end()
+        self.exit(code)
+
+    def _run_guide(self) -> None:
+        try:
+            self.guide.run(self._first)
+        except CubistError as error:
+            self._error = error
+        self.post_message(GuideEnded())
+
+    def _post_state(self, state: DialogState) -> None:
+        self.screen_stack[0].post_message(StateChanged(state))
+
+    def _post_picture(self, _: bytes, image: Image) -> None:
+        self.screen_stack[0].post_message(PictureTaken(image))
+
+    @on(GuideEnded)
+    def _leave_ended_guide(self) -> None:
+        self.exit(0)
+
+
+class DialogScreen(Screen[None]):
+    """The dialog on top of a guide session."""
+
+    AUTO_FOCUS = ""
+
+    def __init__(self, guide: GuideSession) -> None:
+        super().__init__()
+        self._guide = guide
+        self._state: DialogState | None = None
+        self._image: Image | None = None
+
+    def compose(self) -> ComposeResult:
+        """Lay out everything that a dialog may show."""
+        yield Header()
+        yield Static("", id="help", markup=False)
+        yield Digits("", id="value")
+        yield Static("", id="about", markup=False)
+        yield LineTable(id="lines")
+        yield ImageWidget(id="picture")
+        yield Static("", id="advice", markup=False)
+        yield Static("", id="question", markup=False)
+        yield Static("", id="message", markup=False)
+        yield Footer(compact=True)
+
+    @on(StateChanged)
+    def _show_state(self, changed: StateChanged) -> None:
+        before, state = self._state, changed.state
+        self._state = state
+        is_new = before is None or before.dialog != state.dialog
+        place = state.place and f"step {state.place[0]} of {state.place[1]}: "
+        self.sub_title = f"{place or ''}{state.name}"
+        self._write("#help", _fill(state.guidance, state.parameters))
+        notice = [_fill(state.notice.text, state.notice.parameters), state.notice.about]
+        self._write("#message", ": ".join(filter(None, notice))).set_classes(state.notice.mood)
+        self._show_contents(state.contents, is_new)
+        if before is None or is_new or before.actions != state.actions:
+            bindings = [_binding_of(action) for action in state.actions]
+            self._bindings = BindingsMap(bindings)
+            self.refresh_bindings()
+
+    def _show_contents(self, contents: Contents, is_new: bool) -> None:
+        value = self.query_one("#value", Digits)
+        value.display = contents.value is not None
+        value.update(contents.value.text if contents.value else "")
+        self._write("#about", _limits_text(contents.value) if contents.value else "")
+        self._write("#advice", "\n".join(_advice_lines(contents)))
+        self._write("#question", contents.question)
+        table = self.query_one(LineTable)
+        table.display = contents.outline is None
+        table.show(contents, is_new)
+        self.query_one(ImageWidget).display = contents.outline is not None
+        if contents.outline is None:
+            self._image = None
+        self._draw_picture()
+
+    def _write(self, name: str, text: str) -> Static:
+        line = self.query_one(name, Static)
+        line.update(text)
+        line.display = bool(text)
+        return line
+
+    @on(PictureTaken)
+    def _show_picture(self, taken: PictureTaken) -> None:
+        self._image = taken.image
+        self._draw_picture()
+
+    def _draw_picture(self) -> None:
+        outline = self._state.contents.outline if self._state else None
+        if outline is not None and self._image is not None:
+            picture = draw_quad(self._image, outline.corners, outline.chosen)
+            self.query_one(ImageWidget).show(picture)
+
+    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+        """Open a line."""
+        self._press("open", event.cursor_row)
+
+    def action_press(self, do: str) -> None:
+        """Take an action of the dialog."""
+        self._press(do)
+
+    def _press(self, do: str, row: int | None = None) -> None:
+        if self._state is not None:
+            self._guide.press(DialogPress(do=do, dialog=self._state.dialog, row=row))
+
+
+class LineTable(DataTable[str | Text]):
+    """Lines of a dialog; the last column wraps within the screen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select_cursor", "Choose", key_display="⏎")
+    ]
+
+    def __init__(self, id: str) -> None:  # noqa: A002  # Textual's name
+        super().__init__(id=id, cursor_type="none", show_header=False)
+        self._heads: Sequence[str] = ()
+        self._found: Sequence[DialogLine] = ()
+
+    def show(self, contents: Contents, is_new: bool) -> None:
+        """Show the lines of a dialog, if they have changed."""
+        if not is_new and (self._heads, self._found) == (contents.columns, contents.lines):
+            return
+        row = contents.row if is_new else self.cursor_row
+        self._heads, self._found = contents.columns, contents.lines
+        opens = any(line.opens for line in self._found)
+        self.cursor_type = "row" if opens else "none"
+        self.can_focus = opens
+        self._lay_out()
+        if opens:
+            self.move_cursor(row=row)
+            self.focus()
+        else:
+            self.screen.set_focus(None)
+            self.call_after_refresh(self.scroll_end, animate=False)
+
+    def on_resize(self) -> None:
+        """Wrap for the new width."""
+        row = self.cursor_row
+        self._lay_out()
+        self.move_cursor(row=row)
+
+    def _lay_out(self) -> None:
+        self.clear(columns=True)
+        self.show_header = bool(self._heads and self._found)
+        if not self._found:
+            return
+        rows = [line.cells for line in self._found]
+        count = max(len(self._heads), *map(len, rows))
+        widths = [
+            max(len(cells[at]) for cells in (self._heads, *rows) if at < len(cells))
+            for at in range(count)
+        ]
+        around = 2 * self.cell_padding * count + self.scrollbar_size_vertical
+        widths[-1] = max(LEAST_COLUMN, min(widths[-1], self.size.width - around - sum(widths[:-1])))
+        heads = [*self._heads, *[""] * (count - len(self._heads))]
+        for head, width in zip(heads, widths, strict=True):
+            self.add_column(head, width=width)
+        for line in self._found:
+            self.add_row(*_cells_of(line), height=None)
+
+
+class ImageWidget(Widget):
+    """Shows an image as large as there is room, in its proportions."""
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002  # Textual's name
+        super().__init__(id=id)
+        self._image: Image | None = None
+        self._lines: list[Strip] = []
+        self._drawn_for = (0, 0)
+
+    def show(self, image: Image) -> None:
+        """Show uint8[H, W, 3], RGB."""
+        self._image = image
+        self._drawn_for = (0, 0)
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Return one line of characters, see Textual."""
+        size = (self.size.width, self.size.height)
+        if self._drawn_for != size:
+            self._drawn_for, self._lines = size, self._strips(*size)
+        return self._lines[y] if y < len(self._lines) else Strip.blank(size[0])
+
+    def _strips(self, columns: int, rows: int) -> list[Strip]:
+        if self._image is None or not columns or not rows:
+            return []
+        lines = picture_cells(self._image, columns, rows)
+        return [Strip([Segment(*cell) for cell in line]) for line in lines]
+
+
+def _binding_of(action: Action) -> Binding:
+    """Return an action's key, with its label in the last line of the screen."""
+    key = action.key.replace("Control+", "ctrl+").replace("Shift+", "shift+").replace("Arrow", "")
+    label = (action.short or action.label).lstrip("+")
+    return Binding(
+        key if len(key) == 1 else key.lower(),
+        f"press('{action.do}')",
+        label,
+        show=bool(label) and action.key not in OPPOSITE_KEYS,
+        key_display=FOOTER_KEYS.get(action.key),
+    )
+
+
+def _fill(text: str, parameters: JsonMapping) -> str:
+    return text.format(**parameters) if parameters else text
+
+
+def _limits_text(value: Setting) -> str:
+    """Return a value's unit, its limits and what it was: ``us, from 900 to 2100; kept: 1500``."""
+    limits = "" if value.limits is None else ", from {} to {}".format(*value.limits)
+    if value.kept is None:
+        return value.unit + limits
+    return f"{value.unit}{limits}; kept: {value.kept}, the profile says {value.original}"
+
+
+def _advice_lines(contents: Contents) -> list[str]:
+    outline = contents.outline
+    if outline is None:
+        return []
+    return [f"camera {outline.camera}, face {outline.face}", *contents.advice]
+
+
+def _cells_of(line: DialogLine) -> list[str | Text]:
+    if line.colour is None:
+        return [*line.cells]
+    red, green, blue = line.colour
+    return [Text(line.cells[0], f"black on rgb({red},{green},{blue})"), *line.cells[1:]]

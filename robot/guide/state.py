@@ -1,0 +1,132 @@
+"""A dialog as data: the state that a screen shows, and the actions that a person can take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from robot.guide.texts import GuideText
+from robot.records.documents import ApiRequest
+from solver.files import JsonMapping
+
+Mood = Literal["", "good", "bad"]
+Part = Annotated[float, Field(ge=0, le=1)]
+"""A distance in parts of a picture's width or height."""
+
+
+@dataclass(frozen=True)
+class Action:
+    """Something a person can do: ``do`` goes into a :class:`DialogPress`, ``label`` on the button.
+
+    ``key`` is named as browsers name it, with ``Shift+`` or ``Control+`` in front. ``moves``: the
+    robot moves at once, so a button has to be held down. ``by_key``: only a key does it; without a
+    label it repeats another action. ``short`` replaces the label where room is scarce.
+    """
+
+    do: str
+    label: str
+    key: str = ""
+    moves: bool = False
+    by_key: bool = False
+    short: str = ""
+
+
+class DialogPress(ApiRequest):
+    """An action taken in the dialog of this number, with what it needs.
+
+    ``open`` needs a ``row``; ``put`` needs the place ``x``, ``y`` of a ``corner``.
+    """
+
+    do: str = Field(max_length=64)
+    dialog: int
+    row: int | None = Field(default=None, ge=0)
+    corner: int | None = Field(default=None, ge=0, le=3)
+    x: Part | None = None
+    y: Part | None = None
+
+
+@dataclass(frozen=True)
+class DialogLine:
+    """A line of a list or table. ``colour``: sRGB behind the first cell. ``opens``: it can be
+    chosen."""
+
+    cells: tuple[str, ...]
+    colour: tuple[int, int, int] | None = None
+    opens: bool = False
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A value that is being set. ``kept`` counts now, ``original`` is the profile's."""
+
+    text: str
+    unit: str = ""
+    limits: tuple[int, int] | None = None
+    kept: int | None = None
+    original: int | None = None
+
+
+@dataclass(frozen=True)
+class Outline:
+    """The frame of a face in a camera's picture: corners in parts of its width and height."""
+
+    camera: str
+    face: str
+    corners: list[list[float]]
+    chosen: int
+
+
+@dataclass(frozen=True)
+class Contents:
+    """Everything a dialog shows besides its heading, guidance and actions.
+
+    ``row`` is the line that was opened last.
+    """
+
+    columns: Sequence[str] = ()
+    lines: Sequence[DialogLine] = ()
+    row: int = 0
+    value: Setting | None = None
+    question: str = ""
+    outline: Outline | None = None
+    advice: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A message to the person. ``parameters`` fill its placeholders; ``about`` follows it and is
+    the same in every language."""
+
+    text: str = ""
+    mood: Mood = ""
+    parameters: JsonMapping = field(default_factory=dict)
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class DialogState:
+    """Everything that a screen shows of the dialog on top.
+
+    ``dialog`` is its number, another one each time a dialog comes to the top. ``name`` is the
+    heading in a few words; ``parameters`` fill placeholders of the guidance. ``place``: number of
+    the step and count of the series, if it is one of several.
+    """
+
+    dialog: int
+    heading: str
+    name: str
+    guidance: str
+    parameters: JsonMapping
+    place: tuple[int, int] | None
+    notice: Notice
+    busy: bool
+    actions: Sequence[Action]
+    contents: Contents
+
+
+UNDO = Action("undo", GuideText.UNDO, "Control+z")
+BACK = Action("back", GuideText.BACK, "Escape")
+NEXT = Action("next", GuideText.NEXT, "n")

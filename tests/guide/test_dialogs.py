@@ -1,0 +1,482 @@
+"""Every dialog of calibration through its actions, before a daemon whose robot moves at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from robot.api.client import RequestError
+from robot.calibration.step import (
+    STEPS,
+    Confirmation,
+    Measurement,
+    Result,
+    Row,
+    Script,
+    Session,
+    steps_of,
+)
+from robot.calibration.steps.positions import NOT_CONFIRMED, Placing, positions
+from robot.cli.calibrate_commands import COMMANDS
+from robot.guide.camera import CameraDialog
+from robot.guide.dialogs import MenuDialog, clock_text, measurement_dialog, step_dialog
+from robot.guide.texts import GuideText
+from robot.machine.confirmed_range import confirmable
+from robot.settings import load_profile
+from tests.rig.guide import SPEED, DialogRig, FakeCalibrationClient
+
+KEY = "actuators.lid.positions_us.open"
+TABLE = {"actuator": "table", "values": {}}
+
+
+def place(client: FakeCalibrationClient) -> DialogRig:
+    """Open the dialog of the lid's position ``open``, 1335 us in the profile."""
+    session = client.session
+    position = next(one for one in positions(session) if one.key == KEY)
+    return DialogRig(session, measurement_dialog(Placing(session, position)))
+
+
+def open_step(client: FakeCalibrationClient, step: str, *cells: str) -> DialogRig:
+    """Open a step, and the line of its list that begins with these cells."""
+    rig = DialogRig(client.session, step_dialog(STEPS[step]))
+    if cells:
+        lines = [line.cells[: len(cells)] for line in rig.state.contents.lines]
+        rig.press("open", row=lines.index(cells))
+    return rig
+
+
+# Placing an actuator
+
+
+def test_presses_move_the_actuator_and_keep_where_it_is() -> None:
+    client = FakeCalibrationClient(**{KEY: 1335})
+    rig = place(client)
+    shown = rig.state.contents.value
+    assert shown is not None
+    assert (shown.text, shown.unit, shown.kept, shown.original) == ("1335", "us", 1335, 1335)
+    assert shown.limits == (900, 2100)
+    rig.press("by 10", "by 10", "by -1", "by -50", "step_back")
+    assert rig.value == "1354"
+    rig.press("keep")
+    assert client.moves == [1335, 1345, 1355, 1354, 1304, 1354]
+    assert (client.values, rig.is_over) == ({KEY: 1354}, True)
+
+
+def test_a_step_back_goes_no_further_than_the_first_place() -> None:
+    client = FakeCalibrationClient(**{KEY: 1335})
+    rig = place(client)
+    rig.press("by 1", *["step_back"] * 3)
+    assert (rig.value, client.moves) == ("1335", [1335, 1336, 1335])
+
+
+def test_a_position_that_is_kept_already_is_not_kept_again() -> None:
+    client = FakeCalibrationClient(**{KEY: 1335})
+    rig = place(client)
+    rig.press("keep")
+    assert rig.is_over
+    assert not [body for path, body in client.asked if path == "/calibration" and body]
+
+
+def test_giving_up_goes_back_and_keeps_nothing() -> None:
+    client = FakeCalibrationClient(**{KEY: 1335})
+    rig = place(client)
+    rig.press("by 10", "by 50", "give_up")
+    assert client.moves == [1335, 1345, 1395, 1335]
+    assert (client.values, rig.is_over) == ({KEY: 1335}, True)
+
+
+def test_a_servo_nobody_has_moved_begins_on_request_and_goes_in_small_steps() -> None:
+    client = FakeCalibrationClient()
+    rig = place(client)
+    assert (rig.actions, rig.state.guidance) == (["begin", "give_up"], NOT_CONFIRMED)
+    assert rig.state.parameters == {"middle": 1500}
+    rig.press("by 10", "keep", "step_back")
+    assert client.moves == []
+    rig.press("begin")
+    assert (rig.value, rig.state.guidance) == ("1500", Placing.guidance)
+    rig.press("begin", "by -50", "by -50", "by -50", "by -1", "keep")
+    assert client.moves == [1500, 1450, 1400, 1350, 1349]
+    assert client.values == {KEY: 1349}
+
+
+def test_giving_up_before_the_first_pulse_moves_nothing() -> None:
+    client = FakeCalibrationClient()
+    rig = place(client)
+    rig.press("give_up")
+    assert (rig.is_over, client.moves, client.values) == (True, [], {})
+
+
+def test_giving_up_during_the_first_motion_leaves_after_it() -> None:
+    client = FakeCalibrationClient()
+    rig = place(client)
+    rig.robot.waits = True
+    rig.press("begin", "give_up")
+    assert not rig.is_over
+    rig.finish()
+    assert (rig.is_over, client.moves, client.values) == (True, [1500], {})
+
+
+def test_presses_faster_than_the_motion_count_in_the_end() -> None:
+    client = FakeCalibrationClient(**{KEY: 1335})
+    rig = place(client)
+    rig.press("by 50", "by -50")  # the range up to there is confirmed now
+    rig.robot.waits = True
+    rig.press("by 10", "by 10", "by 10", "keep")
+    assert (rig.value, rig.notice[0]) == ("1365", GuideText.AT_WORK)
+    rig.finish()
+    assert client.moves == [1335, 1385, 1335, 1345, 1365]
+    assert client.values == {KEY: 1365}
+
+
+def test_presses_beyond_the_confirmed_range_are_dropped_during_a_motion() -> None:
+    client = FakeCalibrationClient(**{KEY: 1335})
+    rig = place(client)
+    rig.robot.waits = True
+    rig.press("by -50", "by -50", "by -10")
+    assert rig.value == "1285"
+    rig.press("by 50")
+    assert rig.value == "1335", "the way back is always open"
+
+
+def test_a_place_out_of_reach_is_forgotten() -> None:
+    client = FakeCalibrationClient(**{KEY: 2090})
+    rig = place(client)
+    rig.press("by 50")
+    assert (rig.notice, rig.value) == (("beyond its limits", "bad"), "2090")
+    rig.press("step_back", "by -10", "keep")
+    assert (client.moves, client.values) == ([2090, 2140, 2080], {KEY: 2080})
+
+
+def test_giving_up_leaves_even_if_the_way_back_fails() -> None:
+    client = FakeCalibrationClient(**{KEY: 1335})
+    rig = place(client)
+    rig.press("by 10")
+    client.failures["/maintenance/move"] = RequestError(409, "refused", "jammed")
+    rig.press("give_up")
+    assert rig.is_over
+
+
+def test_a_position_that_could_not_be_kept_may_be_kept_later() -> None:
+    client = FakeCalibrationClient(**{KEY: 1335})
+    rig = place(client)
+    rig.press("by 10")
+    client.failures["/calibration"] = RequestError(409, "refused", "not now")
+    rig.press("keep")
+    assert (rig.notice, rig.is_over) == (("not now", "bad"), False)
+    del client.failures["/calibration"]
+    rig.press("by 1")
+    assert not rig.is_over
+    rig.press("keep")
+    assert client.values == {KEY: 1346}
+
+
+# Measuring
+
+
+class SpeedMeasurement(Measurement):
+    """Asks a question, then finds 7; or a value is set by eye."""
+
+    name, guidance, columns = "speed", "look", ("part", "steps")
+    choices: Mapping[str, str] = MappingProxyType({"s": "Slowly"})
+
+    def __init__(self, value: float | None = None, keeps: bool = True) -> None:
+        super().__init__(FakeCalibrationClient().session)
+        self._value, self.keeps = value, keeps
+        self.heard: list[object] = []
+        self.is_withdrawn = False
+
+    @property
+    def value(self) -> float | None:
+        return self._value
+
+    def adjust(self, steps: int) -> None:
+        assert self._value is not None
+        self._value += steps
+        self.result = Result(values={"speed": self._value})
+
+    def measure(self, choice: str = "") -> Script:
+        self.heard.append(choice)
+        try:
+            yield Row(("lid", "1"), colour=(1.0, 0.0, 0.0))
+            answer = yield Confirmation("does it turn?")
+            yield Row(("lid", "2"))
+        finally:
+            self.is_withdrawn = True
+        self.heard.append(answer)
+        values = {"speed": 7} if answer and not choice else {}
+        self.result = Result(values=values, text="seen", is_found=answer is True)
+
+
+def measure(found: Measurement) -> DialogRig:
+    return DialogRig(found.session, measurement_dialog(found))
+
+
+@pytest.mark.parametrize(
+    ("found", "actions", "value"),
+    [
+        (SpeedMeasurement(), ["measure", "choose s", "keep"], None),
+        (
+            SpeedMeasurement(2.5, keeps=False),
+            ["measure", "choose s", "by -10", "by -1", "by 1", "by 10"],
+            "2.5",
+        ),
+    ],
+)
+def test_a_measurement_has_the_actions_it_can_use(
+    found: SpeedMeasurement, actions: list[str], value: str | None
+) -> None:
+    rig = measure(found)
+    assert rig.actions == [*actions, "undo", "back"]
+    assert (rig.state.heading, rig.state.guidance) == ("speed", "look")
+    shown = rig.state.contents.value
+    assert (shown and shown.text) == value
+    moving = {action.do for action in rig.state.actions if action.moves}
+    assert moving == {"measure", "choose s"}
+
+
+def test_a_measurement_shows_its_lines_asks_and_is_kept_once() -> None:
+    found = SpeedMeasurement()
+    rig = measure(found)
+    rig.press("keep")
+    assert rig.notice == (GuideText.MEASURE_FIRST, "bad")
+    rig.press("measure")
+    assert (rig.state.contents.question, rig.notice[0]) == ("does it turn?", "")
+    assert rig.actions == ["yes", "no", "undo", "back"]
+    assert rig.state.contents.lines[0].colour == (255, 0, 0)
+    rig.press("yes")
+    assert (rig.state.contents.question, rig.notice) == ("", ("seen", ""))
+    assert [line.cells for line in rig.state.contents.lines] == [("lid", "1"), ("lid", "2")]
+    rig.press("keep")
+    assert rig.notice == (GuideText.KEPT, "good")
+    rig.press("keep")
+    assert rig.notice[0] == GuideText.MEASURE_FIRST
+    rig.press("measure")
+    assert len(rig.state.contents.lines) == 1, "a new measurement begins with an empty table"
+
+
+@pytest.mark.parametrize(
+    ("begin", "answer", "mood"),
+    [("measure", "no", "bad"), ("choose s", "yes", "good"), ("choose s", "no", "bad")],
+)
+def test_a_result_with_nothing_to_keep_is_good_or_bad(begin: str, answer: str, mood: str) -> None:
+    found = SpeedMeasurement()
+    rig = measure(found)
+    rig.press(begin, answer)
+    assert rig.notice == ("seen", mood)
+    assert found.heard == ["s" if begin == "choose s" else "", answer == "yes"]
+
+
+def test_answers_and_choices_that_do_not_exist_change_nothing() -> None:
+    found = SpeedMeasurement()
+    rig = measure(found)
+    rig.press("yes", "no", "choose fast", "by 5")
+    assert (found.heard, rig.notice) == ([], ("", ""))
+
+
+def test_leaving_a_measurement_stops_the_robot_and_withdraws_values_tried_out() -> None:
+    found = SpeedMeasurement()
+    rig = measure(found)
+    rig.robot.waits = True
+    rig.press("measure", "back")
+    assert not rig.is_over
+    rig.finish()
+    assert rig.is_over and found.is_withdrawn
+    assert found.heard == [""]
+
+
+def test_a_value_is_set_by_eye_unless_the_robot_is_at_work() -> None:
+    found = SpeedMeasurement(100)
+    rig = measure(found)
+    for do, value in (("by -10", "90"), ("by -1", "89"), ("by 1", "90"), ("by 10", "100")):
+        rig.press(do)
+        assert rig.value == value
+    rig.robot.waits = True
+    rig.press("measure", "by 10")
+    assert rig.value == "100"
+
+
+def test_the_time_at_work_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("robot.guide.session.TICK_S", 0.001)
+    rig = measure(SpeedMeasurement())
+    rig.robot.waits = True
+    rig.press("measure")
+    rig.guide.handle_event()
+    assert rig.state.notice.parameters == {"time": "0:00"}
+    assert [clock_text(seconds) for seconds in (5.9, 65, 600)] == ["0:05", "1:05", "10:00"]
+
+
+def test_a_failed_measurement_says_why_and_may_be_repeated() -> None:
+    client = FakeCalibrationClient()
+    client.failures["/maintenance/travel"] = RequestError(409, "refused", "the lid is jammed")
+    rig = open_step(client, "travel", "holder")
+    rig.press("measure")
+    assert rig.notice == ("the lid is jammed", "bad")
+    asked = len(client.asked)
+    rig.press("measure")
+    assert len(client.asked) == asked + 1
+
+
+def test_home_is_refused_before_positions_are_confirmed() -> None:
+    client = FakeCalibrationClient()
+    rig = open_step(client, "home")
+    rig.press("measure")
+    assert "before this one" in rig.notice[0] and "cubist calibrate" not in rig.notice[0]
+    client.values = confirmable(load_profile("cubotino"))
+    rig.press("measure")
+    assert [path for path, _ in client.asked if path == "/home"] == ["/home"]
+
+
+def test_colours_and_times_are_kept_only_on_request() -> None:
+    client = FakeCalibrationClient()
+    row = {"operation": "turn D", "count": 2, "planned_us": 1000, "measured_us": 2000}
+    times = {"operations": [row], "values": {"policy.search_s": 2.0}}
+    client.trials["/maintenance/timing"] = times
+    steps = [step_dialog(STEPS[name]) for name in ("colours", "timing")]
+    rig = DialogRig(client.session, *steps)
+    rig.press("choose s")
+    assert client.values == {}
+    assert ("/colours", {"facelets": "".join(face * 9 for face in "URFDLB")}) in client.asked
+    rig.press("keep", "next", "measure")
+    assert set(client.values) == {"colours"}
+    assert rig.state.contents.lines[0].cells == ("turn D", "2", "1.0 ms", "2.0 ms")
+    rig.press("keep", "next")
+    assert (client.values["policy.search_s"], rig.is_over) == (2.0, True)
+
+
+def test_a_stepper_is_calibrated_item_by_item() -> None:
+    client = FakeCalibrationClient("mindcuber")
+    client.trials = {
+        "/maintenance/turn": TABLE | {"steps": 400, "inverted": False},
+        "/maintenance/steps": TABLE | {"steps": 1600, "found_steps": 3200, "turn_steps": 1600},
+        "/maintenance/play": TABLE | {"play_steps": 12, "within_steps": 4, "seen_by": "camera"},
+    }
+    rig = open_step(client, "steppers", "table", "direction")
+    rig.press("measure", "no", "keep", "back")
+    assert client.values == {"actuators.table.invert_direction": True}
+    rows = {line.cells[1]: row for row, line in enumerate(rig.state.contents.lines)}
+    rig.press("open", row=rows["steps"])
+    rig.press("by 1", "by -1", "measure")
+    assert "3200 steps are a turn" in rig.notice[0]
+    rig.press("keep", "back")
+    assert client.values["actuators.table.steps_per_turn"] == 3200
+    assert rig.state.contents.row == rows["steps"], "the line opened last"
+    rig.press("open", row=rows["backlash"])
+    rig.press("measure", "by 1", "keep", "back")
+    assert client.values["actuators.table.backlash_steps"] == 13
+    rig.press("undo", "undo", "undo")
+    assert client.values == {}
+
+
+@pytest.mark.parametrize("is_asked", [False, True])
+def test_a_ramp_ends_with_the_first_lost_steps(is_asked: bool) -> None:
+    client = FakeCalibrationClient("mindcuber")
+    good: dict[str, Any] = {"lost": None if is_asked else False, "seen_by": "camera"}
+    good |= {"actuator": "table", "acceleration_steps_per_s2": 8000, "steps": 1600}
+    client.trials[SPEED] = good | {"square": True, "reached_steps_per_s": 1e6}
+    rig = open_step(client, "steppers", "table", "speed")
+    rig.press("measure", *(["yes", "yes", "no"] if is_asked else []))
+    said = "set table and the cube square" if is_asked else "no steps were lost at all"
+    assert said in rig.notice[0]
+    rig.press("keep")
+    # 800, 920, 1058 steps/s; or four times what it may now, in steps of 15 percent.
+    tried = [body["speed_steps_per_s"] for path, body in client.asked if path == "/speed"]
+    last_good = tried[1] if is_asked else tried[-1]
+    assert tried[:3] == [800, 920, 1058]
+    assert client.values == {"actuators.table.max_speed_steps_per_s": round(0.8 * last_good)}
+
+
+@pytest.mark.parametrize("is_seen", [True, False])
+def test_travel_is_measured_or_set_by_eye(is_seen: bool) -> None:
+    client = FakeCalibrationClient()
+    answer: dict[str, Any] = {"actuator": "holder", "between": ["ccw", "home"]}
+    answer |= {"planned_us": 700_000}
+    if is_seen:
+        rows = [{"between": ["ccw", "home"], "ms": 340, "held_ms": 388.6}]
+        answer |= {"measured_us": 300_000, "within_us": 40_000}
+        answer["values"] = {"actuators.holder.travel": rows}
+    client.trials["/maintenance/travel"] = answer
+    rig = open_step(client, "travel", "holder", "ccw", "home")
+    rig.press("measure")
+    if not is_seen:
+        assert "judge the time by eye" in rig.notice[0]
+        rig.press("by 10", "by -1")
+    rig.press("keep")
+    row = client.values["actuators.holder.travel"][0]
+    assert row["ms"] == (340 if is_seen else 790)
+    assert row["held_ms"] == pytest.approx(row["ms"] * 800 / 700, abs=0.1)
+
+
+# Menu and lists
+
+
+def test_the_menu_opens_every_step_and_everything_goes_through_all() -> None:
+    client = FakeCalibrationClient()
+    client.values = confirmable(load_profile("cubotino"))
+    rig = DialogRig(client.session, MenuDialog)
+    steps = steps_of(load_profile("cubotino"))
+    assert [line.cells[0] for line in rig.state.contents.lines] == [
+        *(GuideText.EVERYTHING, *(step.title for step in steps)),
+    ]
+    assert rig.actions == ["undo"]
+    rig.press("open", row=0)
+    seen = []
+    while rig.state.heading != GuideText.CALIBRATE:
+        seen.append((rig.state.place, rig.state.heading, rig.state.name))
+        rig.press("next")
+    count = len(steps)
+    assert seen == [((n, count), step.title, step.heading) for n, step in enumerate(steps, 1)]
+    home = [step.name for step in steps].index("home") + 1
+    rig.press("open", row=home)
+    assert (rig.state.place, rig.state.name) == (None, "Home")
+    assert (rig.press("back").contents.row, rig.is_over) == (home, False)
+
+
+@pytest.mark.parametrize("row", [None, 99])
+def test_a_line_that_does_not_exist_opens_nothing(row: int | None) -> None:
+    client = FakeCalibrationClient()
+    for make in (MenuDialog, step_dialog(STEPS["positions"])):
+        rig = DialogRig(client.session, make)
+        heading = rig.state.heading
+        assert rig.press("open", row=row).heading == heading
+
+
+def test_a_list_is_read_again_after_a_change() -> None:
+    client = FakeCalibrationClient(**{KEY: 1340})
+    rig = open_step(client, "positions", "lid", "open")
+    rig.press("by 10", "keep")
+    (line,) = [one.cells for one in rig.state.contents.lines if one.cells[:2] == ("lid", "open")]
+    assert line[2:5] == ("1350 us", "1335", "by a person")
+    rig.press("undo")
+    assert client.values == {KEY: 1340}
+    (line,) = [one.cells for one in rig.state.contents.lines if one.cells[:2] == ("lid", "open")]
+    assert line[2] == "1340 us"
+    assert rig.state.notice.about == KEY
+
+
+@pytest.mark.parametrize(
+    ("command", "profile", "actuators"),
+    [
+        ("servo", "cubotino", {"holder", "lid"}),
+        ("gripper", "two-arm", {"right-jaw", "down-jaw"}),
+        ("gripper", "cubotino", set()),
+    ],
+)
+def test_a_list_may_have_other_items(command: str, profile: str, actuators: set[str]) -> None:
+    client = FakeCalibrationClient(profile)
+    found = next(one for one in COMMANDS if one.name == command)
+    rig = DialogRig(client.session, step_dialog(STEPS["positions"], found.items))
+    assert {line.cells[0] for line in rig.state.contents.lines} == actuators
+    assert rig.notice[0] == ("" if actuators else GuideText.NONE)
+
+
+def test_the_camera_has_a_dialog_of_its_own() -> None:
+    make = step_dialog(STEPS["camera"])
+    session: Session = FakeCalibrationClient().session
+    rig = DialogRig(session, partial(make))
+    assert isinstance(make, partial) and make.func is CameraDialog
+    assert rig.state.contents.outline is not None
+    rig.press("back")

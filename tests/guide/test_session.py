@@ -1,0 +1,219 @@
+"""A guide session shows dialogs one above the other and gives the robot one task at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import pytest
+
+from robot.api.client import DaemonError
+from robot.guide.session import Dialog, GuideSession
+from robot.guide.state import Action, DialogPress, DialogState
+from robot.guide.texts import GuideText
+from solver.errors import CubistError
+from tests.rig.guide import DialogRig, FakeCalibrationClient
+
+KEY = "actuators.lid.positions_us.open"
+
+
+class NotingDialog(Dialog):
+    """A dialog that writes down what happens to it; ``work`` gives the robot a task."""
+
+    def __init__(self, guide: GuideSession, name: str, notes: list[str]) -> None:
+        super().__init__(guide, name, f"about {name}")
+        self._notes = notes
+        self.task: partial[object] = partial(str, "done")
+
+    def _note(self, what: str) -> None:
+        self._notes.append(f"{self.name} {what}")
+
+    def open(self) -> None:
+        self._note("open")
+
+    def refresh(self) -> None:
+        self._note("refresh")
+
+    def close(self) -> None:
+        self._note("close")
+
+    def stop_work(self) -> None:
+        self._note("stop")
+
+    def tick(self) -> None:
+        self._note("tick")
+
+    def fail(self, reason: str) -> None:
+        super().fail(reason)
+        self._note("fail")
+
+    def actions(self) -> Sequence[Action]:
+        return [Action("work", "Work")]
+
+    def act(self, press: DialogPress) -> None:
+        if press.do == "work":
+            self.guide.attempt("working", self.task, lambda result: self._note(str(result)))
+        else:
+            self._note(press.do)
+
+
+class SessionRig(DialogRig):
+    """A session whose dialogs note in ``notes`` what happens to them."""
+
+    def __init__(self, *names: str) -> None:
+        self.notes: list[str] = []
+        self.client = FakeCalibrationClient(**{KEY: 1340})
+        super().__init__(self.client.session, *(self.make(name) for name in names))
+
+    def make(self, name: str) -> partial[NotingDialog]:
+        return partial(NotingDialog, name=name, notes=self.notes)
+
+    def open(self, name: str) -> DialogState:
+        dialog = self.make(name)(self.guide)
+        self.guide.later(partial(self.guide.open, dialog))
+        return self.settle()
+
+
+def test_the_state_has_all_that_is_said_and_is_shown_once() -> None:
+    rig = SessionRig("menu")
+    rig.guide.later(partial(rig.guide.say, "well", "good", "lid", count=2))
+    state = rig.settle()
+    assert (state.heading, state.guidance, state.place, state.busy) == (
+        *("menu", "about menu", None, False),
+    )
+    notice = state.notice
+    assert (notice.text, notice.mood, notice.about) == ("well", "good", "lid")
+    assert notice.parameters == {"count": 2}
+    rig.guide.later(lambda: None)
+    rig.settle()
+    assert len(rig.states) == 2
+
+
+def test_a_dialog_is_left_for_the_one_below_and_the_last_ends_the_session() -> None:
+    rig = SessionRig("menu")
+    assert rig.open("list").heading == "list"
+    rig.guide.later(partial(rig.guide.say, "seen"))
+    rig.settle()
+    assert (rig.press("back").heading, rig.notice) == ("menu", ("", ""))
+    assert not rig.is_over
+    rig.press("back")
+    assert rig.is_over
+    assert rig.notes == ["menu open", "list open", "list close", "menu refresh", "menu close"]
+
+
+def test_a_press_for_a_dialog_left_meanwhile_is_ignored() -> None:
+    rig = SessionRig("menu")
+    below = rig.state.dialog
+    above = rig.open("list").dialog
+    for dialog in (below, above + 1):
+        rig.guide.press(DialogPress(do="go", dialog=dialog))
+    rig.settle()
+    assert rig.notes == ["menu open", "list open"]
+    rig.press("go")
+    assert rig.notes[-1] == "list go"
+
+
+def test_a_dialog_may_have_its_own_ways_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NotingDialog, "can_be_left", False)
+    rig = SessionRig("lid", "next")
+    assert rig.actions == ["work"]
+    rig.press("back", "next", "undo")
+    assert rig.notes == ["lid open", "lid back", "lid next", "lid undo"]
+
+
+def test_a_series_goes_on_with_next_and_ends_after_the_last() -> None:
+    rig = SessionRig("one", "two")
+    assert (rig.state.place, rig.actions) == ((1, 2), ["work", "undo", "back", "next"])
+    assert (rig.press("next").heading, rig.state.place) == ("two", (2, 2))
+    rig.press("next")
+    assert rig.is_over
+    assert rig.notes == ["one open", "one close", "two open", "two close"]
+
+
+def test_a_series_may_be_left_in_its_middle() -> None:
+    rig = SessionRig("menu")
+    assert (rig.state.place, rig.actions) == (None, ["work", "undo", "back"])
+    series = [rig.make("one"), rig.make("two")]
+    rig.guide.later(partial(rig.guide.go_through, series))
+    rig.settle()
+    assert rig.press("back").heading == "menu"
+
+
+def test_the_robot_has_one_task_at_a_time() -> None:
+    rig = SessionRig("menu")
+    rig.robot.waits = True
+    assert (rig.press("work").busy, rig.notice) == (True, ("working", ""))
+    rig.press("work")
+    assert rig.notice == (GuideText.WAIT, "bad")
+    assert not rig.finish().busy
+    rig.press("work")
+    assert rig.notes == ["menu open", "menu done", "menu done"]
+
+
+def test_leaving_during_a_task_waits_for_its_end() -> None:
+    rig = SessionRig("menu")
+    rig.open("list")
+    rig.robot.waits = True
+    rig.press("work", "back")
+    assert (rig.state.heading, rig.notice) == ("list", (GuideText.LEAVING, ""))
+    assert rig.finish().heading == "menu"
+    rig.press("work")
+    assert rig.notes[2:] == ["list stop", "list close", "menu refresh", "menu done"]
+
+
+@pytest.mark.parametrize("error", [CubistError("stuck"), DaemonError("gone")])
+def test_a_failed_task_is_reported_but_a_lost_daemon_ends_the_session(error: CubistError) -> None:
+    def fail() -> None:
+        raise error
+
+    rig = SessionRig("menu")
+    dialog = rig.make("list")(rig.guide)
+    dialog.task = partial(fail)
+    rig.guide.later(partial(rig.guide.open, dialog))
+    rig.settle()
+    if isinstance(error, DaemonError):
+        with pytest.raises(DaemonError, match="gone"):
+            rig.press("work")
+        return
+    rig.press("work")
+    assert (rig.notice, rig.state.busy) == (("stuck", "bad"), False)
+    assert rig.notes[-1] == "list fail"
+
+
+def test_undo_takes_back_what_was_kept() -> None:
+    rig = SessionRig("menu")
+    rig.guide.session.keep({KEY: 1350})
+    state = rig.press("undo")
+    assert (rig.notice, state.notice.about) == ((GuideText.UNDONE, "good"), KEY)
+    assert rig.client.values == {KEY: 1340}
+    rig.press("undo")
+    assert rig.notice == (GuideText.NOTHING_TO_UNDO, "")
+    assert rig.notes == ["menu open", "menu refresh", "menu refresh"]
+
+
+def test_a_dialog_ticks_while_the_robot_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("robot.guide.session.TICK_S", 0.001)
+    rig = SessionRig("menu")
+    rig.robot.waits = True
+    rig.press("work")
+    rig.guide.handle_event()
+    assert rig.notes == ["menu open", "menu tick"]
+
+
+@pytest.mark.parametrize("at_work", [False, True])
+def test_an_end_closes_all_dialogs_and_stops_the_robot(at_work: bool) -> None:
+    notes: list[str] = []
+    client = FakeCalibrationClient()
+    guide = GuideSession(client.session, lambda _: None, lambda *_: None)
+    make = partial(NotingDialog, name="menu", notes=notes)
+
+    def make_busy(guide: GuideSession) -> Dialog:
+        dialog = make(guide)
+        client.may_answer.clear()
+        guide.attempt("", partial(client.may_answer.wait, 30), print)
+        return dialog
+
+    guide.end()
+    guide.run([make_busy if at_work else make])
+    assert (notes, guide.was_stopped) == (["menu open", "menu close"], at_work)
+    assert client.stops == int(at_work)
