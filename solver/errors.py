@@ -75,7 +75,7 @@ class IllegalCube(CubistError, ValueError):
         self.facts = dict(facts or {})
 
 
-class SearchFailed(CubistError, RuntimeError):
+class SearchError(CubistError, RuntimeError):
     """A search ended without any solution: deadline, cancellation or limit reached first.
 
     ``cpu_s``: processor time it used. ``cut_by_clock``: the computer was so busy that the clock

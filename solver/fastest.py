@@ -25,7 +25,7 @@ def search(cube: Cube, request: Request) -> list[Solution]:
     """The fastest solution, or the fastest known when time ran out before that was proven.
 
     ``extra`` says whether it is ``proven``, and ``lower_bound_us``: nothing is faster than that.
-    Raises SearchFailed when no solution at all was found in time, ValueError without a robot.
+    Raises SearchError when no solution at all was found in time, ValueError without a robot.
     """
     if request.cost is None:
         raise ValueError("the time on no robot")

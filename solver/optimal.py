@@ -15,7 +15,7 @@ from dataclasses import replace
 from solver import _native, tables, two_phase
 from solver.cube.cube import Cube
 from solver.cube.notation import Move, length, moves_of, parse_moves
-from solver.errors import BadNotation, SearchFailed
+from solver.errors import BadNotation, SearchError
 from solver.processors import processors
 from solver.solution import Progress, Request, SearchClock, Solution, answer
 
@@ -51,7 +51,7 @@ LOOK_AGAIN = 2.0
 def search(cube: Cube, request: Request) -> list[Solution]:
     """A shortest solution, or the best known when time ran out before it was proven to be one.
 
-    Raises SearchFailed when no solution at all was found in time.
+    Raises SearchError when no solution at all was found in time.
     """
     return [_OptimalSearch(cube, request).run()]
 
@@ -76,7 +76,7 @@ class _OptimalSearch:
             else:
                 seconds = LOOK_AGAIN * self._deepen(self.bound)
         if self.best is None:
-            raise SearchFailed(
+            raise SearchError(
                 f"No solution has fewer than {self.bound} turns; time ran out before the shortest "
                 "was found. Give the search more time, or use the large tables."
             )
@@ -123,7 +123,7 @@ class _OptimalSearch:
         )
         try:
             found = parse_moves(" ".join(two_phase.search(self.cube, asked)[0].moves))
-        except SearchFailed:
+        except SearchError:
             return
         if self.best is None or length(found, self.request.metric) < self._length():
             self.best = found
@@ -163,7 +163,7 @@ _kernels: dict[tuple[str, str], _native.OptimalTable] = {}
 def kernel(request: Request) -> _native.OptimalTable:
     """The table for the request's metric and choice of tables, made and stored if need be.
 
-    Raises BadNotation for tables of another name, SearchFailed when making them was cancelled.
+    Raises BadNotation for tables of another name, SearchError when making them was cancelled.
     """
     if request.tables not in KINDS:
         raise BadNotation(f"Tables are {' or '.join(KINDS)}, not {request.tables!r}.")

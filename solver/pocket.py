@@ -21,7 +21,7 @@ from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, TurnCosts, composite_
 from solver.cube.notation import FACE_TURNS, length, moves_of
 from solver.cube.pieces import States
 from solver.cube.pocket import PocketCube
-from solver.errors import InvalidRequest, SearchFailed
+from solver.errors import InvalidRequest, SearchError
 from solver.processors import processors
 from solver.solution import CancelFlag, Request, SearchClock, Solution, answer, seconds_of
 
@@ -102,13 +102,13 @@ def search_fastest(cube: PocketCube, request: Request) -> list[Solution]:
     """The fastest solution for ``request.cost``; ``extra["proven"]`` says that nothing is faster.
 
     ``request.cost`` is that of a mechanism compiled for a 2x2x2, turning U, R and F alone. Raises
-    SearchFailed when it is another one or when time ran out before any solution was found.
+    SearchError when it is another one or when time ran out before any solution was found.
     """
     cost, robot = _cost_of(request), ready_kernel(request)
     watch = SearchClock()
     found = robot.fastest(cube.relative.states, cost.first, seconds_of(request), request.cancel)
     if found.cost is None:
-        raise SearchFailed(f"No solution was found within {request.time_limit} s.")
+        raise SearchError(f"No solution was found within {request.time_limit} s.")
     extra = {"nodes": found.nodes, "memory_bytes": robot.bytes, "proven": found.proven}
     solution = answer(cube, request, moves_of(found.turns), watch, extra=extra)
     composites = tuple(_composite(turn) for turn in found.turns)
@@ -126,11 +126,11 @@ def _cost_of(request: Request) -> CostModel:
     """``request.cost``, if it is that of a 2x2x2."""
     cost = request.cost
     if cost is None:
-        raise SearchFailed("The fastest solution needs a robot; name one with --robot.")
+        raise SearchError("The fastest solution needs a robot; name one with --robot.")
     other = [index for index in range(COMPOSITES) if composite_of(index)[2] != 0]
     if (cost.first[other] != IMPOSSIBLE).any():
         name = cost.turns.name
-        raise SearchFailed(f"The costs of {name} are those of a 3x3x3; set cube.size to 2.")
+        raise SearchError(f"The costs of {name} are those of a 3x3x3; set cube.size to 2.")
     return cost
 
 

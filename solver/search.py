@@ -13,7 +13,7 @@ from solver.cube.cube import Cube
 from solver.cube.notation import LAYERED_METRICS, METRICS
 from solver.cube.pocket import PocketCube
 from solver.cube.sticker_cube import StickerCube
-from solver.errors import InvalidRequest, SearchFailed
+from solver.errors import InvalidRequest, SearchError
 from solver.solution import CancelFlag, Progress, Request, SearchClock, Solution
 
 AnyCube = Cube | PocketCube | StickerCube
@@ -112,7 +112,7 @@ def solve(  # noqa: PLR0913 - what a person may ask for, all by name
 ) -> Solution:
     """The best solution found in ``time_limit`` seconds; see :class:`solver.solution.Request`.
 
-    Raises InvalidRequest for a request that no algorithm fits and SearchFailed when time or
+    Raises InvalidRequest for a request that no algorithm fits and SearchError when time or
     limits ended the search before any solution was found.
     """
     request = Request(
@@ -156,7 +156,7 @@ def solve_many(cube: AnyCube, request: Request) -> list[Solution]:
     except RuntimeError as error:
         if _native.has_lost_table():
             raise _lost_table() from error
-        if isinstance(error, SearchFailed):
+        if isinstance(error, SearchError):
             error.cpu_s = round(watch.cpu_s(), 4)
             error.cut_by_clock = _native.clock_cuts() != cuts_before
         raise
@@ -167,8 +167,8 @@ def solve_many(cube: AnyCube, request: Request) -> list[Solution]:
     return [replace(solution, cut_by_clock=True) for solution in solutions]
 
 
-def _lost_table() -> SearchFailed:
-    return SearchFailed(
+def _lost_table() -> SearchError:
+    return SearchError(
         "A table of the search was cut short or cannot be read; start the program again."
     )
 

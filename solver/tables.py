@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver import _native
-from solver.errors import InvalidRequest, SearchFailed
+from solver.errors import InvalidRequest, SearchError
 from solver.files import user_directory
 from solver.solution import Progress, Request
 
@@ -110,7 +110,7 @@ class Making:
     def wait(self, others: Progress | None) -> None:
         """Tell how far the others are who make tables just now, if known; give them a moment.
 
-        Raises SearchFailed when the request is cancelled.
+        Raises SearchError when the request is cancelled.
         """
         if others is not None:
             self._tell(others)
@@ -166,7 +166,7 @@ def making(what: str, request: Request, shares: Sequence[float] = (1.0,)) -> Ite
     """The context in which tables are loaded, or made where they are not there.
 
     One thread of a process at a time; those that wait hear how far the other one is. ``what`` is
-    told to people: "the pruning tables of two-phase". Raises SearchFailed when the request is
+    told to people: "the pruning tables of two-phase". Raises SearchError when the request is
     cancelled.
     """
     made = Making(what, request, shares)
@@ -186,7 +186,7 @@ def making(what: str, request: Request, shares: Sequence[float] = (1.0,)) -> Ite
 def load(name: str, version: int, size: int, make: Make) -> Bytes:
     """The table ``name`` as read-only uint8[size], made and stored first if need be.
 
-    ``version`` changes whenever the bytes would. Raises SearchFailed when the request of the
+    ``version`` changes whenever the bytes would. Raises SearchError when the request of the
     :func:`making` around this call is cancelled meanwhile.
     """
     made = _active.get() or Making(f"the table {name}", Request())
@@ -226,7 +226,7 @@ def leave(table: Bytes) -> None:
 def build(what: str, make: Callable[[Callable[[float], bool]], T]) -> T:
     """What ``make`` builds in memory: tables that are quicker made than kept.
 
-    ``make`` gets what to tell how far it is. Raises SearchFailed when the request of the
+    ``make`` gets what to tell how far it is. Raises SearchError when the request of the
     :func:`making` around this call is cancelled meanwhile.
     """
     made = _active.get() or Making(what, Request())
@@ -377,15 +377,15 @@ def _made_in_memory(name: str, size: int, make: Make, made: Making) -> Bytes:
     return table
 
 
-def _stopped(what: str) -> SearchFailed:
-    return SearchFailed(f"Making {what} was stopped; the next search starts it again.")
+def _stopped(what: str) -> SearchError:
+    return SearchError(f"Making {what} was stopped; the next search starts it again.")
 
 
 @contextmanager
 def locked(directory: Path, made: Making) -> Iterator[None]:
     """One process at a time makes tables; the lock ends with its process.
 
-    Whoever waits for it is told so. Raises SearchFailed when the request is cancelled meanwhile.
+    Whoever waits for it is told so. Raises SearchError when the request is cancelled meanwhile.
     """
     directory.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)

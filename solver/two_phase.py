@@ -10,7 +10,7 @@ from solver import _native, tables
 from solver.cost import CostModel, TurnCosts, moves_of
 from solver.cube.cube import Cube
 from solver.cube.notation import length, parse_moves
-from solver.errors import SearchFailed
+from solver.errors import SearchError
 from solver.processors import processors
 from solver.solution import Request, Solution
 
@@ -30,7 +30,7 @@ _DIRECTIONS = 6
 
 
 def search(cube: Cube, request: Request) -> list[Solution]:
-    """The best solutions found; SearchFailed when the time was too short for any."""
+    """The best solutions found; SearchError when the time was too short for any."""
     start = None if request.cost is None else ready_from(request.cost)
     metric = request.metric if start is None else start.metric
     two_phase = kernel(metric, request)
@@ -56,7 +56,7 @@ def search(cube: Cube, request: Request) -> list[Solution]:
         on_better=report if request.on_better is not None else None,
     )
     if not result.solutions:
-        raise SearchFailed(
+        raise SearchError(
             f"No solution was found within {request.time_limit} s; give the search more time."
         )
     return [solution(found, result) for found in result.solutions]
@@ -75,7 +75,7 @@ _tables: list[tables.Bytes] = []
 def kernel(metric: str, request: Request | None = None) -> _native.TwoPhase:
     """The kernel's search in ``metric`` with its tables, made or loaded when first asked for.
 
-    ``request`` hears how far they are; SearchFailed when it is cancelled meanwhile.
+    ``request`` hears how far they are; SearchError when it is cancelled meanwhile.
     """
     if metric not in _kernels:
         sizes = _native.phase1_size(metric), _native.phase2_size(metric)

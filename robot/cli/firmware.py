@@ -12,7 +12,7 @@ from robot.cli.numbers import RegisteredName, Whole
 from robot.cli.output import Listing, emit, json_option, note, require_terminal
 from robot.computer.board_family import (
     BuiltFirmware,
-    FirmwareTrouble,
+    FirmwareError,
     ask,
     board_for,
     build,
@@ -113,8 +113,8 @@ def _flash_of_several(robot: RobotProfile, name: str, as_json: bool) -> None:
     try:
         at = choose_port(serial_ports(), settings.port)
         _flash(choose_board(at, board_for(robot, name).name), at, name, as_json)
-    except FirmwareTrouble as trouble:
-        raise FirmwareTrouble(f"board {name}: {trouble}") from trouble
+    except FirmwareError as trouble:
+        raise FirmwareError(f"board {name}: {trouble}") from trouble
 
 
 def _flash(kind: str, at: SerialPort, name: str, as_json: bool) -> None:
@@ -161,7 +161,7 @@ def version(port: str, baud: int, as_json: bool) -> int:
 def choose_port(ports: Sequence[SerialPort], named: str | None) -> SerialPort:
     """The port of this name, else the only one with a board, else the one a person chooses.
 
-    Raises :class:`FirmwareTrouble` that names the ports there are, or ``UsageError`` where several
+    Raises :class:`FirmwareError` that names the ports there are, or ``UsageError`` where several
     boards are connected and nobody can be asked.
     """
     if named is not None:
@@ -170,7 +170,7 @@ def choose_port(ports: Sequence[SerialPort], named: str | None) -> SerialPort:
     boards = [port for port in ports if port.may_be_board]
     if not boards:
         others = ", ".join(map(str, ports)) or "none"
-        raise FirmwareTrouble(
+        raise FirmwareError(
             f"no board found; serial ports here: {others}. Plug the board in by USB, with a cable "
             "that has data lines, or name its port with --port."
         )
@@ -187,12 +187,12 @@ def choose_port(ports: Sequence[SerialPort], named: str | None) -> SerialPort:
 def choose_board(port: SerialPort, needed: str | None) -> str:
     """The kind of board at a port: as it shows itself, as the robot needs it, or as a person says.
 
-    Raises :class:`FirmwareTrouble` where the first two differ, ``UsageError`` where neither is
+    Raises :class:`FirmwareError` where the first two differ, ``UsageError`` where neither is
     known and nobody can be asked.
     """
     boards = firmware_boards()
     if port.board and needed and port.board != needed:
-        raise FirmwareTrouble(
+        raise FirmwareError(
             f"{port} is {boards[port.board].title}, the robot needs {boards[needed].title}. "
             "Choose another --port, or another --robot."
         )

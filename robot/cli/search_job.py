@@ -158,7 +158,7 @@ class SearchJob(Protocol):
     """Answers any number of states with documents of the command's contract."""
 
     def answers(self, text: str) -> list[JsonObject]:
-        """Solutions of one state, best first; raises BadNotation, IllegalCube, SearchFailed."""
+        """Solutions of one state, best first; raises BadNotation, IllegalCube, SearchError."""
 
 
 class Wanted(TypedDict):

@@ -22,7 +22,7 @@ from robot.cli.search_job import SearchJob, Wanted, make_job
 from robot.computer.memory import keep_small
 from robot.text.faults import exit_code_of
 from robot.text.outcomes import Outcome, worst
-from solver.errors import BadNotation, CubistError, ExitCode, IllegalCube, SearchFailed
+from solver.errors import BadNotation, CubistError, ExitCode, IllegalCube, SearchError
 from solver.files import read_lines
 from solver.processors import spare_processors
 
@@ -191,7 +191,7 @@ def _solve_one(text: str, job: SearchJob, timeline: Path | None, as_json: bool) 
         return _refuse(text, "illegal-cube", error, as_json, detail=error.facts)
     except BadNotation as error:
         return _refuse(text, "bad-notation", error, as_json)
-    except SearchFailed as error:
+    except SearchError as error:
         if error.cut_by_clock and not as_json:
             note(CUT_BY_CLOCK)
         known = {"cpu_s": error.cpu_s, "cut_by_clock": error.cut_by_clock}

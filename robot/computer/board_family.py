@@ -47,10 +47,10 @@ ONE_BOARD = (
 )
 
 
-class FirmwareTrouble(CubistError, RuntimeError):
+class FirmwareError(CubistError, RuntimeError):
     """The firmware could not be built, flashed or started; the text says what is missing."""
 
-    code = "firmware-trouble"
+    code = "firmware-error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class BoardSimulation:
     def command(self, profile: RobotProfile, folder: Path) -> list[str]:
         """Return the program with its own options; the demo's files are in ``folder``.
 
-        Raises :class:`FirmwareTrouble` that says what to install.
+        Raises :class:`FirmwareError` that says what to install.
         """
         raise NotImplementedError
 
@@ -189,10 +189,10 @@ class BoardFamily:
         yield from ()
 
     def refuse_beside_others(self, profile: RobotProfile) -> None:
-        """Raise :class:`FirmwareTrouble` if a robot of several boards cannot be simulated."""
+        """Raise :class:`FirmwareError` if a robot of several boards cannot be simulated."""
 
     def build(self, board: FirmwareBoard) -> BuiltFirmware:
-        """Build the firmware of a board; raises :class:`FirmwareTrouble`."""
+        """Build the firmware of a board; raises :class:`FirmwareError`."""
         folder = build_folder(board.name)
         require(self.build_packages)
         makefile = sources() / self.folder
@@ -200,18 +200,18 @@ class BoardFamily:
         with _locked(folder):
             done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise FirmwareTrouble(f"the firmware for {board.title} does not build:\n{done.stderr}")
+            raise FirmwareError(f"the firmware for {board.title} does not build:\n{done.stderr}")
         elf = folder / "cubist.elf"
         shown = _output([f"{self.tools}size", elf])
         text, data, bss = (int(word) for word in shown.splitlines()[1].split()[:3])
         return BuiltFirmware(board, elf, folder / "cubist.hex", text + data, data + bss)
 
     def address(self, elf: Path, symbol: str) -> int:
-        """Return the address of a routine in the flash; raises :class:`FirmwareTrouble`."""
+        """Return the address of a routine in the flash; raises :class:`FirmwareError`."""
         for line in _output([f"{self.tools}nm", elf]).splitlines():
             if line.endswith(f" {symbol}"):
                 return int(line.split()[0], 16)
-        raise FirmwareTrouble(f"there is no {symbol} in {elf}")
+        raise FirmwareError(f"there is no {symbol} in {elf}")
 
     def flash_command(self, built: BuiltFirmware, port: str) -> list[str]:
         """Return the command that puts a firmware on the board at a port."""
@@ -222,15 +222,15 @@ class BoardFamily:
         return next((line.strip() for line in reversed(stderr.splitlines()) if line.strip()), "")
 
     def flash(self, built: BuiltFirmware, port: str) -> None:
-        """Put a firmware on the board at a serial port; raises :class:`FirmwareTrouble`."""
+        """Put a firmware on the board at a serial port; raises :class:`FirmwareError`."""
         require(self.flash_packages)
         if Path(port).exists() and not os.access(port, os.R_OK | os.W_OK):
-            raise FirmwareTrouble(f"{port}: no permission. {JOIN_GROUP}")
+            raise FirmwareError(f"{port}: no permission. {JOIN_GROUP}")
         command = self.flash_command(built, port)
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             reason = self.flash_error(done.stderr) or f"{command[0]} gave no reason"
-            raise FirmwareTrouble(
+            raise FirmwareError(
                 f"flashing {built.board.title} at {port} failed: {reason}. Is it the right board "
                 "and port, and is cubistd stopped (systemctl stop cubistd)?"
             )
@@ -270,7 +270,7 @@ def board_for(profile: RobotProfile, name: str = FIRST_BOARD) -> FirmwareBoard:
 
 
 def build(name: str) -> BuiltFirmware:
-    """Build the firmware of a board; raises :class:`FirmwareTrouble`."""
+    """Build the firmware of a board; raises :class:`FirmwareError`."""
     board = firmware_boards()[name]
     return family_of(board.target).build(board)
 
@@ -281,11 +281,11 @@ def missing(packages: Sequence[DebianPackage]) -> list[str]:
 
 
 def require(packages: Sequence[DebianPackage]) -> None:
-    """Raise :class:`FirmwareTrouble` that names all of these packages that are missing."""
+    """Raise :class:`FirmwareError` that names all of these packages that are missing."""
     absent = missing(packages)
     if absent:
         command = f"sudo apt install {' '.join(absent)}"
-        raise FirmwareTrouble(f"{', '.join(absent)} not installed. Install with:\n  {command}")
+        raise FirmwareError(f"{', '.join(absent)} not installed. Install with:\n  {command}")
 
 
 def sources() -> Path:
@@ -296,7 +296,7 @@ def sources() -> Path:
     ):
         if (folder / "core").is_dir():
             return folder
-    raise FirmwareTrouble("the sources of the firmware are not installed")
+    raise FirmwareError("the sources of the firmware are not installed")
 
 
 def build_folder(board: str) -> Path:
@@ -308,10 +308,10 @@ def build_folder(board: str) -> Path:
 
 
 def executable(name: str) -> str:
-    """Return the path of a program installed with Cubist; raises :class:`FirmwareTrouble`."""
+    """Return the path of a program installed with Cubist; raises :class:`FirmwareError`."""
     found = find_executable(name)
     if found is None:
-        raise FirmwareTrouble(f"{name} is not installed; run `make build` in the checkout")
+        raise FirmwareError(f"{name} is not installed; run `make build` in the checkout")
     return found
 
 
@@ -337,12 +337,12 @@ def matches(capabilities: Capabilities) -> bool:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Keep others from building there; raises :class:`FirmwareTrouble` if nothing can be."""
+    """Keep others from building there; raises :class:`FirmwareError` if nothing can be."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = (folder / "lock").open("w")
     except OSError as error:
-        raise FirmwareTrouble(f"the firmware cannot be built in {folder}: {error}") from error
+        raise FirmwareError(f"the firmware cannot be built in {folder}: {error}") from error
     with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

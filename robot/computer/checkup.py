@@ -13,7 +13,7 @@ from robot.computer.board_family import ask, family_of, matches
 from robot.computer.computer import LARGEST_SETTINGS, CheckResult, Computer, Verdict
 from robot.link import Capabilities
 from robot.link.protocol import FIRMWARE_VERSION
-from robot.panel.gpio import REPLACE, PanelFault
+from robot.panel.gpio import REPLACE, PanelError
 from robot.settings import RobotProfile
 from robot.settings.profile import FIRST_BOARD
 from robot.text.faults import RobotError
@@ -111,7 +111,7 @@ def gpio(machine: Computer) -> CheckResult:
     """The library for button, light and buzzer, and whether it can open the chip."""
     try:
         outdated = machine.open_gpio().is_outdated
-    except PanelFault as fault:
+    except PanelError as fault:
         absent = isinstance(fault.__cause__, ImportError)
         more = " Without it only the command line works." if absent else ""
         return CheckResult("gpio", "warning" if absent else "bad", fault.what, fault.remedy + more)

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Sequence
 from robot.api.models import WORKING, Event, StartRequest
 from robot.daemon.job_control import JobController
 from robot.panel.button import Hands, Press
-from robot.panel.gpio import Gpio, PanelFault
+from robot.panel.gpio import Gpio, PanelError
 from robot.panel.inspection import Inspection
 from robot.panel.panel import Listener, Panel, PanelPins
 from robot.text.faults import RobotError
@@ -51,7 +51,7 @@ class FrontPanel:
         controller.call_off_start = lambda: self._call_off("the robot was stopped")
 
     def open(self) -> None:
-        """Take the pins and start watching; raises :class:`PanelFault`."""
+        """Take the pins and start watching; raises :class:`PanelError`."""
         self._panel.open()
         self._panel.show(self._controller.state)
         self._panel.start()
@@ -149,7 +149,7 @@ class FrontPanel:
             self._controller.clear_panel(STUCK)
         self._panel.show(self._controller.state)
 
-    async def failed(self, fault: PanelFault) -> None:
+    async def failed(self, fault: PanelError) -> None:
         """Note a pin that does not answer. An emergency stop that nobody watches counts as open."""
         self._controller.report_panel(_fault("panel-failed", str(fault)))
         if self._has_estop:

@@ -20,7 +20,7 @@ from robot.machine.assembly import Machine
 from robot.machine.solve_planner import SplitPlan
 from robot.planner import Plan, State
 from robot.records.runs import FaultRecord
-from robot.text.faults import NotReadable, RobotError
+from robot.text.faults import RobotError, ScanError
 from robot.text.notes import Note
 from robot.text.outcomes import Outcome
 from robot.text.steps import JobStep
@@ -126,7 +126,7 @@ async def _checked(job: Job, machine: Machine, state: State | None) -> tuple[Any
     """
     try:
         return await scan(job, machine, RobotState.CHECKING, state)
-    except NotReadable as error:
+    except ScanError as error:
         if error.code != UNREADABLE:
             raise
         raise RobotError(

@@ -36,7 +36,7 @@ from robot.daemon.service import (
 from robot.link import LostPositions
 from robot.machine.assembly import Machine, make_gpio, make_machine, panel_pins
 from robot.machine.confirmed_range import ConfirmedRange
-from robot.panel.gpio import PanelFault
+from robot.panel.gpio import PanelError
 from robot.records.runs import RunStore
 from robot.records.storage import StorageError, write_atomically
 from robot.settings import RobotProfile, UnknownProfile, load_profile
@@ -187,7 +187,7 @@ async def _open_panel(
         panel = FrontPanel(controller, gpio, pins, profile.panel.inspection_s)
         stack.push_async_callback(panel.close)
         panel.open()
-    except PanelFault as fault:
+    except PanelError as fault:
         log.warning("no panel: %s", fault)
         if pins.estop is not None:
             # Nobody watches the emergency stop, so nothing may move; people are told why.

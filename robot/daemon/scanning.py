@@ -19,7 +19,7 @@ from robot.machine.assembly import Machine
 from robot.machine.scanner import FaceImage
 from robot.planner import FaceView, ScanStep, State
 from robot.records.runs import notes_of
-from robot.text.faults import NotReadable, RobotError
+from robot.text.faults import RobotError, ScanError
 from robot.text.notes import Note
 from robot.text.steps import JobStep
 from solver.errors import CubistError
@@ -50,7 +50,7 @@ WAITING = {
 class _ViewNotClear(Exception):
     """Something else than the cube is in view of these looks; ``found`` says what."""
 
-    def __init__(self, looks: Sequence[FaceView], found: NotReadable) -> None:
+    def __init__(self, looks: Sequence[FaceView], found: ScanError) -> None:
         super().__init__(str(found))
         self.looks = looks
         self.found = found
@@ -68,7 +68,7 @@ async def scan(
 ) -> tuple[AnyCube, State | None]:
     """See all faces and read them; again those that left doubt. Also where the robot ends up.
 
-    Raises ``NotReadable``, with what is in view instead of the cube if that did not end in time.
+    Raises ``ScanError``, with what is in view instead of the cube if that did not end in time.
     """
     images: list[FaceImage] = []
     held = _Held(state)
@@ -86,7 +86,7 @@ async def scan(
             _look_again(job, view.found)
             wanted, images = None, []
             continue
-        except NotReadable as error:
+        except ScanError as error:
             if not retries:
                 raise
             retries -= 1
@@ -96,7 +96,7 @@ async def scan(
         if reading.confident:
             break
         if not retries:
-            raise NotReadable(UNSURE, reading.look_again or "")
+            raise ScanError(UNSURE, reading.look_again or "")
         retries -= 1
         wanted = reading.look_again
         code = "looked-again-at" if wanted else "looked-again-unsure"
@@ -114,7 +114,7 @@ async def _wait_for_clear_view(
 ) -> float:
     """Look again and again without moving, until the view is clear; the seconds that took.
 
-    Raises the ``NotReadable`` that says what is in view at the end of the time.
+    Raises the ``ScanError`` that says what is in view at the end of the time.
     """
     began = job.elapsed_s
     found, clear = view.found, 0
@@ -129,12 +129,12 @@ async def _wait_for_clear_view(
             taken = await job.run_blocking("wait", machine.scanner.take, view.looks, moved=True)
             await job.run_blocking("wait", machine.scanner.check_view, taken)
             clear += 1
-        except NotReadable as error:
+        except ScanError as error:
             found, clear = error, 0
     return job.elapsed_s - began
 
 
-def _look_again(job: Job, error: NotReadable) -> None:
+def _look_again(job: Job, error: ScanError) -> None:
     note_recovery(job, Note.of("looked-again", f"looked again: {error}", fault=error.code))
 
 
@@ -244,7 +244,7 @@ async def _check_view(
     """Raise ``_ViewNotClear`` if a look shows something else than the cube."""
     try:
         await job.run_blocking("view", machine.scanner.check_view, taken)
-    except NotReadable as found:
+    except ScanError as found:
         raise _ViewNotClear(looks, found) from found
 
 
@@ -289,7 +289,7 @@ async def _is_known(job: Job, machine: Machine, images: Sequence[FaceImage]) -> 
         return False
     try:
         return (await job.run_blocking("read", machine.scanner.read, images)).confident
-    except (NotReadable, RobotError):
+    except (ScanError, RobotError):
         return False
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from robot.display.menu import MenuButton
 from robot.panel.button import Button
-from robot.panel.gpio import Gpio, PanelFault, RpiGpio
+from robot.panel.gpio import Gpio, PanelError, RpiGpio
 from robot.settings.profile import DisplayButtonSettings
 
 log = logging.getLogger("cubist-display")
@@ -55,12 +55,12 @@ class Buttons:
         self.woken = threading.Event()
 
     def open(self) -> None:
-        """Take the pins; raises :class:`PanelFault`."""
+        """Take the pins; raises :class:`PanelError`."""
         try:
             for pin in self._pins.values():
                 self._gpio.setup_input(pin, self._pull)
                 self._gpio.on_edge(pin, self._edge)
-        except PanelFault:
+        except PanelError:
             self._gpio.cleanup()
             raise
 
@@ -97,7 +97,7 @@ def pressed(
     try:
         buttons = Buttons(make_gpio(), settings)
         buttons.open()
-    except PanelFault as fault:
+    except PanelError as fault:
         log.warning("no buttons: %s", fault)
         yield presses
         return
@@ -108,7 +108,7 @@ def pressed(
             try:
                 for name in buttons.poll():
                     presses.put(name)
-            except PanelFault as fault:
+            except PanelError as fault:
                 log.warning("the buttons do not answer any more: %s", fault)
                 return
             buttons.woken.wait(buttons.poll_s)

@@ -9,7 +9,7 @@ from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from robot.panel.gpio import PanelFault, RpiGpio
+from robot.panel.gpio import PanelError, RpiGpio
 from robot.settings.profile import DisplaySettings
 from solver.errors import CubistError, root_sentence
 
@@ -82,7 +82,7 @@ _PACKAGES = {
 
 def _complaint(controller: str, error: Exception) -> str:
     """Say what is wrong, and what to do about it."""
-    if isinstance(error, PanelFault):
+    if isinstance(error, PanelError):
         return f"the display {controller} has no pins: {error}"
     why = root_sentence(error)
     if isinstance(error, ModuleNotFoundError):

@@ -99,7 +99,7 @@ def make_machine(
 
 
 def make_gpio(twin: str | None = None) -> Gpio:
-    """The pins, or those of the simulated robot at a socket; raises ``PanelFault``."""
+    """The pins, or those of the simulated robot at a socket; raises ``PanelError``."""
     return TwinGpio(twin) if twin else RpiGpio()
 
 

@@ -20,7 +20,7 @@ from robot.planner import FaceView
 from robot.records.latency import Stopwatch
 from robot.settings.base import microseconds
 from robot.settings.profile import RobotProfile, View
-from robot.text.faults import FAULTS, NotReadable, RobotError
+from robot.text.faults import FAULTS, RobotError, ScanError
 from robot.text.notes import Note
 from solver.cube.orientation import site_facelets
 from solver.errors import InvalidRequest
@@ -238,7 +238,7 @@ class Scanner:
             return self._cameras[camera].capture()
 
     def check_view(self, taken: Sequence[FaceImage]) -> None:
-        """Raise :class:`NotReadable` if a picture shows something else than a face of such a cube.
+        """Raise :class:`ScanError` if a picture shows something else than a face of such a cube.
 
         ``taken`` are all of one look.
         """
@@ -246,12 +246,12 @@ class Scanner:
             same = [other for other in taken if other.frame is image.frame and other is not image]
             odd = odd_view(image, self._size, [other.grid for other in same])
             if odd is not None:
-                raise NotReadable(str(odd), image.face, odd.trouble) from odd
+                raise ScanError(str(odd), image.face, odd.trouble) from odd
 
     def read(self, images: Sequence[FaceImage]) -> CubeReading:
         """Decide the cube from all pictures, several of a face included.
 
-        Raises :class:`NotReadable`, or :class:`RobotError` where the cube has slipped.
+        Raises :class:`ScanError`, or :class:`RobotError` where the cube has slipped.
         """
         faces: dict[str, list[FaceColours]] = {}
         for image in images:
@@ -267,7 +267,7 @@ class Scanner:
         if reading.corrections and not reading.confident:
             corrected = "; ".join(reading.corrections)
             reason = f"the faces do not fit together; perhaps {corrected}"
-            raise NotReadable(reason, reading.look_again or "")
+            raise ScanError(reason, reading.look_again or "")
         if reading.corrections:
             # The robot knows how it holds the cube: a face seen turned means that it does not.
             raise _slipped("; ".join(reading.corrections))
@@ -289,16 +289,16 @@ class Scanner:
 
     def _refusal(
         self, error: Unreadable, images: Sequence[FaceImage], colours: StickerColours
-    ) -> NotReadable | RobotError:
+    ) -> ScanError | RobotError:
         """Why the pictures could not be read: what is in view instead, if that can be told."""
         again = error.look_again or ""
         odd = usual_oddity(images, self._size)
         if odd is not None:
-            return NotReadable(str(odd), again, odd.trouble)
+            return ScanError(str(odd), again, odd.trouble)
         alike = repeated_face(colours)
         if alike is not None and error.look_again in alike:
             return _slipped(error.reason)
-        return NotReadable(error.reason, again)
+        return ScanError(error.reason, again)
 
     def _grid(self, camera: Camera, frame: Frame, view: View) -> FaceGrid:
         """The site's stickers as the site is drawn: at the calibrated places, or, when the camera
@@ -309,7 +309,7 @@ class Scanner:
         try:
             return locate_face(frame.image, sizes=(self._size,))
         except NoFace as error:
-            raise NotReadable(f"camera {camera.name}: {error}") from error
+            raise ScanError(f"camera {camera.name}: {error}") from error
 
 
 def _at_once(act: Callable[[str], T], cameras: Sequence[str]) -> list[T]:

@@ -15,8 +15,8 @@ import numpy as np
 
 from robot.planner import (
     Mechanism,
-    NoWay,
     Plan,
+    PlanningError,
     ScanPlan,
     State,
     Watch,
@@ -38,7 +38,7 @@ from solver.cost import merged_moves
 from solver.cube.cube import from_scramble, parse_state
 from solver.cube.facelets import FACES
 from solver.cube.sticker_cube import StickerCube
-from solver.errors import CubistError, InvalidRequest, SearchFailed
+from solver.errors import CubistError, InvalidRequest, SearchError
 from solver.search import AnyCube
 from solver.solution import CancelFlag, Progress
 
@@ -108,7 +108,7 @@ class SolvePlanner:
         """Make the tables that plans need, where they are not there.
 
         The threads that make them take what the link and the cameras leave of the processor. Raises
-        SearchFailed when ``cancel`` is set meanwhile.
+        SearchError when ``cancel`` is set meanwhile.
         """
         with _mirrored(cancel) as flag, ThreadPoolExecutor(1, "tables", _stand_back) as pool:
             pool.submit(prepare, self._mechanism, flag, progress).result()
@@ -158,7 +158,7 @@ class SolvePlanner:
         None where the robot cannot do them so.
         """
         moves = merged_moves([move for part in parts for move in part.moves])
-        with suppress(NoWay):
+        with suppress(PlanningError):
             return greedy_us(self._mechanism, parts[0].start, moves)
         return None
 
@@ -195,7 +195,7 @@ class SolvePlanner:
                     threads=self._policy.search_threads,
                     cancel=flag,
                 )
-            except SearchFailed:
+            except SearchError:
                 return parts.tail
         if plan.duration_us >= parts.tail.duration_us:
             return parts.tail

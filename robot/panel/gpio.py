@@ -21,7 +21,7 @@ log = logging.getLogger("cubistd")
 Pull = Literal["up", "down", "none"]
 
 
-class PanelFault(CubistError, RuntimeError):
+class PanelError(CubistError, RuntimeError):
     """A pin of the panel is missing, busy or not ours to use: what it is, and what to do."""
 
     code = "panel-fault"
@@ -58,7 +58,7 @@ class Gpio(Protocol):
     """What the panel needs of RPi.GPIO, or of the simulated robot in its place.
 
     Methods return within milliseconds and may be called from any thread; all raise
-    :class:`PanelFault`.
+    :class:`PanelError`.
     """
 
     def setup_input(self, pin: int, pull: Pull) -> None:
@@ -87,7 +87,7 @@ class RpiGpio:
     """:class:`Gpio` over the ``RPi.GPIO`` module, or a module of that shape given by a test."""
 
     def __init__(self, module: ModuleType | None = None) -> None:
-        """Take the pins' library; raises :class:`PanelFault` if it cannot be used."""
+        """Take the pins' library; raises :class:`PanelError` if it cannot be used."""
         self._gpio = gpio = module if module is not None else _import_rpi_gpio()
         self._used: set[int] = set()
         self._call("the GPIO chip", _OPEN_CHIP, lambda: gpio.setwarnings(False))
@@ -132,7 +132,7 @@ class RpiGpio:
         for pin in sorted(used):
             try:
                 self._use(pin, partial(self._gpio.cleanup, [pin]))  # its callback, too
-            except PanelFault as fault:
+            except PanelError as fault:
                 log.warning("%s", fault)
 
     def _use(self, pin: int, action: Callable[[], object]) -> object:
@@ -145,7 +145,7 @@ class RpiGpio:
         except Exception as error:
             # Old RPi.GPIO fails at edges (Linux 6.6) and on a Pi 5, whatever the pin.
             remedy = REPLACE if self.is_outdated else remedy
-            raise PanelFault(f"{what}: {root_sentence(error)}", remedy) from error
+            raise PanelError(f"{what}: {root_sentence(error)}", remedy) from error
 
 
 def _import_rpi_gpio() -> ModuleType:
@@ -164,4 +164,4 @@ def _import_rpi_gpio() -> ModuleType:
             no_pi = "only be run on a Raspberry Pi" in str(error)
             remedy = _NO_PI if no_pi else f"Install it again: {INSTALL}"
         told = f"RPi.GPIO cannot be loaded: {root_sentence(error)}"
-        raise PanelFault(told, remedy) from error
+        raise PanelError(told, remedy) from error

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from robot.panel.button import Button, ButtonTimes, Debouncer, Hands, Pads, Press
-from robot.panel.gpio import Gpio, PanelFault, Pull
+from robot.panel.gpio import Gpio, PanelError, Pull
 
 log = logging.getLogger("cubistd")
 
@@ -140,7 +140,7 @@ class Listener:
     estop: Callable[[bool], None]
     hands: Callable[[Hands], None]
     stuck: Callable[[tuple[str, ...]], None]
-    fault: Callable[[PanelFault], None]
+    fault: Callable[[PanelError], None]
 
 
 class Panel:
@@ -170,10 +170,10 @@ class Panel:
         self._thread: threading.Thread | None = None
 
     def open(self) -> None:
-        """Take the pins; raises :class:`PanelFault`. Call :meth:`start` or :meth:`poll` then."""
+        """Take the pins; raises :class:`PanelError`. Call :meth:`start` or :meth:`poll` then."""
         try:
             self._take_pins()
-        except PanelFault:
+        except PanelError:
             self._gpio.cleanup()
             raise
 
@@ -202,7 +202,7 @@ class Panel:
         self._woken.set()
 
     def poll(self) -> None:
-        """Look at the inputs and drive the outputs once; raises :class:`PanelFault`."""
+        """Look at the inputs and drive the outputs once; raises :class:`PanelError`."""
         now = self._clock()
         if self._pins.estop is not None:
             self._poll_estop(self._pressed(self._pins.estop), now)
@@ -242,13 +242,13 @@ class Panel:
             self._woken.clear()  # before the look: what comes during it calls for another
             try:
                 self.poll()
-            except PanelFault as fault:
+            except PanelError as fault:
                 self._listener.fault(fault)
                 return
             except Exception as error:
                 # Whoever relies on the emergency stop has to hear that nobody watches it any more.
                 log.exception("the panel is not watched any more")
-                self._listener.fault(PanelFault(f"internal error: {error}"))
+                self._listener.fault(PanelError(f"internal error: {error}"))
                 return
             self._woken.wait(self.poll_s)
 

@@ -31,7 +31,7 @@ from robot.mechanism.compile.cost_model import node_of
 from robot.mechanism.frames import ORIENTATIONS
 from robot.mechanism.graph import CALM, Mechanism, State, Transition, weight_of
 from robot.planner.plan import Plan, make_plan, state_after
-from robot.planner.retrace import NoWay, path
+from robot.planner.retrace import PlanningError, path
 
 MotionKind = tuple[str, str | None, str | None, int, bool]
 """What a board stores of a motion: actuator, start, end, quarters, and if it turns a layer."""
@@ -63,11 +63,11 @@ def fastest_path_to(mechanism: Mechanism, approach: Plan, end: State) -> tuple[T
     board has room for."""
     wider, start = approach.mechanism, approach.start
     candidates: list[list[Transition]] = []
-    with suppress(NoWay):
+    with suppress(PlanningError):
         candidates.append(path(path_closure(wider), node_of(start), node_of(end)))
     for step in wider.transitions:
         if step.start == start.configuration and step.end < len(mechanism.configurations):
-            with suppress(NoWay):
+            with suppress(PlanningError):
                 rest = _path_at_rest(mechanism, state_after(wider, start, step), end)
                 candidates.append([step, *rest])
     usual = _solve_kinds(mechanism)

@@ -30,7 +30,7 @@ from robot.mechanism.compile.cost_model import Compiled, compile_mechanism, node
 from robot.mechanism.frames import ORIENTATIONS, reframe_table
 from robot.mechanism.graph import CALM, Mechanism, State, Transition, weight_of
 from robot.planner.plan import Plan, make_plan, moves_made
-from robot.planner.retrace import NoWay, path
+from robot.planner.retrace import PlanningError, path
 from robot.planner.turn_classes import CutTurn, TurnClasses
 from solver.cost import AXES, BlockTurnTimes, CostModel, merged_moves
 from solver.cube.notation import Move
@@ -174,10 +174,10 @@ class BlockTurns:
         return self._edges.get(turn)
 
     def edges(self, turn: CutTurn) -> _Edges:
-        """How the mechanism turns a cut; raises :class:`NoWay` where it cannot."""
+        """How the mechanism turns a cut; raises :class:`PlanningError` where it cannot."""
         found = self.edges_of(turn)
         if found is None:
-            raise NoWay(f"{self.mechanism.name} cannot turn {_move(turn)}")
+            raise PlanningError(f"{self.mechanism.name} cannot turn {_move(turn)}")
         return found
 
     def between(self, reached: _Reached, then: CutTurn) -> Weights:
@@ -252,7 +252,7 @@ class BlockTurnsFrom:
         return self._turns.mechanism.name
 
     def time_us(self, moves: Iterable[Move]) -> int:
-        """The least time that ``moves`` take; raises :class:`NoWay` if they cannot be done."""
+        """The least time that ``moves`` take; raises ``PlanningError`` if they cannot be done."""
         return min(int(found.weights.min()) for found in self._performed(moves)) // CALM
 
     def after(self, moves: Iterable[Move]) -> tuple[int, CostModel]:
@@ -268,7 +268,7 @@ class BlockTurnsFrom:
         return self._turns.classes.times_from(self._state)
 
     def plan(self, moves: Iterable[Move]) -> Plan:
-        """The fastest plan that performs ``moves``; raises :class:`NoWay`."""
+        """The fastest plan that performs ``moves``; raises :class:`PlanningError`."""
         mechanism = self._turns.mechanism
         steps = self._steps(self._performed(moves))
         made = moves_made(mechanism, self._state, steps)
@@ -301,7 +301,7 @@ class BlockTurnsFrom:
         every = np.arange(len(edges.end))
         weights = least[origin, every] + edges.weight
         if weights.min() >= FAR:
-            raise NoWay(f"{self.name} cannot turn {_move(turn)} there")
+            raise PlanningError(f"{self.name} cannot turn {_move(turn)} there")
         source = np.stack(sources)[origin, every]
         return _Reached(edges.end, weights, 0, turn, edges, before, origin, source)
 

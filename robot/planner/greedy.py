@@ -29,7 +29,7 @@ from solver.cube.notation import Move, parse_moves
 def greedy_us(mechanism: Mechanism, start: State, moves: Sequence[str]) -> int:
     """Microseconds of ``moves``, one at a time, from ``start`` on.
 
-    Raises :class:`robot.planner.retrace.NoWay` when the mechanism cannot perform one of them.
+    Raises ``PlanningError`` when the mechanism cannot perform one of them.
     """
     approach = plan_approach(mechanism, start)
     parsed = parse_moves(" ".join(moves))

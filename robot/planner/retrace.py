@@ -39,7 +39,7 @@ from solver.errors import CubistError, ExitCode
 Ints = NDArray[np.int64]
 
 
-class NoWay(CubistError, ValueError):
+class PlanningError(CubistError, ValueError):
     """The robot cannot perform these turns from there; the text says which."""
 
     code = "no-way"
@@ -49,7 +49,7 @@ class NoWay(CubistError, ValueError):
 def best_ends(compiled: Compiled, start: int, composites: Sequence[int]) -> list[int]:
     """Nodes after each of ``composites`` on the cheapest way from node ``start``.
 
-    Raises :class:`NoWay` when the mechanism cannot perform them.
+    Raises :class:`PlanningError` when the mechanism cannot perform them.
     """
     costs: Weights = np.zeros(1, dtype=np.int64)
     here: Ints = np.array([start])
@@ -63,7 +63,9 @@ def best_ends(compiled: Compiled, start: int, composites: Sequence[int]) -> list
         trail.append((chosen, here))
         if not (costs < FAR).any():
             turn = composite_of(composite)
-            raise NoWay(f"{compiled.mechanism.name} cannot turn axis {turn[0]} by {turn[1:]}")
+            raise PlanningError(
+                f"{compiled.mechanism.name} cannot turn axis {turn[0]} by {turn[1:]}"
+            )
     return _walk_back(
         trail, costs + CALM * residual_motion_us(compiled.mechanism, here).astype(np.int64)
     )
@@ -153,7 +155,7 @@ def _last_turn(
         found = np.flatnonzero(ways == value)
         if len(found):
             return int(edge), int(found[0]), before
-    raise NoWay(f"the tables of {composites.mechanism.name} do not agree with its graph")
+    raise PlanningError(f"the tables of {composites.mechanism.name} do not agree with its graph")
 
 
 def _sources(
@@ -177,7 +179,7 @@ def _retreat(progress: int, gain: int) -> int:
 def path(closure: Closure, start: int, end: int) -> list[Transition]:
     """The cheapest transitions between two nodes that turn no layer.
 
-    Raises :class:`NoWay` when there are none.
+    Raises :class:`PlanningError` when there are none.
     """
     configuration, orientation = divmod(start, ORIENTATIONS)
     there, held = divmod(end, ORIENTATIONS)
@@ -186,7 +188,7 @@ def path(closure: Closure, start: int, end: int) -> list[Transition]:
     while node != configuration * ORIENTATIONS:
         before = int(closure.before[configuration, node])
         if before < 0:
-            raise NoWay(f"the robot cannot get from state {start} to state {end}")
+            raise PlanningError(f"the robot cannot get from state {start} to state {end}")
         steps.append(closure.steps[before, node])
         node = before
     return steps[::-1]

@@ -31,7 +31,7 @@ METRIC = {2: "htm", 3: "htm"} | dict.fromkeys(LAYERED_SIZES, "obtm")
 def plan_composites(mechanism: Mechanism, start: State, composites: Sequence[int]) -> Plan:
     """Return the fastest plan that performs composites of the cube (``solver.cost``).
 
-    Raises :class:`robot.planner.retrace.NoWay` when the mechanism cannot perform them.
+    Raises :class:`robot.planner.retrace.PlanningError` when the mechanism cannot perform them.
     """
     tables = compile_mechanism(mechanism)
     node = node_of(start)
@@ -59,7 +59,7 @@ def plan_solve(  # noqa: PLR0913 - as solver.search.solve
     ``cube`` is given in its own frame, held as in ``start`` (default: the state after homing).
     ``algorithm`` searches in a robot's time (default: that of ALGORITHM). ``on_better`` gets the
     duration in microseconds of every better plan, on the search's thread; ``progress`` follows the
-    making of missing tables. Raises SearchFailed when nothing was found in time, InvalidRequest
+    making of missing tables. Raises SearchError when nothing was found in time, InvalidRequest
     as ``solve`` does.
     """
     approach = plan_approach(mechanism, mechanism.start if start is None else start)
@@ -110,7 +110,7 @@ def plan_scramble(
 ) -> Plan:
     """Return a plan that turns a solved cube of 4 and more layers into ``cube``.
 
-    It takes back the moves of a solution. Raises SearchFailed as ``plan_solve`` does.
+    It takes back the moves of a solution. Raises SearchError as ``plan_solve`` does.
     """
     solution = solve(
         cube,
@@ -140,7 +140,7 @@ def rotation_to(solved: StickerCube) -> tuple[Move, ...]:
 def prepare(mechanism: Mechanism, cancel: CancelFlag, progress: Callable[[Progress], None]) -> None:
     """Load the tables that plans for ``mechanism`` need, and make missing ones.
 
-    Raises SearchFailed when ``cancel`` is set meanwhile.
+    Raises SearchError when ``cancel`` is set meanwhile.
     """
     cost = cost_model(mechanism, mechanism.start)
     request = Request(cost=cost, cancel=cancel, progress=progress)

@@ -7,7 +7,7 @@ import math
 from robot.computer.board_family import BoardSimulation, family_of, simulations
 from robot.settings import RobotProfile
 from robot.settings.checks import check_profile
-from robot.simulate.processes import DemoFault
+from robot.simulate.processes import SimulationError
 
 FASTEST_TOGETHER = 2.0
 """Times real time for a robot of several boards: the daemon starts them together by real time."""
@@ -35,13 +35,13 @@ def simulation_of(kind: str, profile: RobotProfile, board: str) -> BoardSimulati
 def at_board(kind: str, profile: RobotProfile) -> RobotProfile:
     """Return the robot wired to what runs as ``kind``.
 
-    Raises :class:`DemoFault`, or ``FirmwareTrouble``, when that cannot be.
+    Raises :class:`SimulationError`, or ``FirmwareError``, when that cannot be.
     """
     known = simulations()
     if profile.boards:
         if not known[kind].runs_as_granted:
             granted = (name for name, one in known.items() if one.runs_as_granted)
-            raise DemoFault(
+            raise SimulationError(
                 f"{profile.name} has several boards, which {kind} cannot simulate; choose from "
                 f"{', '.join(granted)}"
             )
@@ -53,7 +53,7 @@ def at_board(kind: str, profile: RobotProfile) -> RobotProfile:
         return profile
     for path, text in check_profile(moved):
         place = ".".join(map(str, path))
-        raise DemoFault(f"{profile.name} cannot be driven by {kind}: {place}: {text}")
+        raise SimulationError(f"{profile.name} cannot be driven by {kind}: {place}: {text}")
     return moved
 
 
@@ -63,9 +63,9 @@ def fastest(profile: RobotProfile) -> float:
 
 
 def require_pace(profile: RobotProfile, speed: float) -> None:
-    """Raise :class:`DemoFault` for a robot that cannot be simulated so many times as fast."""
+    """Raise :class:`SimulationError` for a robot that cannot be simulated so many times as fast."""
     if speed > fastest(profile):
-        raise DemoFault(
+        raise SimulationError(
             f"{profile.name} has several boards, which start together within milliseconds of real "
             f"time: --speed {fastest(profile):g} at most"
         )

@@ -15,7 +15,7 @@ import aiohttp
 from robot.api.models import Event, RobotStatus
 from robot.records.documents import Document, parse_document
 from robot.records.runs import RunRecord
-from robot.simulate.processes import DemoFault
+from robot.simulate.processes import SimulationError
 
 POLL_S = 0.05
 START_LIMIT_S = 60.0
@@ -44,7 +44,7 @@ class DaemonFollower:
             await self._session.close()
 
     async def ready(self) -> RobotStatus:
-        """Wait until the daemon answers and is done starting; raises :class:`DemoFault`."""
+        """Wait until the daemon answers and is done starting; raises :class:`SimulationError`."""
         deadline = asyncio.get_running_loop().time() + START_LIMIT_S
         while asyncio.get_running_loop().time() < deadline:
             if self._path.exists():
@@ -53,7 +53,7 @@ class DaemonFollower:
                 except aiohttp.ClientError:
                     pass
             await asyncio.sleep(POLL_S)
-        raise DemoFault(f"cubistd does not answer at {self._path} after {START_LIMIT_S:g} s")
+        raise SimulationError(f"cubistd does not answer at {self._path} after {START_LIMIT_S:g} s")
 
     async def status(self) -> RobotStatus:
         """What the robot is doing."""

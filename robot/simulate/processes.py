@@ -19,7 +19,7 @@ LOG_LINES_SHOWN = 12
 _PR_SET_PDEATHSIG = 1
 
 
-class DemoFault(CubistError, RuntimeError):
+class SimulationError(CubistError, RuntimeError):
     """A part of the demo ended or did not start."""
 
     code = "demo-fault"
@@ -33,10 +33,12 @@ class Child:
         self.process = process
         self.log = log
 
-    async def ended(self) -> DemoFault:
+    async def ended(self) -> SimulationError:
         """Wait until the process ends; the fault that says so, with the end of its log."""
         code = await self.process.wait()
-        return DemoFault(f"{self.name} ended unexpectedly ({_how(code)}).{self._last_words()}")
+        return SimulationError(
+            f"{self.name} ended unexpectedly ({_how(code)}).{self._last_words()}"
+        )
 
     async def stop(self, patience_s: float) -> None:
         """Ask it to end, then make it."""
@@ -70,7 +72,7 @@ async def running(
                 preexec_fn=_end_with_parent(),
             )
         except OSError as error:
-            raise DemoFault(f"{name} cannot be started: {error}") from error
+            raise SimulationError(f"{name} cannot be started: {error}") from error
     child = Child(name, process, log)
     try:
         yield child
@@ -82,11 +84,13 @@ LINK_LIMIT_S = 60.0
 
 
 async def until_there(path: Path) -> None:
-    """Wait for the serial port that a firmware makes; raises :class:`DemoFault`."""
+    """Wait for the serial port that a firmware makes; raises :class:`SimulationError`."""
     deadline = asyncio.get_running_loop().time() + LINK_LIMIT_S
     while not path.exists():
         if asyncio.get_running_loop().time() > deadline:
-            raise DemoFault(f"the firmware did not open its serial port in {LINK_LIMIT_S:g} s")
+            raise SimulationError(
+                f"the firmware did not open its serial port in {LINK_LIMIT_S:g} s"
+            )
         await asyncio.sleep(0.01)
 
 

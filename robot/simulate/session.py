@@ -36,7 +36,7 @@ from robot.simulate.fault_injection import (
     Scene,
 )
 from robot.simulate.follow import DaemonFollower
-from robot.simulate.processes import Child, DemoFault, running, until_there, workspace
+from robot.simulate.processes import Child, SimulationError, running, until_there, workspace
 from robot.simulate.progress import DemoProgress, Display
 from robot.text.outcomes import is_success
 from robot.twin.cube import CubeBody
@@ -166,7 +166,7 @@ class Demo:
         self._progress = DemoProgress(options.title)
 
     async def run(self, beside: Beside = nothing_beside) -> DemoOutcome:
-        """Press the button and wait for the end; :class:`DemoFault` if a process dies.
+        """Press the button and wait for the end; :class:`SimulationError` if a process dies.
 
         The button is pressed once what is ``beside`` is there, which then stays until the end.
         """
@@ -284,7 +284,7 @@ class Demo:
         status = await daemon.ready()
         if status.state is not RobotState.IDLE:
             text = status.fault.cause if status.fault else f"it is {status.state}"
-            raise DemoFault(f"the daemon is not ready: {text}")
+            raise SimulationError(f"the daemon is not ready: {text}")
         await self._prepared(daemon)
         async with daemon.events() as events:
             listener = asyncio.create_task(self._listen(events, daemon, stage.injection))
@@ -307,14 +307,14 @@ class Demo:
         """Press until something happens: a computer too busy may miss a press, as people know."""
         pin = self._options.profile.panel.start_button_gpio
         if pin is None:
-            raise DemoFault(
+            raise SimulationError(
                 "this robot has no start button: set panel.start_button_gpio in its profile"
             )
         for _ in range(PRESSES):
             await self._panel.press(pin, PRESS_S)
             if await _begun(daemon):
                 return
-        raise DemoFault("the start button was pressed, but nothing happened")
+        raise SimulationError("the start button was pressed, but nothing happened")
 
     async def _listen(
         self, events: AsyncIterator[Event], daemon: DaemonFollower, injection: FaultInjection

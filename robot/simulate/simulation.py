@@ -24,7 +24,7 @@ from robot.api.rights import Program
 from robot.settings import RobotProfile
 from robot.simulate.boards import fastest
 from robot.simulate.fault_injection import parse_injected_fault
-from robot.simulate.processes import Child, DemoFault, running, workspace
+from robot.simulate.processes import Child, SimulationError, running, workspace
 from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import Demo, DemoOptions, DemoStage, unless_ended
 from robot.twin.cube import CubeBody, scrambled
@@ -56,7 +56,7 @@ async def stay(options: DemoOptions, ready: Ready, *, web: bool = True, drift: f
 
     ``web``: serve its page, too. ``drift``: degrees by which it drifts with each job.
 
-    Raises :class:`DemoFault` when a part of it ends, :class:`robot.api.paths.SimulationRuns` when
+    Raises ``SimulationError`` when a part of it ends, ``SimulationRuns`` when
     this user has one already.
     """
     with workspace() as folder:
@@ -89,7 +89,7 @@ async def _inject(stage: DemoStage, drift: float) -> None:
 async def _until_shut_down(stage: DemoStage) -> None:
     try:
         await unless_ended(asyncio.Event().wait(), stage.children)
-    except DemoFault:
+    except SimulationError:
         if not _was_shut_down(stage.children[-1]):
             raise
 
@@ -232,7 +232,7 @@ def robot_to_practise_on(
     """Yield a simulated robot of ``profile`` that commands of this process find.
 
     ``misadjusted``: it was not built as the profile says. ``speed``: simulated seconds per second,
-    limited to what can be simulated. Raises :class:`DemoFault` if a part does not start.
+    limited to what can be simulated. Raises :class:`SimulationError` if a part does not start.
     """
     options = DemoOptions(
         profile=profile,
@@ -266,7 +266,9 @@ class _DemoThread:
         try:
             self._ready.wait(START_LIMIT_S)
             if self._folder is None:
-                raise DemoFault(f"the simulated robot did not start: {self._error or 'too slow'}")
+                raise SimulationError(
+                    f"the simulated robot did not start: {self._error or 'too slow'}"
+                )
             yield self._folder
         finally:
             if self._end is not None:
@@ -309,7 +311,7 @@ POLL_S = 0.02
 async def page_served(folder: Path, *, wanted: bool) -> AsyncIterator[str | None]:
     """Serve the page of the daemon in ``folder``/run and yield its address.
 
-    Raises ``DemoFault`` if it does not start.
+    Raises ``SimulationError`` if it does not start.
     """
     if not wanted:
         yield None

@@ -86,7 +86,7 @@ class Conflict(CubistError, RuntimeError):
     exit_code = ExitCode.NO
 
 
-class NotReadable(CubistError, RuntimeError):
+class ScanError(CubistError, RuntimeError):
     """The camera shows no cube that is certain enough; ``look_again`` names doubtful faces.
 
     ``code`` names what it shows instead, if that is known: ``no-cube``, ``two-cubes``,

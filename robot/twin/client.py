@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from robot.panel.gpio import PanelFault, Pull
+from robot.panel.gpio import PanelError, Pull
 from solver.files import BadFile, JsonObject, parse_object
 from vision.cameras.base import CameraFault, CameraTrouble
 from vision.frame import Frame
@@ -91,7 +91,7 @@ class TwinGpio:
         try:
             self._socket = _connect(socket_path)
         except OSError as error:
-            raise PanelFault(f"no simulated robot at {socket_path} ({error})") from error
+            raise PanelError(f"no simulated robot at {socket_path} ({error})") from error
         self._socket.settimeout(None)
         self._levels: dict[int, bool] = {}
         self._callbacks: dict[int, Callable[[int], None]] = {}
@@ -108,7 +108,7 @@ class TwinGpio:
             try:
                 self._known.get(timeout=TIMEOUT_S)
             except queue.Empty:
-                raise PanelFault(f"GPIO {pin}: the simulated robot does not answer") from None
+                raise PanelError(f"GPIO {pin}: the simulated robot does not answer") from None
 
     def setup_output(self, pin: int, level: bool) -> None:
         """See :meth:`Gpio.setup_output`."""
@@ -117,7 +117,7 @@ class TwinGpio:
     def input(self, pin: int) -> bool:
         """See :meth:`Gpio.input`."""
         if pin not in self._levels:
-            raise PanelFault(f"GPIO {pin} has not been set up as an input")
+            raise PanelError(f"GPIO {pin} has not been set up as an input")
         return self._levels[pin]
 
     def output(self, pin: int, level: bool) -> None:
@@ -142,7 +142,7 @@ class TwinGpio:
         try:
             self._socket.sendall(_line(message))
         except OSError as error:
-            raise PanelFault(f"the simulated robot does not answer: {error}") from error
+            raise PanelError(f"the simulated robot does not answer: {error}") from error
 
     def _listen(self) -> None:
         with contextlib.suppress(OSError, BadFile), self._socket.makefile("rb") as lines:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from solver import _native, tables
 from solver.cube.facelets import slot_facelets, turn
 from solver.cube.notation import Move
-from solver.errors import BadNotation, InvalidRequest, SearchFailed
+from solver.errors import BadNotation, InvalidRequest, SearchError
 from solver.nxn.turns import counted_moves
 from solver.solution import Request
 
@@ -38,7 +38,7 @@ def load(size: int, request: Request) -> _native.NxnDatabase:
     """The database for ``size`` and the request's metric, made and stored if it is not there.
 
     ``request.depth`` or, when None, as deep as :data:`MOST_BYTES` allows. A file that is damaged is
-    made anew; one that cannot be written is only used by this process. Raises SearchFailed when
+    made anew; one that cannot be written is only used by this process. Raises SearchError when
     making it was cancelled, BadNotation for a depth below 0.
     """
     if request.depth is not None and request.depth < 0:
@@ -116,7 +116,7 @@ def _make(database: _native.NxnDatabase, request: Request, making: tables.Making
         before = len(database)
         grown = database.deepen(most, progress) and len(database) > before
     if not making.is_wanted:
-        raise SearchFailed("Making the database was stopped; the next search will make it again.")
+        raise SearchError("Making the database was stopped; the next search will make it again.")
 
 
 def _restore(database: _native.NxnDatabase, path: Path) -> bool:

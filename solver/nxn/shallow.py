@@ -10,7 +10,7 @@ from solver.cube.facelets import FACES
 from solver.cube.notation import joined
 from solver.cube.pieces import PieceCube
 from solver.cube.sticker_cube import StickerCube
-from solver.errors import IllegalCube, SearchFailed
+from solver.errors import IllegalCube, SearchError
 from solver.nxn import database as nxn_database
 from solver.nxn.turns import counted_moves
 from solver.solution import Progress, Request, SearchClock, Solution, answer, seconds_of
@@ -22,7 +22,7 @@ LONGEST = 40
 def search(cube: PieceCube | StickerCube, request: Request) -> list[Solution]:
     """A shortest solution in turns of blocks of layers.
 
-    ``request.depth`` is the depth of the database. Raises SearchFailed ("not found within the
+    ``request.depth`` is the depth of the database. Raises SearchError ("not found within the
     limit") when the time ends first, IllegalCube for stickers that are no cube's.
     """
     moves = counted_moves(cube.size, request.metric)
@@ -38,7 +38,7 @@ def search(cube: PieceCube | StickerCube, request: Request) -> list[Solution]:
             "no corner is coloured like the one at DLB", {"kind": "impossible-piece", "slot": "DLB"}
         ) from error
     if found.turns is None:
-        raise SearchFailed(
+        raise SearchError(
             f"A solution was not found within the limit: none has fewer than {found.lower_bound} "
             f"turns. A deeper database (now {database.depth}) or more time may find it."
         )

@@ -15,7 +15,7 @@ from solver.cube.cube import Cube
 from solver.cube.facelets import FACES
 from solver.cube.notation import Move
 from solver.cube.sticker_cube import StickerCube
-from solver.errors import BadNotation, IllegalCube, SearchFailed
+from solver.errors import BadNotation, IllegalCube, SearchError
 from solver.reduction import phased
 from solver.reduction.last_phase import Fastest, Goal, Phases, Reduction, Shortest, solved
 from solver.reduction.phased import Turns
@@ -41,7 +41,7 @@ Stickers = NDArray[np.uint8]
 def search(cube: StickerCube, request: Request) -> list[Solution]:
     """A solution in phases, each told by its name.
 
-    Raises SearchFailed when it is cancelled before there is any, BadNotation for more than
+    Raises SearchError when it is cancelled before there is any, BadNotation for more than
     :data:`LARGEST` layers, IllegalCube for stickers of no cube.
     """
     if cube.size > LARGEST:
@@ -71,7 +71,7 @@ def search(cube: StickerCube, request: Request) -> list[Solution]:
         if not timed and best.length <= max(least, request.target or 0):
             break
     if best is None:
-        raise SearchFailed(STOPPED)
+        raise SearchError(STOPPED)
     return [replace(best, search_s=watch.clock_s(), cpu_s=watch.cpu_s())]
 
 

@@ -11,12 +11,12 @@ import pytest
 from robot.api.client import ControlClient, DaemonError, RequestError
 from robot.calibration.auto import calibration as flow
 from robot.calibration.auto.finder import FilmedServo
-from robot.calibration.auto.finding import CouldNot, Finding
+from robot.calibration.auto.finding import CalibrationError, Finding
 from robot.calibration.step import Session
 from robot.cli.main import run
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
-from robot.text.faults import NotReadable, RobotError
+from robot.text.faults import RobotError, ScanError
 from robot.twin.calibrated import position_errors
 from robot.twin.misadjustment import parse_misadjustment
 from solver.errors import CubistError, ExitCode
@@ -47,8 +47,8 @@ def broken_off_by(monkeypatch: pytest.MonkeyPatch, error: CubistError) -> None:
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (CouldNot("the lid is loose"), ExitCode.NO),
-        (NotReadable("no cube is in view"), ExitCode.NO),
+        (CalibrationError("the lid is loose"), ExitCode.NO),
+        (ScanError("no cube is in view"), ExitCode.NO),
         (RequestError(400, "bad-request", "it goes from 900 to 2100 us"), ExitCode.FAILED),
         (RequestError(503, "robot", "the board does not answer", "no-answer"), ExitCode.FAILED),
         (RobotError("cube-slipped"), ExitCode.FAILED),
@@ -89,7 +89,7 @@ def test_it_says_in_json_too_why_it_could_not_begin(
 def test_a_simulated_robot_says_how_far_positions_are_off_the_truth(
     ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken_off_by(monkeypatch, CouldNot("that was all"))
+    broken_off_by(monkeypatch, CalibrationError("that was all"))
     code, lines, _ = ask(
         *("calibrate", "auto", "--simulated", "--robot", "cubotino", "--misadjust", "7")
     )
@@ -109,7 +109,7 @@ def test_a_simulated_robot_may_have_a_cube_of_another_size(
 
     def finder_for(profile: RobotProfile) -> type[BrokenOff]:
         layers.append(profile.cube.size)
-        raise CouldNot("that was all")
+        raise CalibrationError("that was all")
 
     monkeypatch.setattr(flow, "finder_for", finder_for)
     code, _, err = ask("calibrate", "auto", "--simulated", "--robot", "crane", "--size", "4")

@@ -24,7 +24,7 @@ from robot.calibration.auto.face_watch import (
     off_square,
     view_from_above,
 )
-from robot.calibration.auto.finding import CouldNot
+from robot.calibration.auto.finding import CalibrationError
 from robot.settings import load_profile
 from vision.locate.face import FaceGrid
 from vision.locate.view_check import OddView
@@ -286,7 +286,7 @@ def test_a_face_is_followed_from_where_it_was_last(monkeypatch: pytest.MonkeyPat
 def test_the_camera_above_is_the_one_with_a_view_of_u() -> None:
     camera, view = view_from_above(CUBOTINO)
     assert (camera.name, view.site) == ("top", "U")
-    with pytest.raises(CouldNot, match="no camera looks at the cube from above"):
+    with pytest.raises(CalibrationError, match="no camera looks at the cube from above"):
         view_from_above(CUBOTINO.model_copy(update={"cameras": ()}))
 
 
@@ -314,7 +314,7 @@ def test_faces_of_one_cube_are_near_it_and_in_view() -> None:
         if is_one:
             cube_pose._check(CAMERA, found, {"U": SQUARE}, 3)
         else:
-            with pytest.raises(CouldNot, match=f"up to {part * PITCH:.0f} pixels off"):
+            with pytest.raises(CalibrationError, match=f"up to {part * PITCH:.0f} pixels off"):
                 cube_pose._check(CAMERA, found, {"U": SQUARE}, 3)
     low, high = SQUARE.min(axis=0), SIZE - SQUARE.max(axis=0)
     for axis in (0, 1):
@@ -326,7 +326,7 @@ def test_faces_of_one_cube_are_near_it_and_in_view() -> None:
                 if whole:
                     cube_pose._check(CAMERA, quads, quads, 3)
                 else:
-                    with pytest.raises(CouldNot, match="as a whole"):
+                    with pytest.raises(CalibrationError, match="as a whole"):
                         cube_pose._check(CAMERA, quads, quads, 3)
 
 

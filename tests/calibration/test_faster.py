@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from robot.api.calibrations import Calibration
 from robot.api.client import RequestError
 from robot.calibration.auto.calibration import STEP, AutomaticCalibration, shortened, steps_to
-from robot.calibration.auto.finding import CouldNot, Finding
+from robot.calibration.auto.finding import CalibrationError, Finding
 from robot.calibration.trials.proof import PROVING, Proof
 from robot.calibration.trials.trial import Trial
 from robot.calibration.values import apply
@@ -110,7 +110,7 @@ def test_after_a_failure_it_goes_back_by_two_steps(
 def test_a_robot_that_solves_no_more_even_with_its_own_times_says_what_to_do(
     fault: CubistError | None,
 ) -> None:
-    with pytest.raises(CouldNot, match="put it in again"):
+    with pytest.raises(CalibrationError, match="put it in again"):
         shorten(310.0, fault)
 
 

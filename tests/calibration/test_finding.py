@@ -25,7 +25,7 @@ from robot.calibration.auto.face_watch import (
 )
 from robot.calibration.auto.film import FilmedTravel, find_travel, travel_us
 from robot.calibration.auto.finder import FilmedServo
-from robot.calibration.auto.finding import CouldNot, Finding
+from robot.calibration.auto.finding import CalibrationError, Finding
 from robot.calibration.auto.fitting import SweepPoint, fit_line
 from robot.calibration.auto.flipper import FlipperFinder
 from robot.calibration.step import Row, Session
@@ -279,7 +279,9 @@ def test_a_face_that_the_picture_cuts_off_where_it_stands_square_is_named(
             (quad,) = finder._square_place("square", {}).values.values()
             assert quad[0][0] == 0.0
             return
-        with pytest.raises(CouldNot, match="cuts the face off where the robot holds it square"):
+        with pytest.raises(
+            CalibrationError, match="cuts the face off where the robot holds it square"
+        ):
             finder._square_place("square", {})
 
 
@@ -380,7 +382,7 @@ def test_what_is_found_on_the_way_to_one_stage_is_not_tried_out(
 
 
 def failing(*_: object, **__: object) -> None:
-    raise CouldNot("nothing moves in this test")
+    raise CalibrationError("nothing moves in this test")
 
 
 def test_times_are_tried_out_before_cubes_prove_them(monkeypatch: pytest.MonkeyPatch) -> None:

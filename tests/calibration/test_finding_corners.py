@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from robot.calibration.auto.cube_pose import CubePose, faces_in_view, site_corners
 from robot.calibration.auto.direct import Unrolled
-from robot.calibration.auto.finding import CouldNot
+from robot.calibration.auto.finding import CalibrationError
 from robot.calibration.steps.camera import take_picture
 from robot.settings import load_profile
 from robot.settings.base import Site
@@ -80,14 +80,14 @@ def test_two_faces_tell_where_a_third_is_that_is_too_dark_to_be_found(seed: int)
 
 
 def test_without_a_cube_no_faces_are_guessed() -> None:
-    with pytest.raises(CouldNot, match="camera upper sees no face"):
+    with pytest.raises(CalibrationError, match="camera upper sees no face"):
         faces_in_view(CAMERA, picture(STRAIGHT, None), 3)
 
 
 def test_a_cube_that_is_cut_off_is_named() -> None:
     optics = place_camera(CAMERA)
     near = replace(optics, focal=1.5 * optics.focal)
-    with pytest.raises(CouldNot, match="upper"):
+    with pytest.raises(CalibrationError, match="upper"):
         faces_in_view(CAMERA, picture(near, scrambled(3, 1)), 3)
 
 

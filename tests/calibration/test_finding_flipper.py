@@ -11,7 +11,7 @@ import pytest
 
 from robot.calibration.auto import flipper
 from robot.calibration.auto.face_watch import FacePose
-from robot.calibration.auto.finding import CouldNot, Finding
+from robot.calibration.auto.finding import CalibrationError, Finding
 from robot.calibration.auto.fitting import ServoLine
 from robot.calibration.auto.flipper import FlipperFinder
 from robot.calibration.steps.positions import MOVING
@@ -49,7 +49,9 @@ def test_a_lid_that_was_left_down_is_opened_by_the_robot_and_by_nobody_s_hand(kn
                 assert next(findings).stage == "camera"
                 assert run.robot.place("lid") == "open"
                 return
-            with pytest.raises(CouldNot, match="with `cubist calibrate servo`, never by hand"):
+            with pytest.raises(
+                CalibrationError, match="with `cubist calibrate servo`, never by hand"
+            ):
                 next(findings)
             assert session.perform(MOVING, actuator="lid", to=None).position == down
 
@@ -260,7 +262,7 @@ def test_a_lid_that_never_holds_is_named(world: World, farthest: int, holds: boo
     if holds:
         assert world.finder.find_hold().evidence["holds_from_us"] == 1669
     else:
-        with pytest.raises(CouldNot, match="lid does not hold the cube even at 1672 us"):
+        with pytest.raises(CalibrationError, match="lid does not hold the cube even at 1672 us"):
             world.finder.find_hold()
 
 
@@ -275,7 +277,7 @@ def test_a_lid_that_turns_quite_differently_is_not_the_profile_s(
     if fits:
         assert lid_values(world.finder.find_hold()).keys() == {"close"}
     else:
-        with pytest.raises(CouldNot, match="which does not fit the distances"):
+        with pytest.raises(CalibrationError, match="which does not fit the distances"):
             world.finder.find_hold()
 
 
@@ -302,19 +304,19 @@ def test_a_lid_goes_deeper_until_it_rolls_the_cube_or_gives_up(world: World) -> 
     assert lid_values(finder.find_roll()) == {"flip": 992}
     world.went.clear()
     world.rolls = lambda pulse: pulse <= 970
-    with pytest.raises(CouldNot, match="lid does not roll the cube even at 992 us"):
+    with pytest.raises(CalibrationError, match="lid does not roll the cube even at 992 us"):
         finder.find_roll()
     assert len(world.went) == 6
     rolled = iter([True, False] * 9)
     world.rolls = lambda pulse: pulse < 1100 and next(rolled)
-    with pytest.raises(CouldNot, match="does not roll"):
+    with pytest.raises(CalibrationError, match="does not roll"):
         finder.find_roll()
 
 
 def test_a_cube_that_goes_out_of_view_is_named(world: World) -> None:
     world.finder._open_at = 1310.0
     world.is_gone = True
-    with pytest.raises(CouldNot, match="out of view although the lid is open"):
+    with pytest.raises(CalibrationError, match="out of view although the lid is open"):
         world.finder.find_roll()
 
 
@@ -339,7 +341,7 @@ def test_square_is_in_the_middle_of_what_the_walls_of_the_lid_leave(
 def test_a_loose_lid_is_named(world: World) -> None:
     world.finder._open_at, world.finder._hold_at = 1310.0, 1500.0
     world.leaves = iter(range(99))
-    with pytest.raises(CouldNot, match="lid leaves the cube at another angle each time"):
+    with pytest.raises(CalibrationError, match="lid leaves the cube at another angle each time"):
         world.finder.find_square()
     assert sum(name == "table" for name, _ in world.went) == 12
 
@@ -363,7 +365,9 @@ def test_a_stop_that_is_too_far_off_is_named(world: World, off: float, is_too_fa
     table: Any = world.finder.table
     table.off = {1: off}
     if is_too_far:
-        with pytest.raises(CouldNot, match=r"holder stands \+4.1 degrees off at 2003 us.*cw"):
+        with pytest.raises(
+            CalibrationError, match=r"holder stands \+4.1 degrees off at 2003 us.*cw"
+        ):
             world.finder.find_stops()
     else:
         world.finder.find_stops()
@@ -443,7 +447,7 @@ def test_then_it_goes_the_other_way(world: World) -> None:
     assert went[:8] == [1335, 1345, 1355, 1365, 1375, 1385, 1395, 1335]
     assert went[8:] == [*range(1325, 1184, -10)]
     world.covers = lambda pulse: pulse > 1184
-    with pytest.raises(CouldNot, match="lid does not get out of the picture near 1335 us"):
+    with pytest.raises(CalibrationError, match="lid does not get out of the picture near 1335 us"):
         world.finder._wake()
     assert world.lid == 1335
 
@@ -465,7 +469,7 @@ def test_an_arm_that_rolls_beyond_goes_only_away_from_the_cube() -> None:
 def test_an_arm_that_would_roll_before_it_holds_is_for_people(
     places: dict[str, int], why: str
 ) -> None:
-    with pytest.raises(CouldNot, match=f"arm {why}"):
+    with pytest.raises(CalibrationError, match=f"arm {why}"):
         World(lid_at("mindcuber", **places))
 
 
@@ -473,7 +477,7 @@ def test_positions_that_an_arm_lacks_are_named() -> None:
     profile = load_profile("cubotino")
     document = profile.model_dump(mode="json")
     del document["mechanism"]["arms"][0]["positions"]["flip"]
-    with pytest.raises(CouldNot, match="lid has no position that does roll"):
+    with pytest.raises(CalibrationError, match="lid has no position that does roll"):
         World(RobotProfile.model_validate(document))
 
 

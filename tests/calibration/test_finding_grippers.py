@@ -16,7 +16,7 @@ from robot.calibration.auto.calibration import AutomaticCalibration
 from robot.calibration.auto.face_watch import UNIT_SQUARE, RotationGauge, view_from_above
 from robot.calibration.auto.film import FILMING, angles, find_travel, travel_us
 from robot.calibration.auto.finder import finder_for
-from robot.calibration.auto.finding import CouldNot
+from robot.calibration.auto.finding import CalibrationError
 from robot.calibration.auto.fitting import TiltGauge
 from robot.calibration.auto.grippers import WIDER_PART, GripperFinder
 from robot.calibration.auto.rotations import Rotation, TiltingGripper
@@ -121,7 +121,7 @@ def test_two_grippers_find_all_their_positions() -> None:
 def test_a_servo_that_does_not_move_is_noticed(jammed: str, why: str) -> None:
     with robot() as (run, session):
         run.robot.jam(jammed)
-        with pytest.raises(CouldNot, match=why):
+        with pytest.raises(CalibrationError, match=why):
             for _ in GripperFinder(session).find():
                 pass
 
@@ -129,7 +129,7 @@ def test_a_servo_that_does_not_move_is_noticed(jammed: str, why: str) -> None:
 @pytest.mark.long
 def test_jaws_that_never_hold_are_named() -> None:
     why = r"right-jaw does not hold the cube even at \d+ us"
-    with robot() as (run, session), pytest.raises(CouldNot, match=why):
+    with robot() as (run, session), pytest.raises(CalibrationError, match=why):
         for finding in GripperFinder(session).find():
             if finding.stage == "rotation":  # its jaws are open by then
                 run.robot.jam("right-jaw")
@@ -145,7 +145,7 @@ def test_jaws_that_never_hold_are_named() -> None:
 def test_a_robot_that_it_is_not_for_is_told_so(name: str, why: str) -> None:
     profile = load_profile(name)
     assert finder_for(profile) is None
-    with pytest.raises(CouldNot, match=why):
+    with pytest.raises(CalibrationError, match=why):
         list(AutomaticCalibration(Session(profile=profile))._findings())
 
 
@@ -233,7 +233,7 @@ def test_a_stop_is_looked_for_no_further_off_than_it_can_be() -> None:
     """Eight degrees beside where the line has it, and four once that is put right."""
     assert Leaning([97.5, 90.5])._found_stop("cw", 90.0, 1500.0) == (-80.0, 7.5)
     for seen in ([99.0, 90.0], [97.5, 95.0]):
-        with pytest.raises(CouldNot, match=r"degrees off at .* where cw should be"):
+        with pytest.raises(CalibrationError, match=r"degrees off at .* where cw should be"):
             Leaning(seen)._found_stop("cw", 90.0, 1500.0)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from robot.api.calibrations import Calibration
 from robot.calibration.auto.finder import finder_for
-from robot.calibration.auto.finding import CouldNot
+from robot.calibration.auto.finding import CalibrationError
 from robot.calibration.auto.grippers import RingFinder
 from robot.calibration.auto.motors import (
     MICROSTEPS,
@@ -88,7 +88,7 @@ def test_motors_are_as_fast_among_each_other_as_they_were_meant_to_be() -> None:
 
 @pytest.mark.parametrize("turn", [1200, 2000, 1600 * 64])
 def test_a_turn_that_no_switch_makes_is_not_guessed(turn: float) -> None:
-    with pytest.raises(CouldNot, match="no microstep switch makes of 1600"):
+    with pytest.raises(CalibrationError, match="no microstep switch makes of 1600"):
         wiring_of(TABLE, "table", turn / 360, 0)
 
 
@@ -142,7 +142,7 @@ def test_a_motor_that_does_not_turn_is_named(name: str, motor: str) -> None:
         suitable = finder_for(run.profile)
         assert suitable is not None
         run.robot.jam(motor)
-        with pytest.raises(CouldNot, match=f"does not turn with {motor}"):
+        with pytest.raises(CalibrationError, match=f"does not turn with {motor}"):
             for _ in suitable(session).find():
                 pass
 
@@ -184,7 +184,7 @@ def test_a_motor_shows_its_steps_without_turning_far(factor: float, play: float)
 
 def test_a_motor_that_turns_nothing_is_not_turned_for_ever() -> None:
     motor = ScriptedMotor(0.0, 0.0)
-    with pytest.raises(CouldNot, match="does not turn"):
+    with pytest.raises(CalibrationError, match="does not turn"):
         motor._peeked()
 
 
@@ -216,7 +216,7 @@ def test_a_cube_may_look_the_same_after_a_part_of_a_turn(seen: int, is_whole: bo
     if is_whole:
         assert "1600 steps are a whole turn" in _turn_of(session, "back").text  # type: ignore[arg-type]
         return
-    with pytest.raises(CouldNot, match="3200 steps"):
+    with pytest.raises(CalibrationError, match="3200 steps"):
         _turn_of(session, "back")  # type: ignore[arg-type]
 
 
@@ -226,7 +226,7 @@ def test_a_motor_that_lost_its_place_is_named_with_what_to_do() -> None:
         perform=lambda trial, **asked: SimpleNamespace(lost=True, square=False),
     )
     with pytest.raises(
-        CouldNot, match=r"at \d+ steps/s.*square by hand.*lower max_speed"
+        CalibrationError, match=r"at \d+ steps/s.*square by hand.*lower max_speed"
     ) as raised:
         _speed_of(session, "up")  # type: ignore[arg-type]
     assert str(raised.value).startswith("up lost steps")
@@ -269,7 +269,9 @@ def test_a_motor_that_loses_steps_is_tried_slower(good: float, parts: list[float
 
 def test_a_motor_that_always_loses_steps_is_named() -> None:
     session: Any = Loses(0.4)
-    with pytest.raises(CouldNot, match=r"up loses steps even at \d+ steps/s: is it powered"):
+    with pytest.raises(
+        CalibrationError, match=r"up loses steps even at \d+ steps/s: is it powered"
+    ):
         _speed_of(session, "up")
     assert len(session.asked) == 5
 
@@ -336,7 +338,7 @@ def test_steps_may_seem_a_little_off(off: float, is_one: bool) -> None:
         assert told.uncertain == {"actuators.table.backlash_steps": 2}
         assert told.text == "table: turns the right way, 1600 steps are a turn, 4 of play"
     else:
-        with pytest.raises(CouldNot, match=f"table makes {1600 * off:.0f} steps in a turn"):
+        with pytest.raises(CalibrationError, match=f"table makes {1600 * off:.0f} steps in a turn"):
             wiring_of(TABLE, "table", steps, 3.6)
     back = wiring_of(TABLE, "table", -1600 / 360, 0.0)
     assert "turns the other way round" in wiring_finding("table", TABLE, back, {}).text
@@ -350,5 +352,5 @@ def test_a_motor_that_hardly_turns_is_taken_for_one_that_does_not(
     if shows:
         motor._peeked()
     else:
-        with pytest.raises(CouldNot, match="does not turn with table"):
+        with pytest.raises(CalibrationError, match="does not turn with table"):
             motor._peeked()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from robot.calibration.auto.finder import finder_for
-from robot.calibration.auto.finding import CouldNot
+from robot.calibration.auto.finding import CalibrationError
 from robot.calibration.auto.grippers import RingFinder
 from robot.calibration.auto.motors import (
     MotorWiring,
@@ -34,7 +34,7 @@ from robot.planner import build_mechanism
 from robot.settings import list_profiles, load_profile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
-from robot.text.faults import NotReadable
+from robot.text.faults import ScanError
 from solver.cube.cube import Cube
 from solver.errors import InvalidRequest
 
@@ -261,7 +261,7 @@ def test_a_proof_scrambles_what_is_solved_and_looks_after_the_solve(
 @pytest.mark.parametrize("reading", [(SCRAMBLED, False), (None, True)])
 def test_a_cube_in_doubt_proves_nothing(reading: Any) -> None:
     machine: Any = Proving(reading)
-    with pytest.raises(NotReadable, match="beyond doubt") as raised:
+    with pytest.raises(ScanError, match="beyond doubt") as raised:
         proof._proved(Bench(machine, CUBOTINO), ProofRequest())
     assert raised.value.look_again == ("F",)
 
@@ -292,11 +292,11 @@ def test_wiring_is_what_a_switch_makes_of_a_turn(inverted: bool) -> None:
             inverted != (per_degree < 0), turn, 4, pytest.approx(misses, abs=1e-9)
         )
     for per_degree in (1600 / 360 * 1.09, 25_600 / 360 * 1.09, 100 / 360 * 0.9):
-        with pytest.raises(CouldNot, match="right makes"):
+        with pytest.raises(CalibrationError, match="right makes"):
             wiring_of(motor, "right", per_degree, 0.0)
     odd = stepper(steps_per_turn=200)
     assert wiring_of(odd, "right", 100 / 360, 0.0).turn_steps == 100
-    with pytest.raises(CouldNot):
+    with pytest.raises(CalibrationError):
         wiring_of(odd, "right", 50 / 360, 0.0)  # no quarter turn would be whole steps
 
 

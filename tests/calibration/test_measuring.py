@@ -23,7 +23,7 @@ from robot.motion.schedule import Schedule
 from robot.planner import build_mechanism
 from robot.records.documents import ApiRequest
 from robot.settings import RobotProfile, load_profile
-from robot.text.faults import NotReadable, RobotError
+from robot.text.faults import RobotError, ScanError
 from solver.cube.cube import Cube
 from vision.decide.reader import Unreadable
 from vision.frame import Frame
@@ -91,7 +91,7 @@ def test_a_cube_that_is_not_as_named_teaches_no_colours(daemon: Any, ask: Ask, m
 
 def test_a_cube_in_doubt_teaches_no_colours(fake: Any) -> None:
     fake.scanner.readings = [("scrambled", "F")]
-    with pytest.raises(NotReadable, match="beyond doubt") as unsure:
+    with pytest.raises(ScanError, match="beyond doubt") as unsure:
         measured_colours(Bench(fake.machine(), load_profile("cubotino")), ColoursRequest())
     assert "put a solved cube in" in unsure.value.remedy
 
@@ -255,7 +255,7 @@ def test_the_daemon_reads_with_the_stored_colours(monkeypatch: pytest.MonkeyPatc
     grey = Frame(np.full((48, 64, 3), 90, np.uint8), "top", 0)
     grid = FaceGrid.from_corners(np.array([(8, 8), (40, 8), (40, 40), (8, 40)]), 3)
     image = FaceImage("U", grey, solved_face("U"), grid)
-    with pytest.raises(NotReadable, match="no cube is in view"):
+    with pytest.raises(ScanError, match="no cube is in view"):
         Scanner(calibrated, {}).read([image])
     assert used[0] is not None
     assert used[0].linear_rgb == pytest.approx(USUAL)

@@ -11,7 +11,7 @@ import pytest
 
 from robot.calibration.auto.face_watch import FacePose
 from robot.calibration.auto.film import Film, FilmedPose
-from robot.calibration.auto.finding import CouldNot
+from robot.calibration.auto.finding import CalibrationError
 from robot.calibration.auto.fitting import ServoLine, SweepPoint
 from robot.calibration.auto.rotations import SpinningPart, TiltingGripper, _sense
 from robot.calibration.auto.stepwise_move import StepwiseMove
@@ -24,7 +24,7 @@ QUARTERS = {"ccw": -1, "home": 0, "cw": 1}
 class Watch:
     """A camera that sees how far a servo has turned the cube."""
 
-    lost = CouldNot
+    lost = CalibrationError
 
     def __init__(self, degrees_of: Callable[[float], float]) -> None:
         self.degrees_of = degrees_of
@@ -88,7 +88,9 @@ def test_a_line_is_swept_as_far_as_the_picture_shows_the_face() -> None:
         watch.turn_in_view = shown
         assert part.reach == reach
     watch.turn_in_view = 11.0
-    with pytest.raises(CouldNot, match="shows it whole only up to 11 degrees to either side"):
+    with pytest.raises(
+        CalibrationError, match="shows it whole only up to 11 degrees to either side"
+    ):
         part.find_line()
 
 
@@ -103,17 +105,19 @@ def test_a_servo_that_pushes_against_something_is_backed_off() -> None:
 
 def test_what_does_not_turn_is_named() -> None:
     _, part = spinning(lambda _: 0.0)
-    with pytest.raises(CouldNot, match="the cube does not turn with holder"):
+    with pytest.raises(CalibrationError, match="the cube does not turn with holder"):
         part.find_line()
 
 
 def test_a_face_out_of_view_is_named_with_its_cause() -> None:
     watch, part = spinning(straight)
     watch.is_hidden = True
-    with pytest.raises(CouldNot, match="no whole face is in view while holder turns the cube"):
+    with pytest.raises(
+        CalibrationError, match="no whole face is in view while holder turns the cube"
+    ):
         part.angle()
     watch.turn_in_view = 44.0
-    with pytest.raises(CouldNot, match="only up to 44 degrees"):
+    with pytest.raises(CalibrationError, match="only up to 44 degrees"):
         part.angle()
 
 
@@ -164,7 +168,7 @@ def test_a_swing_tells_how_far_the_cube_has_followed() -> None:
 def test_square_is_where_other_jaws_hold_the_cube(off: float) -> None:
     watch, part = lined(off=lambda _: off)
     if abs(off) > 4:
-        with pytest.raises(CouldNot, match=f"turned by [+-]{abs(off)} degrees when"):
+        with pytest.raises(CalibrationError, match=f"turned by [+-]{abs(off)} degrees when"):
             part.set_square()
         return
     part.actuator.go(1800)
@@ -193,7 +197,9 @@ def test_stops_are_looked_at_each_from_zero() -> None:
 def test_a_stop_too_far_from_the_line_is_named(wrong: float, is_far: bool) -> None:
     _, part = lined(off=lambda pulse: wrong if pulse > 1900 else 0.0)
     if is_far:
-        with pytest.raises(CouldNot, match=r"holder stands \+4.2 degrees off at 2020 us, where cw"):
+        with pytest.raises(
+            CalibrationError, match=r"holder stands \+4.2 degrees off at 2020 us, where cw"
+        ):
             part.find_stops()
     else:
         assert part.find_stops()[1]["cw"] == wrong
@@ -209,7 +215,7 @@ class Level:
     """A face that is seen from above: its first corner's x says how far it is tilted."""
 
     follows: list[bool]
-    lost = CouldNot
+    lost = CalibrationError
 
     def __init__(self) -> None:
         self.tilt: float | None = 0.0
@@ -262,7 +268,7 @@ def test_a_tilt_is_counted_in_quarters_near_where_it_is_expected() -> None:
     part.shift_zero(0.5)
     assert part.angle() == -178.5
     level.tilt = None
-    with pytest.raises(CouldNot, match="no whole face is in view while right turns"):
+    with pytest.raises(CalibrationError, match="no whole face is in view while right turns"):
         part.angle()
 
 

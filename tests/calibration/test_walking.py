@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from robot.calibration.auto.direct import BINS, RADII, Unrolled
-from robot.calibration.auto.finding import CouldNot
+from robot.calibration.auto.finding import CalibrationError
 from robot.calibration.auto.fitting import (
     USUAL_DEGREE_US,
     ServoLine,
@@ -82,7 +82,9 @@ def test_an_edge_is_looked_for_within_a_quarter_of_the_limits(away: int, is_foun
     if is_found:
         lid.find_edge(lambda: servo.load >= 1000 + away, 1)
         return
-    with pytest.raises(CouldNot, match="lid went 300 us from 1000 us on and nothing changed"):
+    with pytest.raises(
+        CalibrationError, match="lid went 300 us from 1000 us on and nothing changed"
+    ):
         lid.find_edge(lambda: servo.load >= 1000 + away, 1)
 
 
@@ -101,7 +103,9 @@ def test_a_walker_goes_to_its_limits(target: float) -> None:
 def test_and_not_beyond_them(target: float) -> None:
     servo = Servo()
     lid = actuator(servo, 1500)
-    with pytest.raises(CouldNot, match=r"lid would have to go to \d+ us, beyond its .* 900..2100"):
+    with pytest.raises(
+        CalibrationError, match=r"lid would have to go to \d+ us, beyond its .* 900..2100"
+    ):
         lid.go(target)
     assert lid.at == 1500
 
@@ -171,12 +175,12 @@ def test_jaws_that_let_the_cube_follow_a_little_do_not_hold_it() -> None:
     jaws.holds_from = jaws.closed
     jaws.finder.actuator.wake(round(jaws.open))
     jaws.swing = lambda degrees: 0.6 * degrees  # type: ignore[method-assign]
-    with pytest.raises(CouldNot, match="does not hold the cube even at"):
+    with pytest.raises(CalibrationError, match="does not hold the cube even at"):
         jaws.finder.find_by(jaws)  # type: ignore[arg-type]
     jaws = Jaws(0.0)
     jaws.finder.actuator.wake(round(jaws.open))
     jaws.swing = lambda degrees: -0.59 * degrees  # type: ignore[method-assign]
-    with pytest.raises(CouldNot, match="and before it did not"):
+    with pytest.raises(CalibrationError, match="and before it did not"):
         jaws.finder.find_by(jaws)  # type: ignore[arg-type]
 
 
@@ -190,7 +194,7 @@ def test_jaws_are_closed_so_far_and_no_further(steps: int, holds: bool) -> None:
     if holds:
         assert jaws.finder.find_edge(jaws.holds, farthest) == pytest.approx(jaws.holds_from, abs=2)
     else:
-        with pytest.raises(CouldNot, match=f"does not hold the cube even at {farthest} us"):
+        with pytest.raises(CalibrationError, match=f"does not hold the cube even at {farthest} us"):
             jaws.finder.find_edge(jaws.holds, farthest)
 
 

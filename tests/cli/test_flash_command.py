@@ -17,7 +17,7 @@ from robot.cli.firmware import choose_board, choose_port
 from robot.cli.main import run
 from robot.computer.board_family import (
     BuiltFirmware,
-    FirmwareTrouble,
+    FirmwareError,
     board_for,
     firmware_boards,
     simulations,
@@ -82,7 +82,7 @@ def test_without_a_terminal_what_must_be_said_is_named() -> None:
 
 def test_no_board_is_no_guess() -> None:
     found = r"/dev/ttyS0 \(n/a\), /dev/ttyUSB5 \(LTE modem\)"
-    with pytest.raises(FirmwareTrouble, match=f"no board found; serial ports here: {found}"):
+    with pytest.raises(FirmwareError, match=f"no board found; serial ports here: {found}"):
         choose_port([BUILT_IN, MODEM], None)
 
 
@@ -103,7 +103,7 @@ def test_an_adapter_does_not_tell_the_robot_does(robot: str, port: SerialPort, b
 
 
 def test_another_board_than_the_robot_s_is_refused() -> None:
-    with pytest.raises(FirmwareTrouble, match="is Arduino Uno or Nano, the robot needs Arduino M"):
+    with pytest.raises(FirmwareError, match="is Arduino Uno or Nano, the robot needs Arduino M"):
         choose_board(UNO, board_for(load_profile("six-motor")).name)
 
 
@@ -117,14 +117,14 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("bare")
 def test_every_missing_package_is_named_at_once_in_a_line_to_paste() -> None:
     trouble = flashed(ports=[UNO]).exception
-    assert isinstance(trouble, FirmwareTrouble)
+    assert isinstance(trouble, FirmwareError)
     assert str(trouble).splitlines()[-1] == "  sudo apt install make gcc-avr avr-libc avrdude"
 
 
 @pytest.mark.usefixtures("bare")
 def test_the_demo_of_the_avr_names_all_it_needs_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("robot.computer.families.avr.find_executable", lambda name: None)
-    with pytest.raises(FirmwareTrouble) as caught:
+    with pytest.raises(FirmwareError) as caught:
         simulations()["avr"].command(load_profile("cubotino-uno"), Path())
     packages = "make gcc-avr avr-libc libsimavr-dev libelf-dev"
     assert str(caught.value).splitlines()[-1] == f"  sudo apt install {packages} && make build"
@@ -137,7 +137,7 @@ def test_a_port_that_may_not_be_used_names_the_group(
     port.touch()
     # Root may use any.
     monkeypatch.setattr(os, "access", lambda path, *_: str(path) != str(port))
-    with pytest.raises(FirmwareTrouble, match="sudo usermod -aG dialout"):
+    with pytest.raises(FirmwareError, match="sudo usermod -aG dialout"):
         avr.AVR.flash(BuiltFirmware(firmware_boards()["uno"], port, port, 1, 1), str(port))
     assert not avrdude.exists()
 
@@ -173,14 +173,14 @@ def test_the_board_that_cannot_be_flashed_is_named(avrdude: Path) -> None:
         "#!/bin/sh\ncase $* in *ttyUSB1*) echo no sync >&2; exit 1;; esac\n"
     )
     trouble = flashed("--robot", "soltvvo", ports=[FIRST, SECOND]).exception
-    assert isinstance(trouble, FirmwareTrouble)
+    assert isinstance(trouble, FirmwareError)
     assert str(trouble).startswith("board second: flashing Arduino Uno or Nano at /dev/ttyUSB1")
 
 
 def test_a_board_of_another_kind_is_refused_at_its_port() -> None:
     mega = SerialPort(SECOND.device, "Arduino Mega 2560", 0x2A03, 0x0042)
     trouble = flashed("--robot", "soltvvo", "--port", mega.device, ports=[FIRST, mega]).exception
-    assert isinstance(trouble, FirmwareTrouble)
+    assert isinstance(trouble, FirmwareError)
     assert "the robot needs Arduino Uno" in str(trouble)
 
 

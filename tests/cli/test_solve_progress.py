@@ -14,7 +14,7 @@ COMMAND = [sys.executable, "-c"]
 PROGRAM = """
 import sys, time
 from solver import _native
-from solver.errors import SearchFailed
+from solver.errors import SearchError
 
 def make(*arguments):
     report = arguments[-1]
@@ -26,7 +26,7 @@ def make(*arguments):
 
 class TwoPhase:
     def __init__(self, *tables): pass
-    def solve(self, *_, **options): raise SearchFailed("This is no search.")
+    def solve(self, *_, **options): raise SearchError("This is no search.")
 
 _native.phase1_size = _native.phase2_size = lambda metric: 1_000_000
 _native.make_phase1 = _native.make_phase2 = make

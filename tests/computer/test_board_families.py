@@ -20,7 +20,7 @@ from robot.computer.board_family import (
     FAMILIES,
     JOIN_GROUP,
     BuiltFirmware,
-    FirmwareTrouble,
+    FirmwareError,
     board_for,
     build,
     build_folder,
@@ -81,14 +81,14 @@ def test_a_firmware_is_built_in_its_folder(
     make = next(command for command in programs.asked if command[0] == "make")
     assert make == ["make", "-C", str(sources() / "avr"), "BOARD=mega", f"BUILD={folder}"]
     assert AVR.address(found.elf, "play") == 0xABCD
-    with pytest.raises(FirmwareTrouble, match=r"there is no stop in .*elf"):
+    with pytest.raises(FirmwareError, match=r"there is no stop in .*elf"):
         AVR.address(found.elf, "stop")
     programs.codes["make"], programs.stderr = 2, "no rule"
-    with pytest.raises(FirmwareTrouble, match="for Arduino Mega 2560 does not build:\nno rule"):
+    with pytest.raises(FirmwareError, match="for Arduino Mega 2560 does not build:\nno rule"):
         build("mega")
     (tmp_path / "file").touch()
     monkeypatch.setattr(board_family, "build_folder", lambda _: tmp_path / "file")
-    with pytest.raises(FirmwareTrouble, match=r"cannot be built in .*file: "):
+    with pytest.raises(FirmwareError, match=r"cannot be built in .*file: "):
         build("uno")
 
 
@@ -104,7 +104,7 @@ def test_avrdude_puts_a_firmware_on_the_board(programs: Programs, tmp_path: Path
     ):
         programs.stderr = stderr
         told = f"flashing Arduino Uno or Nano at /dev/none failed: {reason}. Is it the right"
-        with pytest.raises(FirmwareTrouble, match=told):
+        with pytest.raises(FirmwareError, match=told):
             AVR.flash(uno_firmware(tmp_path), "/dev/none")
 
 
@@ -114,7 +114,7 @@ def test_a_port_without_permission_is_not_flashed(
     port = tmp_path / "tty"
     port.touch()
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.R_OK | os.W_OK)
-    with pytest.raises(FirmwareTrouble) as told:
+    with pytest.raises(FirmwareError) as told:
         AVR.flash(uno_firmware(tmp_path), str(port))
     assert str(told.value) == f"{port}: no permission. {JOIN_GROUP}"
     assert "avrdude" not in {command[0] for command in programs.asked}
@@ -123,7 +123,7 @@ def test_a_port_without_permission_is_not_flashed(
 def test_missing_packages_are_named_with_the_command(programs: Programs) -> None:
     assert missing(AVR.build_packages) == []
     programs.absent = {"make", "avr-gcc"}
-    with pytest.raises(FirmwareTrouble) as told:
+    with pytest.raises(FirmwareError) as told:
         require(AVR.build_packages[:2])
     assert str(told.value) == (
         "make, gcc-avr not installed. Install with:\n  sudo apt install make gcc-avr"

@@ -25,7 +25,7 @@ from robot.api.client import ControlClient, DaemonError, RequestError
 from robot.api.models import LIVE_EVENTS
 from robot.cli.main import run
 from robot.records.runs import RunStore, utc_now
-from robot.text.faults import NotReadable, RobotError
+from robot.text.faults import RobotError, ScanError
 from solver.errors import ExitCode
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
@@ -112,7 +112,7 @@ def test_solve_execute_does_not_look_first(daemon: Any, ask: Ask) -> None:
 def test_the_ending_is_told_on_standard_output(
     daemon: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    daemon.scanner.readings = [NotReadable("U is in the dark")] * 3
+    daemon.scanner.readings = [ScanError("U is in the dark")] * 3
     assert run(["start"]) == 1
     told = capfd.readouterr().out.splitlines()
     assert told[0].startswith("unreadable after ")

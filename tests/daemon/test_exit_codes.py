@@ -17,7 +17,7 @@ from robot.cli.main import cubist, run
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
 from robot.simulate.session import DemoOutcome
-from robot.text.faults import FAULTS, FaultRow, NotReadable, RobotError, outcome_of
+from robot.text.faults import FAULTS, FaultRow, RobotError, ScanError, outcome_of
 from robot.text.outcomes import OUTCOMES, Outcome, exit_code, worst
 from solver.errors import CubistError, ExitCode
 
@@ -89,7 +89,7 @@ def test_every_fault_ends_a_job_as_the_table_says(
     daemon: Any, ask: Ask, code: str, command: tuple[str, ...]
 ) -> None:
     if code in LOOKED_AT:
-        daemon.scanner.odd = [NotReadable("seen", "U", code)] * 3
+        daemon.scanner.odd = [ScanError("seen", "U", code)] * 3
     else:
         daemon.motion.faults = [RobotError(code)] * 3
     if command[0] == "test":

@@ -16,7 +16,7 @@ from robot.daemon.job_control import JobController
 from robot.daemon.main import _open_panel
 from robot.daemon.service import parse
 from robot.panel.button import Hands, Press
-from robot.panel.gpio import PanelFault, Pull, RpiGpio
+from robot.panel.gpio import PanelError, Pull, RpiGpio
 from robot.panel.inspection import Inspection
 from robot.panel.panel import Input, Output, PanelPins
 from robot.settings import load_profile
@@ -172,7 +172,7 @@ async def test_a_panel_that_fails_is_an_open_emergency_stop(
     controller: JobController, gpio: FakeGpio
 ) -> None:
     front = FrontPanel(controller, gpio, PanelPins(estop=Input(23, active=True)))
-    await front.failed(PanelFault("GPIO 23: gone"))
+    await front.failed(PanelError("GPIO 23: gone"))
     with pytest.raises(Conflict, match="emergency stop"):
         await controller.start(StartRequest())
 
@@ -202,7 +202,7 @@ async def test_a_panel_that_cannot_be_opened_is_an_open_emergency_stop_if_it_has
 async def test_a_panel_without_emergency_stop_may_fail(
     panel: FrontPanel, controller: JobController
 ) -> None:
-    await panel.failed(PanelFault("GPIO 17: gone"))
+    await panel.failed(PanelError("GPIO 17: gone"))
     await panel.pressed(Press.SHORT)
     await controller.finished()
     assert (await controller.runs(1)).runs[0].outcome == "solved"
@@ -440,7 +440,7 @@ async def test_states_are_shown_and_endings_heard(
     await settled(pads)
     assert set(told) == {"homing", "idle"}
     told.clear()
-    controller.report_panel(PanelFault("GPIO 17: gone"))
+    controller.report_panel(PanelError("GPIO 17: gone"))
     await settled(pads)
     assert told == ["fault", "FAULT"]
     told.clear()
@@ -496,13 +496,13 @@ async def test_the_emergency_stop_and_stuck_buttons_end_the_inspection_and_are_w
 async def test_a_failed_panel_opens_the_emergency_stop_only_where_it_has_one(
     pads: FrontPanel, controller: JobController, gpio: FakeGpio
 ) -> None:
-    await pads.failed(PanelFault("GPIO 5: gone"))
+    await pads.failed(PanelError("GPIO 5: gone"))
     fault = controller.status().fault
     assert fault is not None
     assert (fault.code, controller.estop_open) == ("panel-failed", False)
     assert "GPIO 5: gone" in fault.cause
     front = FrontPanel(controller, gpio, PanelPins(estop=Input(23, active=True)))
-    await front.failed(PanelFault("GPIO 23: gone"))
+    await front.failed(PanelError("GPIO 23: gone"))
     assert controller.estop_open
 
 
@@ -520,7 +520,7 @@ async def test_an_emergency_stop_that_is_not_confirmed_is_told_by_the_buzzer(
 async def test_a_button_let_go_does_not_mend_a_panel_that_failed(
     pads: FrontPanel, controller: JobController
 ) -> None:
-    await pads.failed(PanelFault("GPIO 5: gone"))
+    await pads.failed(PanelError("GPIO 5: gone"))
     await pads.stuck(("GPIO 17",))
     await pads.stuck(())
     fault = controller.status().fault
@@ -537,7 +537,7 @@ async def test_what_the_panel_tells_on_its_thread_is_done_in_the_loop(
 
     for name in ("pressed", "estop", "hands", "stuck", "failed"):
         monkeypatch.setattr(pads, name, note)
-    listener, fault = pads._panel._listener, PanelFault("gone")
+    listener, fault = pads._panel._listener, PanelError("gone")
 
     def tell() -> None:
         listener.press(Press.LONG)

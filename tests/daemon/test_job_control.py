@@ -17,7 +17,7 @@ from robot.daemon.job_control import JobController
 from robot.daemon.main import _summary
 from robot.records.runs import LinkRecord, RunRecord
 from robot.settings.profile import PolicySettings
-from robot.text.faults import Conflict, NotReadable, RobotError
+from robot.text.faults import Conflict, RobotError, ScanError
 from solver.solution import Progress
 
 SOLVE = StartRequest()
@@ -251,7 +251,7 @@ async def test_doubtful_faces_are_looked_at_again(controller: JobController, fak
     [
         (["scrambled", "scrambled", "solved"], "URFDL"),
         ([("scrambled", "F"), "scrambled", "solved"], "URFDLB"),
-        ([NotReadable("too few"), "scrambled", "solved"], "URFDLB"),
+        ([ScanError("too few"), "scrambled", "solved"], "URFDLB"),
     ],
 )
 async def test_the_scan_ends_when_one_cube_is_left(
@@ -276,7 +276,7 @@ async def test_doubt_that_stays_is_never_a_guess(controller: JobController, fake
 async def test_unreadable_pictures_are_taken_again_then_refused(
     controller: JobController, fake: Any
 ) -> None:
-    fake.scanner.readings = [NotReadable("too dark")] * 3
+    fake.scanner.readings = [ScanError("too dark")] * 3
     record = await run(controller)
     assert (record.outcome, record.reason) == ("unreadable", "too dark")
     assert len(fake.scanner.seen) == 18
@@ -286,7 +286,7 @@ async def test_unreadable_pictures_are_taken_again_then_refused(
 async def test_what_is_in_view_instead_of_a_cube_is_told_and_not_turned(
     controller: JobController, fake: Any, code: str
 ) -> None:
-    fake.scanner.odd = [NotReadable("not a cube", "U", code)]
+    fake.scanner.odd = [ScanError("not a cube", "U", code)]
     record = await run(controller)
     assert record.outcome == code
     assert (record.faults[-1].code, fake.scanner.seen) == (code, ["U"])
@@ -300,7 +300,7 @@ async def test_without_retries_a_person_is_asked_at_once(
 ) -> None:
     fake.policy = PolicySettings(improve_while_turning=False, scan_retries=0, solve_retries=0)
     controller.machine = fake.machine()
-    fake.scanner.readings = [NotReadable("too dark")]
+    fake.scanner.readings = [ScanError("too dark")]
     assert (await run(controller)).outcome == "unreadable"
     fake.motion.faults = [jam()]
     record = await run(controller)
@@ -323,7 +323,7 @@ async def test_a_sticker_that_belongs_to_no_cube_is_not_the_motion_s(
     controller: JobController, fake: Any
 ) -> None:
     """Turning may have gone wrong, so the robot starts over; then it is not read either."""
-    fake.scanner.readings = ["scrambled", *[NotReadable("not a cube", "U")] * 6]
+    fake.scanner.readings = ["scrambled", *[ScanError("not a cube", "U")] * 6]
     record = await run(controller)
     assert (record.outcome, record.attempts) == ("unreadable", 2)
     assert [text.partition(":")[0] for text in record.recoveries] == [
@@ -337,7 +337,7 @@ async def test_no_cube_after_another_fault_is_told_as_it_is(
     controller: JobController, fake: Any
 ) -> None:
     fake.motion.faults = [None] * 6 + [jam()]
-    fake.scanner.readings = ["scrambled", *[NotReadable("nothing there", "U", "no-cube")] * 3]
+    fake.scanner.readings = ["scrambled", *[ScanError("nothing there", "U", "no-cube")] * 3]
     record = await run(controller)
     assert (record.outcome, record.attempts) == ("no-cube", 2)
 

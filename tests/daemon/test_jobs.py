@@ -20,7 +20,7 @@ from robot.machine.solve_planner import SplitPlan
 from robot.motion.schedule import Schedule
 from robot.records.runs import LinkRecord, RunStore
 from robot.settings.profile import PolicySettings
-from robot.text.faults import NotReadable, RobotError
+from robot.text.faults import RobotError, ScanError
 from robot.text.notes import Note
 from robot.text.outcomes import Outcome
 from solver.cube.cube import Cube
@@ -29,7 +29,7 @@ from solver.errors import InvalidRequest
 from tests.daemon.test_perform import Part, part
 
 SCRAMBLED = Cube.solved().apply("R U F2")
-GONE = NotReadable("nothing there", "U", "no-cube")
+GONE = ScanError("nothing there", "U", "no-cube")
 
 
 def jam(recoverable: bool = True, code: str = "overload") -> RobotError:
@@ -383,7 +383,7 @@ async def test_the_reading_is_drawn_of_a_scan_and_of_a_doubtful_check(worked: Wo
         worked.fake.scanner.readings = [reading]
         try:
             await scanning._read(worked.job, machine, phase, [])
-        except NotReadable:
+        except ScanError:
             assert worked.job.looks == []
         else:
             assert len(worked.job.looks) == 1

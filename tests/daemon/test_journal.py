@@ -11,7 +11,7 @@ import pytest
 from robot.daemon.service import complaint, ending
 from robot.records.runs import Outcome, RunRecord
 from robot.text.fault_table import Fault
-from robot.text.faults import NotReadable, RobotError
+from robot.text.faults import RobotError, ScanError
 
 PROGRAM = """
 import logging
@@ -68,7 +68,7 @@ def test_how_a_job_ended(outcome: Outcome, reason: str, told: str) -> None:
 
 
 def test_every_complaint_names_its_remedy_once() -> None:
-    unreadable = complaint(NotReadable("two centres are red"))
+    unreadable = complaint(ScanError("two centres are red"))
     assert unreadable.startswith("two centres are red. What to do: clean the lens")
     fault = RobotError(Fault.EMERGENCY_STOP)
     assert complaint(fault) == str(fault)

@@ -22,7 +22,7 @@ from robot.daemon.job_control import JobController
 from robot.daemon.routes import CAMERA_QUERY, ROUTES, RUN_NUMBER, Content, document
 from robot.daemon.server import make_app, serving
 from robot.records.storage import NotStored, StorageError
-from robot.text.faults import Conflict, NotReadable, RobotError
+from robot.text.faults import Conflict, RobotError, ScanError
 from robot.text.notes import Note
 from solver.errors import CubistError, InvalidRequest
 
@@ -221,7 +221,7 @@ async def test_a_trial_gets_its_body_or_what_it_knows_of_the_query() -> None:
         (BadCalibration("no"), 400, "bad-request", None),
         (InvalidRequest("no"), 400, "bad-request", None),
         (RobotError("board-absent", "gone", "look"), 503, "robot", "board-absent"),
-        (NotReadable("nothing", "U", "no-cube"), 503, "robot", "no-cube"),
+        (ScanError("nothing", "U", "no-cube"), 503, "robot", "no-cube"),
         (CubistError("odd"), 503, "robot", None),
     ],
 )

@@ -12,7 +12,7 @@ from robot.api.models import StartRequest
 from robot.daemon.job_control import JobController
 from robot.records.runs import RunWriter
 from robot.settings.profile import PolicySettings
-from robot.text.faults import NotReadable
+from robot.text.faults import ScanError
 from robot.text.notes import Note
 
 SOLVE = StartRequest()
@@ -35,14 +35,14 @@ async def test_the_view_is_checked_while_the_cube_is_read(
     assert (await controller.run_record(run_id)).outcome == "solved"
 
 
-@pytest.mark.parametrize("reading", ["", NotReadable("two stickers contradict each other", "U4")])
+@pytest.mark.parametrize("reading", ["", ScanError("two stickers contradict each other", "U4")])
 async def test_an_odd_view_ends_the_scan_however_the_cube_was_read(
     seeing_all: Any, controller: JobController, reading: Any
 ) -> None:
     scanner = seeing_all.scanner
     scanner.read_first = threading.Event()
     scanner.readings = [reading or scanner.readings[0]]
-    scanner.odd = [NotReadable(HAND, "U", "face-covered")]
+    scanner.odd = [ScanError(HAND, "U", "face-covered")]
     run_id = await controller.start(SOLVE)
     await controller.finished()
     record = await controller.run_record(run_id)
@@ -52,7 +52,7 @@ async def test_an_odd_view_ends_the_scan_however_the_cube_was_read(
 
 
 LOOKS_OF_A_SCAN = 6
-HANDS = NotReadable(HAND, "U", "face-covered")
+HANDS = ScanError(HAND, "U", "face-covered")
 
 
 def with_policy(fake: Any, controller: JobController, **policy: Any) -> None:
@@ -83,7 +83,7 @@ async def test_what_stays_in_view_keeps_its_name_and_nothing_moves(
     with_policy(
         fake, controller, scan_retries=retries, solve_retries=retries, wait_for_clear_view_s=0.2
     )
-    odd = NotReadable("something else", "U", code)
+    odd = ScanError("something else", "U", code)
     fake.scanner.odd = [*[None] * clear_before, *[odd] * 1000]
     run_id = await controller.start(SOLVE)
     await controller.finished()

@@ -26,7 +26,7 @@ from robot.daemon import main as daemon_main
 from robot.daemon.job_control import JobController
 from robot.daemon.main import POWER_OFF_MARK, _keep_manager_informed, _make_directory, main, serve
 from robot.daemon.service import END_SIGNALS, ON_PURPOSE, AlreadyRunning, EndSignals, Options, parse
-from robot.panel.gpio import PanelFault
+from robot.panel.gpio import PanelError
 from robot.records.runs import RunStore, utc_now
 from robot.records.storage import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, StorageError
 from robot.settings import BadProfile, UnknownProfile, load_profile
@@ -107,7 +107,7 @@ def served(fake: Any, short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Se
         return served.controllers[-1]
 
     def none(_: object) -> Any:
-        raise PanelFault("no chip of GPIOs")
+        raise PanelError("no chip of GPIOs")
 
     monkeypatch.setattr(daemon_main, "JobController", noted)
     monkeypatch.setattr(daemon_main, "make_gpio", none)

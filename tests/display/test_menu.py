@@ -19,7 +19,7 @@ from robot.display.main import Front, show_until
 from robot.display.menu import ENTRIES, NOTICE_S, OPEN_S, Menu, MenuAction, MenuPage, carry_out
 from robot.machine.confirmed_range import confirmable
 from robot.panel.button import Button
-from robot.panel.gpio import PanelFault
+from robot.panel.gpio import PanelError
 from robot.settings import BadProfile, load_profile, parse_profile, profile_file, profile_path
 from robot.settings.profile import DisplayButtonSettings, DisplaySettings, RobotProfile
 from robot.simulate.processes import workspace
@@ -123,7 +123,7 @@ class Pins:
         self.pulls: dict[int, str] = {}
         self.edges: dict[int, Callable[[int], None]] = {}
         self.given_back = False
-        self.fault: PanelFault | None = None
+        self.fault: PanelError | None = None
 
     def setup_input(self, pin: int, pull: str) -> None:
         self.pulls[pin] = pull
@@ -194,7 +194,7 @@ def test_pressed_is_the_level_that_the_profile_says() -> None:
 
 def test_buttons_that_are_not_there_leave_the_display(caplog: pytest.LogCaptureFixture) -> None:
     def absent() -> Any:
-        raise PanelFault("RPi.GPIO cannot be used here")
+        raise PanelError("RPi.GPIO cannot be used here")
 
     with pressed(PINS, absent) as found:
         assert found.empty()
@@ -203,7 +203,7 @@ def test_buttons_that_are_not_there_leave_the_display(caplog: pytest.LogCaptureF
 
 def test_a_pin_that_fails_later_is_told_and_given_back(caplog: pytest.LogCaptureFixture) -> None:
     pins = Pins()
-    pins.fault = PanelFault("GPIO 23: gone")
+    pins.fault = PanelError("GPIO 23: gone")
     with pressed(PINS, lambda: pins):
         pass
     assert pins.given_back

@@ -23,7 +23,7 @@ from robot.machine.scanner import (
 from robot.machine.solve_planner import SolvePlanner
 from robot.planner import FaceView, build_mechanism
 from robot.settings import load_profile
-from robot.text.faults import FAULTS, NotReadable
+from robot.text.faults import FAULTS, ScanError
 from solver.cube.cube import Cube
 from solver.cube.orientation import site_facelets
 from solver.errors import InvalidRequest
@@ -134,7 +134,7 @@ def test_a_scan_is_read_and_explained_with_its_pictures() -> None:
     reading = scanner.read(images)
     assert (reading.facelets, reading.confident) == (cube.facelets(), True)
     with_pictures = decoded(scanner.take_explanation()())
-    with pytest.raises(NotReadable):
+    with pytest.raises(ScanError):
         scanner.read(images[:2])
     without = decoded(scanner.take_explanation()())
     assert with_pictures.shape[0] > without.shape[0] > 100
@@ -381,6 +381,6 @@ def test_only_faces_in_the_same_picture_are_beside_one(
 def test_a_hand_before_the_second_camera_is_seen_too(monkeypatch: pytest.MonkeyPatch) -> None:
     hand = OddView(ViewTrouble.COVERED, "a hand")
     monkeypatch.setattr(scanning, "odd_view", lambda image, *_: hand if image.face == "F" else None)
-    with pytest.raises(NotReadable, match="a hand") as seen:
+    with pytest.raises(ScanError, match="a hand") as seen:
         scanner_of(PaintedCamera("")).check_view([looked("U"), looked("F")])
     assert (seen.value.code, seen.value.look_again) == ("face-covered", ("F",))

@@ -11,14 +11,14 @@ import pytest
 
 from robot.machine import solve_planner
 from robot.machine.solve_planner import SolvePlanner, SplitPlan
-from robot.planner import NoWay, Watch, build_mechanism
+from robot.planner import PlanningError, Watch, build_mechanism
 from robot.records.latency import Stopwatch
 from robot.settings import load_profile
 from robot.settings.profile import PolicySettings
 from robot.text.faults import Stopped
 from solver.cube.cube import Cube
 from solver.cube.facelets import FACES
-from solver.errors import CubistError, InvalidRequest, SearchFailed
+from solver.errors import CubistError, InvalidRequest, SearchError
 
 CUBOTINO = load_profile("cubotino")
 MECHANISM = build_mechanism(CUBOTINO)
@@ -100,12 +100,12 @@ def test_some_searches_go_on_to_their_end(
     assert (asked[0][1]["on_better"] is not None) is watched
 
 
-@pytest.mark.parametrize(("stopped", "raised"), [(True, Stopped), (False, SearchFailed)])
+@pytest.mark.parametrize(("stopped", "raised"), [(True, Stopped), (False, SearchError)])
 def test_a_search_that_was_stopped_is_no_failure(
     planner: SolvePlanner, asked: list[Any], stopped: bool, raised: type[Exception]
 ) -> None:
     cancel = threading.Event()
-    asked.append(SearchFailed("nothing found"))
+    asked.append(SearchError("nothing found"))
     if stopped:
         cancel.set()
     with pytest.raises(raised):
@@ -126,7 +126,7 @@ def test_only_a_faster_rest_is_taken(
     monkeypatch.setattr(solve_planner, "replace", lambda one, search_s: (one, search_s))
     tail = Scheduled(400, "middle", 0.7)
     parts: Any = SplitPlan(Scheduled(1_500_000), tail, SCRAMBLED)  # type: ignore[arg-type]
-    new = SearchFailed("none") if found is None else Scheduled(found)
+    new = SearchError("none") if found is None else Scheduled(found)
     asked.append(new)
     assert planner._improve(parts, threading.Event()) == ((new, 0.7) if better else tail)
     (((cube, mechanism, start), more),) = asked
@@ -218,7 +218,7 @@ def test_the_greedy_time_is_that_of_the_merged_moves_where_there_is_one(
     def greedy(*told: Any) -> int:
         asked.append(told)
         if len(asked) > 1:
-            raise NoWay("no")
+            raise PlanningError("no")
         return 77
 
     monkeypatch.setattr(solve_planner, "greedy_us", greedy)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from robot.panel.button import Hands, Press
-from robot.panel.gpio import PanelFault, RpiGpio
+from robot.panel.gpio import PanelError, RpiGpio
 from robot.panel.panel import (
     IDLE_POLL_S,
     LIGHTS,
@@ -242,7 +242,7 @@ def test_the_panel_looks_often_only_while_something_happens() -> None:
 def test_a_busy_pin_is_a_clear_fault() -> None:
     bench = Bench(PanelPins(Input(BUTTON)))
     bench.module.busy.add(BUTTON)
-    with pytest.raises(PanelFault, match=r"GPIO 17: GPIO busy.*panel:"):
+    with pytest.raises(PanelError, match=r"GPIO 17: GPIO busy.*panel:"):
         bench.panel.open()
 
 
@@ -263,7 +263,7 @@ def test_a_pin_that_fails_later_is_told_once() -> None:
     while not bench.told:
         pass
     bench.panel.close()
-    assert [type(fault) for fault in bench.told] == [PanelFault]
+    assert [type(fault) for fault in bench.told] == [PanelError]
 
 
 def test_a_surprise_is_told_as_a_panel_that_nobody_watches(
@@ -278,7 +278,7 @@ def test_a_surprise_is_told_as_a_panel_that_nobody_watches(
         pass
     bench.panel.close()
     (fault,) = bench.told
-    assert isinstance(fault, PanelFault) and "surprise" in str(fault)
+    assert isinstance(fault, PanelError) and "surprise" in str(fault)
 
 
 def test_all_that_a_program_may_call_may_fail() -> None:
@@ -305,7 +305,7 @@ def test_whatever_the_library_raises_is_a_fault_in_its_words_and_pins_are_given_
     try:
         use()
         told = caplog.text  # that a pin is not given back is no reason to fail
-    except PanelFault as fault:
+    except PanelError as fault:
         told = str(fault)
     assert root_sentence(error) in told
     use()
@@ -324,7 +324,7 @@ def test_the_old_library_is_to_be_replaced(call: str, text: str) -> None:
     module = FakeModule()
     del module.lgpio
     module.fail(call, RuntimeError(text))
-    with pytest.raises(PanelFault, match="sudo apt install python3-rpi-lgpio") as fault:
+    with pytest.raises(PanelError, match="sudo apt install python3-rpi-lgpio") as fault:
         Bench(PanelPins(Input(BUTTON)), module).panel.open()
     assert "gpioinfo" not in str(fault.value)
 
@@ -332,7 +332,7 @@ def test_the_old_library_is_to_be_replaced(call: str, text: str) -> None:
 def test_a_chip_that_cannot_be_opened_is_about_permission_not_about_pins() -> None:
     module = FakeModule()
     module.fail("setmode", LgpioError("can not open gpiochip"))
-    with pytest.raises(PanelFault, match=r"can not open gpiochip\..*group gpio"):
+    with pytest.raises(PanelError, match=r"can not open gpiochip\..*group gpio"):
         RpiGpio(module)
 
 
@@ -358,6 +358,6 @@ def test_a_library_that_cannot_be_loaded_says_what_to_do(
         raise error
 
     monkeypatch.setattr("importlib.import_module", fails)
-    with pytest.raises(PanelFault, match=remedy) as fault:
+    with pytest.raises(PanelError, match=remedy) as fault:
         RpiGpio()
     assert root_sentence(error) in str(fault.value)

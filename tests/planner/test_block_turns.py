@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from robot.mechanism.compile.closure import path_closure
 from robot.mechanism.compile.cost_model import compile_mechanism
-from robot.planner import NoWay, build_mechanism, plan_solve
+from robot.planner import PlanningError, build_mechanism, plan_solve
 from robot.planner.block_turns import BlockTurns, block_turns, runs_of
 from robot.planner.solve import plan_scramble
 from robot.planner.survey import random_cube
@@ -198,7 +198,7 @@ def test_a_turn_that_no_motion_makes_is_refused():
     )
     wide = BlockTurns(lame, path_closure(lame), compile_mechanism(lame)).start(lame.start)
     assert wide.time_us(parse_moves("R")) > 0
-    with pytest.raises(NoWay, match="crane cannot turn Uw"):
+    with pytest.raises(PlanningError, match="crane cannot turn Uw"):
         wide.time_us(parse_moves("Uw"))
 
 

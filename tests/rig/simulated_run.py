@@ -37,7 +37,7 @@ from robot.records.runs import RunRecord, RunStore
 from robot.settings import RobotProfile
 from robot.settings.profile import FIRST_BOARD, PolicySettings
 from robot.simulate.boards import simulation_of
-from robot.text.faults import NotReadable
+from robot.text.faults import ScanError
 from robot.twin.cube import SITES, CubeBody
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.simulated import PinStream, SimulatedRobot
@@ -330,7 +330,7 @@ class TruthfulScanner(Scanner):
     def take(self, looks: Sequence[FaceView], *, moved: bool = False) -> list[FaceImage]:
         """See :meth:`robot.machine.scanner.Scanner.take`. Nothing swings."""
         if self._robot.pose().layers_open:
-            raise NotReadable("a layer stands between two quarter turns")
+            raise ScanError("a layer stands between two quarter turns")
         return [self._truth(view) for view in looks]
 
     def _truth(self, view: FaceView) -> FaceImage:

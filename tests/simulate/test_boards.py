@@ -13,7 +13,7 @@ from robot.computer.board_family import (
     FAMILIES,
     BoardFamily,
     BoardSimulation,
-    FirmwareTrouble,
+    FirmwareError,
     simulations,
 )
 from robot.settings import RobotProfile, Servo, load_profile
@@ -27,7 +27,7 @@ from robot.simulate.boards import (
     own_simulation,
     require_pace,
 )
-from robot.simulate.processes import DemoFault
+from robot.simulate.processes import SimulationError
 from robot.twin.cube import scrambled
 from robot.twin.maestro import Maestro
 from robot.twin.pwm import PwmChips
@@ -85,7 +85,7 @@ def test_its_pins_and_its_bus_are_named_in_complaints(toy: str) -> None:
 
 
 def test_a_robot_beyond_a_board_is_refused_with_the_place(toy: str) -> None:
-    with pytest.raises(DemoFault, match=r"four-arm cannot be driven by toy: actuators\.\w+"):
+    with pytest.raises(SimulationError, match=r"four-arm cannot be driven by toy: actuators\.\w+"):
         at_board(toy, load_profile("four-arm"))
 
 
@@ -107,13 +107,15 @@ def test_a_robot_runs_on_its_own_board(robot: str, kind: str) -> None:
 
 def test_several_boards_are_simulated_by_what_shares_their_time() -> None:
     several, alone = load_profile("soltvvo"), load_profile("cubotino-uno")
-    with pytest.raises(DemoFault, match=r"which linux cannot simulate; choose from avr, host$"):
+    with pytest.raises(
+        SimulationError, match=r"which linux cannot simulate; choose from avr, host$"
+    ):
         at_board("linux", several)
     assert at_board("host", several) is several
     assert (fastest(several), fastest(alone)) == (2.0, math.inf)
     require_pace(several, 2.0)
     require_pace(alone, 1000.0)
-    with pytest.raises(DemoFault, match="--speed 2 at most"):
+    with pytest.raises(SimulationError, match="--speed 2 at most"):
         require_pace(several, 2.1)
 
 
@@ -123,7 +125,7 @@ def test_servos_move_to_the_first_channels_of_a_maestro() -> None:
     assert pins == [FIRST_MAESTRO, FIRST_MAESTRO + 1]
     assert moved.firmware.target == "linux"
     assert at_board("maestro", moved) is moved
-    with pytest.raises(FirmwareTrouble, match="six-motor has no servos, and a Maestro"):
+    with pytest.raises(FirmwareError, match="six-motor has no servos, and a Maestro"):
         at_board("maestro", load_profile("six-motor"))
 
 

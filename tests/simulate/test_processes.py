@@ -15,7 +15,7 @@ import aiohttp
 import pytest
 
 from robot.computer.board_family import executable
-from robot.simulate.processes import Child, DemoFault, running
+from robot.simulate.processes import Child, SimulationError, running
 from robot.simulate.session import unless_ended
 
 pytestmark = pytest.mark.quick
@@ -64,15 +64,15 @@ async def test_a_death_is_told_even_if_its_effect_is_noticed_first(
         raise error("nobody there")
 
     async with running("cubistd", SLEEPER, tmp_path) as child:
-        with pytest.raises(DemoFault, match="cubistd ended unexpectedly"):
+        with pytest.raises(SimulationError, match="cubistd ended unexpectedly"):
             await unless_ended(talking(child), [child])
 
 
 async def test_program_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(DemoFault, match="cannot be started"):
+    with pytest.raises(SimulationError, match="cannot be started"):
         async with running("nothing", ["/nonexistent/program"], tmp_path):
             pass
-    with pytest.raises(DemoFault, match="make build"):
+    with pytest.raises(SimulationError, match="make build"):
         executable("cubist-no-such-program")
 
 
@@ -121,9 +121,9 @@ class Standing:
     def __init__(self) -> None:
         self.gone = asyncio.Event()
 
-    async def ended(self) -> DemoFault:
+    async def ended(self) -> SimulationError:
         await self.gone.wait()
-        return DemoFault("it ended")
+        return SimulationError("it ended")
 
 
 async def test_work_is_done_unless_a_process_ends_before() -> None:
@@ -141,6 +141,6 @@ async def test_work_is_done_unless_a_process_ends_before() -> None:
         await unless_ended(broken(), children)
     left = len(asyncio.all_tasks())
     children[1].gone.set()
-    with pytest.raises(DemoFault, match="it ended"):
+    with pytest.raises(SimulationError, match="it ended"):
         await unless_ended(asyncio.Event().wait(), children)
     assert len(asyncio.all_tasks()) == left

@@ -12,7 +12,7 @@ import pytest
 
 from robot.api.models import RobotState
 from robot.settings import RobotProfile, load_profile
-from robot.simulate.processes import DemoFault
+from robot.simulate.processes import SimulationError
 from robot.twin.cube import scrambled
 from tests.rig import simulated_time
 from tests.rig.fault_campaign import (
@@ -271,7 +271,7 @@ def test_a_program_that_is_not_built_leaves_nothing_open(monkeypatch: pytest.Mon
     monkeypatch.setattr("robot.simulate.processes.find_executable", lambda name: None)
     before = open_files()
     # What is left is held by the error until it is forgotten.
-    with pytest.raises(DemoFault, match="make build") as caught:
+    with pytest.raises(SimulationError, match="make build") as caught:
         simulated_run("sensors", firmware="avr")
     assert open_files() == before, caught.value
 

@@ -16,7 +16,7 @@ from robot.records.runs import RunRecord, utc_now
 from robot.settings import RobotProfile, load_profile
 from robot.settings.profile import FIRST_BOARD
 from robot.simulate import session
-from robot.simulate.processes import DemoFault
+from robot.simulate.processes import SimulationError
 from robot.simulate.progress import DemoProgress, SilentDisplay
 from robot.simulate.session import Demo, DemoOptions
 from robot.text.outcomes import Outcome
@@ -174,7 +174,7 @@ async def test_how_far_it_is_is_told_while_tables_are_made_and_the_job_is_done()
 
 async def test_a_press_that_does_nothing_is_made_again_and_then_said(presses: list[int]) -> None:
     demo = Demo(options(), Watcher())
-    with pytest.raises(DemoFault, match="nothing happened"):
+    with pytest.raises(SimulationError, match="nothing happened"):
         await demo._press_start(Daemon(status()))  # type: ignore[arg-type]
     assert len(presses) == session.PRESSES
 
@@ -188,7 +188,7 @@ async def test_a_press_that_does_nothing_is_made_again_and_then_said(presses: li
 )
 async def test_a_daemon_that_is_not_ready_is_said(now: dict[str, Any], told: str) -> None:
     stage, _ = on_stage(Daemon(status(**now)))
-    with pytest.raises(DemoFault, match=f"not ready: {told}"):
+    with pytest.raises(SimulationError, match=f"not ready: {told}"):
         await Demo(options(), Watcher())._solve(stage)
 
 
@@ -202,7 +202,7 @@ def test_one_board_is_as_fast_as_asked_and_several_share_their_time(tmp_path: Pa
     ports = ["--pty-link", f"{tmp_path}/link", "--pins", f"{tmp_path}/pins"]
     assert alone[1:] == [*ports, "--speed", "2.5"]
     assert several[1:] == [*ports, "--granted"]
-    with pytest.raises(DemoFault, match="--speed 2 at most"):
+    with pytest.raises(SimulationError, match="--speed 2 at most"):
         Demo(options("soltvvo", speed=3.0), SilentDisplay())
 
 

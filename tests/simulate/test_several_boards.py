@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from robot.computer.board_family import FirmwareTrouble, simulations
+from robot.computer.board_family import FirmwareError, simulations
 from robot.machine import motion_controller
 from robot.settings import RobotProfile, load_profile
 from robot.settings.checks import check_profile
@@ -24,7 +24,7 @@ from robot.simulate.boards import (
     require_pace,
     simulation_of,
 )
-from robot.simulate.processes import DemoFault
+from robot.simulate.processes import SimulationError
 from robot.text.faults import RobotError
 from robot.twin.cube import SITES
 from tests.rig.fault_campaign import STOPPED_DEAD, assert_solved, simulated_run, with_a_pi
@@ -100,7 +100,7 @@ def test_several_boards_share_a_time_that_only_some_firmwares_can_be_given() -> 
     profile = load_profile("soltvvo")
     assert own_simulation(profile) == "host"
     assert at_board("avr", profile) is profile
-    with pytest.raises(DemoFault, match="several boards, which linux cannot simulate"):
+    with pytest.raises(SimulationError, match="several boards, which linux cannot simulate"):
         at_board("linux", profile)
 
 
@@ -148,7 +148,7 @@ def test_a_demo_runs_each_board_as_what_it_is() -> None:
         assert simulation_of(kind, profile, "pi") is simulations()["linux"]
     document = profile.model_dump(mode="json", exclude_unset=True)
     document["actuators"]["right-jaw"]["pins"]["pulse"] = "maestro:0"
-    with pytest.raises(FirmwareTrouble, match="a Maestro beside other boards cannot be simulated"):
+    with pytest.raises(FirmwareError, match="a Maestro beside other boards cannot be simulated"):
         at_board("host", RobotProfile.model_validate(document))
 
 
@@ -165,7 +165,7 @@ def test_several_boards_cannot_be_hurried() -> None:
     require_pace(load_profile("soltvvo"), FASTEST_TOGETHER)
     require_pace(load_profile("six-motor"), 50)
     assert fastest(load_profile("soltvvo")) == FASTEST_TOGETHER, "for practice, which is quick"
-    with pytest.raises(DemoFault, match="--speed 2 at most"):
+    with pytest.raises(SimulationError, match="--speed 2 at most"):
         require_pace(load_profile("soltvvo"), FASTEST_TOGETHER + 1)
 
 

@@ -19,7 +19,7 @@ from solver import pocket as pocket_search
 from solver.cost import CostModel
 from solver.cube.cube import Cube
 from solver.cube.pocket import PocketCube
-from solver.errors import SearchFailed
+from solver.errors import SearchError
 from solver.nxn.database import load as load_database
 from solver.search import make_ready, solve_many
 from solver.solution import CancelFlag, Progress, Request
@@ -144,7 +144,7 @@ def test_a_cancelled_request_ends_the_making(kind: str, monkeypatch: pytest.Monk
         Request, "__init__", lambda self, **given: original(self, **given | {"cancel": flag})
     )
     load, _ = (KEPT | IN_MEMORY)[kind]
-    with pytest.raises(SearchFailed, match="stopped"):
+    with pytest.raises(SearchError, match="stopped"):
         load(lambda _: None)
 
 
@@ -210,7 +210,7 @@ def test_who_waits_for_another_process_is_told_so_and_can_be_stopped(directory: 
         raise AssertionError
 
     with tables.locked(directory, Making("another one", Request())):
-        stopped = pytest.raises(SearchFailed, match="Making it was stopped")
+        stopped = pytest.raises(SearchError, match="Making it was stopped")
         with stopped, tables.making("it", Request(progress=hear, cancel=flag)):
             tables.load("it", 1, 1000, make)
     assert heard[0].text == "waiting for another process that is making tables"

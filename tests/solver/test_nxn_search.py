@@ -12,7 +12,7 @@ from solver.cube.cube import Cube
 from solver.cube.notation import length, parse_moves
 from solver.cube.pocket import PocketCube
 from solver.cube.sticker_cube import StickerCube
-from solver.errors import BadNotation, IllegalCube, SearchFailed
+from solver.errors import BadNotation, IllegalCube, SearchError
 from solver.nxn import database as nxn_database
 from solver.nxn.turns import counted_moves, scrambled
 from solver.search import solve_many
@@ -125,14 +125,14 @@ def test_where_nothing_can_be_stored_it_is_said_and_the_search_goes_on(
 
 def test_beyond_the_limit_it_says_so():
     cube = StickerCube.solved(4).apply("R U2 F' 2R D L2 B' 2U R F 2F' D2 L")
-    with pytest.raises(SearchFailed, match="not found within the limit: none has fewer than"):
+    with pytest.raises(SearchError, match="not found within the limit: none has fewer than"):
         solve_many(cube, request(time_limit=0.05))
 
 
 def test_a_search_tells_how_deep_it_has_been():
     heard = []
     cube = StickerCube.solved(4).apply("R U2 F' 2R D L2 B' 2U")
-    with pytest.raises(SearchFailed):
+    with pytest.raises(SearchError):
         solve_many(cube, request(time_limit=0.5, progress=heard.append))
     deeper = [report for report in heard if report.text.startswith("no solution of fewer")]
     assert [report.text for report in deeper] == [
@@ -149,7 +149,7 @@ def test_making_it_tells_progress_and_can_be_stopped(cache):
         heard.append(report)
         cancel.set()
 
-    with pytest.raises(SearchFailed, match="was stopped"):
+    with pytest.raises(SearchError, match="was stopped"):
         nxn_database.load(4, request(progress=listen, cancel=cancel))
     assert heard[0].text.startswith("making the database of cubes of size 4")
     assert list(cache.iterdir()) == []

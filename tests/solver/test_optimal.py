@@ -11,7 +11,7 @@ import pytest
 from solver import _native, optimal, tables
 from solver.cube.cube import Cube, face_turn
 from solver.cube.notation import moves_of
-from solver.errors import BadNotation, SearchFailed
+from solver.errors import BadNotation, SearchError
 from solver.search import solve, solve_many
 from solver.solution import CancelFlag, Request
 
@@ -284,13 +284,13 @@ def test_two_phase_looks_on_while_what_it_found_is_unusually_long(cache, monkeyp
 
 def test_progress_tells_depth_and_nodes(cache, rng, monkeypatch):
     def nothing_found(cube, request):
-        raise SearchFailed("not in this test")
+        raise SearchError("not in this test")
 
     monkeypatch.setattr(optimal.two_phase, "search", nothing_found)
     heard = []
     cube = Cube.random(rng)
     request = Request(algorithm="optimal", metric="htm", time_limit=1.0, progress=heard.append)
-    with pytest.raises(SearchFailed, match="fewer than"):
+    with pytest.raises(SearchError, match="fewer than"):
         solve_many(cube, request)
     deeper = [report for report in heard if report.depth is not None]
     depths = [report.depth for report in deeper]
@@ -305,7 +305,7 @@ def test_a_cancelled_search_ends_without_claiming_a_proof(cache, rng):
     cancel = CancelFlag()
     cancel.set()
     request = Request(algorithm="optimal", time_limit=100.0, cancel=cancel)
-    with pytest.raises(SearchFailed):
+    with pytest.raises(SearchError):
         solve_many(Cube.random(rng), request)
 
 
@@ -319,7 +319,7 @@ def test_making_a_table_can_be_stopped_and_begun_anew(tmp_path, monkeypatch):
             cancel.set()
 
     request = Request(algorithm="optimal", cancel=cancel, progress=stop)
-    with pytest.raises(SearchFailed, match="was stopped"):
+    with pytest.raises(SearchError, match="was stopped"):
         optimal.kernel(request)
     assert list(tmp_path.iterdir()) == []
 

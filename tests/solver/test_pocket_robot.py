@@ -12,7 +12,7 @@ import pytest
 from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, TurnCosts, composite_index
 from solver.cube.notation import Move
 from solver.cube.pocket import PocketCube
-from solver.errors import SearchFailed
+from solver.errors import SearchError
 from solver.search import solve
 
 TURNS = [(axis, quarters) for axis in range(3) for quarters in (1, 2, 3)]
@@ -107,5 +107,5 @@ def test_the_costs_of_a_bigger_cube_are_refused():
     first = model.first.copy()
     first[composite_index(0, 0, 1)] = 5
     bigger = CostModel(first, replace(model.turns, name="bigger"))
-    with pytest.raises(SearchFailed, match="those of a 3x3x3"):
+    with pytest.raises(SearchError, match="those of a 3x3x3"):
         solve(PocketCube.from_moves("R"), algorithm="exact", cost=bigger)

@@ -12,7 +12,7 @@ from solver.cube.cube import Cube
 from solver.cube.facelets import FACES
 from solver.cube.notation import length, parse_moves
 from solver.cube.sticker_cube import StickerCube
-from solver.errors import IllegalCube, InvalidRequest, SearchFailed
+from solver.errors import IllegalCube, InvalidRequest, SearchError
 from solver.reduction.search import LARGEST, geometry, reduced_cube
 from solver.search import solve_many
 from solver.solution import CancelFlag, Request, Solution
@@ -361,7 +361,7 @@ def test_a_cancelled_search_finds_nothing(size, rng):
     solve_many(random_cube(size, rng), request())  # makes the tables
     flag = CancelFlag()
     flag.set()
-    with pytest.raises(SearchFailed, match="stopped"):
+    with pytest.raises(SearchError, match="stopped"):
         solve_many(random_cube(size, rng), request(cancel=flag))
 
 
@@ -372,7 +372,7 @@ def test_a_search_can_be_cancelled_in_the_middle(size, rng):
     flag = CancelFlag()
     timer = threading.Timer(0.05, flag.set)
     timer.start()
-    with contextlib.suppress(SearchFailed):  # or what was found until then
+    with contextlib.suppress(SearchError):  # or what was found until then
         assert solve_many(cube, request(time_limit=60.0, cancel=flag))[0].search_s < 30.0
     timer.join()
 

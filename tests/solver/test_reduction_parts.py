@@ -15,7 +15,7 @@ from solver import two_phase
 from solver.cube.cube import Cube
 from solver.cube.notation import Move, parse_moves
 from solver.cube.sticker_cube import StickerCube
-from solver.errors import BadNotation, IllegalCube, SearchFailed
+from solver.errors import BadNotation, IllegalCube, SearchError
 from solver.reduction import phased, search
 from solver.reduction.last_phase import Fastest, Shortest
 from solver.solution import CancelFlag, Request, Solution
@@ -89,7 +89,7 @@ def test_on_a_robot_the_fastest_is_kept_whatever_the_target(
 
 
 def test_nothing_found_is_a_search_that_was_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SearchFailed, match="was stopped before it found a solution"):
+    with pytest.raises(SearchError, match="was stopped before it found a solution"):
         told(monkeypatch, [])
 
 

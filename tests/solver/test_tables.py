@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from solver import tables
-from solver.errors import SearchFailed
+from solver.errors import SearchError
 from solver.nxn import database as nxn_database
 from solver.solution import CancelFlag, Request
 from solver.tables import HEADER_SIZE, Bytes
@@ -215,7 +215,7 @@ def test_a_full_disk_keeps_the_table_in_memory(
 def test_stopping_leaves_nothing_behind(directory: Path) -> None:
     cancel = CancelFlag()
     cancel.set()
-    stopped = pytest.raises(SearchFailed, match="pattern was stopped")
+    stopped = pytest.raises(SearchError, match="pattern was stopped")
     with stopped, tables.making("patterns", Request(cancel=cancel)):
         load(Maker())
     assert not list(directory.iterdir())

@@ -14,7 +14,7 @@ from solver import _native, two_phase
 from solver.cost import COMPOSITES, composite_index, composite_of
 from solver.cube.cube import Cube
 from solver.cube.notation import METRICS, length, parse_moves
-from solver.errors import InvalidRequest, SearchFailed
+from solver.errors import InvalidRequest, SearchError
 from solver.search import algorithm_for, solve, solve_many
 from solver.solution import CancelFlag, Request, Solution
 
@@ -126,7 +126,7 @@ def test_cancelled_before_anything_is_found() -> None:
     two_phase.kernel("htm")  # whose tables are not what is cancelled here
     cancel = CancelFlag()
     cancel.set()
-    with pytest.raises(SearchFailed, match="more time"):
+    with pytest.raises(SearchError, match="more time"):
         solve(Cube.random(np.random.default_rng(20)), cancel=cancel)
 
 
@@ -151,12 +151,12 @@ def test_a_search_that_is_kept_from_the_processor_says_so(rng) -> None:
 def test_a_failed_search_says_whether_the_clock_cut_it(monkeypatch: pytest.MonkeyPatch) -> None:
     cancel = CancelFlag()
     cancel.set()
-    with pytest.raises(SearchFailed) as ended:
+    with pytest.raises(SearchError) as ended:
         solve(Cube.random(np.random.default_rng(20)), cancel=cancel)
     assert not ended.value.cut_by_clock and ended.value.cpu_s >= 0
     cuts = iter([4, 5])
     monkeypatch.setattr("solver._native.clock_cuts", lambda: next(cuts))
-    with pytest.raises(SearchFailed) as ended:
+    with pytest.raises(SearchError) as ended:
         solve(Cube.random(np.random.default_rng(20)), cancel=cancel)
     assert ended.value.cut_by_clock
 

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from robot.computer.board_family import executable
-from robot.panel.gpio import PanelFault
+from robot.panel.gpio import PanelError
 from robot.settings import RobotProfile
 from robot.twin.client import TwinCamera, TwinGpio
 from robot.twin.cube import scrambled
@@ -175,7 +175,7 @@ async def test_outputs_reach_the_panel(server: TwinServer) -> None:
     await until(lambda: server.panel.outputs.get(27) is True)
     await asyncio.to_thread(gpio.output, 27, False)
     await until(lambda: server.panel.outputs[27] is False)
-    with pytest.raises(PanelFault, match="set up"):
+    with pytest.raises(PanelError, match="set up"):
         gpio.input(27)
     await asyncio.to_thread(gpio.cleanup)
     await asyncio.to_thread(gpio.cleanup)
@@ -202,7 +202,7 @@ async def test_a_listener_that_goes_away_is_forgotten(server: TwinServer) -> Non
 
 @pytest.mark.parametrize("client", [TwinCamera, TwinGpio])
 def test_no_robot_is_a_named_fault(tmp_path: Path, client: type) -> None:
-    with pytest.raises((CameraFault, PanelFault), match="no simulated robot"):
+    with pytest.raises((CameraFault, PanelError), match="no simulated robot"):
         client(str(tmp_path / "nobody.sock"))
 
 

@@ -23,7 +23,7 @@ from robot.planner.scan import ScanPlan, plan_scan
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
 from robot.settings.other_cubes import for_cube, sizes_of
-from robot.text.faults import NotReadable, RobotError
+from robot.text.faults import RobotError, ScanError
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.registry import parts_of, scale_of
@@ -189,7 +189,7 @@ def outcome(seed: int, harsh: float = 1.0) -> str:
     robot.stand_as(profile, mechanism.configurations[mechanism.start.configuration].positions)
     try:
         reading = scanner.read(_looked_around(robot, scanner, tour))
-    except (NotReadable, RobotError):
+    except (ScanError, RobotError):
         return "refused"
     finally:
         scanner.close()

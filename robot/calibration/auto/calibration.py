@@ -10,7 +10,7 @@ from statistics import mean
 from robot.api.client import DaemonError, RequestError
 from robot.calibration.auto.film import FILMING, FilmedTravel, find_travel, travel_us
 from robot.calibration.auto.finder import FilmedServo, Finder, finder_for
-from robot.calibration.auto.finding import CouldNot, Finding
+from robot.calibration.auto.finding import CalibrationError, Finding
 from robot.calibration.auto.motors import check_motors, common_speeds
 from robot.calibration.step import STEPS, Measurement, Result, Row, Script, Session, Step
 from robot.calibration.steps.colours import LOOKING
@@ -20,7 +20,7 @@ from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed, confirma
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
-from robot.text.faults import NotReadable, RobotError
+from robot.text.faults import RobotError, ScanError
 from solver.errors import CubistError, InvalidRequest
 from solver.files import JsonMapping, JsonObject
 
@@ -55,14 +55,14 @@ def stages_of(profile: RobotProfile) -> tuple[str, ...]:
 
 
 def require_finder(profile: RobotProfile) -> type[Finder]:
-    """Return what finds this robot's positions; raises :class:`CouldNot` where nothing does."""
+    """Return what finds this robot's positions; raises ``CalibrationError`` where nothing does."""
     try:
         profile.require_drivable()
     except InvalidRequest as error:
-        raise CouldNot(str(error)) from error
+        raise CalibrationError(str(error)) from error
     found = finder_for(profile)
     if found is None:
-        raise CouldNot(_why_not(profile))
+        raise CalibrationError(_why_not(profile))
     return found
 
 
@@ -197,7 +197,7 @@ class AutomaticCalibration(Measurement):
             yield Finding("colours", "learned from the cube", seen.values, evidence=evidence)
             session.try_out(self._found)
         if not self._found:
-            raise CouldNot(
+            raise CalibrationError(
                 f"the camera shows nothing of {self._only}: is a scrambled cube in the robot?"
             )
         for number in range(PROOFS):
@@ -206,8 +206,8 @@ class AutomaticCalibration(Measurement):
             yield self._shortened(filmed)
 
     def _require_rest(self) -> None:
-        """Raise :class:`CouldNot` where what stays as it is kept was never confirmed: without that
-        no cube is solved as a proof."""
+        """Raise ``CalibrationError`` where what stays as it is kept was never confirmed: without
+        that no cube is solved as a proof."""
         if self._only is None:
             return
         places = confirmable(self.session.profile)
@@ -216,7 +216,7 @@ class AutomaticCalibration(Measurement):
         try:
             ConfirmedRange(confirmed).require_all(self.session.profile)
         except NotConfirmed as error:
-            raise CouldNot(
+            raise CalibrationError(
                 f"--only {self._only} keeps the rest as it is, but {error.cause}: run `cubist "
                 "calibrate auto` without --only first"
             ) from error
@@ -236,7 +236,7 @@ class AutomaticCalibration(Measurement):
     def _proof(self, number: int) -> Finding:
         proof = self.session.perform(PROVING, solved=bool(self._proofs))
         if not proof.solved:
-            raise CouldNot(
+            raise CalibrationError(
                 f"with all that was found the robot did not solve cube {number}: it was read as "
                 f"{proof.facelets} and turned by {proof.moves}"
             )
@@ -261,7 +261,7 @@ class AutomaticCalibration(Measurement):
                 good = good[:-1] or good
                 self.session.try_out(self._found | shortened(base, filmed, good[-1]))
                 if not self._is_faultless():
-                    raise CouldNot(
+                    raise CalibrationError(
                         "the cube was lost while shorter times were tried: put it in again, and "
                         "leave --faster out or ask for less"
                     )
@@ -278,7 +278,7 @@ class AutomaticCalibration(Measurement):
         for _ in range(PROOFS):
             try:
                 proofs.append(self.session.perform(PROVING, solved=bool(proofs)))
-            except (RobotError, NotReadable, RequestError) as error:
+            except (RobotError, ScanError, RequestError) as error:
                 if error.code in NOT_FOR_TIMES:
                     raise
                 return False

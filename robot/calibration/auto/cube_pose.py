@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.calibration.auto.finding import CouldNot
+from robot.calibration.auto.finding import CalibrationError
 from robot.calibration.auto.fitting import fitted
 from robot.calibration.steps.camera import Image, nearest_turn
 from robot.settings.base import Site
@@ -118,13 +118,13 @@ def site_corners(site: Site) -> Floats:
 def faces_in_view(camera: CameraSettings, image: Image, size: int) -> Quads:
     """Corners in pixels of every face that a camera looks at, in a picture uint8[H, W, 3].
 
-    Raises :class:`CouldNot`.
+    Raises :class:`CalibrationError`.
     """
     drawn: Quads = {view.site: np.array(view.quad) * camera.resolution for view in camera.views}
     usual = CubePose.fitted(drawn, camera.resolution, None)
     found = _first_face(image, drawn, size) or _faces_askew(image, drawn, size, usual)
     if found is None:
-        raise CouldNot(
+        raise CalibrationError(
             f"camera {camera.name} sees no face of a cube near where the profile has one: put a "
             "scrambled cube in, square to the motors, and see that light and focus are right "
             f"(`cubist calibrate camera --live --camera {camera.name}`)"
@@ -206,30 +206,32 @@ def _apart(corners: Floats, hint: FaceGrid) -> float:
 
 
 def _check(camera: CameraSettings, found: Quads, quads: Quads, size: int) -> None:
-    """Raises :class:`CouldNot` where the faces found are not of one cube, or not all in view."""
+    """Raises ``CalibrationError`` where the faces found are not of one cube, or not all in view."""
     pitch = min(FaceGrid.from_corners(quad, size).pitch for quad in quads.values())
     miss = _miss(found, quads, size)
     if miss > MOST_MISS_PITCHES:
-        raise CouldNot(
+        raise CalibrationError(
             f"the faces that camera {camera.name} shows are up to {miss * pitch:.0f} pixels off "
             "those of one cube: is there another one in view?"
         )
     corners = np.concatenate(list(quads.values()))
     if corners.min() < -pitch / 4 or (corners > np.array(camera.resolution) + pitch / 4).any():
-        raise CouldNot(
+        raise CalibrationError(
             f"camera {camera.name} does not show its faces as a whole: move it away from the cube"
             " or turn it back"
         )
 
 
 def _check_seen(camera: CameraSettings, image: Image, quads: Quads, size: int) -> None:
-    """Raises :class:`CouldNot` where a face is not to be seen where it should be."""
+    """Raises :class:`CalibrationError` where a face is not to be seen where it should be."""
     grids = {site: FaceGrid.from_corners(quad, size) for site, quad in quads.items()}
     for site, grid in grids.items():
         beside = [other for at, other in grids.items() if at != site]
         try:
             seen = face_in_view(image, size, grid, beside)
         except OddView as odd:
-            raise CouldNot(f"camera {camera.name}, face {site}: {odd}") from odd
+            raise CalibrationError(f"camera {camera.name}, face {site}: {odd}") from odd
         if _apart(seen.corners, grid) > NEAR_PITCHES:
-            raise CouldNot(f"camera {camera.name} does not show face {site} where it should be")
+            raise CalibrationError(
+                f"camera {camera.name} does not show face {site} where it should be"
+            )

@@ -27,7 +27,7 @@ from robot.calibration.auto.finder import (
     find_line,
     mechanism_of,
 )
-from robot.calibration.auto.finding import CouldNot, Finding
+from robot.calibration.auto.finding import CalibrationError, Finding
 from robot.calibration.auto.motors import let_turn, motor_finding
 from robot.calibration.auto.rotations import Rotation
 from robot.calibration.auto.stepwise_move import StepwiseMove, stepwise_move
@@ -74,7 +74,7 @@ class DirectRotation(Rotation):
                 self._near = after
                 return after - self._zero
             before = after
-        raise CouldNot(f"the face of {self.name} does not come to rest in the picture")
+        raise CalibrationError(f"the face of {self.name} does not come to rest in the picture")
 
     def expect(self, degrees: float) -> None:
         """See :meth:`Rotation.expect`."""
@@ -89,7 +89,7 @@ class DirectRotation(Rotation):
         seen = Unrolled.of(image, self._corners)
         degrees, agreement = seen.turned_from(self._first, self._near)
         if agreement < LEAST_AGREEMENT:
-            raise CouldNot(
+            raise CalibrationError(
                 f"the face of {self.name} is not in view any more: is something before camera "
                 f"{self._camera}, or did another face turn?"
             )

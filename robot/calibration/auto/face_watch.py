@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.calibration.auto.finding import CouldNot
+from robot.calibration.auto.finding import CalibrationError
 from robot.calibration.step import Session
 from robot.calibration.steps.camera import Corners, Image, nearest_turn, take_picture
 from robot.settings import RobotProfile
@@ -80,12 +80,12 @@ class RotationGauge:
             before = after
         return None
 
-    def lost(self, text: str) -> CouldNot:
+    def lost(self, text: str) -> CalibrationError:
         """Return the error for a face that left the view: a fault of the picture, if there was one
         from the start, else ``text``."""
         if not self.advice:
-            return CouldNot(text)
-        return CouldNot(
+            return CalibrationError(text)
+        return CalibrationError(
             "no whole face is in view any more, and the picture was not as it should be from the "
             f"start: {'; '.join(self.advice)}"
         )
@@ -271,9 +271,9 @@ def _is_same(before: FacePose | None, after: FacePose | None) -> bool:
 
 
 def view_from_above(profile: RobotProfile) -> tuple[CameraSettings, View]:
-    """Return the camera that looks down at the cube; raises :class:`CouldNot` if none does."""
+    """Return the camera that looks down at the cube; raises ``CalibrationError`` if none does."""
     for camera in profile.cameras:
         for view in camera.views:
             if view.site == "U":
                 return camera, view
-    raise CouldNot("no camera looks at the cube from above (a view of site U)")
+    raise CalibrationError("no camera looks at the cube from above (a view of site U)")

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from robot.calibration.auto.face_watch import RotationGauge, view_from_above
-from robot.calibration.auto.finding import CouldNot, Finding
+from robot.calibration.auto.finding import CalibrationError, Finding
 from robot.calibration.auto.rotations import FilmedRotation, Rotation
 from robot.calibration.step import Session
 from robot.calibration.steps.home import HOMING
@@ -55,7 +55,7 @@ class Finder(ABC):
 
     @abstractmethod
     def __init__(self, session: Session) -> None:
-        """Ready to find; raises :class:`robot.calibration.auto.finding.CouldNot`."""
+        """Ready to find; raises :class:`robot.calibration.auto.finding.CalibrationError`."""
 
     @staticmethod
     @abstractmethod
@@ -64,7 +64,7 @@ class Finder(ABC):
 
     @abstractmethod
     def find(self) -> Iterator[Finding]:
-        """All positions, in order; raises ``CouldNot``."""
+        """All positions, in order; raises ``CalibrationError``."""
 
     @property
     @abstractmethod
@@ -83,7 +83,7 @@ class Finder(ABC):
             session.perform(HOMING)
             seen, text = self.watch.look(), "the face is in view once the robot is homed"
         if seen is None:
-            raise CouldNot(
+            raise CalibrationError(
                 f"no whole face of the cube is in view: put a scrambled cube in, {prepared}, and "
                 "see that light and focus are right (`cubist calibrate camera --live`). Move a "
                 "servo that has power with `cubist calibrate servo`, never by hand"
@@ -97,7 +97,7 @@ class Finder(ABC):
         key = f"cameras.{camera.name}.views.{view.site}.quad"
         corners = self.watch.corners_at(0.0) / camera.resolution
         if np.any((corners < -MOST_CUT_OFF) | (corners > 1 + MOST_CUT_OFF)):
-            raise CouldNot(
+            raise CalibrationError(
                 "the picture cuts the face off where the robot holds it square: move the camera "
                 "away, or turn it so that the cube is in the middle"
             )

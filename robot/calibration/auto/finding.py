@@ -9,10 +9,10 @@ from solver.errors import CubistError, ExitCode
 from solver.files import JsonMapping, JsonObject
 
 
-class CouldNot(CubistError, RuntimeError):
+class CalibrationError(CubistError, RuntimeError):
     """Something cannot be found by this robot as it is; the text says why and what to do."""
 
-    code = "could-not"
+    code = "calibration-error"
     exit_code = ExitCode.NO
 
 

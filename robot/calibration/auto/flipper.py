@@ -43,7 +43,7 @@ from robot.calibration.auto.finder import (
     find_line,
     mechanism_of,
 )
-from robot.calibration.auto.finding import CouldNot, Finding
+from robot.calibration.auto.finding import CalibrationError, Finding
 from robot.calibration.auto.fitting import servo_degree_us
 from robot.calibration.auto.motors import let_turn, motor_finding
 from robot.calibration.auto.rotations import SpinningPart
@@ -88,7 +88,7 @@ class FlipperFinder(Finder):
     """One flipper with one arm, on either side of whose ``open`` or beyond each other it holds and
     rolls the cube.
 
-    Its methods make findings, in the order of :meth:`find`. They raise :class:`CouldNot`.
+    Its methods make findings, in the order of :meth:`find`. They raise :class:`CalibrationError`.
     """
 
     def __init__(self, session: Session) -> None:
@@ -107,14 +107,16 @@ class FlipperFinder(Finder):
         }
         missing = {"open", "hold", "roll"} - roles.keys()
         if missing:
-            raise CouldNot(f"{arm.actuator} has no position that does {', '.join(sorted(missing))}")
+            raise CalibrationError(
+                f"{arm.actuator} has no position that does {', '.join(sorted(missing))}"
+            )
         self._names = roles
         # As drawn: distances between positions that were calibrated may be what is to be redone.
         places = session.profile.actuators[arm.actuator].places
         self._shape = {role: float(places[name]) for role, name in roles.items()}
         holds, rolls = (self._shape[role] - self._shape["open"] for role in ("hold", "roll"))
         if holds * rolls > 0 and abs(rolls) < abs(holds):
-            raise CouldNot(
+            raise CalibrationError(
                 f"{arm.actuator} rolls the cube on its way to where it holds it: such an arm has "
                 "to be calibrated by eye, see `cubist calibrate servo`"
             )
@@ -204,7 +206,7 @@ class FlipperFinder(Finder):
             while not self._holds(pulse + towards * step):
                 pulse += towards * step
                 if (farthest - pulse) * towards < 0:
-                    raise CouldNot(
+                    raise CalibrationError(
                         f"{lid.name} does not hold the cube even at {pulse:.0f} us: does it come "
                         "down on the cube?"
                     )
@@ -221,7 +223,7 @@ class FlipperFinder(Finder):
             values = self._open_from_part(self._look_part, unslackened, margin)
         self._lid_gain = (shape["hold"] - margin - shape["open"]) / (unslackened - self._open_at)
         if not SCALES[0] < self._lid_gain < SCALES[1]:
-            raise CouldNot(
+            raise CalibrationError(
                 f"{lid.name} holds the cube at {onset:.0f} us, which does not fit the distances "
                 "between its positions in the profile: is it the right profile?"
             )
@@ -285,7 +287,7 @@ class FlipperFinder(Finder):
             if abs(off) < SQUARE_ENOUGH_DEGREES:
                 break
         else:
-            raise CouldNot(
+            raise CalibrationError(
                 f"{self.lid.name} leaves the cube at another angle each time: is the lid loose?"
             )
         return self._square_place(
@@ -310,7 +312,7 @@ class FlipperFinder(Finder):
             table.expect(wanted + askew)
             error = table.angle() - wanted - askew
             if abs(error) > MOST_OFF_DEGREES:
-                raise CouldNot(
+                raise CalibrationError(
                     f"{table.name} stands {error:+.1f} degrees off at {pulse:.0f} us, where "
                     f"{name} should be: is something in its way?"
                 )
@@ -341,7 +343,7 @@ class FlipperFinder(Finder):
                 text = "another face came into view, twice"
                 return self._lid_finding("roll", pulse, text, evidence)
             pulse += away
-        raise CouldNot(
+        raise CalibrationError(
             f"{lid.name} does not roll the cube even at {pulse - away:.0f} us: does it reach under "
             "the cube?"
         )
@@ -385,7 +387,7 @@ class FlipperFinder(Finder):
                 if not self._is_covered():
                     return
             self.lid.go(start)
-        raise CouldNot(
+        raise CalibrationError(
             f"{self.lid.name} does not get out of the picture near {start} us: move it away "
             "with `cubist calibrate servo`, or put its horn on another tooth"
         )
@@ -393,7 +395,7 @@ class FlipperFinder(Finder):
     def _face(self) -> FacePose:
         seen = self.watch.look(self.table.expected)
         if seen is None:
-            raise CouldNot(
+            raise CalibrationError(
                 "the cube is out of view although the lid is open: does it lie askew in the holder?"
             )
         return seen

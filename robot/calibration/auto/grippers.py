@@ -38,7 +38,7 @@ from robot.calibration.auto.finder import (
     find_line,
     mechanism_of,
 )
-from robot.calibration.auto.finding import CouldNot, Finding
+from robot.calibration.auto.finding import CalibrationError, Finding
 from robot.calibration.auto.fitting import servo_degree_us
 from robot.calibration.auto.motors import let_turn, motor_finding
 from robot.calibration.auto.rotations import Rotation, SpinningPart, TiltingGripper
@@ -99,11 +99,11 @@ class JawFinder:
 
     def find_edge(self, holds: Callable[[], bool], farthest: float) -> float:
         """The pulse at which they begin to hold, for a servo without slack; they end there or
-        closed a little further. Raises :class:`CouldNot`."""
+        closed a little further. Raises :class:`CalibrationError`."""
         actuator, step = self.actuator, self.towards_closed * CLOSING_US
         while not holds():
             if (farthest - actuator.at - step) * step < 0:
-                raise CouldNot(
+                raise CalibrationError(
                     f"{actuator.name} does not hold the cube even at {actuator.at} us: do the jaws "
                     "reach it?"
                 )
@@ -113,7 +113,7 @@ class JawFinder:
         free = held - 2 * step
         actuator.go(free)
         if holds():
-            raise CouldNot(
+            raise CalibrationError(
                 f"{actuator.name} holds the cube at {free:.0f} us, and before it did not"
             )
         ends = self._edge_between(free, held, held, holds)

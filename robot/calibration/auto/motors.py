@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from robot.calibration.auto.finding import CouldNot, Finding
+from robot.calibration.auto.finding import CalibrationError, Finding
 from robot.calibration.auto.rotations import Rotation
 from robot.calibration.step import Session
 from robot.calibration.trials.stepper_trials import SPEEDING, STEPPING
@@ -42,7 +42,7 @@ def wiring_of(
 ) -> MotorWiring:
     """What measured steps to a degree, negative where it turns the wrong way, say of a motor.
 
-    Raises :class:`CouldNot` for steps that no switch of a driver makes.
+    Raises :class:`CalibrationError` for steps that no switch of a driver makes.
     """
     turn = settings.steps_per_turn
     assert turn is not None
@@ -51,7 +51,7 @@ def wiring_of(
     nearest = min(thought, key=lambda steps: abs(steps / measured - 1))
     misses = measured / nearest - 1
     if abs(misses) > STEPS_OFF:
-        raise CouldNot(
+        raise CalibrationError(
             f"{name} makes {measured:.0f} steps in a turn, which no microstep switch makes of "
             f"{turn}: set steps_per_turn in the profile by the motor and its gear"
         )
@@ -140,7 +140,7 @@ def check_motors(session: Session) -> Iterator[Finding]:
     """Whether each motor that turns round makes whole turns, and loses no steps at the speed and
     acceleration that count; if one does, at which they do not: all of them alike, because two that
     turn the cube together must not differ. A sensor judges, or the camera; where neither can, they
-    stay. Raises :class:`CouldNot`."""
+    stay. Raises :class:`CalibrationError`."""
     profile, part = session.calibrated, 1.0
     motors = [name for name, one in profile.actuators_of(Stepper).items() if one.steps_per_turn]
     for name in motors:
@@ -160,7 +160,9 @@ def _turn_of(session: Session, name: str) -> Finding:
         key, kept = f"actuators.{name}.steps_per_turn", "the camera cannot tell whole turns"
         return Finding("motor", f"{name}: {kept}", uncertain={key: kept})
     if found > turn or turn % found:
-        raise CouldNot(f"{name} seems to make {found} steps in a whole turn, and before {turn}")
+        raise CalibrationError(
+            f"{name} seems to make {found} steps in a whole turn, and before {turn}"
+        )
     # A cube may look the same after a part of a turn, too: the angles have told them apart.
     return Finding("motor", f"{name}: {turn} steps are a whole turn", evidence={"turns": 1})
 
@@ -185,11 +187,11 @@ def _speed_of(session: Session, name: str) -> tuple[Finding, float]:
             text = f"{name}: no steps lost at {speed * part:.0f} steps/s"
             return Finding("motor", text, evidence={"seen_by": tried.seen_by}), part
         if not tried.square:
-            raise CouldNot(
+            raise CalibrationError(
                 f"{name} lost steps at {speed * part:.0f} steps/s, which the profile says that it "
                 "can, and could not be set back: set it square by hand, and see whether the motor "
                 "is powered, or lower max_speed_steps_per_s and max_acceleration_steps_per_s2 in "
                 "the profile"
             )
         part *= SLOWER
-    raise CouldNot(f"{name} loses steps even at {speed * part:.0f} steps/s: is it powered?")
+    raise CalibrationError(f"{name} loses steps even at {speed * part:.0f} steps/s: is it powered?")

@@ -11,7 +11,7 @@ import numpy as np
 
 from robot.calibration.auto.face_watch import LIFTED, Floats, RotationGauge, are_two_faces
 from robot.calibration.auto.film import Film, angles
-from robot.calibration.auto.finding import CouldNot
+from robot.calibration.auto.finding import CalibrationError
 from robot.calibration.auto.fitting import ServoLine, SweepPoint, TiltGauge, fit_line
 from robot.calibration.auto.stepwise_move import StepwiseMove
 from robot.settings.base import Site
@@ -85,7 +85,10 @@ class Rotation(ABC):
 
     @abstractmethod
     def angle(self) -> float:
-        """Degrees by which the cube stands turned; raises :class:`CouldNot` if it is not seen."""
+        """Degrees by which the cube stands turned.
+
+        Raises ``CalibrationError`` if it is not seen.
+        """
 
     @abstractmethod
     def expect(self, degrees: float) -> None:
@@ -96,7 +99,7 @@ class Rotation(ABC):
         """Count degrees from there on."""
 
     def find_line(self) -> ServoLine:
-        """Sweep it, then go to zero; raises :class:`CouldNot`."""
+        """Sweep it, then go to zero; raises :class:`CalibrationError`."""
         self._stride = self._peeked() if self.is_stepper else self._profile_stride()
         points: list[SweepPoint] = []
         sweep = self.reach
@@ -113,7 +116,7 @@ class Rotation(ABC):
 
     @property
     def reach(self) -> float:
-        """How far to either side its line is measured; raises :class:`CouldNot`."""
+        """How far to either side its line is measured; raises :class:`CalibrationError`."""
         return self.sweep
 
     @property
@@ -149,8 +152,8 @@ class Rotation(ABC):
             raise self._not_turning()
         return round(made / 2 * self.step_degrees / turned)
 
-    def _not_turning(self) -> CouldNot:
-        return CouldNot(
+    def _not_turning(self) -> CalibrationError:
+        return CalibrationError(
             f"the cube does not turn with {self.name}: is the motor at its pins and powered, and "
             "does nothing else hold the cube?"
         )
@@ -185,7 +188,7 @@ class Rotation(ABC):
         self.go(0.0)
         off = self.angle()
         if abs(off) > MOST_OFF_DEGREES:
-            raise CouldNot(
+            raise CalibrationError(
                 f"the cube turned by {off:+.1f} degrees when the jaws closed on it: put it in "
                 "square to both grippers"
             )
@@ -229,7 +232,7 @@ class Rotation(ABC):
             error = self.angle() - wanted
             most = MOST_OFF_DEGREES if first is not None else self.most_off
             if abs(error) > most:
-                raise CouldNot(
+                raise CalibrationError(
                     f"{self.name} stands {error:+.1f} degrees off at {pulse + shift:.0f} us, where "
                     f"{name} should be: is something in its way?"
                 )
@@ -299,7 +302,7 @@ class SpinningPart(FilmedRotation):
         shown = self.watch.turn_in_view
         if shown < LEAST_REACH:
             needed = f", and {LEAST_REACH:.0f} are needed"
-            raise CouldNot(SHOWN_TOO_LITTLE.format(shown, needed))
+            raise CalibrationError(SHOWN_TOO_LITTLE.format(shown, needed))
         return self.sweep if shown >= EIGHTH else shown
 
     def angle(self) -> float:
@@ -308,7 +311,7 @@ class SpinningPart(FilmedRotation):
         if seen is None:
             shown = self.watch.turn_in_view
             if shown < EIGHTH:
-                raise CouldNot(SHOWN_TOO_LITTLE.format(shown, ""))
+                raise CalibrationError(SHOWN_TOO_LITTLE.format(shown, ""))
             raise self.watch.lost(OUT_OF_VIEW.format(self.name))
         self.expected = seen.degrees
         return seen.degrees

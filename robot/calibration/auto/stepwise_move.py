@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from robot.calibration.auto.finding import CouldNot
+from robot.calibration.auto.finding import CalibrationError
 from robot.calibration.step import Session
 from robot.calibration.steps.positions import FARTHEST, MOVING, Moved
 from robot.machine.confirmed_range import largest_step, position_key
@@ -61,10 +61,13 @@ class StepwiseMove:
         self._note(self.session.perform(MOVING, actuator=self.name, to=None, begin_at=first))
 
     def go(self, target: float) -> None:
-        """To a place, in as many steps as it takes; raises :class:`CouldNot` beyond its limits."""
+        """To a place, in as many steps as it takes.
+
+        Raises ``CalibrationError`` beyond its limits.
+        """
         low, high = self.limits
         if not low <= round(target) <= high:
-            raise CouldNot(
+            raise CalibrationError(
                 f"{self.name} would have to go to {target:.0f} us, beyond its limits_us "
                 f"{low}..{high}: put its horn on another tooth, or widen limits_us in the profile"
             )
@@ -76,12 +79,12 @@ class StepwiseMove:
 
     def find_edge(self, begins: Callable[[], bool], direction: int) -> Edge:
         """Where something begins on the way up (1) or down (-1): coarsely, finely, and on the way
-        back, which ends before it. Raises :class:`CouldNot` where it does not within a quarter of
-        the limits."""
+        back, which ends before it. Raises ``CalibrationError`` where it does not within a quarter
+        of the limits."""
         start, (low, high) = self.at, self.limits
         while not begins():
             if abs(self.at - start) >= (high - low) / 4:
-                raise CouldNot(
+                raise CalibrationError(
                     f"{self.name} went {abs(self.at - start)} us from {start} us on and nothing "
                     "changed in the picture: does the servo move, and is its arm mounted?"
                 )

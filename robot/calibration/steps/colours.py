@@ -11,7 +11,7 @@ from pydantic import Field
 from robot.calibration.step import STEPS, Measurement, Result, Row, Script, Session, Step
 from robot.calibration.trials.trial import Bench, Trial
 from robot.records.documents import ApiDocument, ApiRequest
-from robot.text.faults import NotReadable
+from robot.text.faults import ScanError
 from solver.cube.facelets import FACES
 from solver.errors import InvalidRequest
 from solver.files import JsonObject
@@ -37,7 +37,7 @@ class MeasuredColours(ApiDocument):
 def measured_colours(bench: Bench, asked: ColoursRequest) -> MeasuredColours:
     """Home, look at all faces, and take the colours of a cube that is ``facelets``.
 
-    None: whatever cube is read, if that is beyond doubt. Raises ``RobotError``, ``NotReadable``
+    None: whatever cube is read, if that is beyond doubt. Raises ``RobotError``, ``ScanError``
     and ``CalibrationFailed``.
     """
     from robot.machine.scanner import as_values
@@ -55,7 +55,7 @@ def measured_colours(bench: Bench, asked: ColoursRequest) -> MeasuredColours:
     try:
         return MeasuredColours(facelets=facelets, values=as_values(references_of(scan, facelets)))
     except OtherCube as other:
-        raise NotReadable(str(other), remedy=_remedy_for(facelets)) from other
+        raise ScanError(str(other), remedy=_remedy_for(facelets)) from other
 
 
 def solved_facelets(size: int) -> str:
@@ -73,7 +73,7 @@ def _remedy_for(facelets: str) -> str:
 def _certain_facelets(machine: Machine, images: list[FaceImage]) -> str:
     reading = machine.scanner.read(images)
     if not reading.confident:
-        raise NotReadable(
+        raise ScanError(
             "the cube cannot be read beyond doubt with the colours as they are",
             reading.look_again or "",
             remedy="light the cube evenly, without reflections, and try again; or put a solved "

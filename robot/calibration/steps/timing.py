@@ -11,7 +11,7 @@ from robot.calibration.step import STEPS, Measurement, Result, Row, Script, Step
 from robot.calibration.trials.trial import Bench, Trial
 from robot.mechanism.graph import Operation, Transition
 from robot.motion.schedule import Schedule
-from robot.planner import Mechanism, NoWay, Plan, State, build_mechanism, plan_composites
+from robot.planner import Mechanism, Plan, PlanningError, State, build_mechanism, plan_composites
 from robot.planner.plan import make_plan
 from robot.records.documents import ApiDocument, ApiRequest
 from robot.settings import RobotProfile
@@ -82,7 +82,7 @@ def single_operation_plans(mechanism: Mechanism) -> Iterator[Plan]:
 def _transitions(mechanism: Mechanism, state: State, composite: int) -> tuple[Transition, ...]:
     try:
         return plan_composites(mechanism, state, (composite,)).transitions
-    except NoWay:
+    except PlanningError:
         return ()
 
 

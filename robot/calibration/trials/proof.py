@@ -8,7 +8,7 @@ from robot.calibration.trials.trial import Bench, Trial
 from robot.machine.solve_planner import SolvePlanner
 from robot.mechanism.registry import build_mechanism
 from robot.records.documents import ApiDocument, ApiRequest
-from robot.text.faults import NotReadable
+from robot.text.faults import ScanError
 from solver.solution import Progress
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Proof(ApiDocument):
 def _proved(bench: Bench, asked: ProofRequest) -> Proof:
     """Read the cube, scramble it first if it is solved, solve it, look again.
 
-    Raises ``RobotError``, ``NotReadable``, ``Stopped`` and what the search raises.
+    Raises ``RobotError``, ``ScanError``, ``Stopped`` and what the search raises.
     """
     machine = bench.machine
     state = None
@@ -75,7 +75,7 @@ def _looked_at(machine: Machine) -> tuple[AnyCube, State]:
     images, state = machine.scan()
     reading = machine.scanner.read(images)
     if not reading.confident or reading.cube is None:
-        raise NotReadable("the cube cannot be read beyond doubt", reading.look_again or "")
+        raise ScanError("the cube cannot be read beyond doubt", reading.look_again or "")
     return reading.cube, state
 
 

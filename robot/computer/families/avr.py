@@ -16,7 +16,7 @@ from robot.computer.board_family import (
     BuiltFirmware,
     DebianPackage,
     FirmwareBoard,
-    FirmwareTrouble,
+    FirmwareError,
     board_for,
     executable,
     find_executable,
@@ -81,7 +81,7 @@ class AvrSimulation(BoardSimulation):
         packages = [*missing(AVR.build_packages), *(() if built else SIMAVR_PACKAGES)]
         if packages:
             again = "" if built else " && make build"
-            raise FirmwareTrouble(
+            raise FirmwareError(
                 "the AVR's program cannot be simulated: packages are missing. In the checkout, "
                 f"run:\n  sudo apt install {' '.join(packages)}{again}"
             )

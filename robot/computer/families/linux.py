@@ -17,7 +17,7 @@ from robot.computer.board_family import (
     JOIN_GROUP,
     BoardFamily,
     BoardSimulation,
-    FirmwareTrouble,
+    FirmwareError,
     executable,
 )
 from robot.computer.boot_config import LIMIT, needs, pi_board
@@ -79,7 +79,7 @@ class LinuxSimulation(BoardSimulation):
             return PwmChips(folder / CHIPS, pins, edge)
         if len(_servo_boards(robot.profile)) > 1:
             name = robot.profile.name
-            raise FirmwareTrouble(f"{name}: a simulated Maestro drives all servos or none")
+            raise FirmwareError(f"{name}: a simulated Maestro drives all servos or none")
         return Maestro(folder / CONTROLLER, pins, edge)
 
 
@@ -95,7 +95,7 @@ class MaestroSimulation(LinuxSimulation):
         servos = profile.actuators_of(Servo)
         if not servos:
             text = f"{profile.name} has no servos, and a Maestro drives nothing else"
-            raise FirmwareTrouble(text)
+            raise FirmwareError(text)
         return profile.on_board(
             "linux", {name: {"pulse": f"maestro:{number}"} for number, name in enumerate(servos)}
         )
@@ -132,10 +132,10 @@ class LinuxFamily(BoardFamily):
         yield from check_groups(computer)
 
     def refuse_beside_others(self, profile: RobotProfile) -> None:
-        """Raise :class:`FirmwareTrouble` for a Maestro: it is simulated alone."""
+        """Raise :class:`FirmwareError` for a Maestro: it is simulated alone."""
         if any(pin in SERVO_BOARDS["maestro"] for pin in _pulse_pins(profile)):
             text = f"{profile.name}: a Maestro beside other boards cannot be simulated"
-            raise FirmwareTrouble(text)
+            raise FirmwareError(text)
 
 
 def _pulse_pins(profile: RobotProfile, board: str | None = None) -> list[int]:

@@ -20,7 +20,7 @@ from robot.machine.confirmed_range import confirmable
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
 from robot.simulate.follow import DaemonFollower
-from robot.simulate.processes import Child, DemoFault, running
+from robot.simulate.processes import Child, SimulationError, running
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.server import SimulatedPanel, TwinServer
@@ -69,7 +69,7 @@ class Bench:
         async with running("cubistd", command, self.folder) as child, self.view() as view:
             try:
                 await view.ready()
-            except DemoFault as fault:
+            except SimulationError as fault:
                 if child.process.returncode is None:
                     child.process.send_signal(signal.SIGABRT)  # where is it?
                     await child.process.wait()

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from robot.panel.button import Press
-from robot.panel.gpio import PanelFault, RpiGpio
+from robot.panel.gpio import PanelError, RpiGpio
 from robot.panel.panel import Input, Listener, Output, Panel, PanelPins
 from tests.system.kernel.inside.chip import Chip, Finger, plugged_in
 
@@ -129,7 +129,7 @@ def complaint(pin: int) -> str:
     gpio = RpiGpio()
     try:
         gpio.setup_input(pin, "up")
-    except PanelFault as fault:
+    except PanelError as fault:
         return str(fault)
     finally:
         gpio.cleanup()
