@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import cv2
 import numpy as np
@@ -27,6 +27,7 @@ from robot.text.faults import FAULTS, ScanError
 from solver.cube.cube import Cube
 from solver.cube.orientation import site_facelets
 from solver.errors import InvalidRequest
+from tests.rig.cameras import SceneCamera
 from vision.arrays import Image
 from vision.cameras.base import CameraTrouble, Unsettled
 from vision.decide.reader import read_cube
@@ -55,38 +56,25 @@ COLOURS = dict(
 )
 
 
-@dataclass
-class PaintedCamera:
+class PaintedCamera(SceneCamera):
     """Shows the stickers of the look asked for next; ``light`` is how bright the room is."""
 
-    facelets: str
-    name: str = CAMERA.name
-    light: float = 1.0
-    shown: FaceView | None = None
-    factors: list[float] = field(default_factory=list)
-    scale: int = 1
+    def __init__(self, facelets: str, light: float = 1.0, scale: int = 1) -> None:
+        super().__init__(self._draw, CAMERA.name)
+        self.light = light
+        self.shown: FaceView | None = None
+        self._facelets, self._scale = facelets, scale
 
-    def settle(self) -> None:
-        pass
-
-    def capture(self) -> Frame:
-        return self.capture_at(1.0)
-
-    def capture_at(self, factor: float) -> Frame:
-        self.factors.append(factor)
+    def _draw(self, _: int, factor: float) -> Image:
         image = np.full((480, 640, 3), 25, np.uint8)
         assert self.shown is not None
         site = SITES.index(self.shown.site) * 9
         places = site_facelets(self.shown.orientation, 3)[site : site + 9]
         gain = (self.light * factor) ** (1 / 2.4)
         for quad, place in zip(QUADS, places.tolist(), strict=True):
-            rgb = np.clip(np.array(COLOURS[self.facelets[place]]) * gain, 0, 255)
+            rgb = np.clip(np.array(COLOURS[self._facelets[place]]) * gain, 0, 255)
             cv2.fillConvexPoly(image, np.round(quad).astype(np.int32), rgb.tolist())
-        large = np.kron(image, np.ones((self.scale, self.scale, 1), np.uint8))
-        return Frame(large, self.name, 5)
-
-    def close(self) -> None:
-        pass
+        return np.kron(image, np.ones((self._scale, self._scale, 1), np.uint8))
 
 
 def scanned(camera: PaintedCamera, scanner: Scanner) -> list[FaceImage]:
@@ -208,25 +196,24 @@ def test_a_large_picture_is_kept_no_larger_than_faces_are_looked_for_in() -> Non
     assert kept.reduced() is kept
 
 
-@dataclass
-class CornerCamera:
+class CornerCamera(SceneCamera):
     """A camera at a corner of the cube; its picture is only there once the others expose, too."""
 
-    name: str
-    all_expose: threading.Barrier
-    pictures: int = 0
-    unsettled: frozenset[Unsettled] = frozenset()
+    def __init__(
+        self,
+        name: str,
+        all_expose: threading.Barrier,
+        unsettled: frozenset[Unsettled] = frozenset(),
+    ) -> None:
+        super().__init__(self._wait_for_others, name, unsettled=unsettled)
+        self._all_expose = all_expose
 
     def settle(self) -> None:
-        self.all_expose.wait(timeout=60)
+        self._all_expose.wait(timeout=60)
 
-    def capture(self) -> Frame:
-        self.all_expose.wait(timeout=60)
-        self.pictures += 1
-        return Frame(np.full((480, 640, 3), 128, np.uint8), self.name, 5)
-
-    def close(self) -> None:
-        pass
+    def _wait_for_others(self, *_: float) -> Image:
+        self._all_expose.wait(timeout=60)
+        return np.full((480, 640, 3), 128, np.uint8)
 
 
 def test_all_cameras_take_one_picture_at_the_same_time() -> None:
@@ -239,7 +226,7 @@ def test_all_cameras_take_one_picture_at_the_same_time() -> None:
     images = scanner.take(step.looks)
     assert [image.face for image in images] == [view.face for view in step.looks]
     assert {image.frame.camera for image in images} == set(cameras)
-    assert [camera.pictures for camera in cameras.values()] == [1, 1]
+    assert [len(camera.taken) for camera in cameras.values()] == [1, 1]
 
 
 def test_every_trouble_of_a_camera_is_a_fault_of_the_robot() -> None:
@@ -247,9 +234,9 @@ def test_every_trouble_of_a_camera_is_a_fault_of_the_robot() -> None:
 
 
 def test_what_cameras_could_not_find_or_lock_is_told_of_each() -> None:
-    one, two = (CornerCamera(name, threading.Barrier(2)) for name in ("one", "two"))
-    two.all_expose = one.all_expose
-    two.unsettled = frozenset({Unsettled.EXPOSURE, Unsettled.LENS})
+    barrier = threading.Barrier(2)
+    one = CornerCamera("one", barrier)
+    two = CornerCamera("two", barrier, frozenset({Unsettled.EXPOSURE, Unsettled.LENS}))
     notes = Scanner(load_profile("six-motor"), {"one": one, "two": two}).settle()
     assert [note.code for note in notes] == ["exposure-not-locked", "focus-not-found"]
     assert all(note.parameters == {"camera": "two"} for note in notes)
@@ -274,19 +261,9 @@ def test_faces_in_the_same_picture_are_not_taken_for_another_cube(
     assert known == [("(480, 640, 3)", 2)] * 6
 
 
-class StillCamera:
-    """Shows one picture."""
-
-    name = CAMERA.name
-
-    def __init__(self, width: int, height: int) -> None:
-        draw = np.random.default_rng(3)
-        self.image = draw.integers(0, 255, (height, width, 3), dtype=np.uint8)
-        self.taken = 0
-
-    def capture(self) -> Frame:
-        self.taken += 1
-        return Frame(self.image, self.name, 10 * self.taken)
+def shows(image: Image) -> Scanner:
+    """A scanner whose camera always shows one picture."""
+    return Scanner(PROFILE, {CAMERA.name: SceneCamera(lambda *_: image, CAMERA.name)})
 
 
 @pytest.mark.parametrize(
@@ -301,8 +278,8 @@ class StillCamera:
 def test_who_watches_gets_pictures_no_wider_than_needed(
     size: tuple[int, int], shown: tuple[int, int, int]
 ) -> None:
-    camera = StillCamera(*size)
-    scanner = Scanner(PROFILE, {CAMERA.name: camera})  # type: ignore[dict-item]
+    image = np.random.default_rng(3).integers(0, 255, (*size[::-1], 3), dtype=np.uint8)
+    scanner = shows(image)
     preview = scanner.preview(CAMERA.name)
     assert from_jpeg(preview).shape == shown
     assert from_jpeg(scanner.picture(None)).shape == (size[1], size[0], 3)
@@ -310,18 +287,15 @@ def test_who_watches_gets_pictures_no_wider_than_needed(
 
 
 def test_a_glance_is_small_and_grey() -> None:
-    camera = StillCamera(640, 480)
-    camera.image[:] = (200, 100, 50)
-    scanner = Scanner(PROFILE, {CAMERA.name: camera})  # type: ignore[dict-item]
+    scanner = shows(np.full((480, 640, 3), (200, 100, 50), np.uint8))
     time_us, grey = scanner.glance()
-    assert (time_us, grey.shape, grey.dtype) == (10, (60, 80), np.float32)
+    assert (time_us, grey.shape, grey.dtype) == (0, (60, 80), np.float32)
     assert grey == pytest.approx(0.299 * 200 + 0.587 * 100 + 0.114 * 50, abs=1)
-    assert scanner.frame(CAMERA.name).time_us == 20
+    assert scanner.frame(CAMERA.name).time_us == 33_333
 
 
 def test_a_camera_is_one_of_those_that_there_are() -> None:
-    camera = StillCamera(64, 48)
-    scanner = Scanner(PROFILE, {CAMERA.name: camera})  # type: ignore[dict-item]
+    scanner = shows(np.zeros((48, 64, 3), np.uint8))
     assert scanner.camera_named(None) == scanner.camera_named(CAMERA.name) == CAMERA.name
     with pytest.raises(InvalidRequest, match=f"there is no 'up'; there is {CAMERA.name}"):
         scanner.camera_named("up")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 
 import cv2
 import numpy as np
@@ -14,7 +13,7 @@ from robot.machine.solve_planner import SolvePlanner
 from robot.machine.stillness import alike, cells, still_frame
 from robot.planner import build_mechanism
 from robot.settings import load_profile
-from vision.frame import Frame
+from tests.rig.cameras import SceneCamera
 
 PROFILE = load_profile("cubotino-uno")
 CAMERA = PROFILE.cameras[0]
@@ -48,41 +47,27 @@ def _fill(
     cv2.fillConvexPoly(image, fixed, (grey,) * 3, cv2.LINE_AA, 4)
 
 
-@dataclass
-class SwingingCamera:
-    """Thirty pictures a second of a face that swings less and less, at most until ``rest_us``."""
+def swinging(rest_us: float, degrees: float = 4.0) -> SceneCamera:
+    """A camera of a face that swings less and less, at most until ``rest_us``."""
 
-    rest_us: float
-    name: str = CAMERA.name
-    degrees: float = 4.0
-    live: bool = True
-    taken: list[Frame] = field(default_factory=list)
+    def paint(time_us: int, _: float) -> np.ndarray:
+        part = max(0.0, 1 - time_us / rest_us) if rest_us else 0.0
+        swing = degrees * part * math.cos(time_us / 20_000)
+        return face_turned(swing, seed=time_us // FRAME_US)
 
-    def settle(self) -> None:
-        pass
-
-    def capture(self) -> Frame:
-        time_us = len(self.taken) * FRAME_US
-        part = max(0.0, 1 - time_us / self.rest_us) if self.rest_us else 0.0
-        swing = self.degrees * part * math.cos(time_us / 20_000)
-        frame = Frame(face_turned(swing, seed=len(self.taken)), self.name, time_us)
-        self.taken.append(frame)
-        return frame
-
-    def close(self) -> None:
-        pass
+    return SceneCamera(paint, CAMERA.name, period_us=FRAME_US)
 
 
 @pytest.mark.parametrize(("rest_us", "pictures"), [(0, 2), (60_000, 4), (90_000, 5)])
 def test_the_picture_used_is_one_of_a_cube_at_rest(rest_us: int, pictures: int) -> None:
-    camera = SwingingCamera(rest_us)
+    camera = swinging(rest_us)
     frame = still_frame(camera.capture, VIEWS, LIMIT_US)
     assert frame is camera.taken[-1]
     assert len(camera.taken) == pictures
 
 
 def test_what_never_rests_is_taken_as_it_is_when_the_time_is_over() -> None:
-    camera = SwingingCamera(1e9, degrees=8.0)
+    camera = swinging(1e9, degrees=8.0)
     frame = still_frame(camera.capture, VIEWS, LIMIT_US)
     assert LIMIT_US <= frame.time_us < LIMIT_US + FRAME_US
 
@@ -112,15 +97,15 @@ def test_a_robot_that_moved_waits_for_rest_and_one_that_did_not_does_not() -> No
     ]
     assert [moves for moves, _ in looks] == [False] + [True] * 5
     for moved, pictures in ((False, 1), (True, 4)):
-        camera = SwingingCamera(60_000)
+        camera = swinging(60_000)
         Scanner(PROFILE, {CAMERA.name: camera}).take(looks[1][1], moved=moved)
         assert len(camera.taken) == pictures
-    photographs = SwingingCamera(60_000)
+    photographs = swinging(60_000)
     photographs.live = False  # each picture is of another face
     Scanner(PROFILE, {CAMERA.name: photographs}).take(looks[1][1], moved=True)
     assert len(photographs.taken) == 1
     unsettled = CAMERA.model_copy(update={"settle_ms": 0.0})
     profile = PROFILE.model_copy(update={"cameras": (unsettled,)})
-    camera = SwingingCamera(60_000)
+    camera = swinging(60_000)
     Scanner(profile, {CAMERA.name: camera}).take(looks[1][1], moved=True)
     assert len(camera.taken) == 1

@@ -1,14 +1,21 @@
-"""Stand-ins for camera libraries that keep to what the real ones do, faults included."""
+"""Fake cameras: one that shows painted pictures, and stand-ins for camera libraries.
+
+The libraries' stand-ins keep to what the real ones do, faults included.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError
 from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+
+from vision.arrays import Image
+from vision.cameras.base import Unsettled
+from vision.frame import Frame
 
 
 class FakeClock:
@@ -32,6 +39,43 @@ def scene(level: float, seed: int = 0, size: tuple[int, int] = (64, 48)) -> NDAr
     noise = np.random.default_rng(seed).normal(0, 1.5, linear.shape)
     srgb = np.clip(linear * level, 0, 1) ** (1 / 2.2) * 255
     return np.clip(srgb + noise, 0, 255).astype(np.uint8)
+
+
+class SceneCamera:
+    """A camera that shows what ``paint(time_us, factor)`` draws; ``factor`` is the exposure.
+
+    It takes a picture every ``period_us``. ``taken`` are its frames, ``factors`` the exposures.
+    """
+
+    live = True
+
+    def __init__(
+        self,
+        paint: Callable[[int, float], Image],
+        name: str = "top",
+        *,
+        period_us: int = 33_333,
+        unsettled: frozenset[Unsettled] = frozenset(),
+    ) -> None:
+        self.name, self.unsettled = name, unsettled
+        self.taken: list[Frame] = []
+        self.factors: list[float] = []
+        self._paint, self._period_us = paint, period_us
+
+    def settle(self) -> None:
+        """Do nothing: the light does not change."""
+
+    def capture(self) -> Frame:
+        return self.capture_at(1.0)
+
+    def capture_at(self, factor: float) -> Frame:
+        time_us = len(self.taken) * self._period_us
+        self.factors.append(factor)
+        self.taken.append(Frame(self._paint(time_us, factor), self.name, time_us))
+        return self.taken[-1]
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to give back."""
 
 
 class FakeRequest:

@@ -30,7 +30,8 @@ from robot.twin.registry import parts_of, scale_of
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
 from solver.cube.pocket import PocketCube
-from vision.frame import Frame
+from tests.rig.cameras import SceneCamera
+from vision.arrays import Image
 
 ROBOTS = (
     "cubotino",
@@ -145,28 +146,21 @@ class PosedRobot(SimulatedRobot):
         self._touch()
 
 
-class StudioCamera:
+class StudioCamera(SceneCamera):
     """One camera of the simulated robot, its pictures compressed as a camera may."""
 
     def __init__(self, studio: Studio, name: str, scene: Scene) -> None:
-        self.name, self.calibrated = name, scene.calibrated
+        super().__init__(self._shoot, name, period_us=100_000)
+        self.calibrated = scene.calibrated
         self._studio, self._jpeg = studio, scene.jpeg
-        self._time_us = 0
 
-    def settle(self) -> None:
-        """The light is what it is."""
-
-    def capture(self) -> Frame:
+    def _shoot(self, _time_us: int, _factor: float) -> Image:
         image = self._studio.shoot(self.name).image
         if self._jpeg is not None:
             quality = [cv2.IMWRITE_JPEG_QUALITY, self._jpeg]
             packed = cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR), quality)[1]
             image = cv2.cvtColor(cv2.imdecode(packed, cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB)
-        self._time_us += 100_000
-        return Frame(image.astype(np.uint8, copy=False), self.name, self._time_us)
-
-    def close(self) -> None:
-        """There is nothing to give back."""
+        return image.astype(np.uint8, copy=False)
 
 
 def outcome(seed: int, harsh: float = 1.0) -> str:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solver.errors import InvalidRequest
+from tests.rig.cameras import SceneCamera
 from vision.frame import Frame
 from vision.measure.sticker_colours import srgb_to_linear
 from vision.measure.stickers import measure, measure_face
@@ -197,39 +198,18 @@ def test_sides_of_a_sticker_are_not_exchanged() -> None:
     )
 
 
-class Lit:
-    """A camera whose pictures clip until the exposure is small enough."""
-
-    name = "lit"
-
-    def __init__(self, enough: float) -> None:
-        self.asked: list[float] = []
-        self._enough = enough
-
-    def settle(self) -> None: ...
-
-    def close(self) -> None: ...
-
-    def capture(self) -> Frame:
-        return self.capture_at(1.0)
-
-    def capture_at(self, factor: float) -> Frame:
-        self.asked.append(factor)
-        return Frame(flat((255, 60, 30) if factor > self._enough else (200, 60, 30)), "", 0)
-
-
 @pytest.mark.parametrize(
     ("enough", "asked"), [(1.0, []), (0.5, [0.4]), (0.2, [0.4, 0.16]), (0.1, [0.4, 0.16])]
 )
 def test_darker_pictures_are_taken_while_stickers_clip(enough: float, asked: list[float]) -> None:
-    camera = Lit(enough)
+    camera = SceneCamera(lambda _, exposure: flat((255 if exposure > enough else 200, 60, 30)))
     frame = camera.capture()
-    camera.asked.clear()
+    camera.factors.clear()
     look = measure(camera, frame, SQUARE, 1, fit=0.7)
-    assert camera.asked == asked
+    assert camera.factors == asked
     assert look.saturated.tolist() == [enough == 0.1]
     assert look.fit == 0.7
     outside = SQUARE + np.array([60, 0], np.float32)
-    camera.asked.clear()
+    camera.factors.clear()
     measure(camera, frame, outside, 1)  # what cannot be seen is no reason
-    assert camera.asked == []
+    assert camera.factors == []
