@@ -114,7 +114,7 @@ def gpio(machine: Computer) -> CheckResult:
     except PanelError as fault:
         absent = isinstance(fault.__cause__, ImportError)
         more = " Without it only the command line works." if absent else ""
-        return CheckResult("gpio", "warning" if absent else "bad", fault.what, fault.remedy + more)
+        return CheckResult("gpio", "warning" if absent else "bad", fault.cause, fault.remedy + more)
     if outdated:
         return CheckResult("gpio", "warning", "the GPIO library is out of date", REPLACE)
     return CheckResult("gpio", "ok", "the GPIO library works")

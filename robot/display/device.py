@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from robot.panel.gpio import PanelError, RpiGpio
 from robot.settings.profile import DisplaySettings
-from solver.errors import CubistError, root_sentence
+from solver.errors import root_sentence
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -19,19 +19,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("cubist-display")
 
-
-class DisplayFault(CubistError, RuntimeError):
-    """The display, or the library for it, is not there; the text says what to do."""
-
-    code = "display-fault"
-
-
-class DisplayLost(DisplayFault):
-    """The display worked, and does not any more."""
+ABSENT, LOST = "display-fault", "display-lost"
+"""Codes of errors: the display, or the library for it, is not there, or no longer answers."""
 
 
 class LumaDisplay:
-    """A display over luma: whatever luma, or a bus below it, raises becomes a DisplayFault."""
+    """A display over luma: whatever luma, or a bus below it, raises becomes a PanelError."""
 
     def __init__(self, settings: DisplaySettings) -> None:
         self._controller = settings.controller
@@ -42,16 +35,16 @@ class LumaDisplay:
             self._device = _device(settings, self._bus)
         except Exception as error:
             self.cleanup()
-            raise DisplayFault(_complaint(self._controller, error)) from error
+            raise PanelError(_complaint(self._controller, error), code=ABSENT) from error
         self.size: tuple[int, int] = self._device.size
         self.mode: str = self._device.mode
 
     def display(self, image: Image.Image) -> None:
-        """Show a picture of the display's size and mode; raises :class:`DisplayLost`."""
+        """Show a picture of the display's size and mode; raises :class:`PanelError`."""
         try:
             self._device.display(image)
         except Exception as error:
-            raise DisplayLost(_complaint(self._controller, error)) from error
+            raise PanelError(_complaint(self._controller, error), code=LOST) from error
 
     def cleanup(self) -> None:
         """Switch it off. Its bus is given back even if it no longer answers. Idempotent."""
@@ -67,7 +60,7 @@ class LumaDisplay:
 
 
 def open_device(settings: DisplaySettings) -> LumaDisplay:
-    """Open the display that the profile describes; raises :class:`DisplayFault`."""
+    """Open the display that the profile describes; raises :class:`PanelError`."""
     return LumaDisplay(settings)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from robot.api.client import ControlClient, DaemonError, RequestError
 from robot.api.paths import control_socket
 from robot.api.rights import Program
-from robot.display.device import DisplayLost
+from robot.display.device import LOST as DISPLAY_LOST
 from robot.display.menu import Menu, MenuAction, MenuButton, carry_out
 from robot.display.view import Screenful, menu_view, unreachable, view_of
 from robot.settings import load_profile
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
             show_until(ended, settings, ControlClient(socket), chosen_catalogue(environ))
     except CubistError as error:
         log.error("%s", error)
-        sys.exit(LOST if isinstance(error, DisplayLost) else BAD_USAGE)
+        sys.exit(LOST if error.code == DISPLAY_LOST else BAD_USAGE)
 
 
 @contextlib.contextmanager

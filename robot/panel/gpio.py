@@ -22,14 +22,13 @@ Pull = Literal["up", "down", "none"]
 
 
 class PanelError(CubistError, RuntimeError):
-    """A pin of the panel is missing, busy or not ours to use: what it is, and what to do."""
+    """A pin of the panel, or its display, that is missing, busy or not ours to use."""
 
     code = "panel-fault"
 
-    def __init__(self, what: str, remedy: str = "") -> None:
-        super().__init__(f"{what}. {remedy}" if remedy else what)
-        self.what = what
-        self.remedy = remedy
+    def __init__(self, cause: str, remedy: str = "", code: str = "") -> None:
+        super().__init__(f"{cause}. {remedy}" if remedy else cause, code=code)
+        self.cause, self.remedy = cause, remedy
 
 
 INSTALL = "sudo apt install python3-rpi-lgpio"

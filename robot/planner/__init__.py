@@ -8,12 +8,11 @@ from robot.planner.improve import split_at, turned, where_to_cut_us
 from robot.planner.plan import Plan
 from robot.planner.progress_of_moves import move_ends_us
 from robot.planner.retrace import PlanningError
-from robot.planner.scan import CannotSee, FaceView, ScanPlan, ScanStep, plan_scan
+from robot.planner.scan import FaceView, ScanPlan, ScanStep, plan_scan
 from robot.planner.solve import plan_composites, plan_scramble, plan_solve, prepare
 from robot.planner.stopping import StoppingRule, Watch
 
 __all__ = [
-    "CannotSee",
     "FaceView",
     "Mechanism",
     "Plan",

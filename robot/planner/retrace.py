@@ -40,7 +40,7 @@ Ints = NDArray[np.int64]
 
 
 class PlanningError(CubistError, ValueError):
-    """The robot cannot perform these turns from there; the text says which."""
+    """A scan or turns that the robot cannot perform; the text says which."""
 
     code = "no-way"
     exit_code = ExitCode.USAGE

@@ -18,21 +18,13 @@ from robot.mechanism.compile.cost_model import node_of
 from robot.mechanism.frames import ORIENTATIONS
 from robot.mechanism.graph import CALM, Configuration, Mechanism, State
 from robot.planner.plan import Plan, make_plan
-from robot.planner.retrace import path
+from robot.planner.retrace import PlanningError, path
 from robot.settings.base import microseconds
 from robot.settings.profile import View
 from solver.cube.facelets import FACES
 from solver.cube.orientation import Orientation, site_facelets
-from solver.errors import CubistError, ExitCode
 
 Stickers = frozenset[int]
-
-
-class CannotSee(CubistError, ValueError):
-    """No tour shows the cameras the faces that are wanted; the text names the faces."""
-
-    code = "cannot-see"
-    exit_code = ExitCode.USAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +81,7 @@ def _union(parts: dict[int, Stickers], seen: int) -> Stickers:
 def find_places(mechanism: Mechanism, nodes: Iterable[int], faces: Iterable[str]) -> Places:
     """Those of ``nodes`` in which the cameras see something of ``faces``.
 
-    Raises :class:`CannotSee` when a face is seen in none of them.
+    Raises :class:`PlanningError` when a face is seen in none of them.
     """
     wanted = [face for face in FACES if face in set(faces)]
     everywhere = {
@@ -145,9 +137,10 @@ def _parts(
         shown[look.face].add(look.shown(mechanism.size))
     missing = [face for face, sets in shown.items() if not any(sets)]
     if missing:
-        raise CannotSee(
+        raise PlanningError(
             f"{mechanism.name}: no camera ever sees the faces {', '.join(missing)}; "
-            "check the cameras' views, what hides them and how the cube gets there"
+            "check the cameras' views, what hides them and how the cube gets there",
+            code="cannot-see",
         )
     bit = 0
     found = []
@@ -201,16 +194,17 @@ def plan_scan(
 ) -> ScanPlan:
     """The fastest tour from ``start`` that shows the cameras all that can be seen of ``faces``.
 
-    It may be left after any step. Raises :class:`robot.planner.scan.CannotSee` when some face is
+    It may be left after any step. Raises ``PlanningError`` when some face is
     never seen or cannot be brought before a camera.
     """
     start = mechanism.start if start is None else start
     mechanism = mechanism.looking
     places = find_places(mechanism, _reached(mechanism, node_of(start)), faces)
     if places.bits > MAX_BITS:
-        raise CannotSee(
+        raise PlanningError(
             f"{mechanism.name}: the grippers hide the cube in too many different ways to plan a "
-            "tour; give a camera a freer view"
+            "tour; give a camera a freer view",
+            code="cannot-see",
         )
     order = _tour(mechanism, places, node_of(start)) if places.faces else []
     return _plan_of(mechanism, places, start, order)
@@ -247,9 +241,10 @@ def _tour(mechanism: Mechanism, places: Places, start: int) -> list[int]:
     if not done:
         # Each place can be reached from the start, or it would not be one; but not from the others.
         names = ", ".join(face for face, _ in places.faces)
-        raise CannotSee(
+        raise PlanningError(
             f"{mechanism.name}: no single tour brings the faces {names} before a camera, though "
-            "each can be brought there: some motion cannot be undone; check the actuators' travel"
+            "each can be brought there: some motion cannot be undone; check the actuators' travel",
+            code="cannot-see",
         )
     return _retrace(min(done, key=lambda seen: int(best[seen].min())), best, came)
 

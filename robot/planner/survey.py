@@ -11,7 +11,8 @@ import numpy as np
 
 from robot.mechanism.compile.cost_model import compile_mechanism
 from robot.mechanism.graph import Mechanism
-from robot.planner import CannotSee, build_mechanism, plan_scan, plan_solve
+from robot.planner import build_mechanism, plan_scan, plan_solve
+from robot.planner.retrace import PlanningError
 from robot.settings.profile import RobotProfile
 from solver import pocket as pocket_robot
 from solver import two_phase
@@ -140,7 +141,7 @@ def _scan(mechanism: Mechanism) -> tuple[Scan | None, str]:
         return None, "it has no camera"
     try:
         tour = plan_scan(mechanism)
-    except CannotSee as error:
+    except PlanningError as error:
         return None, str(error)
     looks = sum(len(step.looks) for step in tour.steps)
     return Scan(len(tour.steps), looks, tour.duration_us), ""

@@ -21,12 +21,12 @@ from PIL import Image
 
 from robot.api.client import ControlClient, DaemonError
 from robot.display import drawing
-from robot.display.device import DisplayFault, DisplayLost, open_device
+from robot.display.device import LOST, open_device
 from robot.display.drawing import COLOURS, _broken, draw
 from robot.display.main import RobotWatch, main, show_until
 from robot.display.menu import ENTRIES, MenuPage
 from robot.display.view import Screenful, menu_view, moves_left, unreachable, view_of
-from robot.panel.gpio import RpiGpio
+from robot.panel.gpio import PanelError, RpiGpio
 from robot.records.runs import FaultRecord
 from robot.settings.profile import DisplaySettings
 from robot.text.faults import FAULTS, RobotError
@@ -337,7 +337,7 @@ def test_what_luma_raises_has_its_remedy(
     error: Exception, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(serial, "i2c", failing(error))
-    with pytest.raises(DisplayFault, match=re.escape(told)) as fault:
+    with pytest.raises(PanelError, match=re.escape(told)) as fault:
         open_device(OLED)
     assert root_sentence(error) in str(fault.value)
 
@@ -364,14 +364,14 @@ def test_wherever_a_bus_fails_it_is_given_back(
     fail = failing(OSError(121, "Remote I/O error"))
     if call in {"__init__", "command"}:
         monkeypatch.setattr(kind, call, fail)
-        with pytest.raises(DisplayFault, match="Remote I/O error"):
+        with pytest.raises(PanelError, match="Remote I/O error"):
             open_device(settings)
     else:
         device = open_device(settings)
         monkeypatch.setattr(kind, "data", fail)
         monkeypatch.setattr(kind, "command", fail)
         if call == "data":
-            with pytest.raises(DisplayLost, match="Remote I/O error"):
+            with pytest.raises(PanelError, match="Remote I/O error"):
                 device.display(Image.new(device.mode, device.size, "white"))
         device.cleanup()
         assert "Remote I/O error" in caplog.text
@@ -382,7 +382,7 @@ def test_pins_that_cannot_be_had_are_no_matter_of_wires(monkeypatch: pytest.Monk
     module = FakeModule()
     module.fail("setmode", LgpioError("can not open gpiochip"))
     monkeypatch.setattr("robot.display.device.RpiGpio", lambda: RpiGpio(module))
-    with pytest.raises(DisplayFault, match=r"can not open gpiochip\..*group gpio") as fault:
+    with pytest.raises(PanelError, match=r"can not open gpiochip\..*group gpio") as fault:
         open_device(SPI)
     assert "wires" not in str(fault.value)
 
@@ -391,7 +391,7 @@ def test_a_display_that_is_lost_is_started_again(
     screen: Screen, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def lose(*_: object) -> None:
-        raise DisplayLost("the display st7789 does not answer: Remote I/O error")
+        raise PanelError("the display st7789 does not answer: Remote I/O error", code=LOST)
 
     def look(*_: object) -> Any:
         raise DaemonError("gone")
@@ -413,7 +413,7 @@ def test_without_pillow_it_says_so_too() -> None:
     done = subprocess.run(
         [sys.executable, "-c", script], check=False, capture_output=True, text=True
     )
-    assert "DisplayFault: the library for displays is not complete" in done.stderr
+    assert "PanelError: the library for displays is not complete" in done.stderr
 
 
 def test_a_profile_without_display(caplog: pytest.LogCaptureFixture) -> None:

@@ -5,7 +5,8 @@ import pytest
 
 from robot.mechanism.compile.closure import FAR, path_closure
 from robot.mechanism.compile.cost_model import node_of
-from robot.planner import CannotSee, build_mechanism, plan_scan, plan_solve, scan
+from robot.planner import build_mechanism, plan_scan, plan_solve, scan
+from robot.planner.retrace import PlanningError
 from robot.settings import RobotProfile, load_profile, parse_profile, profile_path
 from solver.cube.cube import Cube
 from solver.cube.orientation import site_facelets
@@ -50,7 +51,7 @@ def test_what_no_camera_sees_is_named():
     text = (
         profile_path("cubotino-uno").read_text().replace("when: {lid: [open]}", "when: {lid: []}")
     )
-    with pytest.raises(CannotSee, match="U, R, F, D, L, B"):
+    with pytest.raises(PlanningError, match="U, R, F, D, L, B"):
         plan_scan(build_mechanism(parse_profile(text)))
 
 
@@ -58,7 +59,7 @@ def test_of_faces_only_those_that_no_camera_sees_are_named():
     document = load_profile("six-motor").model_dump(mode="json", exclude_unset=True)
     views = document["cameras"][0]["views"]
     document["cameras"][0]["views"] = [view for view in views if view["site"] != "R"]
-    with pytest.raises(CannotSee, match="sees the faces R;"):
+    with pytest.raises(PlanningError, match="sees the faces R;"):
         plan_scan(build_mechanism(RobotProfile.model_validate(document)))
 
 
@@ -77,7 +78,7 @@ def test_ways_of_no_return_end_a_tour_with_a_reason(mechanism, monkeypatch):
             return costs
 
     monkeypatch.setattr(scan, "path_closure", lambda _: OneWay)
-    with pytest.raises(CannotSee, match="no single tour brings the faces U, R, F, D, L, B"):
+    with pytest.raises(PlanningError, match="no single tour brings the faces U, R, F, D, L, B"):
         plan_scan(mechanism)
 
 
@@ -109,7 +110,7 @@ def test_more_parts_than_fit_the_tables_are_refused_with_a_reason(mechanism, mon
     monkeypatch.setattr(scan, "MAX_BITS", 6)
     assert plan_scan(mechanism).steps
     monkeypatch.setattr(scan, "MAX_BITS", 5)
-    with pytest.raises(CannotSee, match="cubotino-uno: the grippers hide the cube in too many"):
+    with pytest.raises(PlanningError, match="cubotino-uno: the grippers hide the cube in too many"):
         plan_scan(mechanism)
 
 
