@@ -122,7 +122,7 @@ class JobController:
         for run_id in recovered.closed:
             log.warning("run %s was interrupted; its record is closed", run_id)
         if recovered.closed or not recovered.is_certain:
-            self.machine.motion.distrust_positions(LostPositions.of_job())
+            self.machine.motion.mark_positions_lost(LostPositions.of_job())
         try:
             latest = await asyncio.to_thread(self.store.latest, 1)
             self._last = next(iter(latest.runs), None)

@@ -96,7 +96,7 @@ async def serve(
     if broken_off is not None:
         by_job = broken_off == JOB
         log.warning("%s was broken off: motors may stand askew", JOB if by_job else "calibration")
-        robot.motion.distrust_positions(
+        robot.motion.mark_positions_lost(
             LostPositions.of_job() if by_job else LostPositions.of_calibration()
         )
     controller = JobController(
@@ -110,7 +110,7 @@ async def serve(
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(controller.close)
         await controller.open()
-        if robot.motion.has_doubts:
+        if robot.motion.has_lost_positions:
             # The record of the job is closed by now: another start would know nothing of it.
             await asyncio.to_thread(values.note_under_way, JOB)
         controller.prepare()
@@ -129,7 +129,7 @@ async def serve(
         await stack.enter_async_context(serving(app, options.socket_path))
         keeper = asyncio.create_task(_keep_manager_informed(controller, notifier))
         stack.callback(keeper.cancel)
-        if robot.motion.has_doubts:
+        if robot.motion.has_lost_positions:
             resolving = asyncio.create_task(_forget_doubts(controller, values))
             stack.callback(resolving.cancel)
         await asyncio.to_thread(give_back)  # importing took more than what stays in use
@@ -220,7 +220,9 @@ async def _forget_doubts(controller: JobController, values: CalibrationStore) ->
 
 def _doubts_remain(controller: JobController) -> bool:
     """Return whether motors may still stand askew, as far as anybody knows."""
-    return controller.machine.motion.has_doubts or controller.state is RobotState.MAINTENANCE
+    return (
+        controller.machine.motion.has_lost_positions or controller.state is RobotState.MAINTENANCE
+    )
 
 
 def _request_power_off(options: Options) -> None:

@@ -115,7 +115,7 @@ class Maintenance:
                 self._contact.forbid(error)
             if lost:
                 motion = self._controller.next_machine.motion
-                motion.distrust_positions(LostPositions.of_calibration(lost))
+                motion.mark_positions_lost(LostPositions.of_calibration(lost))
             await self._attempt(asyncio.to_thread(self._store.note_over))
             await self._controller.leave_maintenance(error)
 

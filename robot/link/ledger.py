@@ -1,9 +1,63 @@
-"""Where actuators stand: one ledger of what is known, and of what is in doubt after broken motion.
+"""Positions of the actuators: which are known, and which a person has to restore after a fault.
 
-The link writes down what the microcontroller reports and what it performs. When motion breaks off
-the ledger works out what was moving, and so which positions nobody can rely on: a motor that has an
-end stop or an index sensor is homed by it, one that has none has to be set square by a person. The
-ledger outlives the link that broke, because the answer is needed when the next one is open.
+Nothing in the robot measures a position. Servos go where their pulse says. Steppers count steps
+from a position that homing found. So a position is *known* because somebody counted every step
+since, and it stops being known when that count breaks off: the cable is pulled, the board resets,
+an end stop fires in the middle of a turn, the daemon is killed. The ledger decides what happens
+next. A motor with an end stop or an index sensor is simply homed again. A motor that only counts
+its steps (``counts_only``) cannot find out by itself; if it may stand somewhere else than at its
+start, a person must set it square, because homing would take its position for the start and every
+later turn would cut the cube's layers. Asking a person without need is a nuisance, trusting a wrong
+count breaks a cube: in doubt the ledger asks.
+
+Each actuator is in one of five states:
+
+==========  ===========================================================  ========================
+state       meaning                                                      kept in
+==========  ===========================================================  ========================
+homed       known, and the session that homed it goes on                 ``BoardLedger._homed``
+reported    known to the board, from before this program or this fault   ``BoardLedger._remembered``
+left        known when motion broke off, at rest then                    ``PositionLedger._left``
+moving      may have been turning when motion broke off                  ``LastPositions.moving``,
+                                                                         ``PositionLedger._caught``
+lost        not even the last position counts: nobody watched            ``PositionLedger._lost``
+==========  ===========================================================  ========================
+
+Transitions:
+
+* ``note_homed`` makes an actuator homed; the end of a schedule (``end``) moves what is homed.
+* Reconnecting asks the board. What the board still knows is reported (``note_reported``): a broken
+  cable alone loses nothing, because the firmware finishes its turn and goes on counting.
+* A fault ends a schedule (``performing``). Whatever its progress says was turning then is *moving*:
+  by the board's last report if the board spoke, else by the time since, at the pace seen so far.
+* If a board fell silent, its turns are *moving* only if it greets with another boot number
+  (``note_boot``): it was reset in the middle of them. With the same number it finished them.
+* ``mark_lost`` declares positions lost whose history nobody saw: a job or a calibration ended with
+  its program. It counts only for actuators that the board does not report.
+* ``require_known`` comes before homing. Of the motors without a sensor that the board does not
+  report it raises, once, those that are lost, moving, or left off their start. A person then
+  squares the robot, which ``assume_start`` notes; ``note_all_homed`` ends every doubt.
+
+One power cut followed through. A robot has a table and a lid, both steppers that only count. The
+lid is up, at its start (0); the table turns from 0 to 400 in a schedule of 2 s::
+
+    event                            homed             left                    caught moving
+    homed                            table 0, lid 0    -                       -
+    schedule begins, 25 % reported   table 0, lid 0    -                       -
+    0.4 s later: supply fails        table 0, lid 0    -                       -
+    no answer: LinkError             table 0, lid 0    -                       (table)
+    keep_last_positions              table 0, lid 0    table moving, lid 0     (table)
+    link closed                      -                 table moving, lid 0     (table)
+    greeted with a new boot number   -                 table moving, lid 0     table
+    board reports no positions       -                 table moving, lid 0     table
+    home -> require_known            -                 -                       table
+
+In parentheses: set aside in ``moving_when_silent`` until the board shows that it was reset. At 25 %
+plus 0.4 s the schedule was at 45 %, where only the table turned. So ``require_known`` names the
+table and not the lid, which rested at its start. Had only the cable failed, the boot number would
+be the same, the board would report table 400 and lid 0, and nobody would be asked. Had the daemon
+been killed, too, the next one would know neither boot number nor schedule, and the note it finds on
+the disk would have declared both lost.
 """
 
 from __future__ import annotations
@@ -20,15 +74,16 @@ from robot.motion.schedule import Schedule
 from robot.text.faults import FAULTS, Fault, LinkError, RobotError
 
 STATUS_AGE_US = 100_000
-"""Two heartbeats: so old may be what is known of the firmware's progress."""
+"""Age that a report of the firmware's progress may have: two heartbeats."""
 
 Clock = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
 class LastPositions:
-    """What was known when motion broke off: ``positions`` at rest, in steps or microseconds of
-    pulse, and the actuators that may have been moving.
+    """Positions when motion broke off, in steps or microseconds of pulse, as far as known.
+
+    ``moving``: the actuators that may have been moving; their positions are those before.
     """
 
     positions: Mapping[str, int]
@@ -37,30 +92,30 @@ class LastPositions:
 
 @dataclass(frozen=True, slots=True)
 class LostPositions:
-    """Why it is not known where motors without end stop stand; ``names``: only these."""
+    """The cause for which motors without a sensor may stand anywhere; ``names``: only these."""
 
-    by: RobotError
+    cause: RobotError
     names: Collection[str] | None = None
 
     @classmethod
     def of_job(cls) -> LostPositions:
-        """A job broke off with its program; the board may have been reset since."""
+        """Return the loss after a job that ended with its program."""
         return cls(RobotError(Fault.RESET))
 
     @classmethod
     def of_calibration(cls, names: Collection[str] | None = None) -> LostPositions:
-        """Calibration broke off with its program, or with these motors off their starts."""
+        """Return the loss after calibration that broke off, or left these off their starts."""
         return cls(RobotError("not-homed", "calibration broke off"), names)
 
     def among(self, setups: Sequence[ActuatorSetup]) -> list[str]:
-        """Which of these it concerns."""
+        """Return the names of these actuators that are lost."""
         return [one.name for one in setups if self.names is None or one.name in self.names]
 
 
 class BoardLedger:
-    """Where the actuators of one board stand, by name: what its link writes down.
+    """Positions of one board's actuators by name, in steps or microseconds of pulse.
 
-    In steps or microseconds of pulse.
+    The board's link writes down here what the board reports and performs.
     """
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
@@ -68,11 +123,11 @@ class BoardLedger:
         self._homed: dict[str, int] = {}
         self._remembered: dict[str, int] = {}
         self.run: ScheduleProgress | None = None
-        self.caught_unheard: tuple[str, ...] = ()
+        self.moving_when_silent: tuple[str, ...] = ()
         self._boot_id: int | None = None
 
     def position(self, name: str) -> int | None:
-        """Where an actuator rests; None while it is not homed."""
+        """Return where an actuator rests; None while it is not homed."""
         return self._homed.get(name)
 
     @property
@@ -87,58 +142,58 @@ class BoardLedger:
 
     @property
     def last_positions(self) -> LastPositions | None:
-        """What can be told without asking the board; None while nothing is known."""
+        """Positions and motion as known without asking the board; None while nothing is."""
         if not self.known:
             return None
         if self.run is None:
             return LastPositions(self.known)
-        return broken_off(self.known, self.run.schedule, self.run.executed_us)
+        return positions_after_break(self.known, self.run.schedule, self.run.executed_us)
 
     def forget_positions(self) -> None:
-        """Nothing is known until the board has been asked."""
+        """Forget all until the board has been asked."""
         self._homed, self._remembered, self.run = {}, {}, None
 
     def note_reported(self, positions: Mapping[str, int]) -> None:
-        """The board knows these, none of which is homed yet, and nothing is under way."""
+        """Note the positions that the board reports at rest; none of them counts as homed yet."""
         self._homed, self._remembered, self.run = {}, dict(positions), None
 
     def note_homed(self, name: str, position: int) -> None:
-        """An actuator has been homed and rests there."""
+        """Note that an actuator has been homed and rests at a position."""
         self._homed[name] = position
 
     def begin(self, schedule: Schedule) -> None:
-        """A schedule has been sent and begins."""
+        """Note that a schedule has been sent and begins."""
         self.run = ScheduleProgress(schedule, self._clock)
 
     def note_executed(self, executed_us: int) -> None:
-        """The last turn of the schedule known to have ended, ended then."""
+        """Note when the last turn that is known to have ended did so, in the schedule's time."""
         if self.run is not None:
             self.run.executed_us = executed_us
 
     def note_progress(self, fraction: float) -> None:
-        """This part (0..1) of the schedule's time is over."""
+        """Note that this part (0..1) of the schedule's time is over."""
         if self.run is not None:
-            self.run.hear(fraction)
+            self.run.note_report(fraction)
 
     def note_lost(self) -> None:
-        """The link broke now: what the schedule goes on to do is not heard of."""
+        """Note that the link broke now: no more progress will be reported."""
         if self.run is not None:
-            self.run.lose()
+            self.run.note_lost()
 
     def end(self, turns_done: int) -> None:
-        """The schedule is over, or was stopped at rest, after so many turns."""
+        """Note that the schedule ended, or was stopped at rest, after ``turns_done`` turns."""
         if self.run is not None:
             self._homed = after_turns(self._homed, self.run.schedule, turns_done)
         self.run = None
 
     def was_reset(self, boot_id: int) -> bool:
-        """Whether the board greeted now is another, or was reset, since it was greeted last."""
+        """Return whether the board is another, or was reset, since it was greeted last."""
         before, self._boot_id = self._boot_id, boot_id
         return before not in (None, boot_id)
 
 
 class PositionLedger:
-    """Where each actuator of the robot stands, whichever board drives it."""
+    """Positions of all actuators of the robot, whichever board drives them."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
@@ -146,14 +201,14 @@ class PositionLedger:
         self._left = LastPositions({})
         self._caught: tuple[str, ...] = ()
         self._fault: RobotError | None = None
-        self._distrusted: LostPositions | None = None
+        self._lost: LostPositions | None = None
 
     def of_board(self, name: str) -> BoardLedger:
-        """What the link to a board writes down; the same for its next link."""
+        """Return the ledger of a board; its next link goes on with the same."""
         return self._boards.setdefault(name, BoardLedger(self._clock))
 
     def position(self, name: str) -> int | None:
-        """Where an actuator rests; None while it is not homed."""
+        """Return where an actuator rests; None while it is not homed."""
         places = (board.position(name) for board in self._boards.values())
         return next((place for place in places if place is not None), None)
 
@@ -164,7 +219,7 @@ class PositionLedger:
 
     @property
     def last_positions(self) -> LastPositions | None:
-        """What can be told without asking the boards; None while nothing is known."""
+        """Positions and motion as known without asking the boards; None while nothing is."""
         told = [
             left for board in self._boards.values() if (left := board.last_positions) is not None
         ]
@@ -175,22 +230,22 @@ class PositionLedger:
 
     @property
     def caught_moving(self) -> tuple[str, ...]:
-        """What a fault caught in motion and has not been homed since: home it first."""
+        """Actuators that a fault caught in motion and that are not homed since: home them first."""
         return self._caught
 
     def note_boot(self, board: str, boot_id: int) -> None:
-        """A board was greeted. One that was reset unheard has left its turns unfinished."""
+        """Note that a board was greeted. If it was reset unnoticed, its turns are unfinished."""
         ledger = self.of_board(board)
-        caught, ledger.caught_unheard = ledger.caught_unheard, ()
+        caught, ledger.moving_when_silent = ledger.moving_when_silent, ()
         if ledger.was_reset(boot_id):
             self._caught = tuple(dict.fromkeys([*caught, *self._caught]))
             self._fault = RobotError(Fault.RESET)
 
     @contextmanager
-    def performing(self, longest_unheard_s: float) -> Iterator[None]:
+    def performing(self, longest_silence_s: float) -> Iterator[None]:
         """Note what moves when a fault ends the schedule that is performed inside.
 
-        A board that falls silent goes on for at most ``longest_unheard_s``.
+        A board that falls silent goes on for at most ``longest_silence_s``.
         """
         before = {name: board.run for name, board in self._boards.items()}
         try:
@@ -205,16 +260,16 @@ class PositionLedger:
             if isinstance(fault, LinkError):
                 # The firmware finishes its turn, unless it turns out to have been reset.
                 for board, run in begun:
-                    board.caught_unheard = run.moving_now(longest_unheard_s)
+                    board.moving_when_silent = run.moving_now(longest_silence_s)
             raise
 
-    def suspect(self, *names: str) -> None:
-        """Home these first: they may stand where they should not."""
+    def home_first(self, *names: str) -> None:
+        """Note that these may stand where they should not, so that they are homed first."""
         self._caught = (*names, *self._caught)
 
-    def trust_all(self) -> None:
-        """Everything has been homed."""
-        self._caught, self._distrusted = (), None
+    def note_all_homed(self) -> None:
+        """Note that everything has been homed."""
+        self._caught, self._lost = (), None
 
     def keep_last_positions(self) -> None:
         """Remember what is known now beyond the link that knows it."""
@@ -224,56 +279,59 @@ class PositionLedger:
         """Remember why motion, or the link, broke."""
         self._fault = fault
 
-    def lost(self, motors: Sequence[ActuatorSetup], guessed: Collection[str]) -> tuple[str, ...]:
-        """Of which of these motors is not known that they stand at their start: they were moving
-        when motion broke off, or stand elsewhere. Of those whose steps of a turn are ``guessed``
-        no place looks the same."""
+    def motors_off_start(
+        self, motors: Sequence[ActuatorSetup], guessed: Collection[str]
+    ) -> tuple[str, ...]:
+        """Return the motors that may not stand at their start.
+
+        They were moving when motion broke off, or rest elsewhere. For those whose steps of a turn
+        are ``guessed``, no other position looks like the start.
+        """
         left = self.last_positions or self._left
         moving = {*left.moving, *self._caught}
 
-        def is_lost(one: ActuatorSetup) -> bool:
+        def is_off_start(one: ActuatorSetup) -> bool:
             is_away = left.positions.get(one.name, one.start) != one.start
             is_off = is_away if one.name in guessed else _is_off_start(one, left)
             return is_off or one.name in moving
 
-        return tuple(one.name for one in motors if is_lost(one))
+        return tuple(one.name for one in motors if is_off_start(one))
 
-    def distrust(self, distrust: LostPositions) -> None:
-        """What moved them broke off: where the board does not know of these, nobody knows."""
-        self._distrusted = distrust
+    def mark_lost(self, lost: LostPositions) -> None:
+        """Mark positions as lost, except those that the board reports."""
+        self._lost = lost
 
     @property
-    def has_doubts(self) -> bool:
-        """True while :meth:`distrust` holds: nobody was told, and nothing was homed since."""
-        return self._distrusted is not None
+    def has_lost_positions(self) -> bool:
+        """True from :meth:`mark_lost` until a person is asked, or everything is homed."""
+        return self._lost is not None
 
     def assume_start(self) -> None:
-        """A person has set everything to its start."""
-        self._left, self._distrusted = LastPositions({}), None
+        """Note that a person has set everything to its start."""
+        self._left, self._lost = LastPositions({}), None
 
     def require_known(self, setups: Sequence[ActuatorSetup]) -> None:
-        """Raise :class:`RobotError` where only a person can tell where a motor is.
+        """Raise :class:`RobotError` if only a person can restore a motor's position.
 
-        The board may have lost what only it knew: it was reset while its cable was out.
+        The board may have lost positions that only it knew: it was reset while its cable was out.
         """
-        unknown = [setup for setup in unsensed(setups) if setup.name not in self.known]
-        self.require_trusted(unknown)
+        unknown = [setup for setup in motors_without_sensor(setups) if setup.name not in self.known]
+        self.require_not_lost(unknown)
         self.require_nothing_moved(unknown)
 
-    def require_trusted(self, unknown: Sequence[ActuatorSetup]) -> None:
-        """Raise :class:`RobotError`, once, where a person has to set one of these square first, of
-        which the board knows nothing."""
-        distrust = self._distrusted
-        doubtful = [] if distrust is None else distrust.among(unknown)
-        if distrust is not None and doubtful:
-            self._distrusted = None
-            raise position_lost(distrust.by, doubtful)
+    def require_not_lost(self, unknown: Sequence[ActuatorSetup]) -> None:
+        """Raise :class:`RobotError`, once, if one of these, unknown to the board, is lost."""
+        lost = self._lost
+        doubtful = [] if lost is None else lost.among(unknown)
+        if lost is not None and doubtful:
+            self._lost = None
+            raise position_lost(lost.cause, doubtful)
 
     def require_nothing_moved(self, unknown: Sequence[ActuatorSetup]) -> None:
-        """Raise what broke the last motion, for a person, if one of these motors without end stop
-        was moving then or did not stand at its start.
+        """Raise the fault that broke the last motion if it lost one of these motors.
 
-        It is raised once: whoever squares the robot sets everything to its start.
+        They have no end stop, and were moving then or did not stand at their start. It is raised
+        once: a person who squares the robot sets everything to its start.
         """
         left, self._left = self._left, LastPositions({})
         moving = {*left.moving, *self._caught}
@@ -285,7 +343,7 @@ class PositionLedger:
 
 
 class ScheduleProgress:
-    """How far a schedule is: by what was heard of it, and by the time that has passed since."""
+    """Estimate of a schedule's progress, from the last report and the time since."""
 
     def __init__(self, schedule: Schedule, clock: Clock) -> None:
         self.schedule = schedule
@@ -295,29 +353,31 @@ class ScheduleProgress:
         self._last = (clock(), 0.0)
         self._lost_at: float | None = None
 
-    def lose(self) -> None:
-        """Nothing more will be heard."""
+    def note_lost(self) -> None:
+        """Note that no more reports will come."""
         self._lost_at = self._clock()
 
-    def hear(self, fraction: float) -> None:
-        """This part (0..1) of the schedule's time is over."""
+    def note_report(self, fraction: float) -> None:
+        """Note that this part (0..1) of the schedule's time is over."""
         self._last = (self._clock(), fraction)
         self._first = self._first or self._last
 
-    def moving_when_heard(self) -> tuple[str, ...]:
-        """What was moving when the firmware reported a fault."""
+    def moving_at_last_report(self) -> tuple[str, ...]:
+        """Return what was moving when the firmware reported a fault."""
         return moving_at(self.schedule, self._last[1], STATUS_AGE_US)
 
     def moving_now(self, longest_s: float) -> tuple[str, ...]:
-        """What is moving now, or was when the link was lost, at the pace heard of; it did so for at
-        most ``longest_s`` unheard."""
+        """Return what is moving now, or was when the link was lost, at the pace reported.
+
+        A board without a link goes on for at most ``longest_s``.
+        """
         heard_at, fraction = self._last
         now = self._clock() if self._lost_at is None else self._lost_at
         unheard_s = min(now - heard_at, longest_s)
         return moving_at(self.schedule, fraction + unheard_s * self._pace(), 0)
 
     def _pace(self) -> float:
-        """Part of the schedule's time that is over each second; a simulated one may be quick."""
+        """Return the part of the schedule's time that passes in a second."""
         (first_at, first), (last_at, last) = self._first or self._last, self._last
         if last > first and last_at > first_at:
             return (last - first) / (last_at - first_at)
@@ -325,16 +385,16 @@ class ScheduleProgress:
 
 
 def _caught_by(fault: RobotError, runs: Sequence[ScheduleProgress]) -> tuple[str, ...]:
-    """What a fault that ended a schedule caught in motion, or out of its place."""
+    """Return what a fault caught in motion, or out of its place."""
     if fault.code == "not-in-place":
         return (fault.detail,)
     if not FAULTS[fault.code].stops_at_once:
         return ()
-    return tuple(dict.fromkeys(name for run in runs for name in run.moving_when_heard()))
+    return tuple(dict.fromkeys(name for run in runs for name in run.moving_at_last_report()))
 
 
-def unsensed(setups: Sequence[ActuatorSetup]) -> list[ActuatorSetup]:
-    """The motors that have no end stop or index sensor to be homed by."""
+def motors_without_sensor(setups: Sequence[ActuatorSetup]) -> list[ActuatorSetup]:
+    """Return the motors that have no end stop or index sensor to be homed by."""
     return [one for one in setups if one.counts_only]
 
 
@@ -344,7 +404,7 @@ def _is_off_start(setup: ActuatorSetup, left: LastPositions) -> bool:
 
 
 def position_lost(fault: RobotError, names: Sequence[str]) -> RobotError:
-    """Motors without end stops were caught in motion: only a person knows where they are."""
+    """Return the fault that asks a person to set motors square."""
     which = ", ".join(names)
     return RobotError(
         fault.code,
@@ -355,7 +415,7 @@ def position_lost(fault: RobotError, names: Sequence[str]) -> RobotError:
 
 
 def moving_at(schedule: Schedule, fraction: float, within_us: int) -> tuple[str, ...]:
-    """Actuators that move when this part (0..1) of a schedule's time is over, or soon after."""
+    """Return what moves when this part (0..1) of a schedule's time is over, or soon after."""
     time_us = fraction * schedule.duration_us
     timed = [(turn.start_us, schedule.profiles[turn.profile]) for turn in schedule.turns]
     return tuple(
@@ -368,7 +428,7 @@ def moving_at(schedule: Schedule, fraction: float, within_us: int) -> tuple[str,
 
 
 def reported_positions(answer: Positions, actuators: Sequence[ActuatorSetup]) -> dict[str, int]:
-    """Positions of the actuators of which the microcontroller knows them."""
+    """Return the positions that the microcontroller knows, by actuator."""
     found = struct.unpack(f"<{len(actuators)}i", answer.positions)
     return {
         setup.name: setup.place_of(position)
@@ -378,7 +438,7 @@ def reported_positions(answer: Positions, actuators: Sequence[ActuatorSetup]) ->
 
 
 def after_turns(positions: Mapping[str, int], schedule: Schedule, count: int) -> dict[str, int]:
-    """Positions after the first ``count`` turns of a schedule."""
+    """Return positions after the first ``count`` turns of a schedule."""
     reached = dict(positions)
     for turn in schedule.turns[:count]:
         profile = schedule.profiles[turn.profile]
@@ -386,9 +446,13 @@ def after_turns(positions: Mapping[str, int], schedule: Schedule, count: int) ->
     return reached
 
 
-def broken_off(positions: Mapping[str, int], schedule: Schedule, done_us: int) -> LastPositions:
-    """What is known when a schedule broke off whose last turn known to have ended ended at
-    ``done_us``: no other can have ended long ago.
+def positions_after_break(
+    positions: Mapping[str, int], schedule: Schedule, done_us: int
+) -> LastPositions:
+    """Return positions when a schedule broke off.
+
+    The last turn that is known to have ended did so at ``done_us``; no other can have ended long
+    before the last report.
     """
     timed = [(turn.start_us, schedule.profiles[turn.profile]) for turn in schedule.turns]
     reached = dict(positions)

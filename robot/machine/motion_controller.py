@@ -29,7 +29,7 @@ from robot.link import (
     Transport,
 )
 from robot.link.group import LinkStatistics
-from robot.link.ledger import Clock, unsensed
+from robot.link.ledger import Clock, motors_without_sensor
 from robot.link.protocol import FIRMWARE_VERSION, SILENCE_HOLD_MS
 from robot.link.session import Draw
 from robot.machine.board_configuration import actuator_setups, homing_order, homing_steps
@@ -109,7 +109,7 @@ class MotionController:
     def home(self, first: Sequence[str] = ()) -> None:
         """Find the positions of all actuators, these first, and go to the start positions."""
         self.require_confirmed()
-        self._ledger.suspect(*first)
+        self._ledger.home_first(*first)
         with self._noting_faults():
             thread = self._connected()
             self._ledger.require_known(self._setups)
@@ -124,9 +124,9 @@ class MotionController:
                     else:
                         self._go(thread, step.actuator, step.position)
             except RobotError as fault:
-                self._ledger.suspect(fault.detail)
+                self._ledger.home_first(fault.detail)
                 raise
-            self._ledger.trust_all()
+            self._ledger.note_all_homed()
 
     def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
         """Upload and execute; microseconds it took by the firmware's clock."""
@@ -141,7 +141,7 @@ class MotionController:
                 return execution.executed_us
         except RobotError as fault:
             if FAULTS[fault.code].stops_at_once:
-                self._ledger.require_nothing_moved(unsensed(self._setups))
+                self._ledger.require_nothing_moved(motors_without_sensor(self._setups))
             raise
 
     def jog(self, actuator: str, target: int) -> int:
@@ -177,7 +177,7 @@ class MotionController:
         with self._noting_faults():
             thread = self._connected()
             if setup.name not in self._ledger.known:
-                self._ledger.require_trusted(unsensed([setup]))
+                self._ledger.require_not_lost(motors_without_sensor([setup]))
             link = thread.link
             names = [*others, actuator]
             self._move(thread, link.take_up(names) if is_servo else link.home([actuator]))
@@ -203,14 +203,14 @@ class MotionController:
         self._ledger.assume_start()
         self._ready, self._anew = False, True
 
-    def distrust_positions(self, distrust: LostPositions) -> None:
+    def mark_positions_lost(self, distrust: LostPositions) -> None:
         """What the board does not know any more, nobody knows."""
-        self._ledger.distrust(distrust)
+        self._ledger.mark_lost(distrust)
 
     @property
-    def has_doubts(self) -> bool:
+    def has_lost_positions(self) -> bool:
         """True while positions are distrusted, and neither homed since nor reported to a person."""
-        return self._ledger.has_doubts
+        return self._ledger.has_lost_positions
 
     def bring_back(self, guessed: Collection[str]) -> tuple[str, ...]:
         """Turn motors that only count their steps gently back to their starts, before the count is
@@ -220,7 +220,7 @@ class MotionController:
         ``guessed``: nobody knows yet how many steps are a turn of these. Their start alone counts,
         and no place that would look the same.
         """
-        motors = unsensed(self._setups)
+        motors = motors_without_sensor(self._setups)
         if self._ready:
             with suppress(RobotError, Stopped), self._noting_faults():
                 thread = self._connected()
@@ -229,7 +229,7 @@ class MotionController:
                     turn = self._profile.actuators_of(Stepper)[one.name].steps_per_turn
                     for place in ways_back(one, at, turn, one.name in guessed):
                         self._go(thread, one.name, place)
-        return self._ledger.lost(motors, guessed)
+        return self._ledger.motors_off_start(motors, guessed)
 
     def reconfigure(self, profile: RobotProfile, fastest: Mapping[str, float]) -> None:
         """Go on with other values for the same actuators: home before anything moves.

@@ -92,7 +92,7 @@ def test_a_person_is_told_once(
             pass
         known = ConfirmedRange(confirmable(SIX_MOTOR))
         motion = SimulatedMotion(run, SIX_MOTOR, known, [])
-        motion.distrust_positions(LostPositions.of_calibration(names))
+        motion.mark_positions_lost(LostPositions.of_calibration(names))
         with pytest.raises(RobotError) as raised:
             motion.home()
         all_of_them = ", ".join(SIX_MOTOR.actuators_of(Stepper))

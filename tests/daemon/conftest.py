@@ -78,7 +78,7 @@ class FakeMotionController:
     line: LinkRecord = field(default_factory=LinkRecord)
     lost: tuple[str, ...] = ()
     doubted: Collection[str] | None = None
-    has_doubts: bool = False
+    has_lost_positions: bool = False
     _cancel: threading.Event = field(default_factory=threading.Event)
     _emergency: bool = False
     _halted: bool = False
@@ -149,8 +149,8 @@ class FakeMotionController:
     def is_sensor_active(self, actuator: str) -> bool:
         return False
 
-    def distrust_positions(self, distrust: LostPositions) -> None:
-        self.doubted, self.has_doubts = distrust.names, True
+    def mark_positions_lost(self, distrust: LostPositions) -> None:
+        self.doubted, self.has_lost_positions = distrust.names, True
 
     def bring_back(self, guessed: Collection[str]) -> tuple[str, ...]:
         self.done.append(f"bring-back {sorted(guessed)}")

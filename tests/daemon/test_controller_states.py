@@ -269,7 +269,7 @@ async def test_after_a_crash_records_are_closed_and_positions_doubted(
     run = store.begin("solve", "fake", job_control.utc_now())
     controller = JobController(fake.machine(), store, version="1")
     doubted: list[Any] = []
-    fake.motion.distrust_positions = doubted.append
+    fake.motion.mark_positions_lost = doubted.append
     await controller.open()
     assert len(doubted) == 1
     assert f"run {run.record.id} was interrupted; its record is closed" in caplog.text

@@ -91,9 +91,9 @@ def fake(fake: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def distrust(why: Any) -> None:
         fake.distrusted.append(why)
-        fake.motion.has_doubts = True
+        fake.motion.has_lost_positions = True
 
-    monkeypatch.setattr(fake.motion, "distrust_positions", distrust)
+    monkeypatch.setattr(fake.motion, "mark_positions_lost", distrust)
     return fake
 
 
@@ -225,7 +225,7 @@ async def test_what_is_calibrated_and_what_has_moved_is_known_from_the_start(
     assert profile.actuators["lid"].positions_us["open"] == 1340
     assert contact.confirmed == {key: 1340}
     (distrust,) = served.fake.distrusted
-    assert distrust.names is None and "calibration broke off" in distrust.by.cause
+    assert distrust.names is None and "calibration broke off" in distrust.cause.cause
     assert values.broken_off is not None, "nobody was told, and nothing is homed"
     assert "calibration was broken off: motors may stand askew" in caplog.messages
     assert not left.exists()
@@ -244,10 +244,10 @@ async def test_what_broke_off_is_known_until_somebody_was_told_or_everything_is_
         await served.run()
         assert values.broken_off == "a job"
     assert len(served.fake.distrusted) == 3
-    assert len({distrust.by.code for distrust in served.fake.distrusted}) == 1
+    assert len({distrust.cause.code for distrust in served.fake.distrusted}) == 1
 
     def resolve() -> None:
-        served.fake.motion.has_doubts = False
+        served.fake.motion.has_lost_positions = False
         asyncio.get_running_loop().call_later(0.2, os.kill, os.getpid(), signal.SIGTERM)
 
     served.manager.then = resolve

@@ -14,7 +14,7 @@ from robot.link.ledger import (
     LastPositions,
     PositionLedger,
     ScheduleProgress,
-    broken_off,
+    positions_after_break,
 )
 from robot.link.link import Gate, single
 from robot.link.protocol import BoardState, Home
@@ -44,14 +44,14 @@ def two_turns() -> Schedule:
     [(0, ("holder",), 1500), (400_000, ("lid",), 2400), (1_000_000, (), 2400)],
 )
 def test_what_a_fault_catches_in_motion(done_us: int, moving: tuple[str, ...], holder: int) -> None:
-    left = broken_off({"holder": 1500, "lid": 1200}, two_turns(), done_us)
+    left = positions_after_break({"holder": 1500, "lid": 1200}, two_turns(), done_us)
     assert (left.moving, left.positions["holder"]) == (moving, holder)
 
 
 def test_a_turn_that_begins_before_the_first_ends_may_be_under_way_too() -> None:
     long, short = servo_slew("holder", 1500, 2400, 400_000), servo_slew("lid", 1200, 1500, 300_000)
     overlapping = Schedule((long, short), (TimedTurn(0, 0), TimedTurn(300_000, 1)), 600_000)
-    assert broken_off({}, overlapping, 0).moving == ("holder", "lid")
+    assert positions_after_break({}, overlapping, 0).moving == ("holder", "lid")
 
 
 def test_what_moved_when_the_link_was_lost_is_what_moves_however_late_one_asks() -> None:
@@ -60,7 +60,7 @@ def test_what_moved_when_the_link_was_lost_is_what_moves_however_late_one_asks()
     now[0] = 10.1
     assert progress.moving_now(5.0) == ("holder",)
     now[0] = 10.3
-    progress.lose()
+    progress.note_lost()
     now[0] = 10.7
     assert progress.moving_now(5.0) == ("holder",)
 
@@ -234,10 +234,10 @@ def test_a_motor_that_a_reset_board_left_unheard_is_lost() -> None:
     motor: Any = SimpleNamespace(name="up", way_to_start=lambda at: 0)
     ledger = PositionLedger()
     for boot, caught in ((1, ()), (1, ("up",)), (2, ())):
-        ledger.of_board("main").caught_unheard = caught
+        ledger.of_board("main").moving_when_silent = caught
         ledger.note_boot("main", boot)
         ledger.require_nothing_moved([motor])
-    ledger.of_board("main").caught_unheard = ("up",)
+    ledger.of_board("main").moving_when_silent = ("up",)
     ledger.note_boot("main", 3)
     assert ledger.caught_moving == ("up",)
     with pytest.raises(RobotError) as told:

@@ -363,11 +363,11 @@ def test_motors_that_only_count_are_brought_back_while_the_count_is_known(
 
 
 def test_distrusted_positions_are_told_at_homing(mindcuber: Robot) -> None:
-    mindcuber.motion.distrust_positions(LostPositions.of_calibration(("table",)))
+    mindcuber.motion.mark_positions_lost(LostPositions.of_calibration(("table",)))
     with pytest.raises(RobotError, match="calibration broke off"):
         mindcuber.motion.home()
     other = Robot("mindcuber")
-    other.motion.distrust_positions(LostPositions.of_calibration(("table",)))
+    other.motion.mark_positions_lost(LostPositions.of_calibration(("table",)))
     other.motion.assume_start_positions()
     other.motion.home()
 

@@ -47,7 +47,7 @@ def two_turns() -> Schedule:
 )
 def test_what_a_fault_catches_in_motion(fraction: float, moving: tuple[str, ...]) -> None:
     ledger = PositionLedger(lambda: 0.0)
-    with pytest.raises(RobotError), ledger.performing(longest_unheard_s=0.7):
+    with pytest.raises(RobotError), ledger.performing(longest_silence_s=0.7):
         ledger.of_board("first").begin(two_turns())
         ledger.of_board("first").note_progress(fraction)
         raise RobotError(Fault.OVERLOAD)
@@ -56,11 +56,11 @@ def test_what_a_fault_catches_in_motion(fraction: float, moving: tuple[str, ...]
 
 def test_only_what_stops_at_once_is_caught_in_motion() -> None:
     ledger = PositionLedger(lambda: 0.0)
-    with pytest.raises(RobotError), ledger.performing(longest_unheard_s=0.7):
+    with pytest.raises(RobotError), ledger.performing(longest_silence_s=0.7):
         ledger.of_board("first").begin(two_turns())
         raise RobotError(Fault.BAD_TURN)
     assert ledger.caught_moving == ()
-    with pytest.raises(RobotError), ledger.performing(longest_unheard_s=0.7):
+    with pytest.raises(RobotError), ledger.performing(longest_silence_s=0.7):
         raise RobotError(Fault.NOT_IN_PLACE, detail="lid")
     assert ledger.caught_moving == ("lid",)
 
@@ -81,7 +81,7 @@ def test_what_is_moving_by_the_time_a_link_is_found_lost(
     clock = iter([0.0, *(at for at, _ in heard), after_s + sum(at for at, _ in heard[-1:])])
     ledger = PositionLedger(lambda: next(clock))
     ledger.note_boot("first", 1)
-    with pytest.raises(LinkError), ledger.performing(longest_unheard_s=0.7):
+    with pytest.raises(LinkError), ledger.performing(longest_silence_s=0.7):
         ledger.of_board("first").begin(two_turns())
         for _, fraction in heard:
             ledger.of_board("first").note_progress(fraction)
@@ -97,7 +97,7 @@ def test_what_moved_when_the_link_was_lost_is_not_what_would_move_later() -> Non
     ledger = PositionLedger(lambda: now)
     for name in ("first", "second"):
         ledger.note_boot(name, 1)
-    with pytest.raises(LinkError), ledger.performing(longest_unheard_s=0.7):
+    with pytest.raises(LinkError), ledger.performing(longest_silence_s=0.7):
         ledger.of_board("second").begin(two_turns())
         now = 0.2
         ledger.of_board("second").note_lost()
