@@ -11,7 +11,7 @@ import pytest
 
 from robot.calibration.step import STEPS, Row
 from robot.calibration.steps import camera
-from robot.calibration.steps.camera import CHOSEN, FRAME, CameraAdvice, Image, QuadEditor
+from robot.calibration.steps.camera import CameraAdvice, Image, QuadEditor
 from robot.machine.scanner import as_jpeg
 from robot.settings import load_profile
 from robot.twin.cube import scrambled
@@ -25,20 +25,6 @@ from vision.locate.view_check import OddView, ViewTrouble
 
 def pixels(picture: Image, colour: tuple[int, int, int]) -> int:
     return int((picture == colour).all(axis=2).sum())
-
-
-@pytest.mark.parametrize("corner", range(4))
-def test_the_chosen_corner_is_a_disc_around_its_place(corner: int) -> None:
-    settings = load_profile("cubotino").cameras[0]
-    frame = QuadEditor(settings, settings.views[0], 3)
-    frame.move_to(corner, 0.5, 0.25)
-    width, height = settings.resolution
-    image = np.zeros((height, width, 3), np.uint8)
-    picture = frame.drawn(image, corner)
-    assert tuple(picture[round(height / 4), round(width / 2)]) == CHOSEN
-    assert pixels(picture, FRAME) > 2 * pixels(picture, CHOSEN) > 0
-    assert not image.any(), "the picture itself stays"
-    assert pixels(frame.drawn(image), CHOSEN) == 0
 
 
 def top_frame() -> QuadEditor:
@@ -108,18 +94,6 @@ def test_a_face_is_found_with_its_corners_in_their_order(monkeypatch: pytest.Mon
     with pytest.raises(OddView):
         frame.find(IMAGE)
     assert frame.corners == pytest.approx(before + 3.0)
-
-
-def test_corners_are_kept_as_parts_of_the_picture() -> None:
-    frame = top_frame()
-    width, height = load_profile("cubotino").cameras[0].resolution
-    frame.corners = np.array([(-5.0, 0.0), (width, 0.0), (width / 3, height + 9), (1.0, 2.0)])
-    assert frame.quad == [
-        [0.0, 0.0],
-        [1.0, 0.0],
-        [0.33333, 1.0],
-        [round(1 / width, 5), round(2 / height, 5)],
-    ]
 
 
 class Cameras:

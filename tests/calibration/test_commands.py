@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import pty
 import re
@@ -20,14 +19,12 @@ import cv2
 import numpy as np
 import pytest
 
-from robot.api.calibrations import Calibration
 from robot.api.client import ControlClient, RequestError
 from robot.api.models import RobotState, StartRequest
 from robot.calibration.store import CalibrationStore
 from robot.calibration.trials.stepper_trials import TurnRequest, tried_turn
 from robot.calibration.trials.trial import Bench
-from robot.calibration.values import BadCalibration, apply, differences
-from robot.calibration.versions import CubeSizes
+from robot.calibration.values import BadCalibration
 from robot.cli.main import run
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
@@ -38,7 +35,6 @@ from robot.text.faults import Conflict, RobotError
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import OddScene, Studio
-from tests.rig.state_folder import kept
 
 KEY = "actuators.lid.positions_us.open"
 LID_CLOSE = "actuators.lid.positions_us.close"
@@ -58,16 +54,6 @@ def test_a_position_is_tried_and_saved(daemon: Any, ask: Ask, short_folder: Path
     assert "jog lid 1345" in daemon.motion.done
     assert ask("calibration", "show")[1][0]["values"] == {KEY: 1345}
     assert ask("calibration", "diff")[1] == [{"key": KEY, "profile": 1335, "calibrated": 1345}]
-
-
-def test_trying_saves_nothing(daemon: Any, ask: Ask) -> None:
-    assert (
-        ask("calibrate", "servo", "lid", "open", "--to", "1345", "--from", "1335", "--try")[1][0][
-            "saved"
-        ]
-        is False
-    )
-    assert ask("calibration", "show")[1][0]["values"] == {}
 
 
 def test_what_does_not_fit_is_refused_and_nothing_changes(daemon: Any, ask: Ask) -> None:
@@ -283,73 +269,6 @@ def drained(terminal: int) -> None:
     with contextlib.suppress(OSError):
         while os.read(terminal, 65536):
             pass
-
-
-def test_values_replace_those_of_the_profile(tmp_path: Path) -> None:
-    profile = load_profile("cubotino")
-    store = CalibrationStore(tmp_path / "state")
-    quad = [[0.31, 0.2], [0.7, 0.2], [0.72, 0.8], [0.28, 0.8]]
-    values = {KEY: 1345, "cameras.top.views.U.quad": quad}
-    store.save(Calibration(robot="cubotino").changed(values))
-    calibrated = apply(profile, store.load(profile))
-    assert calibrated.actuators["lid"].positions_us["open"] == 1345
-    assert calibrated.cameras[0].views[0].quad[0] == (0.31, 0.2)
-    assert len(list(differences(profile, store.load(profile)))) == 2
-    another = load_profile("two-arm")
-    assert apply(another, store.load(another)) == another
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "text"),
-    [
-        ("actuators.lid.positions_us.open", "wide", "open"),
-        ("actuators.lid.positions_us.open", 99999, "open"),
-        ("actuators.arm.positions_us.open", 1500, "no arm"),
-        ("mechanism.kind", "direct", "only actuators"),
-        ("cameras.top.views.X.quad", [], "no X"),
-        ("", 1, "only actuators"),
-    ],
-)
-def test_bad_values_are_named(key: str, value: Any, text: str) -> None:
-    with pytest.raises(BadCalibration, match=text):
-        apply(load_profile("cubotino"), Calibration(robot="cubotino", values={key: value}))
-
-
-@pytest.mark.parametrize(
-    ("robot", "values", "text"),
-    [
-        ("cubotino", {KEY: 2200}, f"{KEY}: 2200 us is outside limits_us 900..2100"),
-        (
-            "six-motor",
-            {"actuators.up.steps_per_turn": None, "actuators.up.positions_steps": {"in": 0}},
-            "mechanism.motors.U: up does not rotate",
-        ),
-    ],
-)
-def test_what_fits_alone_must_also_fit_the_robot(
-    robot: str, values: dict[str, Any], text: str
-) -> None:
-    """Its parts among each other, and its mechanism: each has its own check."""
-    with pytest.raises(BadCalibration, match=text):
-        apply(load_profile(robot), Calibration(robot=robot, values=values))
-
-
-def test_values_for_a_size_that_the_robot_does_not_take_are_kept_and_told(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    crane = load_profile("crane")
-    store = CalibrationStore(tmp_path, CubeSizes(crane, 5))
-    of_size = {"5": {"colours.U": [1, 1, 1]}, "9": {"colours.U": [0, 0, 0]}}
-    (tmp_path / "calibration.json").write_text(json.dumps({"robot": "crane", "of_size": of_size}))
-    values = store.load(crane).values
-    store.load(crane)
-    assert values == of_size["5"]
-    (warned,) = caplog.messages
-    assert "of_size has values for 9, but crane takes cubes of 2, 3, 4, 5, 6, 7 layers" in warned
-    store.save(kept("crane", values))
-    file = store.files.path("crane", store.load(crane).version)
-    sizes = json.loads(file.read_text())["of_size"]
-    assert {size: {k: v["value"] for k, v in own.items()} for size, own in sizes.items()} == of_size
 
 
 async def test_saved_values_count_from_the_end_of_the_mode(

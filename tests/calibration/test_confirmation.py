@@ -130,7 +130,16 @@ def test_limits_that_an_old_file_widened_are_kept_said_once_and_not_in_force(
     assert store.load(CUBOTINO).values[LIMITS] == [500, 2500]
 
 
-@pytest.mark.parametrize("name", list_profiles())
+REPRESENTATIVE = ("cubotino", "two-arm", "six-motor", "crane")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.long] * (name not in REPRESENTATIVE))
+        for name in list_profiles()
+    ],
+)
 def test_a_robot_that_is_built_as_usual_can_be_calibrated_and_swapped_positions_cannot_be_kept(
     name: str,
 ) -> None:

@@ -22,17 +22,13 @@ from robot.calibration.drift import (
     FIRST_SOLVES,
     MOST_AT_ONCE_DEGREES,
     MOST_DEGREES,
-    CameraDrift,
-    Correction,
     DriftRecord,
     DriftStore,
-    PositionDrift,
     values_of,
 )
 from robot.calibration.sighting import PoseDeviation, sightings, turners
 from robot.calibration.values import apply
 from robot.settings import RobotProfile, list_profiles, load_profile
-from solver.files import JsonMapping
 from tests.rig.drifting_robot import FIRST_DAY, DriftingRobot
 
 MAY = date(2026, 5, 3)
@@ -281,7 +277,11 @@ def test_a_robot_that_may_adjust_itself_goes_on_solving(tmp_path: Path) -> None:
         assert robot.in_force["holder"] == CUBOTINO.actuators["holder"].places
 
 
-@pytest.mark.parametrize("robot", [CUBOTINO, TWO_ARM], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "robot",
+    [CUBOTINO, pytest.param(TWO_ARM, marks=pytest.mark.long)],
+    ids=lambda one: one.name,
+)
 def test_a_camera_that_was_turned_moves_no_servo(tmp_path: Path, robot: RobotProfile) -> None:
     with drifting(tmp_path, self_adjust=True, robot=robot, check_after=False) as turning:
         places = turning.in_force
@@ -310,44 +310,6 @@ def test_a_correction_that_cannot_be_kept_changes_nothing(
         assert robot.solve(1, 0.0, "R") == 1
         assert robot.in_force["holder"] == CUBOTINO.actuators["holder"].places
         assert json.loads(robot.drifts.path.read_text())["corrections"] == []
-
-
-def test_nothing_is_adjusted_before_the_job_is_over(tmp_path: Path) -> None:
-    with drifting(tmp_path, self_adjust=True) as robot:
-        outcomes: list[Any] = []
-        made = robot.daemon
-
-        def spying() -> Any:
-            controller, watch, maintenance = made()
-
-            async def adjust(values: JsonMapping) -> None:
-                assert controller._job is not None
-                outcomes.append((controller._job.record.outcome, robot.robot.solved))
-                await maintenance.adjust(values)
-
-            watch._adjust = adjust
-            return controller, watch, maintenance
-
-        robot.daemon = spying  # type: ignore[method-assign]
-        robot.drifts.save(
-            DriftRecord.of(robot.profile, FIRST_DAY)
-            .after(seen(-4.0, "home", "ccw"))
-            .after(seen(-4.0, "home", "ccw"))
-            .after(seen(-4.0, "home", "ccw"))
-        )
-        assert robot.solve(1, 0.0, "R U") == 1
-        assert outcomes == [("solved", True)]
-
-
-def test_a_correction_names_its_positions() -> None:
-    correction = Correction(
-        at=MAY,
-        actuator="holder",
-        degrees=ADJUST_FROM_DEGREES,
-        before_us={"home": 1500},
-        after_us={"home": 1496},
-    )
-    assert values_of(correction) == {"actuators.holder.positions_us.home": 1496}
 
 
 def test_grippers_that_drift_are_followed_the_one_below_by_turns_the_other_by_tilts(
@@ -411,34 +373,6 @@ def test_without_following_it_the_fifty_end_early(tmp_path: Path, profile: Robot
     with drifting(tmp_path, self_adjust=False, robot=profile) as robot:
         assert robot.solve(50, 0.2) < 30
         assert {note.code for note in robot.records[-1].notes} & {"moved", "moved-too-far"}
-
-
-def test_the_first_solves_are_averaged_and_later_ones_weigh_a_third() -> None:
-    one = PositionDrift(actuator="holder", position="home", pulse_us=1500, since=MAY)
-    for degrees, square in ((3.0, 3.0), (0.0, 1.5), (6.0, 3.0)):
-        one = one.seen_at(degrees)
-        assert (one.square, one.degrees, one.is_known) == (pytest.approx(square), 0.0, False)
-    for degrees, moved_by in ((6.0, 1.0), (6.0, 1 + 2 / 3), (3.0, 10 / 9)):
-        one = one.seen_at(degrees)
-        assert (one.square, one.degrees) == (pytest.approx(3.0), pytest.approx(moved_by))
-    assert (one.solves, one.is_known) == (6, True)
-    corrected = one.model_copy(update={"corrected": 2.0})
-    assert corrected.moved == pytest.approx(10 / 9 + 2)
-
-
-def test_a_camera_s_place_is_averaged_alike() -> None:
-    one = CameraDrift()
-    for place, first in (
-        ((3.0, 1.0), (3.0, 1.0)),
-        ((0.0, 0.0), (1.5, 0.5)),
-        ((6.0, 2.0), (3.0, 1.0)),
-    ):
-        one = one.seen_at(place)
-        assert (one.first, one.moved) == (pytest.approx(first), (0.0, 0.0))
-    one = one.seen_at((6.0, 5.0))
-    assert (one.first, one.moved) == (pytest.approx((3.0, 1.0)), pytest.approx((1.0, 4 / 3)))
-    assert one.distance == pytest.approx(5 / 3)
-    assert one.solves == 4
 
 
 @pytest.mark.parametrize(

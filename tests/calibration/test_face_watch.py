@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.calibration.auto import cube_pose, face_watch
+from robot.calibration.auto import face_watch
 from robot.calibration.auto.face_watch import (
-    BORDER,
     LIFTED,
     MOST_LOOKS,
     OTHER_FACE,
@@ -20,13 +19,11 @@ from robot.calibration.auto.face_watch import (
     FacePose,
     RotationGauge,
     are_two_faces,
-    nearest_quarter,
     off_square,
     view_from_above,
 )
 from robot.calibration.auto.finding import CalibrationError
 from robot.settings import load_profile
-from vision.locate.face import FaceGrid
 from vision.locate.view_check import OddView
 
 CUBOTINO = load_profile("cubotino")
@@ -87,14 +84,6 @@ def test_a_face_that_is_not_flat_has_no_angle() -> None:
     assert one.degrees(grown, 0.0) == pytest.approx(0.0)
 
 
-@pytest.mark.parametrize(
-    ("degrees", "near", "found"),
-    [(10, 0, 10), (10, 90, 100), (10, 56, 100), (10, 54, 10), (10, -36, -80), (80, 0, -10)],
-)
-def test_quarters_look_alike(degrees: float, near: float, found: float) -> None:
-    assert nearest_quarter(degrees, near) == found
-
-
 def stickers(seed: int = 1) -> Any:
     return np.random.default_rng(seed).random((9, 3))
 
@@ -128,31 +117,6 @@ def test_faces_differ_from_a_mean_difference_on_however_turned() -> None:
     assert are_two_faces(colours, turned + 1.05 * OTHER_FACE)
 
 
-@pytest.mark.parametrize(
-    ("half", "turn"),
-    # A corner is at sqrt(2) times half the face; down to 4.8 and up to 475.2 there are 233.6.
-    [(150.0, 45.0), (233.7, 0.0), (172.0, 28.0), (200.0, 10.0)],
-)
-def test_a_face_turns_within_the_picture(half: float, turn: float) -> None:
-    one = watch()
-    one._plane = np.array([[1 / half, 0, -320 / half], [0, 1 / half, -240 / half], [0, 0, 1]])
-    margin = BORDER * SIZE[0]
-    room = 240 - margin
-    expected = next(
-        (d - 1 for d in range(1, 46) if half * np.abs(spun(d)).max() > room),
-        45,
-    )
-    assert one.turn_in_view == expected
-    assert abs(expected - turn) <= 10
-    one.zero = 3.0
-    off = [
-        d - 1
-        for d in range(1, 46)
-        if max(np.abs(spun(s * d + 3)).max() for s in (1, -1)) * half > room
-    ]
-    assert one.turn_in_view == (off[0] if off else 45)
-
-
 def seen(degrees: float) -> FacePose:
     return FacePose(degrees, stickers(), in_picture(spun(degrees)))
 
@@ -182,19 +146,6 @@ def test_a_picture_is_at_rest_once_two_in_a_row_are_the_same() -> None:
     taken = glancing(one, "_glance", [seen(float(n)) for n in range(40)])
     assert one.look() is None
     assert len(taken) == 1 + MOST_LOOKS
-
-
-def test_a_face_is_the_same_within_a_part_of_a_degree() -> None:
-    same = face_watch._is_same
-    assert same(seen(0.0), seen(SAME_DEGREES * 0.99)) and same(seen(0.1), seen(0.0))
-    assert not same(seen(0.0), seen(SAME_DEGREES)) and not same(seen(1.0), seen(0.0))
-    assert same(None, None) and not same(None, seen(0.0)) and not same(seen(0.0), None)
-
-
-def test_how_far_a_face_is_turned_does_not_depend_on_where_it_is() -> None:
-    for degrees in (-40.0, 0.0, 12.5):
-        for off in (0.0, 0.7):
-            assert face_watch.degrees_of(spun(degrees) + off) == pytest.approx(degrees)
 
 
 def test_a_level_face_is_where_it_was_seen_before() -> None:
@@ -248,25 +199,6 @@ class Picture:
         return SimpleNamespace(corners=hint.corners + 1) if self.confirmed else None
 
 
-def test_the_first_face_seen_is_where_degrees_begin(monkeypatch: pytest.MonkeyPatch) -> None:
-    session: Any = SimpleNamespace(profile=CUBOTINO)
-    camera: Any = SimpleNamespace(name="top", resolution=SIZE)
-    view: Any = SimpleNamespace(quad=(in_picture(UNIT_SQUARE) / SIZE).tolist())
-    one = RotationGauge(session, camera, view, 1)
-    odd = OddView("a hand", "face-covered")
-    lifted = spun(0.0)
-    lifted[0] += 2 * LIFTED
-    shown = (odd, in_picture(spun(10.0)), in_picture(spun(25.0)), in_picture(lifted))
-    Picture(monkeypatch, *shown)
-    assert one._glance(0.0) is None
-    first = one._glance(0.0)
-    assert first is not None and first.degrees == pytest.approx(0.0, abs=1e-4)
-    assert first.corners == pytest.approx(in_picture(spun(10.0)))
-    later = one._glance(90.0)
-    assert later is not None and later.degrees == pytest.approx(105.0, abs=1e-3)
-    assert one._glance(0.0) is None
-
-
 def test_a_face_is_followed_from_where_it_was_last(monkeypatch: pytest.MonkeyPatch) -> None:
     one = watch()
     flat = in_picture(UNIT_SQUARE)
@@ -288,89 +220,3 @@ def test_the_camera_above_is_the_one_with_a_view_of_u() -> None:
     assert (camera.name, view.site) == ("top", "U")
     with pytest.raises(CalibrationError, match="no camera looks at the cube from above"):
         view_from_above(CUBOTINO.model_copy(update={"cameras": ()}))
-
-
-CAMERA: Any = SimpleNamespace(name="top", resolution=SIZE)
-SQUARE = in_picture(UNIT_SQUARE)
-PITCH = FaceGrid.from_corners(SQUARE, 3).pitch
-
-
-def test_distances_are_in_stickers() -> None:
-    grid = FaceGrid.from_corners(SQUARE, 3)
-    assert pytest.approx(2 * HALF / 3) == PITCH
-    moved = SQUARE.copy()
-    moved[2] += (0.3 * PITCH, 0.4 * PITCH)
-    assert cube_pose._apart(np.roll(moved, 1, axis=0), grid) == pytest.approx(0.5)
-    small = in_picture(UNIT_SQUARE * 0.5)
-    found = {"U": moved, "R": small}
-    quads = {"U": SQUARE, "R": small}
-    assert cube_pose._miss(found, quads, 3) == pytest.approx(0.8)  # type: ignore[arg-type]
-    assert cube_pose._as_drawn(np.roll(moved, 3, axis=0), SQUARE) == pytest.approx(moved)
-
-
-def test_faces_of_one_cube_are_near_it_and_in_view() -> None:
-    for part, is_one in ((0.14, True), (0.16, False)):
-        found: Any = {"U": SQUARE + np.array([part * PITCH, 0])}
-        if is_one:
-            cube_pose._check(CAMERA, found, {"U": SQUARE}, 3)
-        else:
-            with pytest.raises(CalibrationError, match=f"up to {part * PITCH:.0f} pixels off"):
-                cube_pose._check(CAMERA, found, {"U": SQUARE}, 3)
-    low, high = SQUARE.min(axis=0), SIZE - SQUARE.max(axis=0)
-    for axis in (0, 1):
-        for room, way in ((low, -1), (high, 1)):
-            for over, whole in ((0.24 * PITCH, True), (0.26 * PITCH, False)):
-                shift = np.zeros(2)
-                shift[axis] = way * (room[axis] + over)
-                quads: Any = {"U": SQUARE + shift}
-                if whole:
-                    cube_pose._check(CAMERA, quads, quads, 3)
-                else:
-                    with pytest.raises(CalibrationError, match="as a whole"):
-                        cube_pose._check(CAMERA, quads, quads, 3)
-
-
-def test_no_further_face_is_looked_for_once_there_cannot_be_enough() -> None:
-    asked: list[int] = []
-
-    class Faces:
-        def __init__(self, *seen: bool) -> None:
-            self.seen = list(seen)
-            asked.clear()
-
-        def near(self, hint: FaceGrid) -> Any:
-            asked.append(1)
-            return hint if self.seen.pop(0) else None
-
-    hints: Any = {"U": SQUARE, "R": SQUARE + 5, "F": SQUARE + 9}
-    for seen_, found, tries in (
-        ((True, True, True), "URF", 3),
-        ((False, True, True), "RF", 3),
-        ((False, False, True), "", 2),
-        ((True, False, True), "UF", 3),
-        ((True, False, False), "U", 3),
-    ):
-        near = cube_pose._near(Faces(*seen_), hints, 3)  # type: ignore[arg-type]
-        assert ("".join(near), len(asked)) == (found, tries)
-        assert all((corners == hints[site]).all() for site, corners in near.items())
-
-
-def test_a_face_by_itself_is_that_of_the_site_it_is_nearest_to(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    drawn: Any = {"U": SQUARE, "R": SQUARE + 150}
-    for fit, off, site in (
-        (0.6, 40.0, "U"),
-        (0.59, 40.0, None),
-        (0.9, 110.0, "R"),
-        (0.9, -1.9 * PITCH, "U"),
-        (0.9, -2.1 * PITCH, None),
-    ):
-        grid = FaceGrid.from_corners(np.roll(SQUARE + off, 1, axis=0), 3)
-        worse = SimpleNamespace(fit=min(fit, 0.55), corners=SQUARE, pitch=PITCH)
-        better = SimpleNamespace(fit=fit, corners=grid.corners, pitch=PITCH)
-        monkeypatch.setattr(cube_pose, "locate_grids", lambda *_, g=[worse, better]: g)
-        found = cube_pose._first_face(None, drawn, 3)  # type: ignore[arg-type]
-        assert (found and [*found]) == ([site] if site else None), (fit, off)
-        if found is not None and site is not None:
-            assert found[site] == pytest.approx(SQUARE + off)  # type: ignore[index]

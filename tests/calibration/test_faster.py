@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from robot.api.calibrations import Calibration
-from robot.api.client import RequestError
 from robot.calibration.auto.calibration import STEP, AutomaticCalibration, shortened, steps_to
-from robot.calibration.auto.finding import CalibrationError, Finding
-from robot.calibration.trials.proof import PROVING, Proof
-from robot.calibration.trials.trial import Trial
 from robot.calibration.values import apply
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
-from robot.text.faults import RobotError
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import parse_misadjustment
-from solver.errors import CubistError
 from tests.calibration.found import Outcome
 from tests.rig.simulated_calibration import SimulatedCalibration
 from tests.rig.simulated_run import SimulatedRun
@@ -51,73 +43,6 @@ def test_filmed_times_stay_and_all_others_get_shorter(part: float) -> None:
     for after, was in zip(made["lid"].travel, before["lid"].travel, strict=True):
         assert after.ms == pytest.approx(was.ms * (1 - part), abs=0.1)
     assert made["lid"].settle_ms["close"] == pytest.approx(200 * (1 - part), abs=0.1)
-
-
-class ProvingSession(SimulatedCalibration):
-    """Its robot solves cubes as long as the lid has ``enough_ms`` from open to close."""
-
-    enough_ms = 0.0
-    fault: CubistError | None = None
-    """What a robot that is too quick stops with, rather than leave the cube unsolved."""
-
-    def perform(self, trial: Trial[Any, Any], **asked: object) -> Any:
-        assert trial is PROVING
-        (row, *_) = apply(self.profile, self.calibration).actuators_of(Servo)["lid"].travel
-        solved = row.ms >= self.enough_ms
-        if self.fault is not None and not solved:
-            raise self.fault
-        return Proof(
-            solved=solved,
-            facelets="",
-            moves="",
-            planned_us=round(row.ms * 1e3),
-            planned_before_us=300_000,
-            executed_us=0,
-        )
-
-
-SLIPPED = "cube-slipped"
-FAILURES = [
-    None,
-    RobotError(SLIPPED),
-    RequestError(503, "robot", "the cube has slipped", SLIPPED),
-]
-"""Of a robot whose times are too short; the last as the daemon's answer."""
-
-
-def shorten(enough_ms: float, fault: CubistError | None) -> Finding:
-    """What a robot finds whose lid needs ``enough_ms`` of the profile's 300."""
-    with SimulatedRun(CUBOTINO, scrambled(3, 1)) as run:
-        session = ProvingSession(run)
-        session.enough_ms = enough_ms
-        session.fault = fault
-        return AutomaticCalibration(session, faster=0.2)._shortened({"holder"})
-
-
-@pytest.mark.parametrize("fault", FAILURES, ids=["unsolved", "fault", "answer"])
-@pytest.mark.parametrize(
-    ("enough_ms", "percent"), [(0.0, 20.0), (250.0, 10.0), (290.0, 0.0), (262.0, 5.0)]
-)
-def test_after_a_failure_it_goes_back_by_two_steps(
-    enough_ms: float, percent: float, fault: CubistError | None
-) -> None:
-    finding = shorten(enough_ms, fault)
-    assert finding.evidence["percent"] == percent
-    assert bool(finding.values) is (percent > 0)
-
-
-@pytest.mark.parametrize("fault", FAILURES, ids=["unsolved", "fault", "answer"])
-def test_a_robot_that_solves_no_more_even_with_its_own_times_says_what_to_do(
-    fault: CubistError | None,
-) -> None:
-    with pytest.raises(CalibrationError, match="put it in again"):
-        shorten(310.0, fault)
-
-
-@pytest.mark.parametrize("code", ["calibration-stopped", "emergency-stop", ""])
-def test_a_stop_is_no_failure_of_shorter_times(code: str) -> None:
-    with pytest.raises(RequestError, match="stopped"):
-        shorten(250.0, RequestError(503, "robot", "stopped", code))
 
 
 @pytest.mark.long

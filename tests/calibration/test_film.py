@@ -117,31 +117,6 @@ def test_what_cannot_be_filmed_is_said_before_anything_moves() -> None:
     assert machine.done == []
 
 
-@pytest.mark.parametrize(
-    ("shape", "small", "factor"),
-    [
-        ((480, 640), (480, 640), 1.0),
-        ((480, 641), (479, 640), 641 / 640),
-        ((900, 960), (600, 640), 1.5),
-        ((1080, 1920), (360, 640), 3.0),
-        ((1000, 600), (1000, 600), 1.0),
-    ],
-)
-def test_pictures_are_kept_no_wider_than_needed(
-    shape: tuple[int, int], small: tuple[int, int], factor: float
-) -> None:
-    frame = Frame(np.full((*shape, 3), 7, np.uint8), "top", 4)
-    reduced, by = film._reduced(frame)
-    assert (reduced.image.shape[:2], by) == (small, factor)
-    assert (reduced.camera, reduced.time_us) == ("top", 4)
-    assert (reduced.image == 7).all()
-
-
-def test_pictures_without_a_face_keep_their_time() -> None:
-    frame = Frame(np.zeros((48, 64, 3), np.uint8), "top", 4)
-    assert film._located((frame, 1.0), 3) == FilmedPose(time_us=4)
-
-
 def test_angles_are_counted_from_the_first_picture_of_a_face() -> None:
     def turned(first: Any, later: Any, near: float) -> float | None:
         asked.append(near)
@@ -190,18 +165,6 @@ def test_a_motion_that_has_not_come_to_rest_is_none(off: float, is_one: bool) ->
     assert (find_travel(samples, 90.0) is not None) is is_one
 
 
-def test_a_face_within_two_degrees_of_its_rests_is_not_on_its_way() -> None:
-    samples = ramp()
-    samples[3], samples[6] = (30_000, 2.0), (60_000, 88.0)
-    found = find_travel(samples, 90.0)
-    assert found is not None
-    assert found.degrees.tolist() == [36, 54]
-    samples[0] = (0, 30.0)
-    assert find_travel(samples, 90.0) is not None, "one picture is no rest"
-    assert find_travel(ramp()[: STILL_PICTURES - 1], 0.0) is None
-    assert find_travel([(n, 0.0) for n in range(STILL_PICTURES)], 0.0) is not None
-
-
 def travel(took_us: float, count: int = 4, way: float = 90.0) -> FilmedTravel:
     times = 10_000.0 * np.arange(count)
     return FilmedTravel(times, way * times / took_us, way)
@@ -229,23 +192,9 @@ def test_a_film_that_differs_from_those_that_agree_is_left_out() -> None:
     assert found[0] == pytest.approx(100_050, abs=1)
 
 
-@pytest.mark.parametrize(("counts", "enough"), [((2, 2), False), ((2, 3), True), ((1, 4), False)])
-def test_films_together_need_three_pictures_beyond_the_first(
-    counts: tuple[int, int], enough: bool
-) -> None:
-    found = travel_us([travel(100_000, count) for count in counts])
-    assert (found is not None) is enough
-
-
 def test_what_goes_the_other_way_has_no_end() -> None:
     back = replace(travel(100_000), way=-90.0)
     assert back.duration_us == math.inf
     assert replace(travel(100_000), degrees=np.zeros(4)).duration_us == math.inf
     assert travel(100_000, way=-90.0).duration_us == pytest.approx(100_000)
     assert travel_us([back, travel(100_000)]) is None
-
-
-def test_a_request_is_refused_without_two_positions() -> None:
-    for between in ([], ["home"], ["home", "cw", "ccw"]):
-        with pytest.raises(ValueError, match="between"):
-            FilmRequest(actuator="holder", between=between)

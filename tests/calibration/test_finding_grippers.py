@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,7 +18,6 @@ from robot.calibration.auto.finder import finder_for
 from robot.calibration.auto.finding import CalibrationError
 from robot.calibration.auto.fitting import TiltGauge
 from robot.calibration.auto.grippers import WIDER_PART, GripperFinder
-from robot.calibration.auto.rotations import Rotation, TiltingGripper
 from robot.calibration.step import Session
 from robot.machine.confirmed_range import confirmable
 from robot.settings import load_profile
@@ -186,58 +184,3 @@ def test_a_gripper_is_filmed_while_the_other_one_is_out_of_the_way(
             film = session.perform(FILMING, actuator="down", between=["home", "cw"], aside=aside)
         assert run.robot.violations == []
     assert (find_travel(angles(watch, film, 90.0), 90.0) is not None) is is_seen
-
-
-@pytest.mark.parametrize(
-    ("places", "found"),
-    [
-        ((0.0, 0.0), 0.0),
-        ((0.5, 0.07, 0.0, 0.07), 0.07),  # by turns, once it is at rest
-        ((None, 0.3, None, 0.3), 0.3),
-        ((None, None, 0.3), None),
-        (tuple(0.1 * number for number in range(20)), None),
-    ],
-)
-def test_a_face_at_rest_may_be_seen_in_two_ways(
-    places: tuple[float | None, ...], found: float | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Jaws hide a part of it, and the rest of it fits twice; what moves on is not at rest."""
-    seen = iter([None if place is None else np.full((4, 2), place) for place in places])
-    monkeypatch.setattr(RotationGauge, "_level_glance", lambda self, follow: next(seen))
-    with robot() as (_, session):
-        watch = GripperFinder(session).watch
-        corners = watch.level_corners()
-    assert (None if corners is None else corners[0, 0]) == found
-
-
-class Leaning(TiltingGripper):
-    """Stands some degrees off an angle that it was turned to, one after the other."""
-
-    def __init__(self, angles: Iterable[float]) -> None:
-        self.actuator = SimpleNamespace(name="right", go=lambda pulse: None)  # type: ignore[assignment]
-        self._line = SimpleNamespace(degrees_per_us=0.1)  # type: ignore[assignment]
-        self._angles = iter(angles)
-        self.expected: list[float] = []
-
-    def turn(self, degrees: float) -> None:
-        pass
-
-    def expect(self, degrees: float) -> None:
-        self.expected.append(degrees)
-
-    def angle(self) -> float:
-        return next(self._angles)
-
-
-def test_a_stop_is_looked_for_no_further_off_than_it_can_be() -> None:
-    """Eight degrees beside where the line has it, and four once that is put right."""
-    assert Leaning([97.5, 90.5])._found_stop("cw", 90.0, 1500.0) == (-80.0, 7.5)
-    for seen in ([99.0, 90.0], [97.5, 95.0]):
-        with pytest.raises(CalibrationError, match=r"degrees off at .* where cw should be"):
-            Leaning(seen)._found_stop("cw", 90.0, 1500.0)
-
-
-def test_a_layer_that_swings_leaves_the_cube_expected_where_it_was() -> None:
-    gripper = Leaning([-1.0, 2.0])
-    assert Rotation.swing(gripper, 30.0) == 3.0
-    assert gripper.expected == [-15.0, 15.0, 0.0, 0.0]

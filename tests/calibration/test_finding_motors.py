@@ -17,7 +17,6 @@ from robot.calibration.auto.finding import CalibrationError
 from robot.calibration.auto.grippers import RingFinder
 from robot.calibration.auto.motors import (
     MICROSTEPS,
-    _limits,
     _speed_of,
     _turn_of,
     check_motors,
@@ -276,20 +275,6 @@ def test_a_motor_that_always_loses_steps_is_named() -> None:
     assert len(session.asked) == 5
 
 
-def test_what_nothing_tells_stays_and_says_so() -> None:
-    session: Any = Loses(0.0, None)
-    finding, part = _speed_of(session, "up")
-    assert part == 1.0
-    assert finding.values == {}
-    assert set(finding.uncertain) == {
-        "actuators.up.max_speed_steps_per_s",
-        "actuators.up.max_acceleration_steps_per_s2",
-    }
-    turn = _turn_of(session, "up")
-    assert turn.text == "up: the camera cannot tell whole turns"
-    assert set(turn.uncertain) == {"actuators.up.steps_per_turn"}
-
-
 def test_all_motors_are_as_slow_as_the_worst_with_a_margin() -> None:
     session: Any = Loses(1.0)
     names = list(session.profile.actuators_of(Stepper))
@@ -306,22 +291,6 @@ def test_all_motors_are_as_slow_as_the_worst_with_a_margin() -> None:
         assert speed == round(motor.max_speed_steps_per_s * 0.64)
         start = last.values[f"actuators.{name}.start_speed_steps_per_s"]
         assert start == min(motor.start_speed_steps_per_s, speed)
-
-
-def test_limits_of_a_motor_are_slowed_together() -> None:
-    settings = {
-        "max_speed_steps_per_s": 1000,
-        "max_acceleration_steps_per_s2": 1,
-        "max_jerk_steps_per_s3": 400.0,
-    }
-    assert _limits(settings, 0.25) == {
-        "max_speed_steps_per_s": 250,
-        "max_acceleration_steps_per_s2": 1,
-        "max_jerk_steps_per_s3": 100.0,
-    }
-    assert _limits({"max_speed_steps_per_s": 10, "max_jerk_steps_per_s3": None}, 0.5) == {
-        "max_speed_steps_per_s": 5
-    }
 
 
 @pytest.mark.parametrize(
@@ -342,15 +311,3 @@ def test_steps_may_seem_a_little_off(off: float, is_one: bool) -> None:
             wiring_of(TABLE, "table", steps, 3.6)
     back = wiring_of(TABLE, "table", -1600 / 360, 0.0)
     assert "turns the other way round" in wiring_finding("table", TABLE, back, {}).text
-
-
-@pytest.mark.parametrize(("factor", "shows"), [(0.047, False), (0.056, True), (-0.056, True)])
-def test_a_motor_that_hardly_turns_is_taken_for_one_that_does_not(
-    factor: float, shows: bool
-) -> None:
-    motor = ScriptedMotor(factor, 0.0)
-    if shows:
-        motor._peeked()
-    else:
-        with pytest.raises(CalibrationError, match="does not turn with table"):
-            motor._peeked()

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from robot.api.calibrations import Calibration
-from robot.api.client import DaemonError
+from robot.api.client import DaemonError, RequestError
 from robot.calibration.auto import calibration as flow
-from robot.calibration.auto.calibration import AutomaticCalibration, _why_not, stage_of
-from robot.calibration.auto.film import FILMING, Film, FilmedPose, FilmedTravel
+from robot.calibration.auto.calibration import AutomaticCalibration, stage_of
+from robot.calibration.auto.film import FILMING, Film, FilmedPose
 from robot.calibration.auto.finder import FilmedServo
 from robot.calibration.auto.finding import Finding
 from robot.calibration.step import Row
@@ -21,7 +20,7 @@ from robot.calibration.steps.colours import LOOKING
 from robot.calibration.trials.proof import PROVING, Proof
 from robot.machine.confirmed_range import confirmable
 from robot.settings import load_profile
-from robot.settings.actuators import Servo
+from robot.text.faults import RobotError
 from solver.errors import CubistError
 from tests.rig.state_folder import kept
 
@@ -62,7 +61,7 @@ class Robot:
         self.calibration = kept("cubotino", confirmable(CUBOTINO))
         self.tried: list[dict[str, Any]] = []
         self.asked: list[tuple[str, dict[str, Any]]] = []
-        self.solves: list[bool] = []
+        self.solves: list[bool | CubistError] = []
         self.turning = Turning(500_000.0)
 
     def try_out(self, values: Any) -> None:
@@ -71,8 +70,11 @@ class Robot:
     def perform(self, trial: Any, **asked: Any) -> Any:
         self.asked.append((trial.name, asked))
         if trial is PROVING:
+            solved = self.solves.pop(0) if self.solves else True
+            if isinstance(solved, CubistError):
+                raise solved
             return Proof(
-                solved=self.solves.pop(0) if self.solves else True,
+                solved=solved,
                 facelets="UUU",
                 moves="R U",
                 planned_us=20_000_000 + 1_000_000 * len(self.asked),
@@ -314,29 +316,24 @@ def test_a_value_belongs_to_a_stage(key: str, stage: str) -> None:
     assert stage_of(key) == stage
 
 
-def test_why_a_robot_does_not_find_its_positions() -> None:
-    soltvvo = load_profile("soltvvo")
-    assert _why_not(soltvvo).startswith(
-        "soltvvo finds right, front, left, back by sensors rather than by watching the cube, see"
-    )
-    assert _why_not(CUBOTINO).startswith("cubotino is not built like a robot that finds its")
+SLIPPED = "cube-slipped"
 
 
-def test_times_of_a_servo_are_those_found_by_now(robot: Robot) -> None:
-    measurement = AutomaticCalibration(robot)  # type: ignore[arg-type]
-    faster = CUBOTINO.actuators_of(Servo)["holder"].model_copy(update={"held_settle_ms": 1.0})
-    robot.calibrated = CUBOTINO.model_copy(
-        update={"actuators": {**CUBOTINO.actuators, "holder": faster}}
-    )
-    assert measurement._servo_with_times("holder").held_settle_ms == 200.0
-    only = AutomaticCalibration(robot, only="times")  # type: ignore[arg-type]
-    assert only._servo_with_times("holder").held_settle_ms == 1.0
-    rows = [{"between": ["ccw", "home"], "ms": 5.0}]
-    only._found = {TRAVEL: rows}
-    (row,) = only._servo_with_times("holder").travel
-    assert (row.between, row.ms) == (("ccw", "home"), 5.0)
+@pytest.mark.parametrize(
+    "failure",
+    [False, RobotError(SLIPPED), RequestError(503, "robot", "the cube has slipped", SLIPPED)],
+    ids=["unsolved", "fault", "answer"],
+)
+def test_after_a_failure_times_go_back_by_two_steps(
+    robot: Robot, failure: bool | CubistError
+) -> None:
+    robot.solves = [True, True, True, True, failure, True, True]
+    _, rows = calibrated(robot, faster=0.2)
+    assert rows[-1]["evidence"] == {"percent": 0.0}
 
 
-def test_passages_of_a_motion_have_a_spread() -> None:
-    one = FilmedTravel(np.array([0.0, 2.0]), np.array([0.0, 1.0]), 10.0)
-    assert (one.spread, one.duration_us) == (2.0, 20.0)
+@pytest.mark.parametrize("code", ["calibration-stopped", "emergency-stop", ""])
+def test_a_stop_is_no_failure_of_shorter_times(robot: Robot, code: str) -> None:
+    robot.solves = [True, True, RequestError(503, "robot", "stopped", code)]
+    found, _ = calibrated(robot, faster=0.2)
+    assert found.document["because"] == "stopped"

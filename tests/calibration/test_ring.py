@@ -90,21 +90,3 @@ def test_each_motor_is_found_while_its_gripper_holds_the_cube_alone(
         *("line motor-F", "motor motor-F", "jaws R", "jaws L"),
         *("line motor-B", "motor motor-B", "line motor-L", "motor motor-L"),
     ]
-
-
-def test_jaws_are_found_by_their_neighbour_and_hand_the_cube_over(
-    found: tuple[list[str], list[Any]],
-) -> None:
-    log, _ = found
-    assert log[0] == "let turn motor-R motor-F motor-L motor-B"
-    assert log[1:4] == ["F wide", "B wide", "L wide"]
-    assert log[4:] == [
-        *("line motor-R", "motor motor-R"),
-        *("F jaws by motor-R", "R square", "F open", "B jaws by motor-R", "B open"),
-        *("F closed", "R wide", "line motor-F", "motor motor-F"),
-        *("R jaws by motor-F", "F square", "R open", "L jaws by motor-F", "L open"),
-        *("B closed", "F open", "line motor-B", "motor motor-B", "R closed", "B square", "R open"),
-        *("L closed", "B open", "line motor-L", "motor motor-L", "F closed", "L square", "F open"),
-        *("R closed", "F closed", "L closed", "B closed"),
-        *("R settle", "F settle", "L settle", "B settle"),
-    ]

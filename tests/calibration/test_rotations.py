@@ -12,8 +12,8 @@ import pytest
 from robot.calibration.auto.face_watch import FacePose
 from robot.calibration.auto.film import Film, FilmedPose
 from robot.calibration.auto.finding import CalibrationError
-from robot.calibration.auto.fitting import ServoLine, SweepPoint
-from robot.calibration.auto.rotations import SpinningPart, TiltingGripper, _sense
+from robot.calibration.auto.fitting import ServoLine
+from robot.calibration.auto.rotations import SpinningPart, TiltingGripper
 from robot.calibration.auto.stepwise_move import StepwiseMove
 from robot.settings import load_profile
 
@@ -79,21 +79,6 @@ def test_a_servo_s_line_is_swept_to_both_sides(sign: int, slack: float) -> None:
         assert all(70 <= each < 70 + 0.18 * (40 + slack) + 1 for each in far)
 
 
-def test_a_line_is_swept_as_far_as_the_picture_shows_the_face() -> None:
-    watch, part = spinning(straight)
-    watch.turn_in_view = 20.0
-    part.find_line()
-    assert 20 <= max(map(abs, map(straight, watch.went))) < 28
-    for shown, reach in ((45.0, 70.0), (44.0, 44.0), (12.0, 12.0)):
-        watch.turn_in_view = shown
-        assert part.reach == reach
-    watch.turn_in_view = 11.0
-    with pytest.raises(
-        CalibrationError, match="shows it whole only up to 11 degrees to either side"
-    ):
-        part.find_line()
-
-
 def test_a_servo_that_pushes_against_something_is_backed_off() -> None:
     watch, part = spinning(lambda pulse: straight(min(pulse, 1700)))
     line = part.find_line()
@@ -119,18 +104,6 @@ def test_a_face_out_of_view_is_named_with_its_cause() -> None:
     watch.turn_in_view = 44.0
     with pytest.raises(CalibrationError, match="only up to 44 degrees"):
         part.angle()
-
-
-def test_an_angle_is_expected_where_it_was_or_is_said_to_be() -> None:
-    watch, part = spinning(straight)
-    watch.load = 1570
-    assert part.angle() == pytest.approx(9)
-    part.angle()
-    part.expect(90.0)
-    part.angle()
-    assert watch.near == [0.0, pytest.approx(9), 90.0]
-    part.shift_zero(4.0)
-    assert (watch.zero, part.expected) == (4.0, pytest.approx(5.0))
 
 
 def lined(slack: float = 0.0, off: Callable[[float], float] = lambda _: 0.0) -> tuple[Watch, Any]:
@@ -203,12 +176,6 @@ def test_a_stop_too_far_from_the_line_is_named(wrong: float, is_far: bool) -> No
             part.find_stops()
     else:
         assert part.find_stops()[1]["cw"] == wrong
-
-
-def test_the_sense_of_a_sweep() -> None:
-    for pulse, degrees, sense in ((10, 5, 1), (-10, 5, -1), (10, -5, -1), (-10, -5, 1)):
-        points = [SweepPoint(0, 0, True), SweepPoint(99, 7, True), SweepPoint(pulse, degrees, True)]
-        assert _sense(points) == sense
 
 
 class Level:
@@ -287,21 +254,6 @@ def test_a_tilted_face_is_followed_only_while_other_jaws_are_about() -> None:
     assert level.follows[4:] == [False]
 
 
-def test_points_of_a_sweep_are_measured_again_once_the_camera_is_known() -> None:
-    level, part = tilting()
-    points = []
-    for tilt in (1.0, 2.0, 3.0):
-        level.tilt = tilt
-        points.append(SweepPoint(100 * tilt, part.angle(), tilt > 1))
-    refined = part.refined(points)
-    assert [(one.pulse_us, one.degrees, one.upwards) for one in refined] == [
-        (100, 2.0, False),
-        (200, 4.0, True),
-        (300, 6.0, True),
-    ]
-    assert part.refined([]) == []
-
-
 def pictured(*tilts: tuple[float, int], miss: float = 0.0) -> Film:
     """Faces tilted so far, each of a colour; one without corners before them."""
     faces = [FilmedPose(time_us=0)]
@@ -333,10 +285,4 @@ def test_a_film_shows_one_face_after_the_other(sign: int) -> None:
     assert part.filmed(pictured((38.0, 0), (-38.0, 0)), 90.0) == [(0, 0.0), (1000, -76.0)]
     assert part.filmed(pictured((1.0, 0), (2.0, 0), miss=0.07), 90.0) == []
     assert len(part.filmed(pictured((1.0, 0), (2.0, 0), miss=0.05), 90.0)) == 2
-    assert part.filmed(pictured(), 90.0) == []
-
-
-def test_before_its_line_is_known_a_film_itself_tells_where_the_camera_is() -> None:
-    _, part = tilting()
-    assert part.filmed(pictured((1.0, 0), (3.0, 0)), 90.0) == [(0, 0.0), (1000, 4.0)]
     assert part.filmed(pictured(), 90.0) == []

@@ -18,13 +18,6 @@ from robot.calibration.trials.stepper_trials import (
     StepperRequest,
     StepsRequest,
     TurnRequest,
-    _limits,
-    _play_at_the_edge,
-    _play_in_the_picture,
-    _steps_to_reach,
-    _steps_until,
-    _turn_seen,
-    changed_values,
     measured_play,
     tried_speed,
     tried_steps,
@@ -33,7 +26,6 @@ from robot.calibration.trials.stepper_trials import (
 from robot.calibration.trials.trial import Bench
 from robot.machine.confirmed_range import confirmable
 from robot.motion.schedule import Schedule, TimedTurn
-from robot.motion.stepper import StepperLimits
 from robot.settings import RobotProfile, load_profile
 from robot.settings.stepper import Stepper
 from robot.text.faults import RobotError
@@ -44,7 +36,6 @@ from tests.rig.simulated_run import SimulatedRun
 
 MINDCUBER = load_profile("mindcuber")
 TABLE = MINDCUBER.actuators_of(Stepper)["table"]
-LIMITS = StepperLimits(start_speed=100, max_speed=1600, acceleration=8000, jerk=None)
 
 
 class Machine:
@@ -132,22 +123,6 @@ def homed(direction: int = 1, **more: object) -> dict[str, object]:
     return {"homing": SimpleNamespace(edge_position=edge, direction=direction), **more}
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "steps", "way"),
-    [
-        (-1000, 1000, 400, 400),
-        (-1000, 400, 400, 400),
-        (-1000, 399, 400, -400),
-        (-300, 200, 400, -300),
-        (-200, 200, 400, 200),
-        (-200, 300, 400, 300),
-    ],
-)
-def test_a_way_goes_where_there_is_room(low: int, high: int, steps: int, way: int) -> None:
-    one = motor(Machine(), start_steps=10, minimum_steps=10 + low, maximum_steps=10 + high)
-    assert one.way(steps) == way
-
-
 def test_a_motor_ends_forwards_where_there_is_room_for_it() -> None:
     machine = Machine()
     one = motor(machine, minimum_steps=0)
@@ -232,7 +207,7 @@ def test_an_end_stop_is_looked_at_on_both_sides_of_its_edge(
     assert one.seen_by == "sensor"
 
 
-@pytest.mark.parametrize("what", ["speed", "acceleration"])
+@pytest.mark.parametrize("what", ["speed", pytest.param("acceleration", marks=pytest.mark.long)])
 def test_a_lift_whose_way_begins_at_its_end_stop_is_tried(what: str) -> None:
     """Its edge is looked at from both sides, the one behind it, too."""
     crane = load_profile("crane")
@@ -283,54 +258,6 @@ def test_what_cannot_be_seen_is_not_put_back() -> None:
     assert "assume" not in machine.done
 
 
-@pytest.mark.parametrize(
-    ("parts", "turn", "found"),
-    [
-        (1, 1600, 1600),
-        (2, 1600, 800),
-        (4, 1600, None),
-        (1, 3200, 3200),
-        (1, 6400, 6400),
-        (1, 12800, 12800),
-        (1, 25600, None),
-        (1, 800, 800),
-    ],
-)
-def test_a_turn_is_whole_where_it_looks_so(parts: int, turn: int, found: int | None) -> None:
-    machine = Machine()
-    machine.turn, machine.parts = turn, parts
-    assert _turn_seen(motor(machine)) == found
-    assert machine.at == 0
-    machine.is_blind = True
-    assert _turn_seen(motor(machine)) is None
-
-
-def test_the_whole_reach_is_looked_through_and_no_more() -> None:
-    machine = Machine()
-    one = motor(machine, **homed())
-    machine.active = lambda place: place >= 100
-    assert _play_at_the_edge(one) == 0
-    assert machine.went[0] == -300
-    machine.active = lambda place: place >= 101
-    machine.done.clear()
-    assert _play_at_the_edge(one) is None
-    assert (machine.went[0], machine.went[-1], len(machine.went)) == (-300, 100, 101)
-    machine = Machine()
-    machine.play = 196
-    assert _play_in_the_picture(motor(machine)) == 196
-    machine.play = 197
-    assert _play_in_the_picture(motor(machine)) is None
-
-
-def test_it_begins_where_it_is_told_to() -> None:
-    machine = Machine()
-    seen: list[int] = []
-    one = motor(machine)
-    assert _steps_until(one, 50, -4, lambda: seen.append(machine.at) is not None, 12) is None
-    assert machine.went == [50, 46, 42, 38]
-    assert _steps_until(one, 50, 4, lambda: machine.at >= 58, 12) == 8
-
-
 def test_a_motor_that_goes_to_and_fro_has_no_turns() -> None:
     machine: Any = Machine()
     profile = load_profile("mindcuber")
@@ -339,39 +266,6 @@ def test_a_motor_that_goes_to_and_fro_has_no_turns() -> None:
     with pytest.raises(InvalidRequest, match="table only goes to and fro: set its positions"):
         tried_steps(Bench(machine, profile), StepsRequest(actuator="table"))
     assert machine.done == []
-
-
-@pytest.mark.parametrize("direction", [1, -1])
-@pytest.mark.parametrize("play", [0, 4, 20, 100])
-def test_play_is_what_the_edge_is_apart_from_both_sides(direction: int, play: int) -> None:
-    machine = Machine()
-    machine.play = play
-    machine.active = lambda place: (place + 100 * direction) * direction >= 0
-    one = motor(machine, **homed(direction))
-    assert _play_at_the_edge(one) == play
-    machine.active = lambda _: False
-    assert _play_at_the_edge(one) is None
-    machine.active = lambda _: True
-    assert _play_at_the_edge(one) is None
-
-
-@pytest.mark.parametrize("play", [0, 4, 40, 180])
-def test_play_is_how_far_it_goes_back_before_the_picture_changes(play: int) -> None:
-    machine = Machine()
-    machine.play = play
-    assert _play_in_the_picture(motor(machine)) == play
-    assert max(machine.went) == 200
-    machine.play = 220
-    assert _play_in_the_picture(motor(machine)) is None
-    machine.is_blind = True
-    assert _play_in_the_picture(motor(machine)) is None
-
-
-def test_play_is_looked_for_where_there_is_room() -> None:
-    machine = Machine()
-    machine.play = 8
-    assert _play_in_the_picture(motor(machine, maximum_steps=120)) == 8
-    assert max(machine.went) == 120
 
 
 def test_a_motor_under_trial_is_homed_before_and_after_and_set_up_as_it_was() -> None:
@@ -387,15 +281,6 @@ def test_a_motor_under_trial_is_homed_before_and_after_and_set_up_as_it_was() ->
     assert rest == [("home",), "tried", ("home",), ("reconfigure", MINDCUBER, {})]
 
 
-def test_alone_nothing_else_is_homed() -> None:
-    machine = Machine()
-    with motor_on(Bench(machine, MINDCUBER), "table", {}, alone=True):  # type: ignore[arg-type]
-        pass
-    assert [each[0] for each in machine.done] == ["reconfigure", "home alone", "reconfigure"]
-    assert machine.done[0][2] == {}
-    assert machine.done[1][1:] == ("table", 0)
-
-
 def test_after_a_trial_that_fails_it_is_set_up_as_it_was() -> None:
     machine = Machine()
     with (
@@ -404,30 +289,6 @@ def test_after_a_trial_that_fails_it_is_set_up_as_it_was() -> None:
     ):
         raise RobotError("hung", "so it is", "look")
     assert machine.done[-1] == ("reconfigure", MINDCUBER, {})
-
-
-@pytest.mark.parametrize("homing", [True, False])
-def test_an_end_stop_counts_before_a_look_after_each_turn(homing: bool) -> None:
-    machine = Machine()
-    profile = load_profile("six-motor")
-    name, one = next(iter(profile.actuators_of(Stepper).items()))
-    check: Any = "kept"
-    changed = one.model_copy(update={"turn_check": check, "homing": "edge" if homing else None})
-    document = profile.model_copy(update={"actuators": {**profile.actuators, name: changed}})
-    seen: list[Any] = []
-
-    def setups(trial: RobotProfile) -> list[Any]:
-        seen.append(trial.actuators_of(Stepper)[name].turn_check)
-        raise InvalidRequest("enough")
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("robot.calibration.trials.stepper_motor.actuator_setups", setups)
-        with (
-            pytest.raises(InvalidRequest),
-            motor_on(Bench(machine, document), name, {}),  # type: ignore[arg-type]
-        ):
-            pass
-    assert seen == [None if homing else "kept"]
 
 
 class Trials:
@@ -480,23 +341,6 @@ def test_whole_turns_are_tried_and_seen(trials: Trials) -> None:
     assert found.steps == 1600
 
 
-def test_one_turn_is_made_once_where_the_camera_sees_it(trials: Trials) -> None:
-    tried_steps(trials.bench, StepsRequest(actuator="table"))
-    assert trials.machine.went.count(1600) == 1
-    trials.machine.done.clear()
-    trials.machine.is_blind = True
-    found = tried_steps(trials.bench, StepsRequest(actuator="table"))
-    assert trials.machine.went[-4:] == [1550, 1600, -50, 0]
-    assert (found.found_steps, found.values) == (None, {})
-
-
-def test_a_motor_without_room_for_a_turn_shows_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    trials = Trials(monkeypatch, maximum_steps=900, minimum_steps=-900)
-    found = tried_steps(trials.bench, StepsRequest(actuator="table"))
-    assert (found.steps, found.found_steps) == (900, None)
-    assert 900 in trials.machine.went
-
-
 @pytest.mark.parametrize(("lost", "square"), [(0, True), (30, True)])
 def test_steps_that_were_lost_are_seen_and_put_right(
     trials: Trials, lost: int, square: bool
@@ -512,13 +356,6 @@ def test_steps_that_were_lost_are_seen_and_put_right(
     (schedule,) = (each for each in trials.machine.done if isinstance(each, Schedule))
     assert schedule.duration_us == schedule.profiles[0].duration_us
     assert schedule.turns == (TimedTurn(0, 0),)
-
-
-def test_what_it_cannot_reach_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    trials = Trials(monkeypatch, maximum_steps=200, minimum_steps=-100)
-    found = tried_speed(trials.bench, SpeedRequest(actuator="table", speed_steps_per_s=2000))
-    assert found.steps == 200
-    assert found.reached_steps_per_s == pytest.approx((8000 * 200) ** 0.5)
 
 
 def test_a_table_is_loaded_by_the_arm_that_holds_the_cube(trials: Trials) -> None:
@@ -553,28 +390,25 @@ def test_play_is_told_with_what_tells_it(by: str | None, monkeypatch: pytest.Mon
     assert (found.actuator, found.values) == ("table", values)
 
 
-def test_limits_to_try_are_as_in_the_profile_where_nothing_is_said() -> None:
-    def limits(**asked: Any) -> StepperLimits:
-        return _limits(TABLE, SpeedRequest(actuator="table", **asked))
-
-    assert limits() == LIMITS
-    assert limits(held=True).max_speed == 1000
-    assert limits(held=True).acceleration == 5000
-    slow = limits(speed_steps_per_s=60, acceleration_steps_per_s2=70)
-    assert (slow.start_speed, slow.max_speed, slow.acceleration) == (60, 60, 70)
-
-
 @pytest.mark.parametrize(
-    ("speed", "turns"), [(1600, 1), (2529, 1), (2531, 2), (4000, 2), (20_000, 32), (40_000, 40)]
+    ("parts", "turn", "found"),
+    [
+        (1, 1600, 1600),
+        (2, 1600, 800),
+        (4, 1600, None),
+        (1, 3200, 3200),
+        (1, 6400, 6400),
+        (1, 12800, 12800),
+        (1, 25600, None),
+        (1, 800, 800),
+    ],
 )
-def test_a_speed_is_kept_for_half_a_turn(speed: float, turns: int) -> None:
-    limits = StepperLimits(start_speed=100, max_speed=speed, acceleration=8000, jerk=None)
-    assert _steps_to_reach(limits, 1600) == 1600 * turns
-
-
-def test_only_what_is_another_is_a_value() -> None:
-    assert changed_values("table", "steps_per_turn", 3200, 1600) == {
-        "actuators.table.steps_per_turn": 3200
-    }
-    assert changed_values("table", "steps_per_turn", 1600, 1600) == {}
-    assert changed_values("table", "steps_per_turn", None, 1600) == {}
+def test_a_turn_is_whole_where_it_looks_so(
+    trials: Trials, parts: int, turn: int, found: int | None
+) -> None:
+    trials.machine.turn, trials.machine.parts = turn, parts
+    asked = StepsRequest(actuator="table")
+    assert tried_steps(trials.bench, asked).found_steps == found
+    assert trials.machine.at == 0
+    trials.machine.is_blind = True
+    assert tried_steps(trials.bench, asked).found_steps is None

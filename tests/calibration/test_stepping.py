@@ -5,18 +5,15 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from robot.calibration.step import STEPS, Confirmation, Session, next_of
+from robot.calibration.step import Confirmation, Session, next_of
 from robot.calibration.steps.steppers import Backlash, Direction, Limit, Ramp, TurnSteps
-from robot.calibration.trials.stepper_motor import motor_on
 from robot.calibration.trials.stepper_trials import SpeedTried
-from robot.calibration.trials.trial import Bench
 from robot.cli.main import run
-from robot.settings import RobotProfile, load_profile
+from robot.settings import load_profile
 from tests.rig.state_folder import answered
 
 LIMIT = 2400
@@ -111,11 +108,6 @@ def test_the_ramp_ends_where_steps_are_lost(daemon: Daemon, ask: Ask) -> None:
     assert daemon.values == {f"{KEY}.max_speed_steps_per_s": 1840}
 
 
-def test_a_motor_that_is_never_good_keeps_its_limits(daemon: Daemon, ask: Ask) -> None:
-    code, told, _ = ask("speed", "table", "--from", "2500")
-    assert (code, told[-1]["after"], daemon.values) == (1, None, {})
-
-
 def test_limits_under_load_are_kept_together(daemon: Daemon, ask: Ask) -> None:
     code, _, _ = ask("acceleration", "table", "--held", "--last-good", "10000")
     assert code == 0
@@ -132,12 +124,6 @@ def test_what_nobody_sees_is_asked_for(daemon: Daemon, ask: Ask) -> None:
     assert ask("steps", "table", "--turned", "180")[1][0]["found_steps"] == 3200
     assert ask("backlash", "table", "--to", "7", "--try")[1][0]["saved"] is False
     assert daemon.values == {f"{KEY}.steps_per_turn": 3200}
-
-
-def test_what_the_camera_sees_is_kept(daemon: Daemon, ask: Ask) -> None:
-    assert ask("steps", "table", "--try")[1][0]["saved"] is False
-    assert ask("backlash", "table")[1][0]["saved"] is True
-    assert daemon.values == {f"{KEY}.backlash_steps": 12}
 
 
 def test_only_steppers_have_steps(ask: Ask) -> None:
@@ -158,20 +144,6 @@ def tried(speed: int, reached: int, *, lost: bool = False) -> SpeedTried:
         seen_by="camera",
         square=True,
     )
-
-
-def test_a_short_way_ends_a_ramp() -> None:
-    ramp = Ramp(load_profile("mindcuber"), "table", "speed")
-    ramp.note(tried(800, reached=700), lost=False)
-    assert (ramp.wanted, ramp.good) == (None, 800)
-    assert "too short" in ramp.ended
-
-
-def test_a_ramp_says_why_it_ended() -> None:
-    ramp = Ramp(load_profile("mindcuber"), "table", "speed", begin=1600)
-    assert ramp.ended == ""
-    ramp.note(tried(1600, reached=1600, lost=True), True)
-    assert (ramp.ended, ramp.wanted) == ("steps were lost at 1600", None)
 
 
 def conducted(daemon: Daemon, answers: Sequence[bool] = (), **asked: Any) -> Limit:
@@ -247,25 +219,6 @@ def test_a_ramp_ends_where_it_should(end: float | None, wanted: float | None, en
     ramp.wanted = 920
     ramp.note(tried(920, reached=920), lost=True)
     assert ramp.values() == {"actuators.table.max_speed_steps_per_s": 640}
-
-
-def test_the_motor_that_is_tried_is_the_one_named() -> None:
-    done: list[str] = []
-
-    class Motion:
-        def home(self) -> None:
-            done.append("home")
-
-        def reconfigure(self, profile: RobotProfile, fastest: dict[str, float]) -> None:
-            done.append(f"reconfigure {sorted(fastest)}")
-
-    profile = load_profile("six-motor")
-    bench = Bench(SimpleNamespace(motion=Motion()), profile)  # type: ignore[arg-type]
-    for name in ("up", "front"):
-        with motor_on(bench, name, {}, 900.0) as motor:
-            assert motor.name == name
-    assert done[:3] == ["home", "reconfigure ['up']", "home"]
-    assert done[-1] == "reconfigure []"
 
 
 def first_row(measurement: Any, choice: str = "", answers: Sequence[bool] = ()) -> Any:
@@ -370,35 +323,3 @@ def test_play_is_measured_said_or_set_by_eye(daemon: Daemon) -> None:
     unseen = first_row(Backlash(Session(daemon), "table"))  # type: ignore[arg-type]
     assert (unseen.is_found, unseen.values, unseen.value) == (False, {}, 0)
     assert "neither a sensor nor the camera" in unseen.text
-
-
-def test_all_that_there_is_to_calibrate_of_a_motor(daemon: Daemon) -> None:
-    session = Session(daemon)  # type: ignore[arg-type]
-    items = STEPS["steppers"].items
-    assert items is not None
-    found = list(items(session))
-    assert [item.cells for item in found] == [
-        ("table", "direction", "as wired"),
-        ("table", "steps", "1600 a turn"),
-        ("table", "speed", "1600 steps/s"),
-        ("table", "acceleration", "8000 steps/s^2"),
-        ("table", "speed under load", "1000 steps/s"),
-        ("table", "acceleration under load", "5000 steps/s^2"),
-        ("table", "backlash", "0 steps"),
-    ]
-    assert [item.begin().name for item in found] == [f"table {item.cells[1]}" for item in found]
-    daemon.values[f"{KEY}.invert_direction"] = True
-    assert next(iter(items(session))).cells[2] == "turned round"
-    unasked = STEPS["steppers"].unasked(session, {})
-    assert [one.name for one in unasked] == ["table steps", "table backlash"]
-
-
-def test_positions_of_a_motor_are_listed_behind_it(daemon: Daemon) -> None:
-    session = Session(daemon, load_profile("crane"))  # type: ignore[arg-type]
-    items = STEPS["steppers"].items
-    assert items is not None
-    daemon.values.clear()
-    cells = [item.cells for item in items(session)]
-    positions = [each for each in cells if each[1].startswith("position ")]
-    assert positions and cells[-len(positions) :] == positions
-    assert all(value.endswith(" steps") for _, _, value in positions)

@@ -18,7 +18,6 @@ from robot.calibration.steps.positions import (
     MoveRequest,
     Placing,
     Position,
-    _first_place,
     jaw_position,
     position_items,
     position_keys,
@@ -27,8 +26,7 @@ from robot.calibration.store import CalibrationStore
 from robot.calibration.trials.trial import Bench
 from robot.calibration.values import BadCalibration, apply, differences
 from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed, direction_key
-from robot.settings import RobotProfile, load_profile
-from robot.settings.checks import check_profile
+from robot.settings import load_profile
 from solver.errors import InvalidRequest
 from tests.rig.state_folder import answered, kept
 
@@ -56,17 +54,6 @@ def test_what_does_not_fit_is_named(key: str, value: object, why: str) -> None:
         apply(CUBOTINO, Calibration(robot="cubotino", values={key: value}))
 
 
-def test_the_first_of_several_faults_is_named() -> None:
-    flip = "actuators.lid.positions_us.flip"
-    with pytest.raises(BadCalibration) as told:
-        apply(CUBOTINO, Calibration(robot="cubotino", values={OPEN: 2200, flip: 850}))
-    document = CUBOTINO.model_dump(mode="json")
-    document["actuators"]["lid"]["positions_us"] |= {"open": 2200, "flip": 850}
-    first, second = check_profile(RobotProfile.model_validate(document))
-    assert str(told.value) == f"{'.'.join(map(str, first[0]))}: {first[1]}"
-    assert first != second
-
-
 def test_lists_are_entered_by_number_or_name() -> None:
     quad = [[0.3, 0.2], [0.7, 0.2], [0.72, 0.7], [0.28, 0.7]]
     found = apply(CUBOTINO, Calibration(robot="cubotino", values={QUAD: quad, OPEN: 1340}))
@@ -84,16 +71,6 @@ def test_what_differs_is_listed_in_order() -> None:
         (OPEN, 1335, 1340),
         ("policy.solve_retries", CUBOTINO.policy.solve_retries, 9),
     ]
-
-
-def test_values_are_set_and_removed() -> None:
-    found = Calibration(robot="r", values={"a": 1, "b": 2})
-    assert found.changed({"b": None, "c": 3, "d": None}).values == {"a": 1, "c": 3}
-    assert found.values == {"a": 1, "b": 2}
-    with pytest.raises(ValueError, match="frozen"):
-        found.robot = "s"  # type: ignore[misc]
-    with pytest.raises(ValueError, match="extra"):
-        Calibration.model_validate({"robot": "r", "more": 1})
 
 
 def test_motors_that_may_stand_askew_are_noted_once(tmp_path: Path) -> None:
@@ -177,24 +154,6 @@ def test_a_servo_of_which_nothing_is_known_waits_for_its_first_pulse() -> None:
     assert (found.position, found.low, found.high) == (1400, 1400, 1400)
 
 
-@pytest.mark.parametrize(
-    ("to", "begin_at", "first"),
-    [
-        (None, None, 1000),
-        (None, 1200, 1200),
-        (None, 5, 1000),
-        (None, 1900, 1500),
-        (1100, 1400, 1100),
-        (1600, None, 1500),
-    ],
-)
-def test_what_is_confirmed_says_where_a_servo_begins(
-    to: int | None, begin_at: int | None, first: int
-) -> None:
-    asked = MoveRequest(actuator="lid", to=to, begin_at=begin_at)
-    assert _first_place(CUBOTINO.actuators["lid"], (1000, 1500), asked) == first
-
-
 def test_a_motor_needs_its_direction_and_begins_at_its_own_start() -> None:
     motion = Motion()
     with pytest.raises(NotConfirmed, match="which way table turns"):
@@ -254,17 +213,6 @@ def test_a_first_pulse_has_to_be_asked_for() -> None:
     with pytest.raises(RequestError):
         Placing(session, motor).begin(None)
     assert Placing(session, motor).middle == 0
-
-
-@pytest.mark.parametrize(
-    ("confirmed", "place", "kept"), [(True, 1335, False), (False, 1335, True), (True, 1336, True)]
-)
-def test_a_position_is_kept_unless_it_is_so_already(
-    confirmed: bool, place: int, kept: bool
-) -> None:
-    position = Position(OPEN, "lid", "open", "us", 1335, 1335, (900, 2100), confirmed, 50)
-    session: Any = Walks()
-    assert Placing(session, position).values_at(place) == ({OPEN: place} if kept else {})
 
 
 class Keeps:

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.calibration.step import STEPS
 from robot.calibration.steps.travel import (
     STILL_PICTURES,
     Grey,
-    Motion,
     Travel,
     TravelRequest,
     TravelTime,
@@ -126,32 +124,12 @@ def test_only_what_a_servo_has_is_measured(fake: Any) -> None:
     assert fake.motion.done == []
 
 
-def test_times_with_a_layer_follow_to_a_tenth_of_a_millisecond() -> None:
-    servo = load_profile("cubotino").actuators_of(Servo)["holder"]
-    row = next(row for row in servo.travel if row.held_ms is not None)
-    assert row.held_ms is not None
-    rows = travel_values("holder", servo, row.between, 123.456)["actuators.holder.travel"]
-    (found, *_) = (one for one in rows if tuple(one["between"]) == row.between)
-    exact = row.held_ms * 123.5 / row.ms
-    assert abs(exact - round(exact, 1)) > 0.01, "neither does it come out even"
-    assert (found["ms"], found["held_ms"]) == (123.5, round(exact, 1))
-
-
 def bars(*columns: float, noise: float = 0.0) -> list[tuple[int, Grey]]:
     """Grey pictures 10 ms apart, each brighter than black by so much; every other one by noise."""
     return [
         (10_000 * number, np.full((2, 2), level + noise * (number % 2), np.float32))
         for number, level in enumerate(columns)
     ]
-
-
-def test_a_motion_begins_and_ends_half_way_between_pictures() -> None:
-    levels = [0.0] * STILL_PICTURES + [1.0, 2.0, 3.0, 4.0] + [4.0] * 3
-    assert motion_in(bars(*levels)) == Motion(55_000, 85_000, 10_000)
-    late = bars(*levels)
-    late[6] = (62_001, late[6][1])
-    found = motion_in(late)
-    assert found == Motion((50_000 + 62_001) // 2, 85_000, (12_001 + 10_000 + 1) // 2)
 
 
 @pytest.mark.parametrize(
@@ -170,14 +148,6 @@ def test_a_motion_changes_four_pictures_without_a_gap_and_more_than_least(
     levels: list[float], is_one: bool
 ) -> None:
     assert (motion_in(bars(*[0.0] * STILL_PICTURES, *levels)) is not None) is is_one
-
-
-def test_a_change_is_three_times_the_noise_at_rest() -> None:
-    noisy = bars(*[0.0] * STILL_PICTURES, noise=0.5)
-    for step, is_one in ((1.4, False), (1.6, True)):
-        moving = [(100_000 + 10_000 * n, np.full((2, 2), n * step, np.float32)) for n in range(6)]
-        rest = [(200_000 + n, moving[-1][1]) for n in range(2)]
-        assert (motion_in([*noisy, *moving, *rest]) is not None) is is_one
 
 
 class Watching:
@@ -248,12 +218,3 @@ def test_a_row_for_one_way_keeps_the_other() -> None:
     rows = travel_values("lid", servo, back, 111.0)["actuators.lid.travel"]
     assert [row["ms"] for row in rows] == [111.0, *[row.ms for row in rest]]
     assert all(row["held_ms"] is None for row in rows)
-
-
-def test_ways_of_servos_are_listed_with_their_times() -> None:
-    items = STEPS["travel"].items
-    assert items is not None
-    session: Any = Watching(None)
-    cells = [item.cells for item in items(session)]
-    assert cells[:2] == [("holder", "ccw", "home", "700 ms"), ("holder", "home", "cw", "700 ms")]
-    assert len(cells) == 6

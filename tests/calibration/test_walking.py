@@ -12,16 +12,12 @@ from robot.calibration.auto.direct import BINS, RADII, Unrolled
 from robot.calibration.auto.finding import CalibrationError
 from robot.calibration.auto.fitting import (
     USUAL_DEGREE_US,
-    ServoLine,
-    SweepPoint,
-    fit_line,
     fitted,
     servo_degree_us,
 )
 from robot.calibration.auto.grippers import JawFinder
 from robot.calibration.auto.stepwise_move import Edge, StepwiseMove
 from robot.settings import RobotProfile, load_profile
-from robot.settings.stepper import Stepper
 
 CUBOTINO = load_profile("cubotino")
 TWO_ARM = load_profile("two-arm")
@@ -69,12 +65,6 @@ def test_an_edge_is_walked_over_and_back(direction: int, slack: float) -> None:
     assert Edge(4.0, 10.0).slack_us == 6.0
 
 
-def test_an_edge_that_is_there_from_the_beginning_is_found_too() -> None:
-    servo = Servo()
-    lid = actuator(servo, 1525)
-    assert lid.find_edge(lambda: servo.load >= 1500, 1) == Edge(1500, 1500)
-
-
 @pytest.mark.parametrize(("away", "is_found"), [(300, True), (310, False)])
 def test_an_edge_is_looked_for_within_a_quarter_of_the_limits(away: int, is_found: bool) -> None:
     servo = Servo()
@@ -97,17 +87,6 @@ def test_a_walker_goes_to_its_limits(target: float) -> None:
     before = len(servo.asked)
     lid.go(target)
     assert len(servo.asked) == before, "it is there"
-
-
-@pytest.mark.parametrize("target", [899.4, 2100.6])
-def test_and_not_beyond_them(target: float) -> None:
-    servo = Servo()
-    lid = actuator(servo, 1500)
-    with pytest.raises(
-        CalibrationError, match=r"lid would have to go to \d+ us, beyond its .* 900..2100"
-    ):
-        lid.go(target)
-    assert lid.at == 1500
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -170,20 +149,6 @@ def test_jaws_hold_from_an_edge_on_and_a_margin_further(slack: float, before: in
     assert jaws.servo.at == round(jaws.finder.closed)
 
 
-def test_jaws_that_let_the_cube_follow_a_little_do_not_hold_it() -> None:
-    jaws = Jaws(0.0)
-    jaws.holds_from = jaws.closed
-    jaws.finder.actuator.wake(round(jaws.open))
-    jaws.swing = lambda degrees: 0.6 * degrees  # type: ignore[method-assign]
-    with pytest.raises(CalibrationError, match="does not hold the cube even at"):
-        jaws.finder.find_by(jaws)  # type: ignore[arg-type]
-    jaws = Jaws(0.0)
-    jaws.finder.actuator.wake(round(jaws.open))
-    jaws.swing = lambda degrees: -0.59 * degrees  # type: ignore[method-assign]
-    with pytest.raises(CalibrationError, match="and before it did not"):
-        jaws.finder.find_by(jaws)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(("steps", "holds"), [(10, True), (11, False)])
 def test_jaws_are_closed_so_far_and_no_further(steps: int, holds: bool) -> None:
     jaws = Jaws(0.0)
@@ -196,70 +161,6 @@ def test_jaws_are_closed_so_far_and_no_further(steps: int, holds: bool) -> None:
     else:
         with pytest.raises(CalibrationError, match=f"does not hold the cube even at {farthest} us"):
             jaws.finder.find_edge(jaws.holds, farthest)
-
-
-def test_jaws_open_wider_at_first_and_are_tried_less_open() -> None:
-    jaws = Jaws(0.0)
-    finder, degree_us = jaws.finder, servo_degree_us(TWO_ARM)
-    low, high = finder.actuator.limits
-    wide = jaws.open - 20 * degree_us * jaws.towards
-    finder.open_wide()
-    assert jaws.servo.at == round(max(low, min(high, wide)))
-    finder.open = jaws.closed - 100 * jaws.towards
-    finder.open_wide()
-    assert jaws.servo.at == round(finder.open - 20 * degree_us * jaws.towards)
-    finder.go_just_clear()
-    clear = finder._just_clear
-    assert 0 < (clear - finder.open) * jaws.towards < 50
-    assert jaws.servo.at == round(clear)
-    found = finder.cleared(SimpleNamespace(name="right"))  # type: ignore[arg-type]
-    assert found.evidence == {"clear_at_us": round(clear)}
-    less = round(abs(finder.open - clear))
-    assert f"right has turned the cube past the jaws while they were {less} us less" in found.text
-
-
-LINE = ServoLine(degrees_per_us=0.09, pulse_at_zero=1500.0, slack_us=10.0, residual_degrees=0.1)
-
-
-def test_a_line_tells_pulses_for_angles() -> None:
-    assert LINE.sign == 1
-    assert ServoLine(-0.09, 1500.0, 10.0, 0.1).sign == -1
-    assert LINE.pulse(9.0) == pytest.approx(1600)
-    assert LINE.pulse(9.0, True) == pytest.approx(1605)
-    assert LINE.pulse(9.0, False) == pytest.approx(1595)
-    assert LINE.about(9.0) == ServoLine(0.09, pytest.approx(1600), 10.0, 0.1)  # type: ignore[arg-type]
-
-
-def points(slope: float, slack: float, count: int = 6, wrong: float = 0.0) -> list[SweepPoint]:
-    """Angles about 20 degrees at 1500 us, every other one reached from above."""
-    found = []
-    for number in range(count):
-        pulse, upwards = 1400.0 + 40 * number, number % 2 == 0
-        lag = -slack / 2 if upwards else slack / 2
-        off = wrong if number % 4 < 2 else -wrong
-        found.append(SweepPoint(pulse, 20 + slope * (pulse + lag - 1500) + off, upwards))
-    return found
-
-
-@pytest.mark.parametrize("slope", [0.09, -0.09, 0.0011])
-def test_a_line_goes_through_points_of_both_directions(slope: float) -> None:
-    found = fit_line(points(slope, 12.0))
-    assert found is not None
-    assert found.degrees_per_us == pytest.approx(slope)
-    assert found.pulse_at_zero == pytest.approx(1500 - 20 / slope)
-    assert found.slack_us == pytest.approx(12)
-    assert found.residual_degrees == pytest.approx(0, abs=1e-6)
-
-
-def test_a_line_needs_points_that_turn_and_has_no_less_slack_than_none() -> None:
-    assert fit_line(points(0.09, 12.0, 5)) is None
-    assert fit_line(points(0.0009, 12.0)) is None
-    found = fit_line(points(0.09, -12.0))
-    assert found is not None
-    assert found.slack_us == 0
-    off = fit_line(points(0.09, 12.0, 80, wrong=0.5))
-    assert off is not None
-    assert off.residual_degrees == pytest.approx(0.5, rel=0.02)
 
 
 def test_a_degree_is_as_long_as_positions_of_a_rotation_have_it() -> None:
@@ -304,9 +205,3 @@ def test_a_turn_is_known_to_a_part_of_what_the_picture_is_divided_into(degrees: 
     found, agreement = face(degrees).turned_from(face(0.0), 0.0)
     assert found == pytest.approx(degrees, abs=0.01)
     assert agreement == pytest.approx(1.0, abs=1e-3)
-
-
-def test_steps_of_a_motor_are_called_so() -> None:
-    motor = load_profile("mindcuber").actuators["table"]
-    assert isinstance(motor, Stepper)
-    assert actuator(Servo(), 5, load_profile("mindcuber"), "table").limits[0] < -1000
