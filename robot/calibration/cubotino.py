@@ -51,7 +51,7 @@ class ImportedSettings:
 
 
 def import_cubotino(path: Path, profile: RobotProfile) -> ImportedSettings:
-    """What a settings file says of the servos of a CUBOTino's profile.
+    """Read the servos of a CUBOTino's profile from a settings file.
 
     Raises :class:`BadCalibration` for a file that is none, and :class:`solver.files.BadFile`.
     """

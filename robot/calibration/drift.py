@@ -1,5 +1,4 @@
-"""How far a robot's table or grippers have moved since it was calibrated, by the pictures that it
-takes anyway.
+"""Drift of a robot's table or grippers since its calibration, by the pictures of its scans.
 
 A servo's horn slips, its gears wear, a holder works loose: then the faces of a scan are not where
 the first solves found them (:mod:`robot.calibration.sighting`). Each solve gives one angle for each
@@ -77,16 +76,16 @@ class PositionDrift(BaseModel):
 
     @property
     def moved(self) -> float:
-        """Degrees that it has moved in all."""
+        """Degrees moved in all."""
         return self.degrees + self.corrected
 
     @property
     def is_known(self) -> bool:
-        """Whether there were solves enough to tell."""
+        """Return whether there were enough solves to tell."""
         return self.solves > FIRST_SOLVES
 
     def seen_at(self, degrees: float) -> PositionDrift:
-        """After another solve in which the faces were there."""
+        """Return the estimate after another solve in which the faces were there."""
         solves = self.solves + 1
         if solves <= FIRST_SOLVES:
             square = self.square + (degrees - self.square) / solves
@@ -145,7 +144,7 @@ class CameraDrift(BaseModel):
 
 
 class Correction(BaseModel):
-    """What the robot corrected by itself: pulses by position, before and after."""
+    """A correction that the robot made by itself: pulses by position, before and after."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -171,7 +170,7 @@ class DriftRecord(BaseModel):
 
     @classmethod
     def of(cls, profile: RobotProfile, today: date) -> DriftRecord:
-        """Of a robot that was just calibrated."""
+        """Return the record of a robot that was just calibrated."""
         below = {one.part.motor for one in turners(profile) if one.site == BELOW}
         return cls(
             robot=profile.name,
@@ -190,27 +189,27 @@ class DriftRecord(BaseModel):
         )
 
     def is_of(self, profile: RobotProfile) -> bool:
-        """Whether nobody has changed what it is about."""
+        """Return whether the robot is still as the record describes it."""
         pulses = [(one.actuator, one.position, one.pulse_us) for one in self.positions]
         same = self.robot == profile.name and self.views == _views(profile)
         return same and pulses == list(_pulses(profile))
 
     def after(self, seen: Sequence[PoseDeviation]) -> DriftRecord:
-        """After a solve in which faces were seen like this."""
+        """Return the record after a solve in which faces were seen like this."""
         if not seen:
             return self
         middle = (median(one.right for one in seen), median(one.down for one in seen))
         picture = median(one.picture for one in seen)
         return self.model_copy(
             update={
-                "positions": [_after(one, seen) for one in self.positions],
+                "positions": [_update_position(one, seen) for one in self.positions],
                 "camera": self.camera.seen_at(middle, picture),
             }
         )
 
     @property
     def has_camera_moved(self) -> bool:
-        """Whether the faces have moved in a way that nothing turns them."""
+        """Return whether the faces have moved in a way that only the camera can cause."""
         return self.camera.distance > CAMERA_MOVED
 
     def camera_part(self, one: PositionDrift) -> float | None:
@@ -223,11 +222,11 @@ class DriftRecord(BaseModel):
         return self.camera.part_in(one.degrees)
 
     def known_of(self, actuator: str) -> list[PositionDrift]:
-        """The positions of an actuator of which the pictures tell enough."""
+        """Return the positions of an actuator that are known well enough."""
         return [one for one in self.positions if one.actuator == actuator and one.is_known]
 
     def notes(self) -> Iterator[Note]:
-        """What people should know, in plain words."""
+        """Yield warnings for people, in plain words."""
         if self.has_camera_moved:
             percent = f"{50 * self.camera.distance:.0f}"
             yield Note.of("camera-moved", percent=percent, since=self.since)
@@ -258,7 +257,7 @@ class DriftRecord(BaseModel):
     def correction(
         self, profile: RobotProfile, today: date
     ) -> tuple[DriftRecord, Correction] | None:
-        """What to correct, if anything may be, and the record after it. ``profile``: as calibrated.
+        """Return the correction to make, if any, and the record after it. ``profile``: calibrated.
 
         Positions that no picture shows move with the others of their servo. Nothing is corrected
         where it may be the camera that has moved.
@@ -270,12 +269,12 @@ class DriftRecord(BaseModel):
             if any(self.camera_part(one) != 0.0 for one in known):
                 continue
             if any(abs(one.degrees) >= ADJUST_FROM_DEGREES for one in known):
-                made = self._corrected(actuator, profile, today)
+                made = self._correct(actuator, profile, today)
                 if made is not None:
                     return made
         return None
 
-    def _corrected(
+    def _correct(
         self, actuator: str, profile: RobotProfile, today: date
     ) -> tuple[DriftRecord, Correction] | None:
         servo, known = profile.actuators_of(Servo)[actuator], self.known_of(actuator)
@@ -315,7 +314,7 @@ class DriftStore:
         self.path = state_dir / FILE_NAME
 
     def load(self, profile: RobotProfile, today: date) -> DriftRecord:
-        """The record of a robot as calibrated; a new one where there is none of it as it is."""
+        """Return the record of a robot as calibrated; a new one if it was calibrated otherwise."""
         try:
             found = read_document(self.path, DriftRecord, LARGEST_BYTES)
         except NoSuchFile:
@@ -341,12 +340,12 @@ class DriftStore:
 
 
 def values_of(correction: Correction) -> JsonObject:
-    """A correction as calibrated values."""
+    """Return a correction as calibrated values."""
     key = f"actuators.{correction.actuator}.positions_us"
     return {f"{key}.{position}": pulse for position, pulse in correction.after_us.items()}
 
 
-def _after(one: PositionDrift, seen: Sequence[PoseDeviation]) -> PositionDrift:
+def _update_position(one: PositionDrift, seen: Sequence[PoseDeviation]) -> PositionDrift:
     here = (one.actuator, one.position)
     angles = [face.degrees for face in seen if (face.actuator, face.position) == here]
     return one.seen_at(median(angles)) if angles else one
@@ -376,7 +375,7 @@ def _views(profile: RobotProfile) -> list[JsonObject]:
 
 
 def _degree_us(profile: RobotProfile, actuator: str) -> float:
-    """Microseconds of pulse for a degree of what a servo turns, signed."""
+    """Return the microseconds of pulse for a degree of what a servo turns, signed."""
     part = profile.mechanism.rotated_by(actuator)
     assert part is not None
     places = profile.actuators_of(Servo)[actuator].positions_us

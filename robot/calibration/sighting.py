@@ -1,4 +1,4 @@
-"""How the faces of a scan stand in its pictures: turned with a table, or tilted with a gripper.
+"""Deviations of faces in the pictures of a scan: turned with a table, or tilted by a gripper.
 
 While a robot scans, something holds the cube alone: a table below it, arms up, or one gripper, the
 others open. The cube then stands as that does. A table, or a gripper below the cube, turns the face
@@ -23,8 +23,8 @@ from robot.calibration.auto.face_watch import (
     UNIT_SQUARE,
     Floats,
     degrees_of,
-    off_square,
-    rotated,
+    rotate_points,
+    square_error,
 )
 from robot.calibration.auto.fitting import TiltGauge
 from robot.calibration.steps.camera import nearest_turn
@@ -81,7 +81,7 @@ class CubeTurner:
     jaw: Mapping[str, str]
 
     def holds_alone(self, positions: Mapping[str, str | int]) -> bool:
-        """Whether the cube stands as it does."""
+        """Return whether it alone holds the cube."""
         at_stop = positions.get(self.part.motor) in self.part.angles
         closed = all(positions.get(name) == place for name, place in self.jaw.items())
         opened = all(positions.get(name) in places for name, places in self.others.items())
@@ -89,8 +89,10 @@ class CubeTurner:
 
 
 def turners(profile: RobotProfile) -> Iterator[CubeTurner]:
-    """What turns the cube before a camera above it, and may have moved since it was calibrated:
-    steppers count from where they were set square."""
+    """Yield the parts that turn the cube before a camera above it and may drift.
+
+    Steppers do not: they count from where they were set square.
+    """
     mechanism = profile.mechanism
     if not any(view.site == ABOVE for camera in profile.cameras for view in camera.views):
         return
@@ -115,8 +117,10 @@ def turners(profile: RobotProfile) -> Iterator[CubeTurner]:
 
 
 def sightings(profile: RobotProfile, looks: Iterable[ScanSample]) -> list[PoseDeviation]:
-    """What those pictures show of its tables and grippers; those without a whole face show
-    nothing."""
+    """Return the deviations that pictures show of tables and grippers.
+
+    Pictures without a whole face show none.
+    """
     found = (
         _sighting(look, turner)
         for look in looks
@@ -137,7 +141,7 @@ def _sighting(look: ScanSample, turner: CubeTurner) -> PoseDeviation | None:
     matrix = np.asarray(cv2.findHomography(usual, UNIT_SQUARE)[0], dtype=np.float64)
     flat = cv2.perspectiveTransform(corners[None], matrix)[0].astype(np.float64)
     flat = nearest_turn(flat, UNIT_SQUARE)
-    seen = _turned(flat) if turner.site == BELOW else _tilted(flat, turner.site)
+    seen = _measure_turn(flat) if turner.site == BELOW else _measure_tilt(flat, turner.site)
     if seen is None:
         return None
     degrees, off, moving = seen
@@ -147,16 +151,16 @@ def _sighting(look: ScanSample, turner: CubeTurner) -> PoseDeviation | None:
     return PoseDeviation(turner.part.motor, place, degrees, float(right), float(down), picture)
 
 
-def _turned(flat: Floats) -> tuple[float, Floats, Floats] | None:
+def _measure_turn(flat: Floats) -> tuple[float, Floats, Floats] | None:
     """Return the degrees of a level face with these corners in its plane, their distance from where
     they were, and the motion of a degree more."""
-    if off_square(flat - flat.mean(axis=0)) > LIFTED:
+    if square_error(flat - flat.mean(axis=0)) > LIFTED:
         return None
     # Angles of what is below count clockwise from below; the camera looks at it from above.
-    return -degrees_of(flat), flat - UNIT_SQUARE, rotated(UNIT_SQUARE, -1.0) - UNIT_SQUARE
+    return -degrees_of(flat), flat - UNIT_SQUARE, rotate_points(UNIT_SQUARE, -1.0) - UNIT_SQUARE
 
 
-def _tilted(flat: Floats, site: Site) -> tuple[float, Floats, Floats] | None:
+def _measure_tilt(flat: Floats, site: Site) -> tuple[float, Floats, Floats] | None:
     """Return the degrees of a face that the gripper at a site tilts, the distance of its corners
     from that, and the motion of a degree more."""
     gauge = TiltGauge(site)
@@ -170,7 +174,7 @@ def _tilted(flat: Floats, site: Site) -> tuple[float, Floats, Floats] | None:
 def _camera_turning(usual: Floats, image: NDArray[np.uint8], matrix: Floats) -> Floats:
     """Return the motion of corners in the face's plane as the picture turns by a degree."""
     middle = np.array([image.shape[1], image.shape[0]]) / 2
-    turned = rotated(usual - middle, -1.0) + middle
+    turned = rotate_points(usual - middle, -1.0) + middle
     flat = cv2.perspectiveTransform(turned[None], matrix)[0].astype(np.float64)
     return np.asarray(flat - UNIT_SQUARE)
 

@@ -299,7 +299,7 @@ class Step:
     is_done: Callable[[RobotProfile, Calibration], bool] = lambda *_: True
 
     @property
-    def measures_unasked(self) -> bool:
+    def measures_unattended(self) -> bool:
         """Return whether anything is measured if nobody watches."""
         return not self.on_request and bool(self.unattended or self.begin)
 
@@ -308,9 +308,11 @@ class Step:
         """Return the title without its explanation, for the head of a screen."""
         return self.title.partition(":")[0]
 
-    def unasked(self, session: Session, given: Mapping[str, int]) -> Iterable[Measurement]:
+    def unattended_measurements(
+        self, session: Session, given: Mapping[str, int]
+    ) -> Iterable[Measurement]:
         """Return the measurements made if nobody watches."""
-        if not self.measures_unasked:
+        if not self.measures_unattended:
             return []
         if self.unattended is not None:
             return self.unattended(session, given)

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from robot.api.calibrations import FORMAT, Calibration, Maker, Source, VersionSummary
-from robot.calibration.values import BadCalibration, apply, changes, ignored
+from robot.calibration.values import BadCalibration, apply, changes, ignored_keys
 from robot.calibration.versions import (
     CubeSizes,
     KeptValue,
@@ -62,11 +62,11 @@ class CalibrationStore:
         :class:`BadCalibration`.
         """
         sizes = self._sizes or CubeSizes(profile)
-        number, found = self._in_force(profile.name)
+        number, found = self._load_latest(profile.name)
         if found is None:
             return Calibration(robot=profile.name, size=sizes.layers)
         self._tell_unused(number, found, sizes.written)
-        calibration = _at(sizes, number, found)
+        calibration = _calibration_of(sizes, number, found)
         self._tell_ignored(profile, calibration)
         return calibration
 
@@ -91,7 +91,7 @@ class CalibrationStore:
             except BadFile as error:
                 yield VersionSummary(version=number, in_force=counts, why=str(error))
                 continue
-            values = _at(sizes, number, version).values
+            values = _calibration_of(sizes, number, version).values
             yield VersionSummary(
                 version=number,
                 at=version.at,
@@ -113,10 +113,10 @@ class CalibrationStore:
         present one cannot be read, and :class:`robot.records.storage.StorageError`.
         """
         self.files.take_over()
-        _, present = self._in_force(calibration.robot)
+        _, present = self._load_latest(calibration.robot)
         before = present or self.files.read(calibration.robot, 0)
         if self._sizes is not None:
-            before = before.completed(confirmable(self._sizes.written))
+            before = before.upgrade(confirmable(self._sizes.written))
         after = _with_those(before, self._sizes, _kept_values(calibration))
         number = self._next(calibration.robot) if into is None else into
         after = after.model_copy(update={"at": self.now(), "by": by, "restored": None})
@@ -132,8 +132,8 @@ class CalibrationStore:
         """
         self.files.take_over()
         chosen = self.version_before(profile) if number is None else number
-        version = self._version(profile.name, chosen).completed(confirmable(profile))
-        apply(profile, _at(self._sizes or CubeSizes(profile), chosen, version))
+        version = self._version(profile.name, chosen).upgrade(confirmable(profile))
+        apply(profile, _calibration_of(self._sizes or CubeSizes(profile), chosen, version))
         made = self._next(profile.name)
         update = {"at": self.now(), "by": "restore", "restored": chosen}
         self.files.write(version.model_copy(update=update), made)
@@ -153,7 +153,7 @@ class CalibrationStore:
     def path_of(self, robot: str) -> Path:
         """Return the file that is in force for a robot, or the folder of all if nobody knows it."""
         with contextlib.suppress(BadFile):
-            if (found := self.files.in_force(robot)) is not None:
+            if (found := self.files.latest(robot)) is not None:
                 return found[1]
         return self.files.folder
 
@@ -166,15 +166,15 @@ class CalibrationStore:
         found: dict[str, datetime] = {}
         for name in {*self.files.robots(), *self._earlier_robot()} - {robot}:
             with contextlib.suppress(BadCalibration):
-                _, version = self._in_force(name)
+                _, version = self._load_latest(name)
                 if version is not None and version.values:
                     found[name] = version.at
         return dict(sorted(found.items()))
 
-    def of_another(self, robot: str) -> JsonObject:
+    def values_of_another(self, robot: str) -> JsonObject:
         """Return the values in force of another robot, by its name; raises
         :class:`BadCalibration`."""
-        _, version = self._in_force(robot)
+        _, version = self._load_latest(robot)
         if version is None:
             known = ", ".join([*self.files.robots(), *self._earlier_robot()]) or "none"
             raise BadCalibration(
@@ -196,16 +196,16 @@ class CalibrationStore:
         ``by``: what broke off if it does. Only the first is noted.
         """
         with contextlib.suppress(OSError):  # a full disk is no reason to stop here
-            if self._under_way.exists():
+            if self._note_path.exists():
                 return
-            self._under_way.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(self._under_way, by.encode())
+            self._note_path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(self._note_path, by.encode())
 
     @property
     def broken_off(self) -> str | None:
         """Return what :meth:`note_under_way` has noted; None if there is no note."""
         try:
-            return read_file(self._under_way, LARGEST_NOTE).decode(errors="replace")
+            return read_file(self._note_path, LARGEST_NOTE).decode(errors="replace")
         except NoSuchFile:
             return None
         except BadFile:
@@ -214,12 +214,12 @@ class CalibrationStore:
     def note_over(self) -> bool:
         """Remove the note that motors may stand askew. Return whether there was one."""
         with contextlib.suppress(OSError):
-            self._under_way.unlink()
+            self._note_path.unlink()
             return True
         return False
 
     @property
-    def _under_way(self) -> Path:
+    def _note_path(self) -> Path:
         return self.files.state_dir / UNDER_WAY
 
     def _earlier_robot(self) -> list[str]:
@@ -227,7 +227,7 @@ class CalibrationStore:
             return [read_version(self.files.earlier).robot]
         return []
 
-    def _in_force(self, robot: str) -> tuple[int, Version | None]:
+    def _load_latest(self, robot: str) -> tuple[int, Version | None]:
         found = self._latest(robot)
         if found is None:
             return 0, None
@@ -257,12 +257,12 @@ class CalibrationStore:
         return max(self._numbers(robot), default=0) + 1
 
     def _numbers(self, robot: str) -> list[int]:
-        with _named():
+        with _name_folder_errors():
             return self.files.numbers(robot)
 
     def _latest(self, robot: str) -> tuple[int, Path] | None:
-        with _named():
-            return self.files.in_force(robot)
+        with _name_folder_errors():
+            return self.files.latest(robot)
 
     def _tell_unused(self, number: int, kept: Version, profile: RobotProfile) -> None:
         unused = sorted(kept.of_size.keys() - {str(size) for size in sizes_of(profile)})
@@ -278,7 +278,7 @@ class CalibrationStore:
         self._told_unused = unused
 
     def _tell_ignored(self, profile: RobotProfile, found: Calibration) -> None:
-        unused = ignored(profile, found.values)
+        unused = ignored_keys(profile, found.values)
         if unused and unused != self._told_ignored:
             _log.warning(
                 "the calibration of %s has %s: what protects the robot comes from its profile "
@@ -301,7 +301,7 @@ def _kept_values(calibration: Calibration) -> KeptValues:
 
 
 @contextlib.contextmanager
-def _named() -> Iterator[None]:
+def _name_folder_errors() -> Iterator[None]:
     """Raise :class:`BadCalibration` for a folder that cannot be read."""
     try:
         yield
@@ -341,9 +341,9 @@ class Revision:
         return before
 
 
-def _at(sizes: CubeSizes, number: int, version: Version) -> Calibration:
+def _calibration_of(sizes: CubeSizes, number: int, version: Version) -> Calibration:
     """Return what a version has for the cube that the robot is set up for."""
-    version = version.completed(confirmable(sizes.written))
+    version = version.upgrade(confirmable(sizes.written))
     kept = version.values
     if sizes.other is not None:
         kept = sizes.split(kept)[0] | version.of_size.get(sizes.other, {})

@@ -50,7 +50,7 @@ def changes(before: JsonMapping, after: JsonMapping) -> dict[str, Change]:
 def apply(profile: RobotProfile, calibration: Calibration) -> RobotProfile:
     """Return the profile with calibrated values in place; raises :class:`BadCalibration`."""
     document = profile.model_dump(mode="json")
-    unused = ignored(profile, calibration.values)
+    unused = ignored_keys(profile, calibration.values)
     for key, value in calibration.values.items():
         if key not in unused:
             _place(document, key, value)
@@ -75,7 +75,7 @@ def require_possible(profile: RobotProfile, before: Calibration, after: Calibrat
     another robot and says nothing.
     """
     set_now = [key for key in changes(before.values, after.values) if key in after.values]
-    for key in ignored(profile, set_now):
+    for key in ignored_keys(profile, set_now):
         raise BadCalibration(
             f"{key}: this protects the robot and comes from its profile alone. Change it there if "
             "the robot is built for it; leave it out here"
@@ -91,7 +91,7 @@ def require_possible(profile: RobotProfile, before: Calibration, after: Calibrat
         raise BadCalibration(f"{dotted(path)}: {text}")
 
 
-def ignored(profile: RobotProfile, keys: Iterable[str]) -> list[str]:
+def ignored_keys(profile: RobotProfile, keys: Iterable[str]) -> list[str]:
     """Return those keys that a calibration may have, but not change: what protects the robot."""
     parted = ((key, key.split(".")) for key in keys)
     return [
@@ -109,7 +109,7 @@ def differences(
 ) -> Iterator[tuple[str, object, object]]:
     """Yield ``(key, the profile's value, the calibrated one)`` for each value that differs."""
     document = profile.model_dump(mode="json")
-    unused = ignored(profile, calibration.values)
+    unused = ignored_keys(profile, calibration.values)
     for key, value in sorted(calibration.values.items()):
         if key in unused:
             continue
@@ -197,20 +197,20 @@ def _implausible(
     for name, stepper in calibrated.actuators_of(Stepper).items():
         fields = {key.split(".")[2] for key in keys if key.startswith(f"actuators.{name}.")}
         original = profile.actuators_of(Stepper)[name]
-        for field, text in _of_stepper(original, stepper):
+        for field, text in _check_stepper(original, stepper):
             if field in fields:
                 yield f"actuators.{name}.{text}"
     for name, servo in calibrated.actuators_of(Servo).items():
         if f"actuators.{name}.travel" in keys:
-            yield from _of_travel(name, profile.actuators_of(Servo)[name], servo)
+            yield from _check_travel(name, profile.actuators_of(Servo)[name], servo)
     for camera in calibrated.cameras:
         for view in camera.views:
             key = f"cameras.{camera.name}.views.{view.site}.quad"
             if key in keys:
-                yield from _of_quad(key, view.quad, camera.resolution)
+                yield from _check_quad(key, view.quad, camera.resolution)
 
 
-def _of_stepper(original: Stepper, motor: Stepper) -> Iterator[tuple[str, str]]:
+def _check_stepper(original: Stepper, motor: Stepper) -> Iterator[tuple[str, str]]:
     """Fields of a stepper that cannot be, each with its value and why."""
     factor = 1.0
     if original.steps_per_turn is not None and motor.steps_per_turn is not None:
@@ -221,7 +221,7 @@ def _of_stepper(original: Stepper, motor: Stepper) -> Iterator[tuple[str, str]]:
                 f"of {original.steps_per_turn}; if motor or gear are others, set it in the profile"
             )
             yield "steps_per_turn", text
-    yield from _of_play(motor)
+    yield from _check_play(motor)
     scale = max(1.0, factor)
     for field, before, now in _limits(original, motor):
         if not before / SLOWER / max(1.0, 1 / factor) <= now <= before * scale * FASTER:
@@ -229,7 +229,7 @@ def _of_stepper(original: Stepper, motor: Stepper) -> Iterator[tuple[str, str]]:
             yield field.split(".")[0], text
 
 
-def _of_play(motor: Stepper) -> Iterator[tuple[str, str]]:
+def _check_play(motor: Stepper) -> Iterator[tuple[str, str]]:
     play, turn = motor.backlash_steps, motor.steps_per_turn
     if turn is not None and play * 360 > MOST_PLAY_DEGREES * turn:
         degrees = f"{play * 360 / turn:.0f} degrees"
@@ -248,7 +248,7 @@ def _limits(original: Stepper, motor: Stepper) -> Iterator[tuple[str, float, flo
             yield f"held.{name}", getattr(before, name), getattr(motor.held, name)
 
 
-def _of_travel(name: str, original: Servo, servo: Servo) -> Iterator[str]:
+def _check_travel(name: str, original: Servo, servo: Servo) -> Iterator[str]:
     longest = {row.between: row.ms * LONGER for row in original.travel}
     for row in servo.travel:
         start, end = (servo.positions_us[position] for position in row.between)
@@ -262,7 +262,7 @@ def _of_travel(name: str, original: Servo, servo: Servo) -> Iterator[str]:
             )
 
 
-def _of_quad(
+def _check_quad(
     key: str, quad: Collection[tuple[float, float]], resolution: tuple[int, int]
 ) -> Iterator[str]:
     corners = [(x * resolution[0], y * resolution[1]) for x, y in quad]

@@ -74,7 +74,7 @@ class Version(BaseModel):
     values: KeptValues = Field(default_factory=dict)
     of_size: dict[Size, KeptValues] = Field(default_factory=dict)
 
-    def completed(self, as_written: JsonMapping) -> Version:
+    def upgrade(self, as_written: JsonMapping) -> Version:
         """Return a copy in the present format. ``as_written``: all that can be confirmed, as the
         profile has it; a file of format 1 that holds anything confirms that as well."""
         if self.format > 1:
@@ -124,7 +124,7 @@ class VersionFiles:
                     found += [name] if self.numbers(name) else []
         return found
 
-    def in_force(self, robot: str) -> tuple[int, Path] | None:
+    def latest(self, robot: str) -> tuple[int, Path] | None:
         """Return number and file of what counts now; None where this robot has no calibration.
 
         A ``calibration.json`` that an earlier release wrote is the latest. If it cannot be read,
@@ -275,7 +275,7 @@ def read_version(path: Path) -> Version:
             f"to {FORMAT}"
         )
     if number in (1, 2):
-        document = _of_earlier_format(document, _changed_at(path))
+        document = _upgrade(document, _changed_at(path))
     return check_document(document | {"format": number}, Version, str(path))
 
 
@@ -287,7 +287,7 @@ def _changed_at(path: Path) -> datetime:
         raise _unreadable(path, error) from error
 
 
-def _of_earlier_format(document: JsonObject, at: datetime) -> JsonObject:
+def _upgrade(document: JsonObject, at: datetime) -> JsonObject:
     """Return a document of format 1 or 2, in which values stand alone, in the present format."""
     found: JsonObject = {"at": at, "by": "earlier"} | document
     found["values"] = _with_sources(document.get("values", {}), at)
@@ -336,16 +336,16 @@ class CubeSizes:
 
     @property
     def layers(self) -> int:
-        """Of the cube it is set up for."""
+        """Layers of the cube it is set up for."""
         return self.size or self.written.cube.size
 
     @property
     def other(self) -> str | None:
-        """Where values for the present size have their own place: its name there."""
+        """Return the name under which values of the present size are kept, if not the profile's."""
         return None if self.layers == self.written.cube.size else str(self.layers)
 
     def split(self, values: JsonMapping) -> tuple[JsonObject, JsonObject]:
-        """What is common to all sizes, and what belongs to one."""
+        """Return the values common to all sizes, and those that belong to one."""
         own = {key: value for key, value in values.items() if self._is_own(key)}
         return {key: value for key, value in values.items() if key not in own}, own
 
@@ -356,7 +356,7 @@ class CubeSizes:
 
 
 def _leaves(document: Mapping[str, object], above: str = "") -> Iterator[str]:
-    """Dotted keys of all that is no mapping."""
+    """Yield the dotted keys of all leaves."""
     for name, value in document.items():
         if isinstance(value, Mapping):
             yield from _leaves(value, f"{above}{name}.")

@@ -100,11 +100,11 @@ def _perform_all(
     Returns the exit code of the worst result.
     """
     codes: list[ExitCode] = []
-    unasked = [step for step in steps if step.measures_unasked]
+    unasked = [step for step in steps if step.measures_unattended]
     with calibrating(session):
         for number, step in enumerate(unasked):
             note(f"step {number + 1} of {len(unasked)}: {step.name}")
-            for measurement in step.unasked(session, given):
+            for measurement in step.unattended_measurements(session, given):
                 conduct(measurement, as_json)
                 kept = measurement.keep()
                 label = {"step": step.name, **measurement.label}
@@ -171,7 +171,7 @@ def automatic(
         failed.end(error)
         finish(failed, False, as_json)
         return exit_code_of(error)
-    errors = _true_errors(robot, twin, measurement.tried)
+    errors = _true_errors(robot, twin, measurement.tried_values)
     for violation in violations:
         note(f"the simulated robot: {violation['text']} ({violation['kind']})")
     code = finish(measurement, kept, as_json, violations=violations, truth_error_degrees=errors)

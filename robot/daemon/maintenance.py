@@ -24,7 +24,7 @@ from robot.calibration.values import (
     BadCalibration,
     apply,
     changes,
-    ignored,
+    ignored_keys,
     require_plausible,
     require_possible,
 )
@@ -257,8 +257,8 @@ class Maintenance:
         own = self._profile.name
         if asked.values is None:
             assert asked.from_another is not None
-            values = await asyncio.to_thread(self._store.of_another, asked.from_another)
-            unused = ignored(self._profile, values)  # as an earlier release has kept them
+            values = await asyncio.to_thread(self._store.values_of_another, asked.from_another)
+            unused = ignored_keys(self._profile, values)  # as an earlier release has kept them
             return {k: one for k, one in values.items() if k not in unused}, asked.from_another
         robot = asked.robot
         if robot == own and asked.from_another is None:

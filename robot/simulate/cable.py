@@ -40,12 +40,12 @@ class Line:
         self._random = random.Random(seed)
 
     def carry(self, data: bytes) -> bytes:
-        """What arrives of ``data``."""
+        """Return the bytes that arrive of ``data``."""
         if self.damage is nothing:
             return data
-        return b"".join(self._carried(data))
+        return b"".join(self._damage_bytes(data))
 
-    def _carried(self, data: bytes) -> Iterator[bytes]:
+    def _damage_bytes(self, data: bytes) -> Iterator[bytes]:
         for place in range(len(data)):
             yield self.damage(self._random, data[place : place + 1])
 
@@ -65,8 +65,8 @@ class Cable:
         self._ours: tuple[int, int] | None = None
 
     @contextlib.contextmanager
-    def plugged(self) -> Iterator[None]:
-        """The cable is there while the context lasts."""
+    def plug_in(self) -> Iterator[None]:
+        """Keep the cable plugged in while the context lasts."""
         self._firmware = os.open(self._firmware_port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
         tty.setraw(self._firmware)
         loop = asyncio.get_running_loop()
@@ -106,14 +106,14 @@ class Cable:
         with contextlib.suppress(OSError):
             data = os.read(self._firmware, CHUNK)
             if self._ours is not None:
-                os.write(self._ours[0], self._disturbed(1, data))
+                os.write(self._ours[0], self._damage(1, data))
 
     def _from_daemon(self) -> None:
         if self._ours is not None:
             with contextlib.suppress(OSError):
-                os.write(self._firmware, self._disturbed(0, os.read(self._ours[0], CHUNK)))
+                os.write(self._firmware, self._damage(0, os.read(self._ours[0], CHUNK)))
 
-    def _disturbed(self, direction: int, data: bytes) -> bytes:
+    def _damage(self, direction: int, data: bytes) -> bytes:
         line = self._lines[direction]
         line.damage = flip(self.noise) if self.noise else nothing
         return line.carry(data)

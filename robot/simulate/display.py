@@ -33,7 +33,7 @@ _LEAST_PICTURE = 16
 
 
 def picture(progress: DemoProgress, width: int = WIDTH) -> RenderableType:
-    """All of it, in a frame of so many columns at most.
+    """Return the whole picture, in a frame of at most ``width`` columns.
 
     While the robot looks, the camera's picture stands beside the cube, if there is room for it.
     """
@@ -73,7 +73,7 @@ def picture(progress: DemoProgress, width: int = WIDTH) -> RenderableType:
 
 
 def operation_text(operation: JsonMapping) -> str:
-    """An operation in a person's words."""
+    """Return an operation in a person's words."""
     quarters = {1: "a quarter", 2: "a half", -1: "a quarter back"}
     if operation["op"] == "turn":
         layers = operation.get("layers", 1)
@@ -111,20 +111,20 @@ def _now(progress: DemoProgress, width: int) -> RenderableType:
     lines: list[RenderableType] = [Text(progress.step, style="bold")]
     plan_us = progress.plan_us
     if plan_us is not None:
-        lines.append(Text(_under_way(progress, plan_us), style="cyan"))
+        lines.append(Text(_running_operations(progress, plan_us), style="cyan"))
     if progress.fraction is not None:
-        share = f"{100 * progress.fraction:.0f} %{_left(progress)}"
+        share = f"{100 * progress.fraction:.0f} %{_remaining_text(progress)}"
         lines.append(progress_bar(progress.fraction, share, width))
     return Group(*lines)
 
 
-def _left(progress: DemoProgress) -> str:
+def _remaining_text(progress: DemoProgress) -> str:
     """Return how much longer it takes in real time, where that is known."""
     return "" if progress.remaining_s is None else f", {progress.remaining_s:.0f} s left"
 
 
-def _under_way(progress: DemoProgress, plan_us: float) -> str:
-    """The operations that are being performed."""
+def _running_operations(progress: DemoProgress, plan_us: float) -> str:
+    """Return the operations under way."""
     found = [
         operation_text(operation)
         for operation in progress.operations
@@ -193,7 +193,7 @@ class PlainDisplay:
 
 
 def display_for(stream: TextIO) -> Display:
-    """The live picture on a terminal, lines elsewhere."""
+    """Return a live picture on a terminal, lines elsewhere."""
     return LiveDisplay(stream) if Console(file=stream).is_terminal else PlainDisplay(stream)
 
 
@@ -207,13 +207,13 @@ def verdict_picture(outcome: DemoOutcome, width: int = WIDTH) -> RenderableType:
     """Draw the verdict, what it rests on, and the figures within ``width`` columns."""
     title, reasons, colour = _verdict(outcome)
     parts: list[RenderableType] = [Text(title, style=f"bold {colour}")]
-    parts += [_indented(reason) for reason in reasons]
+    parts += [_indent(reason) for reason in reasons]
     parts += [Text(), _facts(outcome)]
     return Panel(Group(*parts), border_style=colour, padding=(1, 2), width=min(width, WIDTH))
 
 
 def _verdict(outcome: DemoOutcome) -> tuple[str, list[str], str]:
-    """How it went in a sentence, what there is to add, and the colour for it."""
+    """Return the verdict in a sentence, remarks to it, and its colour."""
     known = is_success(outcome.record.outcome)
     # What the job ended with is said by its ending.
     ended = outcome.record.reason if not known else ""
@@ -242,7 +242,7 @@ def _verdict(outcome: DemoOutcome) -> tuple[str, list[str], str]:
 
 
 def _ending(record: RunRecord) -> list[str]:
-    """How the daemon ended the job, and what it asks for."""
+    """Return how the daemon ended the job, and the remedy it asks for."""
     if is_success(record.outcome) or record.outcome is None:
         return []
     about = record.reason or OUTCOMES[record.outcome].about
@@ -251,7 +251,7 @@ def _ending(record: RunRecord) -> list[str]:
     return [f"the daemon ended with {record.outcome}: {about}", *asked]
 
 
-def _indented(text: str) -> Padding:
+def _indent(text: str) -> Padding:
     return Padding(Text(text), (0, 0, 0, 2))
 
 

@@ -34,7 +34,7 @@ class BoardInScene:
 
 @dataclass(frozen=True)
 class Scene:
-    """What an injected fault can get at; ``boards`` by name."""
+    """The parts that an injected fault can reach; ``boards`` by name."""
 
     robot: SimulatedRobot
     studio: Studio
@@ -62,7 +62,7 @@ class InjectedFault:
     stage: RobotState
 
     async def inject(self, scene: Scene) -> None:
-        """Do it."""
+        """Inject the fault."""
         await INJECTIONS[self.name](scene, self.subject)
 
 
@@ -100,7 +100,7 @@ def _require_fitting(name: str, subject: str, profile: RobotProfile) -> None:
 
 
 class FaultInjection:
-    """Waits for the stages of a demo and lets each fault happen once."""
+    """Injects each fault once, when its stage is entered."""
 
     def __init__(self, planned: Sequence[InjectedFault], scene: Scene, delay_s: float) -> None:
         self._planned = list(planned)
@@ -109,11 +109,11 @@ class FaultInjection:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def plan(self, fault: InjectedFault) -> None:
-        """Let another fault happen when its stage is entered next."""
+        """Plan another fault for the next time its stage is entered."""
         self._planned.append(fault)
 
     def enter(self, state: RobotState) -> None:
-        """The daemon has entered a state."""
+        """Inject the faults planned for a state, which the daemon has entered."""
         due = [fault for fault in self._planned if fault.stage is state]
         self._planned = [fault for fault in self._planned if fault not in due]
         for fault in due:
@@ -123,11 +123,11 @@ class FaultInjection:
 
     @property
     def pending(self) -> bool:
-        """Whether something is about to happen."""
+        """Return whether a fault is about to happen."""
         return bool(self._tasks)
 
     def cancel(self) -> None:
-        """What has not happened yet will not."""
+        """Drop the faults that have not happened yet."""
         for task in self._tasks:
             task.cancel()
         self._tasks.clear()
@@ -139,49 +139,49 @@ class FaultInjection:
 
 
 async def _slip(scene: Scene, _subject: str) -> None:
-    """The cube slips the next time it should be moved."""
+    """Let the cube slip the next time it should move."""
     scene.robot.slip_cube()
 
 
 async def _jam(scene: Scene, subject: str) -> None:
-    """An actuator is stuck from now on."""
+    """Jam an actuator."""
     scene.robot.jam(subject)
 
 
 async def _lose_steps(scene: Scene, subject: str) -> None:
-    """A stepper misses steps without anybody noticing."""
+    """Let a stepper lose steps unnoticed."""
     scene.robot.lose_steps(subject, LOST_STEPS)
 
 
 async def _end_stop(scene: Scene, subject: str) -> None:
-    """An end stop never closes."""
+    """Let an end stop never close."""
     scene.robot.stick_end_stop(subject, active=False)
 
 
 async def _glare(scene: Scene, _subject: str) -> None:
-    """A lamp is reflected in the stickers."""
+    """Reflect a lamp in the stickers."""
     scene.studio.glare(0.8)
 
 
 async def _cast(scene: Scene, _subject: str) -> None:
-    """The light turns to that of an old bulb."""
+    """Turn the light to that of an old bulb."""
     scene.studio.colour_cast((1.0, 0.72, 0.38))
 
 
 async def _wrong_sticker(scene: Scene, _subject: str) -> None:
-    """Somebody has put a sticker of another colour on the cube."""
+    """Put a sticker of another colour on the cube."""
     facelets = scene.robot.body.letters
     centre = str(facelets[len(facelets) // 12])
     scene.studio.disturbances.repainted[0] = "R" if str(facelets[0]) != "R" else centre
 
 
 async def _reset(scene: Scene, board: str) -> None:
-    """The microcontroller starts anew, as after a dip of its supply."""
+    """Restart the microcontroller, as after a dip of its supply."""
     scene.boards[board or FIRST_BOARD].press_reset()
 
 
 async def _unplug(scene: Scene, board: str) -> None:
-    """The cable is pulled and, after a while, put back."""
+    """Pull the cable and put it back after a while."""
     cable = _cable(scene, board)
     cable.cut()
     await asyncio.sleep(UNPLUGGED_S)
@@ -189,12 +189,12 @@ async def _unplug(scene: Scene, board: str) -> None:
 
 
 async def _noise(scene: Scene, board: str) -> None:
-    """From now on the cable changes a byte in a hundred."""
+    """Let the cable change a byte in a hundred from now on."""
     _cable(scene, board).noise = NOISE
 
 
 def _odd_view(odd: OddScene) -> Injection:
-    """Something else is in view, from now on."""
+    """Return an injection that puts something odd in view."""
 
     async def happen(scene: Scene, _subject: str) -> None:
         scene.studio.disturbances.odd = odd

@@ -56,21 +56,21 @@ class DaemonFollower:
         raise SimulationError(f"cubistd does not answer at {self._path} after {START_LIMIT_S:g} s")
 
     async def status(self) -> RobotStatus:
-        """What the robot is doing."""
+        """Return the robot's status."""
         return await self._get("/status", RobotStatus)
 
     async def run(self, number: str) -> RunRecord:
-        """The record of a run."""
+        """Return the record of a run."""
         return await self._get(f"/runs/{number}", RunRecord)
 
     async def picture(self) -> bytes | None:
-        """The last picture of the job, as JPEG; None where there is none yet."""
+        """Return the last picture of the job, as JPEG; None if there is none yet."""
         async with self._client.get("/picture") as response:
             return await response.read() if response.status == HTTPStatus.OK else None
 
     @contextlib.asynccontextmanager
     async def events(self) -> AsyncIterator[AsyncIterator[Event]]:
-        """What happens once the context is entered, until the daemon ends or cuts us off."""
+        """Yield events from now on, until the daemon ends or closes the connection."""
         async with self._client.get("/events") as response:
             response.raise_for_status()
             yield _events_in(response.content)

@@ -1,4 +1,4 @@
-"""What a demo runs, and where: its processes and its own folder; neither outlives it."""
+"""Processes and folder of a demo; neither outlives it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Child:
         self.process = process
         self.log = log
 
-    async def ended(self) -> SimulationError:
+    async def wait_for_end(self) -> SimulationError:
         """Wait until the process ends; the fault that says so, with the end of its log."""
         code = await self.process.wait()
         return SimulationError(
@@ -83,7 +83,7 @@ async def running(
 LINK_LIMIT_S = 60.0
 
 
-async def until_there(path: Path) -> None:
+async def wait_for_path(path: Path) -> None:
     """Wait for the serial port that a firmware makes; raises :class:`SimulationError`."""
     deadline = asyncio.get_running_loop().time() + LINK_LIMIT_S
     while not path.exists():
@@ -95,7 +95,7 @@ async def until_there(path: Path) -> None:
 
 
 def _end_with_parent() -> Callable[[], None]:
-    """What makes a child ask to be told when its parent dies.
+    """Return a function that makes a child end with its parent.
 
     The library is loaded before the fork: after it, in a process with threads, little is safe.
     """

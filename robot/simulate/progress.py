@@ -1,4 +1,4 @@
-"""How far the demo is, for whoever shows it."""
+"""Progress of a demo, for its displays."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _all_stages() -> list[Stage]:
 
 @dataclass
 class DemoProgress:
-    """What is known of the demo right now.
+    """The present state of a demo.
 
     ``clock_s`` is the simulated robot's clock; stages are timed by it, but for preparing
     and thinking, which take real time whatever the robot's speed. ``operations`` are those of the
@@ -77,11 +77,11 @@ class DemoProgress:
     real_clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
-        """The first stage has begun."""
+        """Begin the first stage."""
         self.stages[0].began_s = self._clock(self.stages[0])
 
     def enter(self, state: RobotState) -> None:
-        """The daemon entered a state: the stage before it is over."""
+        """Enter a state of the daemon, and end the stage before it."""
         if state is self.state:
             return
         for stage in self.stages:
@@ -94,17 +94,17 @@ class DemoProgress:
                 stage.began_s = self._clock(stage)
 
     def spent_s(self, stage: Stage) -> float:
-        """Seconds spent in a stage so far, this time and the times before."""
+        """Return the seconds spent in a stage, this time and before."""
         now = 0.0 if stage.began_s is None else self._clock(stage) - stage.began_s
         return (stage.took_s or 0.0) + now
 
     def took_s(self, state: RobotState) -> float:
-        """Seconds spent in the stage of a state so far."""
+        """Return the seconds spent in the stage of a state."""
         return next(self.spent_s(stage) for stage in self.stages if stage.state is state)
 
     @property
     def plan_us(self) -> float | None:
-        """How far the plan has been performed, while the robot turns."""
+        """Return the microseconds of the plan performed; None unless the robot turns."""
         if self.state is not RobotState.TURNING or self.fraction is None or self.planned_us is None:
             return None
         return self.fraction * self.planned_us

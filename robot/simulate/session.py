@@ -1,4 +1,4 @@
-"""One demo from the first process to the verdict."""
+"""A demo, from the first process to the verdict."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from robot.simulate.fault_injection import (
     Scene,
 )
 from robot.simulate.follow import DaemonFollower
-from robot.simulate.processes import Child, SimulationError, running, until_there, workspace
+from robot.simulate.processes import Child, SimulationError, running, wait_for_path, workspace
 from robot.simulate.progress import DemoProgress, Display
 from robot.text.outcomes import is_success
 from robot.twin.cube import CubeBody
@@ -63,12 +63,12 @@ class DemoOutcome:
 
     @property
     def good(self) -> bool:
-        """Whether the robot did what it is for and knows it, and nothing it must not do."""
+        """Return whether the robot solved the cube, knows it, and did nothing it must not do."""
         return self.solved and not self.violations and is_success(self.record.outcome)
 
     @property
     def troubles(self) -> list[str]:
-        """What went wrong on the way and did not matter in the end."""
+        """Return the troubles on the way that did not matter in the end."""
         link = self.record.link
         again = [f"{link.resent} messages were sent again"] if link.resent else []
         return [*self.record.recoveries, *(self.record.warnings or again)]
@@ -107,7 +107,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class DemoOptions:
-    """What to show; ``photographs`` by face. The daemon gets ``profile_file``, or the profile.
+    """Options of a demo; ``photographs`` by face. The daemon gets ``profile_file``, or the profile.
     ``firmware`` is one of :func:`robot.computer.board_family.simulations`; None: the profile's own
     board.
     ``misadjusted``: the simulated robot was not built as the profile says.
@@ -129,7 +129,7 @@ class DemoOptions:
 
 @dataclass(frozen=True)
 class DemoStage:
-    """What a running demo consists of."""
+    """The parts of a running demo."""
 
     children: Sequence[Child]
     daemon: DaemonFollower
@@ -142,7 +142,7 @@ Beside = Callable[[Path], contextlib.AbstractAsyncContextManager[object]]
 
 
 def nothing_beside(folder: Path) -> contextlib.AbstractAsyncContextManager[None]:
-    """No more than the demo itself."""
+    """Return a context that adds nothing to the demo."""
     del folder
     return contextlib.nullcontext()
 
@@ -182,14 +182,14 @@ class Demo:
 
     @contextlib.asynccontextmanager
     async def standing(self, folder: Path) -> AsyncIterator[DemoStage]:
-        """The robot with its daemon ready and nothing under way; what it runs is in ``folder``."""
+        """Yield the robot with its daemon ready and idle; its processes work in ``folder``."""
         async with self._everything(folder) as stage:
             await unless_ended(stage.daemon.ready(), stage.children)
             yield stage
 
     @contextlib.asynccontextmanager
     async def _everything(self, folder: Path) -> AsyncIterator[DemoStage]:
-        """Simulated robot, firmware, cable, daemon, and a client of it; ended in reverse order."""
+        """Start robot, firmware, cable, daemon and its client; end them in reverse order."""
         options = self._options
         studio = Studio(self.robot, options.seed, options.photographs)
         await asyncio.to_thread(studio.warm_up)
@@ -217,7 +217,7 @@ class Demo:
     async def _board(
         self, stack: contextlib.AsyncExitStack, name: str, pins: PinPort, folder: Path
     ) -> tuple[Child, BoardInScene]:
-        """The firmware of a board, at the end of a cable if one is wanted."""
+        """Start the firmware of a board, at the end of a cable if one is wanted."""
         link = _port(folder, name)
         inner = folder / f"board-{name}"
         cable = Cable(inner, link, self._options.seed) if self._cable_wanted else None
@@ -225,9 +225,9 @@ class Demo:
         command = self._firmware_command(name, port, pins.path, folder)
         title = "firmware" if name == FIRST_BOARD else f"firmware-{name}"
         child = await stack.enter_async_context(running(title, command, folder))
-        await unless_ended(until_there(port), [child])
+        await unless_ended(wait_for_path(port), [child])
         if cable is not None:
-            stack.enter_context(cable.plugged())
+            stack.enter_context(cable.plug_in())
         pid = child.process.pid
         alone = not self._options.profile.boards
         reset = (lambda: os.kill(pid, signal.SIGUSR1)) if alone else pins.press_reset
@@ -240,7 +240,7 @@ class Demo:
         return options.cable or any(fault.name in CABLE_FAULTS for fault in options.faults)
 
     def _pulse_makers(self, folder: Path) -> dict[str, PulseMaker]:
-        """What makes the servos' pulses, for boards that only say how long these are."""
+        """Return the makers of servo pulses, for boards that only report their lengths."""
         profile = self._options.profile
         makers = {
             name: simulation_of(self._firmware, profile, name).pulse_maker(self.robot, folder, name)
@@ -270,7 +270,7 @@ class Demo:
         ]
 
     def _written_profile(self, folder: Path) -> Path:
-        """The profile as a file, in which further boards are where they are simulated."""
+        """Write the profile with the simulated ports of further boards."""
         document = self._options.profile.model_dump(mode="json", exclude_unset=True)
         for name, board in document.get("boards", {}).items():
             board["port"] = str(_port(folder, name))
@@ -285,7 +285,7 @@ class Demo:
         if status.state is not RobotState.IDLE:
             text = status.fault.cause if status.fault else f"it is {status.state}"
             raise SimulationError(f"the daemon is not ready: {text}")
-        await self._prepared(daemon)
+        await self._wait_for_tables(daemon)
         async with daemon.events() as events:
             listener = asyncio.create_task(self._listen(events, daemon, stage.injection))
             try:
@@ -294,7 +294,7 @@ class Demo:
             finally:
                 listener.cancel()
 
-    async def _prepared(self, daemon: DaemonFollower) -> None:
+    async def _wait_for_tables(self, daemon: DaemonFollower) -> None:
         """Wait until the daemon has its tables: a first demo makes them."""
         while (preparation := (await daemon.status()).preparation) is not None:
             self._progress.step = preparation.step
@@ -312,7 +312,7 @@ class Demo:
             )
         for _ in range(PRESSES):
             await self._panel.press(pin, PRESS_S)
-            if await _begun(daemon):
+            if await _has_begun(daemon):
                 return
         raise SimulationError("the start button was pressed, but nothing happened")
 
@@ -339,13 +339,13 @@ class Demo:
             self._show()
 
     async def _fetch_picture(self, daemon: DaemonFollower) -> None:
-        """What the robot sees, for who watches; where there is none, the demo goes on."""
+        """Fetch the robot's picture for the display; without one the demo goes on."""
         with contextlib.suppress(OSError, aiohttp.ClientError, ValueError):
             if (jpeg := await daemon.picture()) is not None:
                 self._progress.picture = from_jpeg(jpeg)
 
     async def _finished_run(self, daemon: DaemonFollower) -> RunRecord:
-        """Wait until the job that the button started is over; its record."""
+        """Wait for the end of the job that the button started. Return its record."""
         while True:
             status = await daemon.status()
             self._progress.fraction = status.job.progress if status.job else None
@@ -367,7 +367,7 @@ class Demo:
         )
 
     async def _refresh(self) -> None:
-        """Keep what is shown up to date while nothing else happens."""
+        """Refresh the display while nothing else happens."""
         while True:
             self._show()
             await asyncio.sleep(REFRESH_S)
@@ -382,16 +382,16 @@ class Demo:
 
 
 async def unless_ended(work: Coroutine[object, object, T], children: Sequence[Child]) -> T:
-    """The result of ``work``; the fault of the first child that ends before it is done."""
+    """Return the result of ``work``; raise the fault of the first child that ends before."""
     main = asyncio.create_task(work)
-    watches = [asyncio.create_task(child.ended()) for child in children]
+    watches = [asyncio.create_task(child.wait_for_end()) for child in children]
     try:
         await asyncio.wait({main, *watches}, return_when=asyncio.FIRST_COMPLETED)
         if main.done() and isinstance(main.exception(), OSError | aiohttp.ClientError):
             # Who talks to a process may notice its death before we are told of it.
             await asyncio.wait(watches, timeout=NOTICE_S, return_when=asyncio.FIRST_COMPLETED)
         for watch in watches:
-            if watch.done() and not _succeeded(main):
+            if watch.done() and not _has_succeeded(main):
                 raise watch.result()
         return await main
     finally:
@@ -400,12 +400,12 @@ async def unless_ended(work: Coroutine[object, object, T], children: Sequence[Ch
         await asyncio.gather(main, *watches, return_exceptions=True)
 
 
-def _succeeded(task: asyncio.Task[T]) -> bool:
+def _has_succeeded(task: asyncio.Task[T]) -> bool:
     return task.done() and not task.cancelled() and task.exception() is None
 
 
-async def _begun(daemon: DaemonFollower) -> bool:
-    """Whether a job begins, or has been, within the time a press may take to be noticed."""
+async def _has_begun(daemon: DaemonFollower) -> bool:
+    """Return whether a job begins, or has ended, within the time a press may take."""
     deadline = asyncio.get_running_loop().time() + PRESS_LIMIT_S
     while asyncio.get_running_loop().time() < deadline:
         status = await daemon.status()
@@ -416,5 +416,5 @@ async def _begun(daemon: DaemonFollower) -> bool:
 
 
 def _port(folder: Path, board: str) -> Path:
-    """Where the daemon finds the serial port of a board."""
+    """Return the path at which the daemon finds the serial port of a board."""
     return folder / ("link" if board == FIRST_BOARD else f"link-{board}")

@@ -71,7 +71,7 @@ async def stay(options: DemoOptions, ready: Ready, *, web: bool = True, drift: f
                     following = asyncio.create_task(_inject(stage, drift))
                     try:
                         ready(simulation, url)
-                        await _until_shut_down(stage)
+                        await _wait_for_shutdown(stage)
                     finally:
                         following.cancel()
                         stage.injection.cancel()
@@ -86,7 +86,7 @@ async def _inject(stage: DemoStage, drift: float) -> None:
                 stage.scene.robot.drift(drift)
 
 
-async def _until_shut_down(stage: DemoStage) -> None:
+async def _wait_for_shutdown(stage: DemoStage) -> None:
     try:
         await unless_ended(asyncio.Event().wait(), stage.children)
     except SimulationError:

@@ -158,6 +158,6 @@ def test_a_face_s_place_is_found_and_kept(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_without_anybody_each_camera_is_looked_at_after_homing() -> None:
     session: Any = Cameras("six-motor")
-    found = STEPS["camera"].unasked(session, {})
+    found = STEPS["camera"].unattended_measurements(session, {})
     assert len(list(found)) == len(session.profile.cameras)
     assert [name for name, _ in session.asked] == ["home"] * len(session.profile.cameras)

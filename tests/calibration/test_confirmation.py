@@ -286,7 +286,7 @@ def test_a_renamed_profile_is_told_of_the_calibration_that_it_had(
     CalibrationStore(tmp_path / "state").save(kept("my-cubotino", ALL_OF_IT))
     code, (taken,), _ = ask("calibration", "import", "--from-another", "my-cubotino")
     assert (code, taken["values"], unconfirmed()) == (0, ALL_OF_IT, list(ALL_OF_IT))
-    assert CalibrationStore(tmp_path / "state").of_another("my-cubotino") == ALL_OF_IT
+    assert CalibrationStore(tmp_path / "state").values_of_another("my-cubotino") == ALL_OF_IT
     assert ask("calibration", "import", "--from-another", "crane")[0] == 2
 
 

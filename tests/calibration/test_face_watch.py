@@ -19,7 +19,7 @@ from robot.calibration.auto.face_watch import (
     FacePose,
     RotationGauge,
     are_two_faces,
-    off_square,
+    square_error,
     view_from_above,
 )
 from robot.calibration.auto.finding import CalibrationError
@@ -77,8 +77,8 @@ def test_a_face_that_is_not_flat_has_no_angle() -> None:
         corners[0] += off
         assert (one.degrees(in_picture(corners), 0.0) is not None) is flat
     grown = in_picture(UNIT_SQUARE * 1.03)
-    assert off_square(UNIT_SQUARE * 1.03) == pytest.approx(0.03)
-    assert off_square(np.roll(spun(30.0) * 0.9, 2, axis=0)) == pytest.approx(
+    assert square_error(UNIT_SQUARE * 1.03) == pytest.approx(0.03)
+    assert square_error(np.roll(spun(30.0) * 0.9, 2, axis=0)) == pytest.approx(
         0.1 * np.abs(spun(30.0)).max()
     )
     assert one.degrees(grown, 0.0) == pytest.approx(0.0)
@@ -100,13 +100,13 @@ def test_stickers_tell_whole_turns_apart(sign: int, degrees: float) -> None:
     corners = np.roll(spun(begun + turn), quarters, axis=0)
     shown = np.rot90(colours.reshape(3, 3, 3), -quarters).reshape(-1, 3)
     later = (in_picture(corners), shown)
-    assert one.turned(first, later, degrees) == pytest.approx(degrees)
-    assert one.turned(first, later, degrees + 170) == pytest.approx(degrees)
-    assert one.turned(first, later, degrees + 360) == pytest.approx(degrees + 360)
-    assert one.turned(first, (in_picture(corners), stickers(2)), degrees) is None
+    assert one.measure_turn(first, later, degrees) == pytest.approx(degrees)
+    assert one.measure_turn(first, later, degrees + 170) == pytest.approx(degrees)
+    assert one.measure_turn(first, later, degrees + 360) == pytest.approx(degrees + 360)
+    assert one.measure_turn(first, (in_picture(corners), stickers(2)), degrees) is None
     lifted = corners.copy()
     lifted[1] *= 1.2
-    assert one.turned(first, (in_picture(lifted), shown), degrees) is None
+    assert one.measure_turn(first, (in_picture(lifted), shown), degrees) is None
 
 
 def test_faces_differ_from_a_mean_difference_on_however_turned() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robot.api.calibrations import Calibration
-from robot.calibration.auto.calibration import STEP, AutomaticCalibration, shortened, steps_to
+from robot.calibration.auto.calibration import STEP, AutomaticCalibration, shorten_times, steps_to
 from robot.calibration.values import apply
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
@@ -33,7 +33,7 @@ def test_steps_end_with_what_was_asked_for(part: float) -> None:
 
 @given(st.floats(0.0, 0.5))
 def test_filmed_times_stay_and_all_others_get_shorter(part: float) -> None:
-    values = shortened(CUBOTINO, {"holder"}, part)
+    values = shorten_times(CUBOTINO, {"holder"}, part)
     made = apply(CUBOTINO, Calibration(robot="cubotino", values=values)).actuators_of(Servo)
     before = CUBOTINO.actuators_of(Servo)
     for after, was in zip(made["holder"].travel, before["holder"].travel, strict=True):

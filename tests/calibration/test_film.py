@@ -125,7 +125,7 @@ def test_angles_are_counted_from_the_first_picture_of_a_face() -> None:
         return None if degrees == 5 else degrees
 
     asked: list[float] = []
-    watch: Any = SimpleNamespace(turned=turned)
+    watch: Any = SimpleNamespace(measure_turn=turned)
     faces = [FilmedPose(time_us=7)] + [
         FilmedPose(time_us=at, corners=[(float(at), float(at))], colours=[]) for at in (1, 3, 6, 9)
     ]

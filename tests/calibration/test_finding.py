@@ -67,7 +67,7 @@ def test_a_line_with_slack_is_found_from_both_directions(
     assert line.pulse(0.0) == pytest.approx(zero, abs=off_us)
     assert line.slack_us == pytest.approx(slack, abs=2 * off_us)
     assert line.pulse(30.0, True) - line.pulse(30.0, False) == pytest.approx(line.slack_us)
-    assert line.about(10.0).pulse(0.0) == pytest.approx(line.pulse(10.0))
+    assert line.with_zero_at(10.0).pulse(0.0) == pytest.approx(line.pulse(10.0))
 
 
 def test_a_servo_that_turns_nothing_has_no_line() -> None:

@@ -96,7 +96,7 @@ def test_a_cube_that_is_cut_off_is_named() -> None:
 def test_a_pose_is_found_by_the_corners_of_three_faces(seed: int) -> None:
     optics = moved_camera(place_camera(CAMERA), Misadjustment(seed).camera(CAMERA.name))
     quads = {site: optics.project(site_corners(site)) for site in SITES}
-    pose = CubePose.fitted(quads, CAMERA.resolution, None)
+    pose = CubePose.fit(quads, CAMERA.resolution, None)
     assert pose.focal == pytest.approx(optics.focal, rel=0.01)
     for site, quad in quads.items():
         assert pose.corners(site) == pytest.approx(quad, abs=0.1)
@@ -107,8 +107,8 @@ def test_a_pose_is_found_by_the_corners_of_three_faces(seed: int) -> None:
 def test_a_turned_layer_shows_by_how_much(site: Site, degrees: float, seed: int) -> None:
     optics, body = STRAIGHT, scrambled(3, seed)
     corners = optics.project(true_corners(site))
-    first = Unrolled.of(picture(optics, body), corners)
-    turned = Unrolled.of(picture(optics, body, (site, degrees)), corners)
+    first = Unrolled.from_picture(picture(optics, body), corners)
+    turned = Unrolled.from_picture(picture(optics, body, (site, degrees)), corners)
     found, agreement = turned.turned_from(first, 0.8 * degrees)
     assert found == pytest.approx(degrees, abs=0.3)
     assert agreement > 0.8
@@ -117,8 +117,8 @@ def test_a_turned_layer_shows_by_how_much(site: Site, degrees: float, seed: int)
 def test_a_face_that_is_covered_does_not_agree() -> None:
     optics, body = STRAIGHT, scrambled(3, 1)
     corners = optics.project(true_corners("U"))
-    first = Unrolled.of(picture(optics, body), corners)
-    other = Unrolled.of(picture(optics, scrambled(3, 2)), corners)
-    gone = Unrolled.of(picture(optics, None), corners)
+    first = Unrolled.from_picture(picture(optics, body), corners)
+    other = Unrolled.from_picture(picture(optics, scrambled(3, 2)), corners)
+    gone = Unrolled.from_picture(picture(optics, None), corners)
     assert gone.turned_from(first, 0.0)[1] < 0.5
     assert other.turned_from(first, 0.0)[1] < 0.7

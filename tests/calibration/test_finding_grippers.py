@@ -56,7 +56,7 @@ def test_a_tilt_is_measured_wherever_the_camera_stands(
 ) -> None:
     camera = np.array([right, height, front])
     sweep = [seen_in_level_plane(site, at, camera) for at in np.linspace(-16, 16, 9)]
-    gauge = TiltGauge(site).adapted(sweep)
+    gauge = TiltGauge(site).fit_camera(sweep)
     assert gauge.height == pytest.approx(height - 1, abs=0.01)
     found = gauge.degrees(seen_in_level_plane(site, degrees, camera))
     assert found == pytest.approx(degrees, abs=0.02)
@@ -163,7 +163,7 @@ def test_a_gripper_beside_the_cube_is_filmed_face_after_face() -> None:
                 film = session.perform(
                     FILMING, actuator="right", between=list(way), aside=dict(seen.aside)
                 )
-                travels.append(find_travel(seen.rotation.filmed(film, turned), turned))
+                travels.append(find_travel(seen.rotation.read_film(film, turned), turned))
         assert run.robot.violations == []
     took = travel_us([one for one in travels if one is not None])
     assert took is not None

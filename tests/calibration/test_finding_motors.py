@@ -176,7 +176,7 @@ class ScriptedMotor(Rotation):
 def test_a_motor_shows_its_steps_without_turning_far(factor: float, play: float) -> None:
     """However large its steps are: the face must stay in view, and layers nearly square."""
     motor = ScriptedMotor(factor, play)
-    stride = motor._peeked()
+    stride = motor._find_stride()
     assert stride * factor * 360 / 1600 == pytest.approx(2.0, rel=0.25)
     assert motor.widest < 6.5
 
@@ -184,7 +184,7 @@ def test_a_motor_shows_its_steps_without_turning_far(factor: float, play: float)
 def test_a_motor_that_turns_nothing_is_not_turned_for_ever() -> None:
     motor = ScriptedMotor(0.0, 0.0)
     with pytest.raises(CalibrationError, match="does not turn"):
-        motor._peeked()
+        motor._find_stride()
 
 
 def test_square_is_seen_although_jaws_hide_a_part_of_the_face() -> None:

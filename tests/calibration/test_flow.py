@@ -42,7 +42,7 @@ class Turning:
         self.ways: list[float] = []
         self.moving = 6
 
-    def filmed(self, film: object, way: float) -> list[tuple[int, float]]:
+    def read_film(self, film: object, way: float) -> list[tuple[int, float]]:
         self.ways.append(way)
         step = self.took_us / (self.moving + 1)
         rest = [(n * 10_000, 0.0) for n in range(6)]
@@ -253,7 +253,7 @@ def test_a_cube_that_was_not_solved_ends_it(robot: Robot) -> None:
     assert found.text.startswith(f"could not be calibrated, because {why}")
     assert (found.document["calibrated"], found.document["solved"]) == (False, 1)
     assert found.document["values"] == {}, "they were only tried out"
-    assert set(found.tried) == {QUAD, OPEN, TRAVEL, "colours"}
+    assert set(found.tried_values) == {QUAD, OPEN, TRAVEL, "colours"}
     assert robot.tried[-1] == {}
     found, _ = calibrated(robot)
     assert found.error is None

@@ -21,6 +21,7 @@ from robot.calibration.trials.trial import Bench
 from robot.calibration.versions import CubeSizes
 from robot.planner import build_mechanism
 from robot.settings import list_profiles, load_profile
+from robot.text.faults import ScanError
 from solver.cube.cube import Cube
 from solver.errors import InvalidRequest
 
@@ -175,7 +176,7 @@ def test_a_proof_scrambles_what_is_solved_and_looks_after_the_solve(
         machine.calls.clear()
         planned.clear()
         bench = Bench(machine, CUBOTINO, kept=kept)
-        found = proof._proved(bench, ProofRequest(solved=known))
+        found = proof._prove(bench, ProofRequest(solved=known))
         assert machine.calls == [*calls, "solving", "home", "scan"]
         assert planned[0][1] == name
         assert planned[1] == calls[-1][1:]
@@ -193,7 +194,7 @@ def test_a_proof_scrambles_what_is_solved_and_looks_after_the_solve(
 def test_a_cube_in_doubt_proves_nothing(reading: Any) -> None:
     machine: Any = Proving(reading)
     with pytest.raises(ScanError, match="beyond doubt") as raised:
-        proof._proved(Bench(machine, CUBOTINO), ProofRequest())
+        proof._prove(Bench(machine, CUBOTINO), ProofRequest())
     assert raised.value.look_again == ("F",)
 
 

@@ -24,7 +24,7 @@ QUARTERS = {"ccw": -1, "home": 0, "cw": 1}
 class Watch:
     """A camera that sees how far a servo has turned the cube."""
 
-    lost = CalibrationError
+    lost_face_error = CalibrationError
 
     def __init__(self, degrees_of: Callable[[float], float]) -> None:
         self.degrees_of = degrees_of
@@ -182,7 +182,7 @@ class Level:
     """A face that is seen from above: its first corner's x says how far it is tilted."""
 
     follows: list[bool]
-    lost = CalibrationError
+    lost_face_error = CalibrationError
 
     def __init__(self) -> None:
         self.tilt: float | None = 0.0
@@ -209,7 +209,7 @@ class Gauge:
     def misses(self, corners: Any, tilt: float) -> float:
         return float(corners[0, 1] - corners[0, 0])
 
-    def adapted(self, views: Any) -> Gauge:
+    def fit_camera(self, views: Any) -> Gauge:
         found = Gauge(2 * self.scale)
         found.views = len(views)
         return found
@@ -275,14 +275,14 @@ def test_a_film_shows_one_face_after_the_other(sign: int) -> None:
     _, part = tilting()
     part._line = ServoLine(1.0, 0.0, 0.0, 0.0)
     film = pictured((1.0, 0), (30.0, 0), (39.0, 0), (-30.0, 1), (20.0, 1), (-20.0, 2))
-    assert part.filmed(film, sign * 180.0) == [
+    assert part.read_film(film, sign * 180.0) == [
         (0, 0.0),
         (1000, 29.0),
         (3000, sign * 90 - 31.0),
         (4000, sign * 90 + 19.0),
         (5000, sign * 180 - 21.0),
     ]
-    assert part.filmed(pictured((38.0, 0), (-38.0, 0)), 90.0) == [(0, 0.0), (1000, -76.0)]
-    assert part.filmed(pictured((1.0, 0), (2.0, 0), miss=0.07), 90.0) == []
-    assert len(part.filmed(pictured((1.0, 0), (2.0, 0), miss=0.05), 90.0)) == 2
-    assert part.filmed(pictured(), 90.0) == []
+    assert part.read_film(pictured((38.0, 0), (-38.0, 0)), 90.0) == [(0, 0.0), (1000, -76.0)]
+    assert part.read_film(pictured((1.0, 0), (2.0, 0), miss=0.07), 90.0) == []
+    assert len(part.read_film(pictured((1.0, 0), (2.0, 0), miss=0.05), 90.0)) == 2
+    assert part.read_film(pictured(), 90.0) == []

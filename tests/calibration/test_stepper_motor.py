@@ -149,15 +149,15 @@ def test_a_change_is_more_than_noise() -> None:
     assert settled == [True]
     # Five pictures, 0.2 on average, of which one is 0.8 off it: three times that is a change.
     assert still.change() == pytest.approx(0.3)
-    assert not still.disturbed()
-    assert still.disturbed()
+    assert not still.has_changed()
+    assert still.has_changed()
     quiet = iter([0.0] * 5 + [0.19, 0.21])
     still = Stillness(
         SimpleNamespace(  # type: ignore[arg-type]
             settle=lambda: None, glance=lambda: (0, np.full((2, 2), next(quiet), np.float32))
         )
     )
-    assert [still.disturbed(), still.disturbed()] == [False, True]
+    assert [still.has_changed(), still.has_changed()] == [False, True]
 
 
 def test_a_motor_is_seen_where_the_picture_changes_with_it() -> None:
@@ -243,7 +243,7 @@ def test_a_motor_that_lost_its_place_is_looked_for_by_the_camera(lost: int) -> N
     assert machine.done[-2] == ("home",) or machine.done[-1] == ("home",)
     assert "assume" in machine.done
     machine.is_blind = False
-    assert not one.still.disturbed()
+    assert not one.still.has_changed()
 
 
 def test_what_cannot_be_seen_is_not_put_back() -> None:

@@ -61,7 +61,7 @@ def test_a_miss_is_the_farthest_corner_s() -> None:
 @pytest.mark.parametrize("site", SITES)
 def test_a_sweep_shows_where_the_camera_is(site: str) -> None:
     views = [seen(site, degrees, (0.3, -0.4), 6.0) for degrees in (-15.0, -5.0, 0.0, 8.0, 16.0)]
-    found = TiltGauge(site).adapted(views)  # type: ignore[arg-type]
+    found = TiltGauge(site).fit_camera(views)  # type: ignore[arg-type]
     assert found.site == site
     assert found.foot == pytest.approx((0.3, -0.4), abs=0.01)
     assert found.height == pytest.approx(6.0, abs=0.05)
@@ -70,4 +70,4 @@ def test_a_sweep_shows_where_the_camera_is(site: str) -> None:
 def test_heights_that_cannot_be_are_kept_within_bounds() -> None:
     gauge = TiltGauge("F")
     for height, kept in ((0.2, HEIGHTS[0]), (1.5, 1.5), (20.0, 20.0), (50.0, 50.0), (90.0, 50.0)):
-        assert gauge._at(np.array([0.1, 0.2, height])) == TiltGauge("F", (0.1, 0.2), kept)
+        assert gauge._with_camera(np.array([0.1, 0.2, height])) == TiltGauge("F", (0.1, 0.2), kept)

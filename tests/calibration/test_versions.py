@@ -43,9 +43,9 @@ def test_robots_in_one_state_directory_keep_their_own(tmp_path: Path) -> None:
     assert store.load(TWO_ARM).values == {"policy.search_s": 3.0}
     assert store.load(MY_ROBOT).values == {}
     assert list(store.others("my-robot")) == ["cubotino", "two-arm"]
-    assert store.of_another("cubotino") == {OPEN: 1340}
+    assert store.values_of_another("cubotino") == {OPEN: 1340}
     with pytest.raises(BadCalibration, match=r"no calibration of crane .*cubotino, two-arm"):
-        store.of_another("crane")
+        store.values_of_another("crane")
 
 
 def test_the_file_of_an_earlier_release_stays_its_robot_s(tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ ASKED: dict[str, Callable[[CalibrationStore], object]] = {
     "the versions": lambda store: store.versions(CUBOTINO),
     "whether there is one": lambda store: store.has_versions(CUBOTINO),
     "the one before": lambda store: store.version_before(CUBOTINO),
-    "another robot's": lambda store: store.of_another("cubotino"),
+    "another robot's": lambda store: store.values_of_another("cubotino"),
     "to keep one": lambda store: save(store, 1350),
     "to restore one": lambda store: store.restore(CUBOTINO),
 }

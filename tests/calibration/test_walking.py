@@ -12,7 +12,7 @@ from robot.calibration.auto.direct import BINS, RADII, Unrolled
 from robot.calibration.auto.finding import CalibrationError
 from robot.calibration.auto.fitting import (
     USUAL_DEGREE_US,
-    fitted,
+    fit_values,
     servo_degree_us,
 )
 from robot.calibration.auto.grippers import JawFinder
@@ -177,7 +177,7 @@ def test_what_fits_best_is_found_from_a_start_a_little_off() -> None:
     def misses(at: Any) -> Any:
         return np.array([np.sin(at[0]) - np.sin(seen[0]), at[0] * at[1] - 2.0, at[1] - seen[1]])
 
-    assert fitted(misses, np.array([0.7, 2.5])) == pytest.approx(seen, abs=1e-6)
+    assert fit_values(misses, np.array([0.7, 2.5])) == pytest.approx(seen, abs=1e-6)
 
 
 def test_a_face_agrees_with_itself_as_it_is_turned_whatever_the_light() -> None:

@@ -39,7 +39,7 @@ async def read(descriptor: int, count: int) -> bytes:
 async def test_bytes_go_both_ways_unchanged(board: tuple[int, Path], tmp_path: Path) -> None:
     firmware, port = board
     every_byte = bytes(range(256))
-    with Cable(port, tmp_path / "link").plugged():
+    with Cable(port, tmp_path / "link").plug_in():
         daemon = opened(tmp_path / "link")
         os.write(daemon, every_byte)
         assert await read(firmware, 256) == every_byte
@@ -54,7 +54,7 @@ async def test_a_cut_cable_is_no_port_until_it_is_mended(
 ) -> None:
     firmware, port = board
     cable = Cable(port, tmp_path / "link")
-    with cable.plugged():
+    with cable.plug_in():
         daemon = opened(tmp_path / "link")
         cable.cut()
         cable.cut()
@@ -75,7 +75,7 @@ async def test_noise_changes_some_bytes(board: tuple[int, Path], tmp_path: Path)
     firmware, port = board
     cable = Cable(port, tmp_path / "link", seed=1)
     cable.noise = 0.1
-    with cable.plugged():
+    with cable.plug_in():
         daemon = opened(tmp_path / "link")
         os.write(daemon, bytes(1000))
         received = await read(firmware, 1000)

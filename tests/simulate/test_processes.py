@@ -50,7 +50,7 @@ async def test_child_that_will_not_end_is_made_to(tmp_path: Path) -> None:
 async def test_fault_tells_how_it_ended_and_its_last_words(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "print('no such port'); raise SystemExit(3)"]
     async with running("firmware", command, tmp_path) as child:
-        fault = await child.ended()
+        fault = await child.wait_for_end()
     assert "firmware ended unexpectedly (exit code 3)" in str(fault)
     assert "no such port" in str(fault)
 
@@ -121,7 +121,7 @@ class Standing:
     def __init__(self) -> None:
         self.gone = asyncio.Event()
 
-    async def ended(self) -> SimulationError:
+    async def wait_for_end(self) -> SimulationError:
         await self.gone.wait()
         return SimulationError("it ended")
 

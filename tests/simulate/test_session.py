@@ -162,7 +162,7 @@ async def test_how_far_it_is_is_told_while_tables_are_made_and_the_job_is_done()
     demo = Demo(options(), Watcher())
     waiting = Daemon(status(preparation=PREPARATION), status())
     waiting.demo = demo
-    await demo._prepared(waiting)  # type: ignore[arg-type]
+    await demo._wait_for_tables(waiting)  # type: ignore[arg-type]
     assert (demo._progress.step, demo._progress.fraction) == ("making tables", None)
     assert waiting.seen_before == [(None, None), (0.5, 3.0)]
     working = Daemon(status(job=JOB), status(last_run=SimpleNamespace(id="000007")))

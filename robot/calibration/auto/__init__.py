@@ -1,1 +1,1 @@
-"""What a robot can find out about itself by moving and looking: ``cubist calibrate auto``."""
+"""``cubist calibrate auto``: values that a robot finds by moving and looking."""

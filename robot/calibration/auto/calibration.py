@@ -1,4 +1,4 @@
-"""From a profile that is only roughly right to a calibrated robot: every stage in its order."""
+"""The whole automatic calibration: from a roughly right profile to a proven calibration."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FILMS = 6
 
 
 def can_find(profile: RobotProfile) -> bool:
-    """Whether there is something that finds this robot's positions."""
+    """Return whether a finder supports this robot."""
     return finder_for(profile) is not None
 
 
@@ -67,7 +67,7 @@ def require_finder(profile: RobotProfile) -> type[Finder]:
 
 
 def stage_of(key: str) -> str:
-    """Which of these a calibrated value belongs to, by its key."""
+    """Return the stage that a calibrated value belongs to, by its key."""
     room, *rest = key.split(".")
     if room != "actuators":
         return {"cameras": CAMERA}.get(room, room)
@@ -131,7 +131,7 @@ class AutomaticCalibration(Measurement):
             raise error
 
     @property
-    def tried(self) -> JsonObject:
+    def tried_values(self) -> JsonObject:
         """Return the values found by now, proven or not."""
         return self._found
 
@@ -203,7 +203,7 @@ class AutomaticCalibration(Measurement):
         for number in range(PROOFS):
             yield self._proof(number + 1)
         if self._faster:
-            yield self._shortened(filmed)
+            yield self._shorten_times(filmed)
 
     def _require_rest(self) -> None:
         """Raise ``CalibrationError`` where what stays as it is kept was never confirmed: without
@@ -248,7 +248,7 @@ class AutomaticCalibration(Measurement):
             evidence={"planned_s": round(planned_s, 2), "executed_s": round(executed_s, 2)},
         )
 
-    def _shortened(self, filmed: Collection[str]) -> Finding:
+    def _shorten_times(self, filmed: Collection[str]) -> Finding:
         """Shorter times, step by step, as long as all cubes are solved with them.
 
         After one that was not solved the robot goes back by two steps, which have to be proven.
@@ -256,10 +256,10 @@ class AutomaticCalibration(Measurement):
         base = self.session.calibrated
         good = [0.0]
         for part in steps_to(self._faster):
-            self.session.try_out(self._found | shortened(base, filmed, part))
+            self.session.try_out(self._found | shorten_times(base, filmed, part))
             if not self._is_faultless():
                 good = good[:-1] or good
-                self.session.try_out(self._found | shortened(base, filmed, good[-1]))
+                self.session.try_out(self._found | shorten_times(base, filmed, good[-1]))
                 if not self._is_faultless():
                     raise CalibrationError(
                         "the cube was lost while shorter times were tried: put it in again, and "
@@ -268,12 +268,12 @@ class AutomaticCalibration(Measurement):
                 break
             good.append(part)
         percent = 100 * good[-1]
-        values = shortened(base, filmed, good[-1]) if percent else {}
+        values = shorten_times(base, filmed, good[-1]) if percent else {}
         text = f"times are {percent:.0f} % shorter where no camera sees them, and cubes are solved"
         return Finding("faster", text, values, evidence={"percent": round(percent, 1)})
 
     def _is_faultless(self) -> bool:
-        """Whether the robot solves cubes with what it tries out now; those are the proofs then."""
+        """Return whether the robot solves cubes with the values tried out; note the proofs."""
         proofs: list[Proof] = []
         for _ in range(PROOFS):
             try:
@@ -296,9 +296,9 @@ class AutomaticCalibration(Measurement):
                 yield Finding("times", f"{name}: its times are {kept}", uncertain={key: kept})
                 continue
             for row in servo.travel:
-                yield self._filmed(finder.seen_moving[name], row.between)
+                yield self._film_travel(finder.seen_moving[name], row.between)
 
-    def _filmed(self, seen: FilmedServo, way: tuple[str, str]) -> Finding:
+    def _film_travel(self, seen: FilmedServo, way: tuple[str, str]) -> Finding:
         name = seen.rotation.name
         key = f"actuators.{name}.travel"
         travels: list[FilmedTravel] = []
@@ -308,7 +308,7 @@ class AutomaticCalibration(Measurement):
             film = self.session.perform(
                 FILMING, actuator=name, between=list(way), aside=dict(seen.aside)
             )
-            travel = find_travel(seen.rotation.filmed(film, degrees), degrees)
+            travel = find_travel(seen.rotation.read_film(film, degrees), degrees)
             travels += [] if travel is None else [travel]
             shown = max(shown, 0 if travel is None else len(travel.times))
             rate = rate_of([picture.time_us for picture in film.pictures])
@@ -369,11 +369,11 @@ def steps_to(part: float) -> Iterator[float]:
     yield part
 
 
-def shortened(profile: RobotProfile, filmed: Collection[str], part: float) -> JsonObject:
+def shorten_times(profile: RobotProfile, filmed: Collection[str], part: float) -> JsonObject:
     """Times of the profile's servos, shorter by a part of them, as calibrated values.
 
     A profile's times are those of its author's servos. Nothing shows how long a lid takes, except
-    that everything still works when it is given less time. So the times are shortened in steps,
+    that everything still works when it is given less time. So the times are shorten_times in steps,
     and after each step cubes are scrambled and solved. Of servos that were ``filmed`` only what
     friction of the cube adds gets shorter.
     """

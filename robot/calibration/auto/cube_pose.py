@@ -1,4 +1,4 @@
-"""How a cube stands before a camera that sees several of its faces at once.
+"""The pose of a cube before a camera that sees several of its faces at once.
 
 The profile says where the faces should be in the picture; a camera that was mounted by hand sees
 them elsewhere. One face is found by itself or, where each is seen too much from the side for that,
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot.calibration.auto.finding import CalibrationError
-from robot.calibration.auto.fitting import fitted
+from robot.calibration.auto.fitting import fit_values
 from robot.calibration.steps.camera import Image, nearest_turn
 from robot.settings.base import Site
 from robot.settings.profile import CameraSettings
@@ -67,11 +67,11 @@ class CubePose:
     middle: tuple[float, float]
 
     def corners(self, site: Site) -> Floats:
-        """Where the corners of the face at a site are, float64[4, 2], as the site is drawn."""
+        """Return the corners of the face at a site, float64[4, 2], in the order of its drawing."""
         return self._project(site_corners(site))
 
     @classmethod
-    def fitted(cls, quads: Quads, resolution: tuple[int, int], start: CubePose | None) -> CubePose:
+    def fit(cls, quads: Quads, resolution: tuple[int, int], start: CubePose | None) -> CubePose:
         """The pose that has corners nearest to given ones, in pixels. Without a ``start`` two faces
         or more are needed."""
         solid = np.concatenate([site_corners(site) for site in quads])
@@ -90,17 +90,17 @@ class CubePose:
 
     @classmethod
     def _nearest(cls, solid: Floats, pixels: Floats, start: CubePose, *, fixed: bool) -> CubePose:
-        """By least squares; ``fixed``: with the focal length of the start."""
+        """Fit by least squares; ``fixed``: keep the focal length of the start."""
 
-        def at(values: Floats) -> CubePose:
+        def pose_at(values: Floats) -> CubePose:
             focal = start.focal if fixed else float(np.exp(values[6]))
             return cls(values[:3], values[3:6], focal, start.middle)
 
         def misses(values: Floats) -> Floats:
-            return (at(values)._project(solid) - pixels).ravel()
+            return (pose_at(values)._project(solid) - pixels).ravel()
 
         begin = [*start.turn, *start.shift, *([] if fixed else [np.log(start.focal)])]
-        return at(fitted(misses, np.array(begin)))
+        return pose_at(fit_values(misses, np.array(begin)))
 
     def _project(self, points: Floats) -> Floats:
         rotation = np.asarray(cv2.Rodrigues(self.turn)[0])
@@ -109,19 +109,19 @@ class CubePose:
 
 
 def site_corners(site: Site) -> Floats:
-    """Corners of a face in the robot's frame, float64[4, 3], as the site is drawn."""
+    """Return the corners of a face in the robot's frame, float64[4, 3], as it is drawn."""
     down, right = (np.array(direction, dtype=np.float64) for direction in READING[site])
     signs = ((-1, -1), (1, -1), (1, 1), (-1, 1))
     return np.array([np.array(NORMALS[site]) + right * x + down * y for x, y in signs])
 
 
 def faces_in_view(camera: CameraSettings, image: Image, size: int) -> Quads:
-    """Corners in pixels of every face that a camera looks at, in a picture uint8[H, W, 3].
+    """Return the corners in pixels of every face that a camera shows in a picture uint8[H, W, 3].
 
     Raises :class:`CalibrationError`.
     """
     drawn: Quads = {view.site: np.array(view.quad) * camera.resolution for view in camera.views}
-    usual = CubePose.fitted(drawn, camera.resolution, None)
+    usual = CubePose.fit(drawn, camera.resolution, None)
     found = _first_face(image, drawn, size) or _faces_askew(image, drawn, size, usual)
     if found is None:
         raise CalibrationError(
@@ -129,13 +129,13 @@ def faces_in_view(camera: CameraSettings, image: Image, size: int) -> Quads:
             "scrambled cube in, square to the motors, and see that light and focus are right "
             f"(`cubist calibrate camera --live --camera {camera.name}`)"
         )
-    pose = CubePose.fitted(found, camera.resolution, usual)
+    pose = CubePose.fit(found, camera.resolution, usual)
     for site in drawn.keys() - found.keys():
         hint = FaceGrid.from_corners(pose.corners(site), size)
         grid = confirm_grid(image, hint)
         if grid is not None and _apart(grid.corners, hint) < NEAR_PITCHES:
             found = {**found, site: nearest_turn(grid.corners, hint.corners)}
-    pose = CubePose.fitted(found, camera.resolution, pose)
+    pose = CubePose.fit(found, camera.resolution, pose)
     quads = {view.site: pose.corners(view.site) for view in camera.views}
     _check(camera, found, quads, size)
     _check_seen(camera, image, quads, size)
@@ -172,7 +172,7 @@ def _faces_askew(image: Image, drawn: Quads, size: int, usual: CubePose) -> Quad
         found = _near(faces, hints, size)
         if len(found) < FEWEST_FACES:
             continue
-        pose = CubePose.fitted(found, resolution, usual)
+        pose = CubePose.fit(found, resolution, usual)
         miss = _miss(found, {site: pose.corners(site) for site in found}, size)
         if miss < best.get(len(found), (MOST_MISS_PITCHES, None))[0]:
             best[len(found)] = (miss, found)

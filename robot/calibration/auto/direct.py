@@ -62,7 +62,7 @@ class DirectRotation(Rotation):
     ) -> None:
         super().__init__(actuator, {})
         self._session, self._camera, self._corners = session, camera, corners
-        self._first = Unrolled.of(image, corners)
+        self._first = Unrolled.from_picture(image, corners)
         self._near = self._zero = 0.0
 
     def angle(self) -> float:
@@ -86,7 +86,7 @@ class DirectRotation(Rotation):
 
     def _glance(self) -> float:
         _, image = take_picture(self._session, self._camera)
-        seen = Unrolled.of(image, self._corners)
+        seen = Unrolled.from_picture(image, self._corners)
         degrees, agreement = seen.turned_from(self._first, self._near)
         if agreement < LEAST_AGREEMENT:
             raise CalibrationError(
@@ -145,7 +145,7 @@ def _parts(corners: Corners, camera: CameraSettings) -> Corners:
 
 
 def _places(camera: CameraSettings, quads: Quads) -> Finding:
-    """Where a camera has its faces."""
+    """Return the corners of a camera's faces as a finding."""
     values: JsonObject = {
         f"cameras.{camera.name}.views.{site}.quad": _parts(corners, camera).tolist()
         for site, corners in quads.items()
@@ -185,8 +185,8 @@ class Unrolled:
     picture: Floats
 
     @classmethod
-    def of(cls, image: Image, corners: Corners) -> Unrolled:
-        """Of a face in a picture uint8[H, W, 3], whose corners stand as the site is drawn."""
+    def from_picture(cls, image: Image, corners: Corners) -> Unrolled:
+        """Unroll a face of a picture uint8[H, W, 3] by its corners, ordered as drawn."""
         square = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)], dtype=np.float32)
         to_pixels = cv2.getPerspectiveTransform(square, np.asarray(corners, dtype=np.float32))
         angles = np.arange(BINS) * (2 * np.pi / BINS)

@@ -80,7 +80,7 @@ class RotationGauge:
             before = after
         return None
 
-    def lost(self, text: str) -> CalibrationError:
+    def lost_face_error(self, text: str) -> CalibrationError:
         """Return the error for a face that left the view: a fault of the picture, if there was one
         from the start, else ``text``."""
         if not self.advice:
@@ -135,9 +135,9 @@ class RotationGauge:
 
         In half widths, in the order of the level face's corners.
         """
-        return nearest_turn(self._in_plane(corners), UNIT_SQUARE)
+        return nearest_turn(self._plane_corners(corners), UNIT_SQUARE)
 
-    def _in_plane(self, corners: Floats) -> Floats:
+    def _plane_corners(self, corners: Floats) -> Floats:
         assert self._plane is not None
         flat = cv2.perspectiveTransform(corners[None], self._plane)[0]
         return np.asarray(flat, dtype=np.float64)
@@ -168,12 +168,12 @@ class RotationGauge:
 
     def degrees(self, corners: Floats, near: float) -> float | None:
         """Return the angle of a face with these corners in the picture; None if it is not flat."""
-        flat = self._in_plane(corners)
-        if off_square(flat) > LIFTED:
+        flat = self._plane_corners(corners)
+        if square_error(flat) > LIFTED:
             return None
         return nearest_quarter(self._sign * degrees_of(flat) - self.zero, near)
 
-    def turned(
+    def measure_turn(
         self, first: tuple[Floats, Floats], later: tuple[Floats, Floats], near: float
     ) -> float | None:
         """Return the degrees by which a face has turned between two pictures, by its stickers.
@@ -182,8 +182,8 @@ class RotationGauge:
         differ by whole turns the nearest to ``near`` is taken. None if the face is not flat, or is
         another one.
         """
-        before, after = (self._in_plane(corners) for corners, _ in (first, later))
-        if off_square(after) > LIFTED:
+        before, after = (self._plane_corners(corners) for corners, _ in (first, later))
+        if square_error(after) > LIFTED:
             return None
         side = round(len(first[1]) ** 0.5)
         stickers = later[1].reshape(side, side, 3)
@@ -213,7 +213,7 @@ class RotationGauge:
     def corners_at(self, degrees: float) -> Corners:
         """Return the corners of the face turned to an angle, in the order of the site's drawing."""
         assert self._plane is not None
-        square = rotated(UNIT_SQUARE, self._sign * (degrees + self.zero))[None]
+        square = rotate_points(UNIT_SQUARE, self._sign * (degrees + self.zero))[None]
         return np.asarray(cv2.perspectiveTransform(square, np.linalg.inv(self._plane))[0])
 
 
@@ -250,16 +250,16 @@ def chromaticities(image: Image, grid: FaceGrid) -> Floats:
     return np.asarray(light / np.maximum(light.max(axis=1, keepdims=True), 1e-6))
 
 
-def rotated(points: Floats, degrees: float) -> Floats:
+def rotate_points(points: Floats, degrees: float) -> Floats:
     """Return points turned about the origin, clockwise in a picture."""
     angle = np.radians(degrees)
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     return np.asarray(points @ turn.T)
 
 
-def off_square(flat: Floats) -> float:
+def square_error(flat: Floats) -> float:
     """Return the largest distance of corners from those of a unit square turned alike."""
-    square = rotated(UNIT_SQUARE, degrees_of(flat))
+    square = rotate_points(UNIT_SQUARE, degrees_of(flat))
     turns = (np.roll(flat, shift, axis=0) for shift in range(4))
     return min(float(np.abs(turned - square).max()) for turned in turns)
 

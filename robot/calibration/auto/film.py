@@ -66,7 +66,7 @@ class Film(ApiDocument):
     pictures: list[FilmedPose]
 
 
-def _filmed(bench: Bench, asked: FilmRequest) -> Film:
+def _film_servo(bench: Bench, asked: FilmRequest) -> Film:
     """Home, go to the first position, then as fast as can be to the second, and film.
 
     Raises ``RobotError``, and ``InvalidRequest`` for what is no servo or has no such positions.
@@ -85,14 +85,14 @@ def _filmed(bench: Bench, asked: FilmRequest) -> Film:
     move = servo_slew(name, start_us, end_us, AT_ONCE_US, round(PATIENCE * planned[0]))
     schedule = Schedule((move,), (TimedTurn(0, 0),), move.duration_us)
     machine.scanner.settle()
-    frames = [_reduced(machine.scanner.frame(asked.camera)) for _ in range(STILL_PICTURES)]
+    frames = [_reduce(machine.scanner.frame(asked.camera)) for _ in range(STILL_PICTURES)]
     with ThreadPoolExecutor(1) as pool:
         moving = pool.submit(machine.motion.perform, schedule, lambda _: None)
         while not moving.done():
-            frames.append(_reduced(machine.scanner.frame(asked.camera)))
+            frames.append(_reduce(machine.scanner.frame(asked.camera)))
         moving.result()
     machine.motion.home()
-    return Film(pictures=[_located(frame, bench.profile.cube.size) for frame in frames])
+    return Film(pictures=[_locate_face(frame, bench.profile.cube.size) for frame in frames])
 
 
 def _place(bench: Bench, name: str, position: str) -> int:
@@ -101,7 +101,7 @@ def _place(bench: Bench, name: str, position: str) -> int:
     return place
 
 
-def _reduced(frame: Frame) -> tuple[Frame, float]:
+def _reduce(frame: Frame) -> tuple[Frame, float]:
     """A picture no wider than needed, and by how much it was reduced."""
     factor = frame.image.shape[1] / LARGEST_PICTURE
     if factor <= 1:
@@ -111,7 +111,7 @@ def _reduced(frame: Frame) -> tuple[Frame, float]:
     return Frame(image, frame.camera, frame.time_us), factor
 
 
-def _located(taken: tuple[Frame, float], size: int) -> FilmedPose:
+def _locate_face(taken: tuple[Frame, float], size: int) -> FilmedPose:
     frame, factor = taken
     try:
         grid = face_in_view(frame.image, size)
@@ -135,13 +135,13 @@ def angles(watch: RotationGauge, film: Film, way: float) -> list[tuple[int, floa
     ]
     found: list[tuple[int, float]] = []
     for time_us, face in seen:
-        degrees = watch.turned(seen[0][1], face, way / 2)
+        degrees = watch.measure_turn(seen[0][1], face, way / 2)
         if degrees is not None:
             found.append((time_us, degrees))
     return found
 
 
-FILMING = Trial("film", "Film a servo that turns the cube", FilmRequest, Film, _filmed)
+FILMING = Trial("film", "Film a servo that turns the cube", FilmRequest, Film, _film_servo)
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class FilmedTravel:
 
     @property
     def spread(self) -> float:
-        """By how much the times are apart: what a slope through them is worth."""
+        """The spread of the times: the weight of a slope through them."""
         return float(np.sum((self.times - self.times.mean()) ** 2))
 
     @property
@@ -186,7 +186,7 @@ def find_travel(
 
 
 def travel_us(travels: Sequence[FilmedTravel]) -> tuple[float, float] | None:
-    """How long a motion that was filmed several times takes, and to what that is known.
+    """Return the time of a motion that was filmed several times, and its uncertainty.
 
     The speed is the slope of a line through the angles of a film; when it began does not matter. A
     board that was kept waiting makes a motion longer, so two films have to agree, and only those

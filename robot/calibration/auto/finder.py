@@ -1,4 +1,4 @@
-"""What finds the positions of one kind of mechanism; each kind registers its own."""
+"""Finders of positions, one or more for each kind of mechanism, which registers them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Finder(ABC):
     @staticmethod
     @abstractmethod
     def supports(profile: RobotProfile) -> bool:
-        """Whether it can do so with this robot's actuators and cameras."""
+        """Return whether it can find them with this robot's actuators and cameras."""
 
     @abstractmethod
     def find(self) -> Iterator[Finding]:
@@ -92,7 +92,7 @@ class Finder(ABC):
         return Finding("camera", text, evidence=evidence)
 
     def _square_place(self, text: str, evidence: JsonObject) -> Finding:
-        """Where the face has its corners in the picture when it stands square."""
+        """Return the place of the face in the picture when it stands square, as a finding."""
         camera, view = view_from_above(self.watch.profile)
         key = f"cameras.{camera.name}.views.{view.site}.quad"
         corners = self.watch.corners_at(0.0) / camera.resolution
@@ -126,7 +126,7 @@ def blind_steppers(profile: RobotProfile) -> set[str]:
 
 
 def find_line(rotation: Rotation) -> Finding:
-    """How far something turns for a pulse or a step, by the cube that only it holds."""
+    """Find the line of a part: the angle for a pulse or a step, by the cube that only it holds."""
     line = rotation.find_line()
     unit = rotation.actuator.settings.unit
     slack = line.slack_us * abs(line.degrees_per_us)

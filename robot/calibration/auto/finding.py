@@ -1,4 +1,4 @@
-"""What is found, how sure it is, and that something could not be found."""
+"""A finding with its uncertainty, and the error if something could not be found."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Finding:
 
     @property
     def row(self) -> Row:
-        """As a line of the result."""
+        """Return the finding as a line of the result."""
         document: JsonObject = {
             "stage": self.stage,
             "text": self.text,

@@ -46,24 +46,24 @@ class ServoLine:
 
     @property
     def sign(self) -> int:
-        """1 where a longer pulse means a larger angle."""
+        """Return 1 if a longer pulse means a larger angle, else -1."""
         return 1 if self.degrees_per_us > 0 else -1
 
     def pulse(self, degrees: float, upwards: bool | None = None) -> float:
-        """The pulse for an angle, reached with rising or falling pulses; None: from either side."""
+        """Return the pulse for an angle, reached ``upwards``, downwards or (None) either way."""
         middle = self.pulse_at_zero + degrees / self.degrees_per_us
         if upwards is None:
             return middle
         return middle + (self.slack_us if upwards else -self.slack_us) / 2
 
-    def about(self, degrees: float) -> ServoLine:
-        """The same with angles counted from ``degrees`` on."""
+    def with_zero_at(self, degrees: float) -> ServoLine:
+        """Return a copy whose zero is at ``degrees``."""
         zero = self.pulse_at_zero + degrees / self.degrees_per_us
         return ServoLine(self.degrees_per_us, zero, self.slack_us, self.residual_degrees)
 
 
 def fit_line(points: Sequence[SweepPoint]) -> ServoLine | None:
-    """The line through points of both directions by least squares; None where nothing turned.
+    """Return the line through points of both directions by least squares; None if nothing turned.
 
     Solved as ``degrees = k pulse + c - side d``, the side being 1 upwards and -1 downwards, so that
     the slack is ``2 d / k``. Points at which a servo has not taken up its slack yet must be left
@@ -108,8 +108,8 @@ ROUNDS = 8
 NUDGE = 1e-4
 
 
-def fitted(misses: Callable[[Floats], Floats], start: Floats) -> Floats:
-    """The values with the least squares of misses, by Gauss and Newton."""
+def fit_values(misses: Callable[[Floats], Floats], start: Floats) -> Floats:
+    """Return the values with the least squares of misses, by Gauss and Newton."""
     at = start
     for _ in range(ROUNDS):
         missed = misses(at)
@@ -158,7 +158,7 @@ class TiltGauge:
     height: float = USUAL_HEIGHT
 
     def corners(self, degrees: float) -> Floats:
-        """Where a face that is tilted so far has its corners in the level plane, float64[4, 2]."""
+        """Return the corners of a tilted face in the level plane, float64[4, 2]."""
         angle, along = np.radians(degrees), np.array(CENTRE_MOVES[self.site])
         forwards = UNIT_SQUARE @ along
         aside = UNIT_SQUARE - np.outer(forwards, along)
@@ -169,25 +169,25 @@ class TiltGauge:
         return np.asarray(seen, dtype=np.float64)
 
     def degrees(self, corners: Floats) -> float:
-        """The tilt of a face with these corners in the level plane, float64[4, 2]."""
-        found = fitted(lambda at: (self.corners(float(at[0])) - corners).ravel(), np.zeros(1))
+        """Return the tilt of a face with these corners in the level plane, float64[4, 2]."""
+        found = fit_values(lambda at: (self.corners(float(at[0])) - corners).ravel(), np.zeros(1))
         return float(found[0])
 
     def misses(self, corners: Floats, degrees: float) -> float:
-        """How far corners are from those of a face that is tilted so, in half widths."""
+        """Return the largest distance of corners from those of a tilted face, in half widths."""
         return float(np.abs(self.corners(degrees) - corners).max())
 
-    def adapted(self, views: Sequence[Floats]) -> Self:
-        """With the camera where the corners of a face at several angles say that it is."""
+    def fit_camera(self, views: Sequence[Floats]) -> Self:
+        """Return a copy whose camera fits the corners of a face at several angles best."""
         first = [self.degrees(corners) for corners in views]
 
         def misses(at: Floats) -> Floats:
-            gauge = self._at(at)
+            gauge = self._with_camera(at)
             parts = [gauge.corners(d) - seen for d, seen in zip(at[3:], views, strict=True)]
             return np.concatenate([part.ravel() for part in parts])
 
-        return self._at(fitted(misses, np.array([*self.foot, self.height, *first])))
+        return self._with_camera(fit_values(misses, np.array([*self.foot, self.height, *first])))
 
-    def _at(self, values: Floats) -> Self:
+    def _with_camera(self, values: Floats) -> Self:
         right, down, height = (float(value) for value in values[:3])
         return type(self)(self.site, (right, down), min(max(height, HEIGHTS[0]), HEIGHTS[1]))

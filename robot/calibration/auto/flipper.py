@@ -134,8 +134,7 @@ class FlipperFinder(Finder):
 
     @staticmethod
     def supports(profile: RobotProfile) -> bool:
-        """Whether a servo moves the robot's only arm, and a servo or a stepper without a sensor
-        its table."""
+        """See :meth:`Finder.supports`."""
         mechanism, servos = profile.mechanism, profile.actuators_of(Servo).keys()
         arms, table = mechanism.homed_first, mechanism.rotating[0].motor
         return len(arms) == 1 and arms[0] in servos and table in servos | blind_steppers(profile)
@@ -163,7 +162,7 @@ class FlipperFinder(Finder):
         return {} if self.table.is_stepper else {self.table.name: FilmedServo(self.table)}
 
     def find_open(self) -> Finding:
-        """Where the lid is out of the picture and the cube free."""
+        """Find where the lid is out of the picture and the cube free."""
         lid, towards = self.lid, self._towards_hold
         into = self._find_into_picture()
         if self._rolls_beyond:
@@ -197,7 +196,7 @@ class FlipperFinder(Finder):
         self.lid.go(self._open_at)
 
     def find_hold(self) -> Finding:
-        """The first pulse at which the lid holds the cube, and a margin."""
+        """Find the first pulse at which the lid holds the cube, and add a margin."""
         lid, towards = self.lid, self._towards_hold
         self.table.go(self._side * SWING_DEGREES / 2)
         pulse = self._into_picture
@@ -276,7 +275,7 @@ class FlipperFinder(Finder):
         )
 
     def find_square(self) -> Finding:
-        """Where the table is square to the lid: its walls turn the cube square from both sides."""
+        """Find the table's square angle: the lid's walls square the cube from both sides."""
         for _ in range(MOST_SQUARINGS):
             ends = []
             for _ in range(2):
@@ -296,7 +295,7 @@ class FlipperFinder(Finder):
         )
 
     def find_stops(self) -> Finding:
-        """The table's positions, each looked at."""
+        """Find the table's positions, each by a look."""
         values: JsonObject = {}
         off: JsonObject = {}
         table, line = self.table, self.table.line
@@ -332,7 +331,7 @@ class FlipperFinder(Finder):
         )
 
     def find_roll(self) -> Finding:
-        """Where the lid rolls the cube: another face comes into view, twice."""
+        """Find where the lid rolls the cube: another face comes into view, twice."""
         lid, shape = self.lid, self._shape
         known, at = ("hold", self._hold_at) if self._rolls_beyond else ("open", self._open_at)
         pulse = at + (shape["roll"] - shape[known]) / self._lid_gain
@@ -355,7 +354,7 @@ class FlipperFinder(Finder):
         return Finding("lid", said, {key: round(pulse)}, {key: self._unsure(role)}, evidence)
 
     def _unsure(self, role: str) -> float:
-        """By how many microseconds a position of the lid may be off."""
+        """Return the microseconds by which a position of the lid may be off."""
         shape, least = self._shape, FINE_US + self._lid_slack / 2
         if self._rolls_beyond:
             return round(least + SCALE_SPREAD * abs(shape[role] - shape["hold"]), 1)
@@ -377,7 +376,7 @@ class FlipperFinder(Finder):
         return self.watch.look(self.table.expected) is None
 
     def _get_out_of_picture(self) -> None:
-        """From a first pulse that was not right."""
+        """Search from a first pulse that was not right."""
         start = self.lid.at
         back = (-self._towards_hold, SEARCH_BACK_US)
         up = (self._towards_hold, SEARCH_UP_US)
@@ -401,7 +400,7 @@ class FlipperFinder(Finder):
         return seen
 
     def _holds(self, pulse: float) -> bool:
-        """Whether the cube stays while the table turns from one side to the other, lid there."""
+        """Return whether the cube stays while the table turns, with the lid at ``pulse``."""
         before = self.table.angle()
         self._swing(pulse)
         return abs(self.table.angle() - before) < FOLLOWED_PART * SWING_DEGREES

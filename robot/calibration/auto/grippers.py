@@ -153,7 +153,7 @@ class JawFinder:
     def _just_clear(self) -> float:
         return self.open + CLEAR_PART * (self.closed - self.open)
 
-    def cleared(self, other: Rotation) -> Finding:
+    def clearance_finding(self, other: Rotation) -> Finding:
         """The cube has turned past them, by quarters, while they were less open."""
         less_us = abs(self.open - self._just_clear)
         return Finding(
@@ -249,7 +249,7 @@ class GripperFinder(Finder):
         )
         self._jaws_beside.go_just_clear()
         yield self._find_stops(self._below)
-        yield self._jaws_beside.cleared(self._below)
+        yield self._jaws_beside.clearance_finding(self._below)
         self._jaws_beside.go_closed()
         self._jaws_below.open_wide()
         yield find_line(self._beside)
@@ -257,7 +257,7 @@ class GripperFinder(Finder):
         self._beside.set_square()
         self._jaws_below.go_just_clear()
         yield self._find_stops(self._beside)
-        yield self._jaws_below.cleared(self._beside)
+        yield self._jaws_below.clearance_finding(self._beside)
         self._jaws_below.go_closed()
 
     def _find_stops(self, rotation: Rotation) -> Finding:
@@ -371,7 +371,7 @@ class RingFinder(Finder):
             one.rotation.settle()
 
     def _find_motor(self, holder: RingGripper) -> Iterator[Finding]:
-        """What the line of the gripper that holds the cube alone says."""
+        """Find the line, and by it the motor, of the gripper that holds the cube alone."""
         yield find_line(holder.rotation)
         yield motor_finding(holder.rotation)
 

@@ -1,4 +1,4 @@
-"""What the turning cube says of a stepper motor: which way it goes, the steps of a turn, the play.
+"""A stepper motor measured by the cube it turns: direction, steps of a turn, play.
 
 A stepper counts from wherever it stands. What can be wrong with it are its direction, by its wires,
 the steps of a turn, by the microstep switches of its driver, and the play of what it drives. One
@@ -29,7 +29,7 @@ LEAST_SPEED = 0.4
 
 @dataclass(frozen=True)
 class MotorWiring:
-    """What is found of a stepper; ``misses``: how far from it the measured steps are, a part."""
+    """Properties found of a stepper; ``misses``: the relative error of the measured steps."""
 
     inverted: bool
     turn_steps: int
@@ -40,7 +40,7 @@ class MotorWiring:
 def wiring_of(
     settings: Stepper, name: str, steps_per_degree: float, play_steps: float
 ) -> MotorWiring:
-    """What measured steps to a degree, negative where it turns the wrong way, say of a motor.
+    """Identify a motor by measured steps to a degree, negative if it turns the wrong way.
 
     Raises :class:`CalibrationError` for steps that no switch of a driver makes.
     """
@@ -64,13 +64,13 @@ def wiring_of(
 
 
 def let_turn(session: Session, names: Iterable[str]) -> None:
-    """Motors may turn, whichever way: that is how their directions are found out."""
+    """Allow motors to turn, in whichever direction: that is how their directions are found."""
     motors = {name: session.profile.actuators[name] for name in names}
     session.try_out({direction_key(name): one.is_inverted for name, one in motors.items()})
 
 
 def motor_finding(rotation: Rotation) -> Finding:
-    """Direction, steps and play by a rotation's line."""
+    """Return direction, steps and play by a rotation's line, as a finding."""
     line, name, settings = rotation.line, rotation.name, rotation.actuator.stepper
     assert settings is not None
     found = wiring_of(settings, name, 1 / line.degrees_per_us, line.slack_us)
@@ -80,7 +80,7 @@ def motor_finding(rotation: Rotation) -> Finding:
 def wiring_finding(
     name: str, settings: Stepper, found: MotorWiring, evidence: JsonObject
 ) -> Finding:
-    """What was found of a motor, to be kept."""
+    """Return the properties found of a motor as a finding."""
     way = "the other way round" if found.inverted != settings.invert_direction else "the right way"
     backlash = f"actuators.{name}.backlash_steps"
     values: JsonObject = {
@@ -109,13 +109,13 @@ def common_speeds(profile: RobotProfile, found: JsonMapping) -> Iterator[Finding
     most = max([1.0, *factors.values()])
     slower = {name: factor / most for name, factor in factors.items() if factor != most}
     if slower:
-        values = _slowed(profile, slower)
+        values = _slower_limits(profile, slower)
         names = ", ".join(slower)
         yield Finding("motor", f"{names}: slower, by the steps that a turn has", values)
 
 
-def _slowed(profile: RobotProfile, parts: Mapping[str, float]) -> JsonObject:
-    """Limits of motors at parts of their speed and acceleration."""
+def _slower_limits(profile: RobotProfile, parts: Mapping[str, float]) -> JsonObject:
+    """Return limits of motors at parts of their speed and acceleration."""
     values: JsonObject = {}
     for name, part in parts.items():
         settings = profile.actuators_of(Stepper)[name].model_dump(mode="json")
@@ -137,10 +137,12 @@ def _limits(settings: JsonObject, part: float) -> JsonObject:
 
 
 def check_motors(session: Session) -> Iterator[Finding]:
-    """Whether each motor that turns round makes whole turns, and loses no steps at the speed and
-    acceleration that count; if one does, at which they do not: all of them alike, because two that
-    turn the cube together must not differ. A sensor judges, or the camera; where neither can, they
-    stay. Raises :class:`CalibrationError`."""
+    """Check that motors make whole turns, and lose no steps at their speed and acceleration.
+
+    If one loses steps, all are slowed alike, because two that turn the cube together must not
+    differ. A sensor judges, or the camera; if neither can, the limits stay. Raises
+    :class:`CalibrationError`.
+    """
     profile, part = session.calibrated, 1.0
     motors = [name for name, one in profile.actuators_of(Stepper).items() if one.steps_per_turn]
     for name in motors:
@@ -149,7 +151,7 @@ def check_motors(session: Session) -> Iterator[Finding]:
         part = min(part, good)
         yield finding
     if part < 1:
-        values = _slowed(profile, dict.fromkeys(motors, part * SLOWER))
+        values = _slower_limits(profile, dict.fromkeys(motors, part * SLOWER))
         yield Finding("motor", f"all motors at {part * SLOWER:.0%} of their speed", values)
 
 
@@ -168,7 +170,7 @@ def _turn_of(session: Session, name: str) -> Finding:
 
 
 def _speed_of(session: Session, name: str) -> tuple[Finding, float]:
-    """At which part of its speed and acceleration a motor loses no steps."""
+    """Find the part of its speed and acceleration at which a motor loses no steps."""
     settings = session.calibrated.actuators_of(Stepper)[name]
     speed, acceleration = settings.max_speed_steps_per_s, settings.max_acceleration_steps_per_s2
     part = 1.0

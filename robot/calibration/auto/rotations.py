@@ -54,7 +54,7 @@ SHOWN_TOO_LITTLE = (
 
 
 class Rotation(ABC):
-    """What turns the cube: a table, or the rotation of a gripper, moved by a servo or a stepper.
+    """A part that turns the cube: a table or a gripper, moved by a servo or a stepper.
 
     ``quarters``: quarter turns of a servo's positions by their names. Angles are in degrees.
     ``sweep``: how far to either side its line is measured, in steps of ``step_us`` of a servo and
@@ -85,14 +85,11 @@ class Rotation(ABC):
 
     @abstractmethod
     def angle(self) -> float:
-        """Degrees by which the cube stands turned.
-
-        Raises ``CalibrationError`` if it is not seen.
-        """
+        """Return the cube's angle in degrees; raises :class:`CalibrationError` if it is hidden."""
 
     @abstractmethod
     def expect(self, degrees: float) -> None:
-        """The cube is about to stand near there."""
+        """Note the angle near which the cube is about to be."""
 
     @abstractmethod
     def shift_zero(self, degrees: float) -> None:
@@ -100,14 +97,14 @@ class Rotation(ABC):
 
     def find_line(self) -> ServoLine:
         """Sweep it, then go to zero; raises :class:`CalibrationError`."""
-        self._stride = self._peeked() if self.is_stepper else self._profile_stride()
+        self._stride = self._find_stride() if self.is_stepper else self._profile_stride()
         points: list[SweepPoint] = []
         sweep = self.reach
         for target in (sweep, -sweep, 0.0):
             points += self._swept(target)
             if len(points) > 1 and not self.is_stepper:
                 self._stride = _sense(points) * self.step_us
-        line = fit_line(self.refined(points))
+        line = fit_line(self.refine_points(points))
         if line is None:
             raise self._not_turning()
         self._line = line
@@ -116,12 +113,12 @@ class Rotation(ABC):
 
     @property
     def reach(self) -> float:
-        """How far to either side its line is measured; raises :class:`CalibrationError`."""
+        """Return the degrees to either side between which its line is measured."""
         return self.sweep
 
     @property
     def is_stepper(self) -> bool:
-        """Whether a stepper turns it: for ever, from wherever it stands."""
+        """Return whether a stepper turns it: without end, from wherever it stands."""
         return self.actuator.stepper is not None
 
     def _profile_stride(self) -> int:
@@ -132,7 +129,7 @@ class Rotation(ABC):
         self.actuator.wake(places[home])
         return self.step_us * (1 if places[ordered[-1]] > places[ordered[0]] else -1)
 
-    def _peeked(self) -> int:
+    def _find_stride(self) -> int:
         """Steps of a step of the sweep, by how far some steps turn a stepper: a few, then twice as
         many, until that shows. A driver may make larger steps than thought, and others hold still
         what is turned too far."""
@@ -158,17 +155,17 @@ class Rotation(ABC):
             "does nothing else hold the cube?"
         )
 
-    def refined(self, points: list[SweepPoint]) -> list[SweepPoint]:
-        """The points of a sweep, as well as they can be known after it."""
+    def refine_points(self, points: list[SweepPoint]) -> list[SweepPoint]:
+        """Return the points of a sweep with the precision known after it."""
         return points
 
     def go(self, degrees: float) -> None:
-        """Turn to an angle, from whichever side, the slack taken into account."""
+        """Turn to an angle from either side, allowing for the slack."""
         self.turn(degrees)
         self.expect(degrees)
 
     def turn(self, degrees: float) -> None:
-        """The same while the cube may stay where it is."""
+        """Turn to an angle while the cube may stay where it is."""
         line = self.line
         self.actuator.go(line.pulse(degrees, line.pulse(degrees) > self.actuator.at))
 
@@ -184,7 +181,7 @@ class Rotation(ABC):
         return moved
 
     def set_square(self) -> float:
-        """Zero is where the cube stands while other jaws hold it; how far that was off."""
+        """Set zero to the cube's angle while other jaws hold it. Return how far it was off."""
         self.go(0.0)
         off = self.angle()
         if abs(off) > MOST_OFF_DEGREES:
@@ -197,9 +194,9 @@ class Rotation(ABC):
         return off
 
     def recentre(self, degrees: float) -> None:
-        """Count the angles of face and line from there on."""
+        """Count the angles of face and line from ``degrees`` on."""
         self.shift_zero(degrees)
-        self._line = self.line.about(degrees)
+        self._line = self.line.with_zero_at(degrees)
 
     def settle(self) -> None:
         """To zero, the last of the way towards larger angles, which takes up any play. No further
@@ -208,7 +205,7 @@ class Rotation(ABC):
         self.go(0.0)
 
     def find_stops(self) -> tuple[dict[str, int], dict[str, float]]:
-        """Pulses of the positions, each looked at, and how far each was off the line."""
+        """Return the pulses of the positions, each by a look, and their distances from the line."""
         line = self.line
         places: dict[str, int] = {}
         off: dict[str, float] = {}
@@ -224,7 +221,7 @@ class Rotation(ABC):
         return places, off
 
     def _found_stop(self, name: str, wanted: float, pulse: float) -> tuple[float, float]:
-        """By how much an angle needs another pulse than the line says, and degrees it was off."""
+        """Return the pulse by which an angle differs from the line, and the degrees it was off."""
         shift, first = 0.0, None
         while True:
             self.actuator.go(pulse + shift)
@@ -264,7 +261,7 @@ class Rotation(ABC):
 
     @property
     def _lead(self) -> int:
-        """How many steps of a sweep take up the slack, at most."""
+        """The most steps of a sweep that take up the slack."""
         return math.ceil(MOST_PLAY_DEGREES / self.step_degrees) if self.is_stepper else 1
 
 
@@ -275,10 +272,10 @@ def _sense(points: list[SweepPoint]) -> int:
 
 
 class FilmedRotation(Rotation):
-    """What turns the whole cube, so that a film shows it from start to end."""
+    """A part that turns the whole cube, so that a film shows its motion from start to end."""
 
     @abstractmethod
-    def filmed(self, film: Film, way: float) -> list[tuple[int, float]]:
+    def read_film(self, film: Film, way: float) -> list[tuple[int, float]]:
         """Times of a film's pictures that show the face, and how far the cube has turned since the
         first of them; ``way`` is how far it should turn in all."""
 
@@ -312,7 +309,7 @@ class SpinningPart(FilmedRotation):
             shown = self.watch.turn_in_view
             if shown < EIGHTH:
                 raise CalibrationError(SHOWN_TOO_LITTLE.format(shown, ""))
-            raise self.watch.lost(OUT_OF_VIEW.format(self.name))
+            raise self.watch.lost_face_error(OUT_OF_VIEW.format(self.name))
         self.expected = seen.degrees
         return seen.degrees
 
@@ -325,8 +322,8 @@ class SpinningPart(FilmedRotation):
         self.watch.zero += degrees
         self.expected -= degrees
 
-    def filmed(self, film: Film, way: float) -> list[tuple[int, float]]:
-        """See :meth:`FilmedRotation.filmed`."""
+    def read_film(self, film: Film, way: float) -> list[tuple[int, float]]:
+        """See :meth:`FilmedRotation.read_film`."""
         return angles(self.watch, film, way)
 
 
@@ -351,7 +348,7 @@ class TiltingGripper(FilmedRotation):
         """See :meth:`Rotation.angle`."""
         corners = self.watch.level_corners(self._follows)
         if corners is None:
-            raise self.watch.lost(OUT_OF_VIEW.format(self.name))
+            raise self.watch.lost_face_error(OUT_OF_VIEW.format(self.name))
         tilt = self._gauge.degrees(corners) - self._zero
         if self._line is None:
             self._views[tilt] = corners
@@ -384,9 +381,11 @@ class TiltingGripper(FilmedRotation):
         """See :meth:`Rotation.shift_zero`."""
         self._zero += degrees
 
-    def filmed(self, film: Film, way: float) -> list[tuple[int, float]]:
-        """See :meth:`FilmedRotation.filmed`. Every quarter turn another face comes into view, which
-        its stickers tell from the one before."""
+    def read_film(self, film: Film, way: float) -> list[tuple[int, float]]:
+        """See :meth:`FilmedRotation.read_film`.
+
+        Every quarter turn another face comes into view, which differs by its stickers.
+        """
         seen = [
             (one.time_us, self.watch.level(np.array(one.corners)), np.array(one.colours))
             for one in film.pictures
@@ -394,7 +393,7 @@ class TiltingGripper(FilmedRotation):
         ]
         gauge = self._gauge
         if self._line is None and seen:
-            gauge = gauge.adapted([corners for _, corners, _ in seen][:: 1 + len(seen) // 12])
+            gauge = gauge.fit_camera([corners for _, corners, _ in seen][:: 1 + len(seen) // 12])
         found: list[tuple[int, float]] = []
         quarters = 0
         face = seen[0][2] if seen else np.empty(0)
@@ -407,11 +406,11 @@ class TiltingGripper(FilmedRotation):
             found.append((time_us, 90.0 * quarters + tilt))
         return [(time_us, degrees - found[0][1]) for time_us, degrees in found]
 
-    def refined(self, points: list[SweepPoint]) -> list[SweepPoint]:
-        """See :meth:`Rotation.refined`: where the camera stands is known after it."""
+    def refine_points(self, points: list[SweepPoint]) -> list[SweepPoint]:
+        """See :meth:`Rotation.refine_points`: where the camera stands is known after it."""
         views = [self._views[point.degrees] for point in points]
         if views:
-            self._gauge = self._gauge.adapted(views)
+            self._gauge = self._gauge.fit_camera(views)
         return [
             SweepPoint(point.pulse_us, self._gauge.degrees(corners), point.upwards)
             for point, corners in zip(points, views, strict=True)

@@ -1,4 +1,4 @@
-"""An actuator that is moved in small steps while somebody watches: here the camera does."""
+"""An actuator that moves in small steps while the camera watches."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Edge:
 
     @property
     def middle(self) -> float:
-        """Where it is for a servo without slack."""
+        """The edge for a servo without slack."""
         return (self.forwards + self.backwards) / 2
 
     @property
     def slack_us(self) -> float:
-        """How far the two are apart."""
+        """The distance between the two."""
         return abs(self.forwards - self.backwards)
 
 
@@ -57,14 +57,11 @@ class StepwiseMove:
         return self.settings.limits or FARTHEST
 
     def wake(self, first: int | None = None) -> None:
-        """Its first pulse, unless it has moved before; a stepper stays where it stands."""
+        """Send the first pulse, unless it has moved before; a stepper stays where it is."""
         self._note(self.session.perform(MOVING, actuator=self.name, to=None, begin_at=first))
 
     def go(self, target: float) -> None:
-        """To a place, in as many steps as it takes.
-
-        Raises ``CalibrationError`` beyond its limits.
-        """
+        """Go to a place, stepwise; raises ``CalibrationError`` beyond its limits."""
         low, high = self.limits
         if not low <= round(target) <= high:
             raise CalibrationError(
@@ -78,9 +75,11 @@ class StepwiseMove:
             self._note(self.session.perform(MOVING, actuator=self.name, to=to))
 
     def find_edge(self, begins: Callable[[], bool], direction: int) -> Edge:
-        """Where something begins on the way up (1) or down (-1): coarsely, finely, and on the way
-        back, which ends before it. Raises ``CalibrationError`` where it does not within a quarter
-        of the limits."""
+        """Find where something begins on the way up (1) or down (-1), and ends on the way back.
+
+        It searches coarsely, then finely, and ends before the edge. Raises ``CalibrationError`` if
+        there is none within a quarter of the limits.
+        """
         start, (low, high) = self.at, self.limits
         while not begins():
             if abs(self.at - start) >= (high - low) / 4:
@@ -99,7 +98,7 @@ class StepwiseMove:
         return Edge(forwards, self.at + direction * FINE_US / 2)
 
     def key(self, position: str) -> str:
-        """Of a position in the calibration."""
+        """Return the key of a position in the calibration."""
         return position_key(self.name, self.settings, position)
 
     def _note(self, moved: Moved) -> None:
@@ -107,5 +106,5 @@ class StepwiseMove:
 
 
 def stepwise_move(session: Session, profile: RobotProfile, name: str) -> StepwiseMove:
-    """An actuator of a profile."""
+    """Return an actuator of a profile, to be moved stepwise."""
     return StepwiseMove(session, name, profile.actuators[name])

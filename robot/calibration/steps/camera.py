@@ -64,7 +64,7 @@ def nearest_turn(corners: Corners, wanted: Corners) -> Corners:
 
 
 class QuadEditor:
-    """Where a face is in a camera's picture: four corners that should lie on its edges.
+    """The frame of a face in a camera's picture: four corners that should lie on its edges.
 
     ``corners``: float64[4, 2] in pixels.
     """
@@ -97,20 +97,20 @@ class QuadEditor:
 
         Raises :class:`vision.locate.view_check.OddView`.
         """
-        self.corners = self._found(image)
+        self.corners = self._locate(image)
 
     def move_to(self, corner: int, x: float, y: float) -> None:
         """Put one of the corners, 0 to 3, at a place in the picture, in parts of its size."""
         self.corners[corner] = np.array((x, y)) * self._resolution
 
-    def _found(self, image: Image) -> Corners:
+    def _locate(self, image: Image) -> Corners:
         found = np.asarray(face_in_view(image, self._size).corners, dtype=np.float64)
         return nearest_turn(found, self.corners)
 
     def _distance(self, image: Image) -> float | None:
         """Pixels from the frame to the face, at the worst corner; None where no face is found."""
         try:
-            found = self._found(image)
+            found = self._locate(image)
         except OddView:
             return None
         return float(np.linalg.norm(found - self.corners, axis=1).max())
@@ -121,17 +121,17 @@ class QuadEditor:
 
     @property
     def key(self) -> str:
-        """In the calibration."""
+        """The key of the frame in the calibration."""
         return f"cameras.{self.camera}.views.{self.view.site}.quad"
 
     @property
     def quad(self) -> list[list[float]]:
-        """The corners as calibrated: parts of the picture's width and height."""
+        """Return the corners as calibrated: parts of the picture's width and height."""
         parts = np.clip(self.corners / self._resolution, 0, 1)
         return [[round(float(x), 5), round(float(y), 5)] for x, y in parts]
 
     def values(self) -> JsonObject:
-        """The corners as calibrated values; empty where they are those there are."""
+        """Return the corners as calibrated values; empty if they are in force already."""
         is_there = np.allclose(self.quad, self.view.quad, atol=1e-5)
         return {} if is_there else {self.key: self.quad}
 
@@ -155,14 +155,14 @@ def draw_quad(
 
 
 def frames_of(session: Session) -> list[list[QuadEditor]]:
-    """For every camera the frames of all faces that it sees, as calibrated."""
+    """Return for every camera the frames of all faces that it sees, as calibrated."""
     profile = session.calibrated
     size = profile.cube.size
     return [[QuadEditor(camera, view, size) for view in camera.views] for camera in profile.cameras]
 
 
 def take_picture(session: Session, camera: str | None) -> tuple[bytes, Image]:
-    """What a camera sees now: the JPEG, and uint8[H, W, 3], RGB."""
+    """Take a picture: the JPEG, and uint8[H, W, 3], RGB."""
     jpeg = base64.b64decode(session.perform(PICTURE, camera=camera).jpeg)
     return jpeg, from_jpeg(jpeg)
 
@@ -183,7 +183,7 @@ class CameraAdvice(Measurement):
         self.image: Image | None = None
 
     def take(self) -> Image:
-        """Have the camera take the picture: uint8[H, W, 3], RGB."""
+        """Take the picture: uint8[H, W, 3], RGB."""
         self.jpeg, self.image = take_picture(self.session, self._camera)
         return self.image
 
@@ -204,7 +204,7 @@ class CameraAdvice(Measurement):
                 yield Row((f"face {site}:", line))
 
     def drawn(self) -> Image:
-        """The picture with the frames of all faces."""
+        """Return the picture with the frames of all faces."""
         picture = self.take() if self.image is None else self.image
         for frame in self._frames():
             picture = frame.drawn(picture)

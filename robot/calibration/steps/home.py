@@ -16,7 +16,7 @@ class HomeRequest(ApiRequest):
     as_profile: bool = False
 
 
-def homed(bench: Bench, _: HomeRequest) -> Nothing:
+def home_all(bench: Bench, _: HomeRequest) -> Nothing:
     """Bring all actuators to their start positions; raises ``NotConfirmed`` and ``RobotError``."""
     bench.machine.motion.reconfigure(bench.profile, {})
     bench.machine.motion.home()
@@ -28,7 +28,7 @@ HOMING = Trial(
     "Home all actuators",
     HomeRequest,
     Nothing,
-    homed,
+    home_all,
     vouches=lambda profile, asked: profile.actuators if asked.as_profile else (),
     renews=False,
 )

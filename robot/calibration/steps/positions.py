@@ -65,7 +65,7 @@ class MoveRequest(ApiRequest):
 
 
 class Moved(ApiDocument):
-    """Where the actuator is now; ``low`` and ``high`` are how far it has been confirmed."""
+    """The place of an actuator; ``low`` and ``high`` are the limits of its confirmed range."""
 
     actuator: str
     position: int
@@ -73,7 +73,7 @@ class Moved(ApiDocument):
     high: int
 
 
-def moved(bench: Bench, asked: MoveRequest) -> Moved:
+def move_actuator(bench: Bench, asked: MoveRequest) -> Moved:
     """Move one actuator slowly to a position; beyond what is confirmed in small steps.
 
     Raises ``InvalidRequest``, ``Conflict`` and ``RobotError``.
@@ -107,7 +107,7 @@ def moved(bench: Bench, asked: MoveRequest) -> Moved:
 def _first_place(
     actuator: ActuatorSettings, within: tuple[int, int] | None, asked: MoveRequest
 ) -> int:
-    """Where to let an actuator begin: within what is confirmed, if anything is."""
+    """Return the first place of an actuator: within its confirmed range, if it has one."""
     if within is None:
         if actuator.limits is not None:
             return first_pulse(asked.actuator, actuator.limits, asked.begin_at)
@@ -116,7 +116,7 @@ def _first_place(
     return within[0] if wanted is None else max(within[0], min(within[1], wanted))
 
 
-MOVING = Trial("move", "Move one actuator slowly", MoveRequest, Moved, moved, renews=False)
+MOVING = Trial("move", "Move one actuator slowly", MoveRequest, Moved, move_actuator, renews=False)
 
 
 @dataclass(frozen=True)
@@ -328,7 +328,7 @@ def _confirmation_of(one: Position) -> tuple[str, str]:
 
 
 def named_position(session: Session, actuator: str, position: str, kind: str) -> Position:
-    """One position, by the names in the profile; raises :class:`InvalidRequest`."""
+    """Return a position by its names in the profile; raises :class:`InvalidRequest`."""
     found = [one for one in positions(session) if one.unit == UNIT_OF[kind]]
     actuators = dict.fromkeys(one.actuator for one in found)
     if actuator not in actuators:
@@ -342,7 +342,7 @@ def named_position(session: Session, actuator: str, position: str, kind: str) ->
 
 
 def jaw_position(session: Session, site: str, position: str) -> Position:
-    """Where the jaws of the gripper at a site are ``open`` or ``closed``."""
+    """Return the position of the jaws at a site that is ``open`` or ``closed``."""
     profile = session.profile
     found = next((jaws for at, jaws in profile.mechanism.jaws.items() if at == site), None)
     if found is None:
@@ -359,7 +359,7 @@ def position_keys(profile: RobotProfile) -> dict[str, str]:
     return {f"{one.actuator}.{one.name}": one.key for one in _positions(profile, profile, nothing)}
 
 
-def _unattended(session: Session, given: Mapping[str, int]) -> Iterator[Measurement]:
+def _place_all(session: Session, given: Mapping[str, int]) -> Iterator[Measurement]:
     yield AllPositions(session, given)
 
 
@@ -373,6 +373,6 @@ STEPS["positions"] = Step(
     trials=[MOVING],
     columns=("actuator", "position", "value", "profile", "confirmed", "since"),
     items=position_items,
-    unattended=_unattended,
+    unattended=_place_all,
     is_done=lambda profile, found: found.confirmed.keys() >= set(position_keys(profile).values()),
 )

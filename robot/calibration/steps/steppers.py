@@ -261,17 +261,17 @@ class Ramp:
 
     @property
     def present(self) -> float:
-        """The value that counts now."""
+        """Return the limit in force."""
         limits = stepper_limits(stepper_of(self.profile, self.motor), self.held)
         return limits.max_speed if self.what == "speed" else limits.acceleration
 
     def body(self) -> JsonObject:
-        """What to ask of the daemon."""
+        """Return the request for the daemon."""
         assert self.wanted is not None
         return {"actuator": self.motor, "held": self.held, FIELDS[self.what]: round(self.wanted)}
 
     def note(self, tried: SpeedTried, lost: bool) -> None:
-        """Go on from what was tried."""
+        """Choose the next value after a trial."""
         assert self.wanted is not None and self.end is not None
         value, self.wanted = round(self.wanted), None
         if lost:
@@ -295,7 +295,7 @@ class Ramp:
         return safe if self.limited else max(safe, round(self.present))
 
     def values(self) -> JsonObject:
-        """The safe value, as calibrated values."""
+        """Return the safe value as calibrated values."""
         if self.safe is None:
             return {}
         name = f"max_{FIELDS[self.what]}"
@@ -310,7 +310,7 @@ class Ramp:
 
 
 class Limit(Measurement):
-    """How fast a motor may be, or gain speed.
+    """The highest speed or acceleration at which a motor loses no steps.
 
     ``last_good``: as somebody has found before. ``begin`` and ``end``: the first and last to try.
     """
@@ -386,17 +386,17 @@ class Limit(Measurement):
 def _items(session: Session) -> Iterator[Item]:
     profile = session.calibrated
     for name in steppers_of(profile):
-        for what, value, measurement in _of_motor(profile, name):
+        for what, value, measurement in _motor_properties(profile, name):
             yield Item((name, what, value), partial(measurement, session, name))
     for item in position_items(session, lambda one: one.unit == "steps"):
         actuator, position, value, *_ = item.cells
         yield Item((actuator, f"position {position}", value), item.begin)
 
 
-def _of_motor(
+def _motor_properties(
     profile: RobotProfile, name: str
 ) -> Iterator[tuple[str, str, Callable[..., Measurement]]]:
-    """What there is to calibrate, its value as text, its measurement."""
+    """Yield the properties of a motor: each with its value as text and its measurement."""
     motor = stepper_of(profile, name)
     way = "turned round" if motor.invert_direction else "as wired"
     yield "direction", way, Direction
@@ -410,7 +410,7 @@ def _of_motor(
     yield "backlash", f"{motor.backlash_steps} steps", Backlash
 
 
-def _unattended(session: Session, _: Mapping[str, int]) -> Iterator[Measurement]:
+def _measure_motors(session: Session, _: Mapping[str, int]) -> Iterator[Measurement]:
     """The steps of a turn, and the play, where they can be seen; directions are for eyes, and how
     fast a motor may be is found out with somebody there."""
     for name in steppers_of(session.profile):
@@ -432,6 +432,6 @@ STEPS["steppers"] = Step(
     is_done=lambda profile, found: all(
         direction_key(name) in found.confirmed for name in steppers_of(profile)
     ),
-    unattended=_unattended,
+    unattended=_measure_motors,
     is_needed=lambda profile: bool(steppers_of(profile)),
 )

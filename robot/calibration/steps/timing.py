@@ -27,7 +27,7 @@ TOLERANCE = 0.01
 
 
 class TimedOperation(ApiDocument):
-    """What an operation takes on average: as planned, and by the firmware's clock."""
+    """The time of an operation on average: as planned, and by the firmware's clock."""
 
     operation: str
     count: int
@@ -69,7 +69,7 @@ def measured_timing(bench: Bench, _: ApiRequest) -> Timings:
 
 
 def single_operation_plans(mechanism: Mechanism) -> Iterator[Plan]:
-    """Plans of one operation each that turn every layer the robot can turn there and back."""
+    """Yield plans of one operation each that turn every layer of the robot there and back."""
     state = mechanism.start
     for axis in range(3):
         for quarters in ((1, 0), (3, 0), (0, 1), (0, 3)):
@@ -96,7 +96,7 @@ def _perform(motion: MotionController, plan: Plan) -> _Timed:
 
 
 def _words(operation: Operation) -> str:
-    """What a person calls it: ``turn D``, ``rotate x``, ``lid close``."""
+    """Return the words for an operation: ``turn D``, ``rotate x``, ``lid close``."""
     what = [operation.op, operation.site, operation.axis, *_texts(operation.fields)]
     half = (
         "half"
@@ -126,7 +126,7 @@ def _average(name: str, timed: list[_Timed]) -> TimedOperation:
 
 
 def _corrections(profile: RobotProfile, timed: list[_Timed]) -> JsonObject:
-    """Longer travel times for the servos that moved alone and took longer than planned."""
+    """Return longer travel times for servos that moved alone and took longer than planned."""
     values: JsonObject = {}
     for name, servo in profile.actuators_of(Servo).items():
         alone = [one for one in timed if one.actuator == name]
@@ -138,7 +138,7 @@ def _corrections(profile: RobotProfile, timed: list[_Timed]) -> JsonObject:
 
 
 def _slower(servo: Servo, factor: float) -> list[JsonObject]:
-    """The servo's travel rows with all times longer by a factor."""
+    """Return the servo's travel rows with all times longer by a factor."""
     rows = [row.model_dump(mode="json") for row in servo.travel]
     for row in rows:
         for key in ("ms", "held_ms"):

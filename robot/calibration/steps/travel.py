@@ -108,7 +108,7 @@ def measured_travel(bench: Bench, asked: TravelRequest) -> Travel:
     watch_us = round(PATIENCE * planned_us)
     move = servo_slew(name, start_us, end_us, AT_ONCE_US, watch_us)
     schedule = Schedule((move,), (TimedTurn(0, 0),), move.duration_us)
-    pictures = _watched(machine, schedule)
+    pictures = _watch(machine, schedule)
     seen = motion_in(pictures)
     machine.motion.home()
     if seen is None:
@@ -126,12 +126,12 @@ def measured_travel(bench: Bench, asked: TravelRequest) -> Travel:
 
 
 def motion_in(pictures: Sequence[tuple[int, Grey]], still: int = STILL_PICTURES) -> Motion | None:
-    """What moved in a series of pictures, the first ``still`` of which show it at rest.
+    """Return the motion in a series of pictures, the first ``still`` of which show it at rest.
 
     None where nothing moves, where it still does at the end, or where it was out of sight on the
     way: a part of a motion must not be taken for all of it.
     """
-    moved = _changed(pictures, still)
+    moved = _find_changes(pictures, still)
     if len(moved) < FEWEST_CHANGES or moved[-1] == len(pictures) - 2:
         return None
     if any(later - sooner > LONGEST_GAP for sooner, later in pairwise(moved)):
@@ -152,7 +152,7 @@ def why_unseen(
     pictures: Sequence[tuple[int, Grey]], planned_us: int, still: int = STILL_PICTURES
 ) -> str:
     """Return why :func:`motion_in` finds none that should take about ``planned_us``."""
-    moved = _changed(pictures, still)
+    moved = _find_changes(pictures, still)
     if moved and moved[-1] == len(pictures) - 2:
         return f"the picture still changes after {PATIENCE * planned_us / 1e3:.0f} ms"
     rate = rate_of([time for time, _ in pictures])
@@ -170,13 +170,13 @@ def too_few(pictures: int, rate: float) -> str:
 
 
 def rate_of(times_us: Sequence[int]) -> float:
-    """Pictures per second of a series."""
+    """Return the pictures per second of a series."""
     took_us = times_us[-1] - times_us[0] if times_us else 0
     return (len(times_us) - 1) * 1e6 / took_us if took_us else 0.0
 
 
-def _changed(pictures: Sequence[tuple[int, Grey]], still: int) -> list[int]:
-    """Numbers of the pictures after which something has moved until the next one."""
+def _find_changes(pictures: Sequence[tuple[int, Grey]], still: int) -> list[int]:
+    """Return the numbers of pictures that differ from the next one."""
     changes = [
         float(np.abs(after - before).mean()) for (_, before), (_, after) in pairwise(pictures)
     ]
@@ -184,8 +184,8 @@ def _changed(pictures: Sequence[tuple[int, Grey]], still: int) -> list[int]:
     return [number for number, change in enumerate(changes) if change > threshold]
 
 
-def _watched(machine: Machine, schedule: Schedule) -> list[tuple[int, Grey]]:
-    """Pictures of before, during and after a schedule."""
+def _watch(machine: Machine, schedule: Schedule) -> list[tuple[int, Grey]]:
+    """Return pictures from before, during and after a schedule."""
     machine.scanner.settle()
     pictures = [machine.scanner.glance() for _ in range(STILL_PICTURES)]
     with ThreadPoolExecutor(1) as pool:
@@ -199,7 +199,7 @@ def _watched(machine: Machine, schedule: Schedule) -> list[tuple[int, Grey]]:
 def servo_between(
     profile: RobotProfile, name: str, way: tuple[str, str]
 ) -> tuple[Servo, tuple[int, int]]:
-    """A servo and the pulses of two of its positions; raises ``InvalidRequest``."""
+    """Return a servo and the pulses of two of its positions; raises ``InvalidRequest``."""
     servos = profile.actuators_of(Servo)
     if name not in servos:
         known = ", ".join(servos) or "none"
@@ -213,7 +213,7 @@ def servo_between(
 
 
 def travel_values(name: str, servo: Servo, way: tuple[str, str], ms: float) -> JsonObject:
-    """The servo's travel rows with a time between two positions, as calibrated values.
+    """Return the servo's travel rows with a time between two positions, as calibrated values.
 
     Both ways take it, unless a row is for one; times with a layer follow in proportion.
     """

@@ -24,7 +24,7 @@ class ProofRequest(ApiRequest):
 
 
 class Proof(ApiDocument):
-    """How a solve came out: the cube read before it, the moves, the times, and what was seen.
+    """The outcome of a solve: the cube read before it, the moves, the times, and the look after it.
 
     ``planned_before_us``: as long would take what is planned for the same cube by what is kept.
     """
@@ -37,7 +37,7 @@ class Proof(ApiDocument):
     executed_us: int
 
 
-def _proved(bench: Bench, asked: ProofRequest) -> Proof:
+def _prove(bench: Bench, asked: ProofRequest) -> Proof:
     """Read the cube, scramble it first if it is solved, solve it, look again.
 
     Raises ``RobotError``, ``ScanError``, ``Stopped`` and what the search raises.
@@ -70,7 +70,7 @@ def _proved(bench: Bench, asked: ProofRequest) -> Proof:
 
 
 def _looked_at(machine: Machine) -> tuple[AnyCube, State]:
-    """The cube as it is seen from the start positions, and the state in which that leaves it."""
+    """Home, scan and read the cube. Return it and the state of the mechanism after the scan."""
     machine.motion.home()
     images, state = machine.scan()
     reading = machine.scanner.read(images)
@@ -80,9 +80,9 @@ def _looked_at(machine: Machine) -> tuple[AnyCube, State]:
 
 
 def _unheard(_: Progress) -> None:
-    """Nobody waits for news of the tables."""
+    """Ignore the progress of the search."""
 
 
 PROVING = Trial(
-    "proof", "Solve the cube, scrambled first if need be, and look", ProofRequest, Proof, _proved
+    "proof", "Solve the cube, scrambled first if need be, and look", ProofRequest, Proof, _prove
 )

@@ -66,11 +66,11 @@ class Stillness:
         self._threshold = max(LEAST_CHANGE, NOISE_FACTOR * float(noise))
 
     def change(self) -> float:
-        """Mean change of grey levels since then."""
+        """Return the mean change of grey levels since then."""
         return float(np.abs(self._scanner.glance()[1] - self._first).mean())
 
-    def disturbed(self) -> bool:
-        """Whether something is not where it was."""
+    def has_changed(self) -> bool:
+        """Return whether the picture has changed by more than noise."""
         return self.change() > self._threshold
 
 
@@ -84,17 +84,17 @@ class Motor:
 
     @property
     def name(self) -> str:
-        """In the profile."""
+        """The name in the profile."""
         return self.setup.name
 
     @property
     def start(self) -> int:
-        """Where it is after homing."""
+        """The place after homing."""
         return self.setup.start_steps
 
     @property
     def turn_steps(self) -> int:
-        """Steps of a turn; of its whole way for one that only goes to and fro."""
+        """Steps of a turn; of the whole way for a motor that only goes to and fro."""
         places = self.settings.positions_steps.values()
         return self.settings.steps_per_turn or max(places) - min(places)
 
@@ -109,41 +109,41 @@ class Motor:
         self.go(self.start)
         still = Stillness(self.machine.scanner)
         self.go(self.start + self.way(self.turn_steps // 16))
-        sees = still.disturbed()
+        sees = still.has_changed()
         self.go(self.start)
         return still if sees else None
 
     def way(self, steps: int) -> int:
-        """Signed steps from the start: as many as wanted, or as there is room for."""
+        """Return signed steps from the start: as many as wanted, or as there is room for."""
         up, down = self.setup.maximum_steps - self.start, self.start - self.setup.minimum_steps
         if steps <= up:
             return steps
         return -min(steps, down) if down > up else up
 
     def go(self, target: int) -> None:
-        """Gently to a position, the last of the way forwards, which takes up any play."""
+        """Go gently to a position, the last of the way forwards, which takes up any play."""
         run_up = self.turn_steps // RUN_UP
         if target - run_up >= self.setup.minimum_steps:
             self.go_straight(target - run_up)
         self.go_straight(target)
 
     def go_straight(self, target: int) -> None:
-        """Gently to a position, from wherever it is."""
+        """Go gently to a position from wherever it is."""
         self.machine.motion.jog(self.name, target)
 
     def rush(self, way: int, limits: StepperLimits) -> None:
-        """From the start by so many steps, as fast as ``limits`` say."""
+        """Go a number of steps from the start, as fast as ``limits`` allow."""
         move = stepper_move(self.name, self.start, way, limits)
         schedule = Schedule((move,), (TimedTurn(0, 0),), move.duration_us)
         self.machine.motion.perform(schedule, lambda _: None)
 
     def moved_from(self) -> bool | None:
-        """Whether it is not at the start where it should be; None where nothing can tell."""
+        """Return whether it is away from the start; None if neither sensor nor camera can tell."""
         motion, homing = self.machine.motion, self.setup.homing
         if homing is None and self.setup.check is not None:
             return not motion.is_sensor_active(self.name)
         if homing is None:
-            return None if self.still is None else self.still.disturbed()
+            return None if self.still is None else self.still.has_changed()
         margin = self.search_steps + self.settings.backlash_steps + HOMED_WITHIN
         self.go(homing.edge_position - homing.direction * margin)
         outside = motion.is_sensor_active(self.name)
@@ -154,13 +154,13 @@ class Motor:
 
     @property
     def seen_by(self) -> str | None:
-        """What tells where it is."""
+        """Return what observes its place: ``sensor``, ``camera`` or None."""
         if self.setup.homing is not None or self.setup.check is not None:
             return "sensor"
         return None if self.still is None else "camera"
 
     def put_back(self) -> bool:
-        """Turn it, having lost steps, to the start again; whether that can be told."""
+        """Turn it back to the start after lost steps. Return whether that succeeded."""
         motion = self.machine.motion
         if self.setup.homing is not None:
             motion.home((self.name,))
@@ -175,10 +175,10 @@ class Motor:
         self.go(self.start + nearest)
         motion.assume_start_positions()
         motion.home()
-        return not self.still.disturbed()
+        return not self.still.has_changed()
 
     def _nearest(self, places: range) -> int:
-        """Of these places, in steps from the start, the one that looks most like it."""
+        """Return the place, in steps from the start, that looks most like the start."""
 
         def face_difference(place: int) -> float:
             self.go_straight(self.start + place)

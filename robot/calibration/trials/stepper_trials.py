@@ -1,4 +1,4 @@
-"""What the robot tries out on one stepper: its direction, its steps, its limits, its play.
+"""Trials of one stepper: its direction, its steps, its limits, its play.
 
 Every trial but that of the direction homes first; what nothing can tell is None.
 """
@@ -42,7 +42,7 @@ class TurnRequest(StepperRequest):
 
 
 class TurnTried(ApiDocument):
-    """It went so many steps (negative: backwards, for want of room), and back."""
+    """A motor went ``steps`` (negative: backwards, for want of room), and back."""
 
     actuator: str
     steps: int
@@ -51,7 +51,7 @@ class TurnTried(ApiDocument):
 
 
 class StepsRequest(StepperRequest):
-    """So many turns of so many steps (None: as calibrated) and back."""
+    """Turns of ``turn_steps`` each (None: as calibrated), and back."""
 
     turn_steps: WholeNumber | None = Field(default=None, ge=4, le=1_000_000, multiple_of=4)
 
@@ -59,7 +59,7 @@ class StepsRequest(StepperRequest):
 
 
 class StepsTried(ApiDocument):
-    """It went so many steps, and back; ``found_steps`` of a turn by the camera, if that can tell.
+    """A motor went ``steps``, and back; ``found_steps`` of a turn by the camera, if it can tell.
 
     ``values`` are calibrated values where they are not those of the profile.
     """
@@ -72,7 +72,7 @@ class StepsTried(ApiDocument):
 
 
 class SpeedRequest(StepperRequest):
-    """What to try; as in the profile where nothing is said. ``held``: with a layer as its load."""
+    """Limits to try, by default the profile's. ``held``: with a layer as the load."""
 
     speed_steps_per_s: float | None = Field(default=None, ge=50, le=200_000)
     acceleration_steps_per_s2: float | None = Field(default=None, ge=1, le=10_000_000)
@@ -80,7 +80,7 @@ class SpeedRequest(StepperRequest):
 
 
 class SpeedTried(ApiDocument):
-    """Whether steps were lost, and what tells it; None where only a person can.
+    """The result of a fast motion: whether steps were ``lost``; None if only a person can tell.
 
     ``reached_steps_per_s`` is what the way was long enough for. Not ``square``: nothing but a
     person can set it back to where it was.
@@ -125,7 +125,7 @@ def tried_turn(bench: Bench, asked: TurnRequest) -> TurnTried:
 
 
 def tried_steps(bench: Bench, asked: StepsRequest) -> StepsTried:
-    """So many whole turns and back; whether the camera says that they were whole.
+    """Make whole turns and come back; see with the camera whether they were whole.
 
     If not it looks for a turn among those that a wrong microstep switch makes. Raises
     ``RobotError``, and ``InvalidRequest`` for a motor that does not turn round.
@@ -161,13 +161,13 @@ def _turn_seen(motor: Motor) -> int | None:
 def _looks_whole(motor: Motor, steps: int) -> bool:
     assert motor.still is not None
     motor.go(motor.start + steps)
-    disturbed = motor.still.disturbed()
+    disturbed = motor.still.has_changed()
     motor.go(motor.start)
     return not disturbed
 
 
 def tried_speed(bench: Bench, asked: SpeedRequest) -> SpeedTried:
-    """As fast as asked for, far enough to be that fast, and gently back; whether steps were lost.
+    """Go as fast as asked, far enough to reach that speed, and gently back; look for lost steps.
 
     Raises ``RobotError`` for what is no lost step, and ``InvalidRequest`` for what no motion can
     be.
@@ -202,7 +202,7 @@ def tried_speed(bench: Bench, asked: SpeedRequest) -> SpeedTried:
 
 
 def measured_play(bench: Bench, asked: StepperRequest) -> Play:
-    """How many steps it goes back before what it drives follows, by its sensor or the camera.
+    """Count the steps back before the load follows, by the sensor or the camera.
 
     Raises ``RobotError``.
     """
@@ -245,14 +245,14 @@ def _play_in_the_picture(motor: Motor) -> int | None:
     top = motor.start + min(reach, motor.setup.maximum_steps - motor.start)
     motor.go(top)
     still = Stillness(motor.machine.scanner)
-    found = _steps_until(motor, top, -motor.search_steps, still.disturbed, reach)
+    found = _steps_until(motor, top, -motor.search_steps, still.has_changed, reach)
     return None if found is None else found - motor.search_steps
 
 
 def _steps_until(
     motor: Motor, start: int, step: int, seen: Callable[[], bool], most: int
 ) -> int | None:
-    """Steps made from ``start``, a few at a time, until ``seen``; None if that does not come."""
+    """Return the steps made from ``start``, a few at a time, until ``seen``; None if never."""
     motor.go_straight(start)
     for made in range(abs(step), most + 1, abs(step)):
         motor.go_straight(start + (made if step > 0 else -made))
@@ -262,7 +262,7 @@ def _steps_until(
 
 
 def _limits(settings: Stepper, asked: SpeedRequest) -> StepperLimits:
-    """The limits to try; what the request leaves out is as in the profile."""
+    """Return the limits to try; limits that the request leaves out are the profile's."""
     usual = stepper_limits(settings, asked.held)
     speed = asked.speed_steps_per_s or usual.max_speed
     try:
@@ -277,7 +277,7 @@ def _limits(settings: Stepper, asked: SpeedRequest) -> StepperLimits:
 
 
 def _steps_to_reach(limits: StepperLimits, turn: int) -> int:
-    """Whole turns in which the speed is reached and kept for half a turn."""
+    """Return whole turns in which the speed is reached and kept for half a turn."""
     wanted = limits.max_speed**2 / limits.acceleration + turn / 2
     return turn * min(LONGEST_TURNS, math.ceil(wanted / turn))
 
@@ -292,7 +292,7 @@ def _hold_cube(motor: Motor, profile: RobotProfile) -> None:
 
 
 def changed_values(name: str, field: str, found: int | None, before: int | None) -> JsonObject:
-    """What was found of a motor, as calibrated values; empty where it is what it was."""
+    """Return a number found of a motor as calibrated values; empty if it is as before."""
     return {} if found in (None, before) else {f"actuators.{name}.{field}": found}
 
 

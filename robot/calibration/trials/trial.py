@@ -1,4 +1,4 @@
-"""What the robot itself does for calibration: each trial is one operation of the control socket."""
+"""Trials: motion that the robot tries for calibration, one operation of the control socket each."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ Found = TypeVar("Found", bound=ApiDocument)
 
 @dataclass(frozen=True)
 class Bench:
-    """What a trial works with: the robot, its profile with what is calibrated by now, and how far
-    its actuators may go. ``kept``: the profile without what is only tried out, if anything is.
-    ``cancel`` is set when the trial is to end: motion watches it by itself, searches are given it.
+    """The robot of a trial, its calibrated profile, and how far its actuators may go.
+
+    ``kept``: the profile without what is only tried out, if anything is. ``cancel`` is set when the
+    trial is to end: motion watches it by itself, searches are given it.
     """
 
     machine: Machine
@@ -60,7 +61,7 @@ class Trial(Generic[Asked, Found]):
 
     @property
     def path(self) -> str:
-        """On the control socket."""
+        """The path on the control socket."""
         return f"/maintenance/{self.name}"
 
 
@@ -69,7 +70,7 @@ AnyTrial = Trial[Any, Any]
 
 
 def stepper_of(profile: RobotProfile, name: str) -> Stepper:
-    """Raises ``InvalidRequest`` for what is none."""
+    """Return a stepper; raises ``InvalidRequest`` for another name."""
     steppers = profile.actuators_of(Stepper)
     if name in steppers:
         return steppers[name]
@@ -78,5 +79,5 @@ def stepper_of(profile: RobotProfile, name: str) -> Stepper:
 
 
 def steppers_of(profile: RobotProfile) -> list[str]:
-    """Names of all steppers."""
+    """Return the names of all steppers."""
     return list(profile.actuators_of(Stepper))
