@@ -35,11 +35,11 @@ from vision.frame import Frame
 from vision.locate.face import FaceGrid
 from vision.locate.view_check import OddView, ViewTrouble
 from vision.measure.sticker_colours import FaceColours
-from vision.measure.stickers import face_quads, measure_face
+from vision.measure.stickers import measure_face
 
 PROFILE = load_profile("cubotino-uno")
 CAMERA = PROFILE.cameras[0]
-QUADS = face_quads(np.array(CAMERA.views[0].quad) * (640, 480), 3)
+QUADS = FaceGrid.from_corners(np.array(CAMERA.views[0].quad) * (640, 480), 3).quads
 COLOURS = dict(
     zip(
         "URFDLB",

@@ -12,6 +12,7 @@ from solver.errors import root_sentence
 from tests.rig.cameras import PICAMERA2_RAISES, SENSORS, FakeClock, FakePicamera2, FakeRequest
 from vision.cameras.base import CameraFault, CameraTrouble, Unsettled
 from vision.cameras.picamera2 import NoLibrary, Picamera2Camera, ask_for_cameras
+from vision.locate.face import FaceGrid
 from vision.measure.stickers import BracketingCamera, measure
 
 
@@ -299,9 +300,9 @@ def test_bright_stickers_are_seen_by_darker_pictures(clock: FakeClock) -> None:
     camera = opened(fake)
     camera.settle()
     assert isinstance(camera, BracketingCamera)
-    quad = [(18, 14), (46, 14), (46, 34), (18, 34)]
+    quads = FaceGrid.from_corners([(18, 14), (46, 14), (46, 34), (18, 34)], 2).quads
     frame = camera.capture()
-    colours = measure(camera, frame, quad, 2)
+    colours = measure(camera, frame, quads)
     assert frame.image[24, 32, 0] == 255, "the ordinary picture clips"
     assert not colours.saturated.any()
     red, green, _ = colours.linear_rgb.mean(axis=0)
@@ -351,8 +352,8 @@ def test_a_darker_picture_that_cannot_be_had_is_left_out(clock: FakeClock) -> No
     take = fake.set_controls
     usual = fake.state["ExposureTime"]
     fake.set_controls = lambda _: take({"ExposureTime": usual})  # type: ignore[method-assign] # obeys nobody
-    quad = [(18, 14), (46, 14), (46, 34), (18, 34)]
-    colours = measure(camera, camera.capture(), quad, 2)
+    quads = FaceGrid.from_corners([(18, 14), (46, 14), (46, 34), (18, 34)], 2).quads
+    colours = measure(camera, camera.capture(), quads)
     assert colours.saturated.any()
 
 

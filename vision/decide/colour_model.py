@@ -158,20 +158,13 @@ class Observations:
         """A first model from six colours: no differences of light, wide covariances."""
         return CubeModel(mean, 2.0 * self._covariance_of(mean), Light(np.zeros((6, _TERMS)), 0.0))
 
-    def evidence(self, model: CubeModel) -> ColourEvidence:
-        """Negative log likelihoods of the stickers; 0 for all colours where nothing was seen."""
-        return self._evidence(model, strict=False)
+    def evidence(self, model: CubeModel, *, strict: bool = False) -> ColourEvidence:
+        """Negative log likelihoods of the stickers; 0 for all colours where nothing was seen.
 
-    def strict_evidence(self, model: CubeModel) -> ColourEvidence:
-        """The same, but stickers far from a colour are no evidence about it."""
-        return self._evidence(model, strict=True)
-
-    def _evidence(self, model: CubeModel, strict: bool) -> ColourEvidence:
+        ``strict``: stickers far from a colour are no evidence about it.
+        """
         cost, inlier = np.empty((2, len(self.features.values), 6))
-        light = model.light
-        self._native.evidence(
-            model.mean, model.covariance, light.faces, light.falloff, strict, cost, inlier
-        )
+        self._native.evidence(*_numbers(model), strict, cost, inlier)
         return ColourEvidence(cost, inlier)
 
     def fit(self, model: CubeModel, letters: Ints, rounds: int) -> CubeModel:

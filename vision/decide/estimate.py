@@ -207,7 +207,7 @@ def _judge(seen: Observations, best: _Fit, runner_up: Ints, margin: float) -> De
     letters = best.letters
     rows = np.arange(len(letters))
     doubt = 1.0 - shares(evidence.cost, orbits(seen.size))[rows, letters]
-    strict = seen.strict_evidence(best.model)
+    strict = seen.evidence(best.model, strict=True)
     strange = (seen.features.weight > 0) & (strict.inlier[rows, letters] < 0.5)
     # A runner-up that only names the colours otherwise differs in nothing that was seen.
     other_cube = not same_cube(letters, runner_up)

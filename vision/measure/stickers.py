@@ -11,7 +11,6 @@ import cv2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from solver.errors import InvalidRequest
 from vision.arrays import Bools
 from vision.frame import Camera, Frame
 from vision.measure.sticker_colours import (
@@ -39,39 +38,17 @@ _ENOUGH = 0.2
 _CLIPPED_SHARE = 0.3
 
 
-def face_quads(corners: ArrayLike, size: int) -> Floats:
-    """Quadrilaterals float32[N*N, 4, 2] of the stickers of a face, row by row.
-
-    ``corners`` float[4, 2] are the face's corners in pixels: top left, top right, bottom right,
-    bottom left of the face as Kociemba draws it. The face is taken to be flat and square.
-    """
-    target = np.asarray(corners, dtype=np.float32)
-    if target.shape != (4, 2) or not np.isfinite(target).all():
-        raise InvalidRequest(f"a face has 4 corners of x and y, not an array of {target.shape}")
-    if cv2.contourArea(target) < 1.0 or not cv2.isContourConvex(target):
-        raise InvalidRequest("the corners of a face must go round a convex quadrilateral, in order")
-    source = np.array([[0, 0], [size, 0], [size, size], [0, size]], dtype=np.float32)
-    homography = cv2.getPerspectiveTransform(source, target)
-    axis = np.arange(size, dtype=np.float32)
-    cells = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 1, 2)
-    points = cells + np.array([[0, 0], [1, 0], [1, 1], [0, 1]], dtype=np.float32)
-    placed = cv2.perspectiveTransform(points.reshape(1, -1, 2), homography)
-    return np.asarray(placed, dtype=np.float32).reshape(-1, 4, 2)
-
-
-def measure_face(
-    frame: Frame, quads: ArrayLike, size: int | None = None, *, fit: float = 1.0
-) -> FaceColours:
+def measure_face(frame: Frame, quads: ArrayLike, *, fit: float = 1.0) -> FaceColours:
     """Measure the colours of a face's stickers.
 
-    ``quads`` is float[N*N, 4, 2], a quadrilateral in pixels for every sticker, or the face's four
-    corners float[4, 2] together with ``size``; corners go clockwise from the top left, stickers
-    row by row, both as Kociemba draws the face. ``fit`` is passed on. Inside each quadrilateral
-    the colour that most samples share is taken, so that glare, a logo, dirt and the border count
-    for nothing as long as they cover less than the sticker shows.
-    Raises :class:`InvalidRequest`.
+    ``quads`` float[N*N, 4, 2] are the stickers' quadrilaterals in pixels, row by row as Kociemba
+    draws the face, corners clockwise from the top left. ``fit`` is passed on. Inside each
+    quadrilateral the colour that most samples share is taken, so that glare, a logo, dirt and the
+    border count for nothing as long as they cover less than the sticker shows.
     """
-    places = _stickers_of(quads, size)
+    places = np.asarray(quads, dtype=np.float32)
+    if places.ndim != 3 or places.shape[1:] != (4, 2) or not np.isfinite(places).all():
+        raise ValueError(f"stickers need finite quadrilaterals of 4 corners, not {places.shape}")
     samples, inside = _sample(frame.image, places)
     chosen = _agreeing(samples) & inside
     count = chosen.sum(axis=1)
@@ -90,23 +67,6 @@ def measure_face(
         fit,
         _positions(frame.image, places),
     )
-
-
-def _stickers_of(quads: ArrayLike, size: int | None) -> Floats:
-    places = np.asarray(quads, dtype=np.float32)
-    if places.shape == (4, 2):
-        if size is None:
-            raise InvalidRequest("four corners need the number of layers with them")
-        return face_quads(places, size)
-    count = len(places) if places.ndim == 3 else 0
-    layers = round(count**0.5)
-    if places.shape != (count, 4, 2) or layers**2 != count or not count:
-        raise InvalidRequest(f"stickers need N*N quadrilaterals of 4 corners, not {places.shape}")
-    if size is not None and layers != size:
-        raise InvalidRequest(f"{count} quadrilaterals are not a face of {size} x {size}")
-    if not np.isfinite(places).all():
-        raise InvalidRequest("corners must be finite numbers")
-    return places
 
 
 def _sample(image: NDArray[np.uint8], places: Floats) -> tuple[Floats, Bools]:
@@ -173,15 +133,13 @@ class BracketingCamera(Camera, Protocol):
         """A picture with ``factor`` times the locked exposure; None if it cannot be had."""
 
 
-def measure(
-    camera: Camera, frame: Frame, quads: ArrayLike, size: int | None = None, *, fit: float = 1.0
-) -> FaceColours:
+def measure(camera: Camera, frame: Frame, quads: ArrayLike, *, fit: float = 1.0) -> FaceColours:
     """Measure a picture just taken, and merge darker ones while stickers clip.
 
-    ``quads``, ``size`` and ``fit`` as for :func:`vision.measure.stickers.measure_face`; the view
-    must not have moved since ``frame``. Raises :class:`CameraFault`.
+    ``quads`` and ``fit`` as for :func:`measure_face`; the view must not have moved since ``frame``.
+    Raises :class:`CameraFault`.
     """
-    looks = [measure_face(frame, quads, size, fit=fit)]
+    looks = [measure_face(frame, quads, fit=fit)]
     if isinstance(camera, BracketingCamera):
         for factor in DARKER:
             if not (looks[-1].saturated & looks[-1].valid).any():
@@ -189,5 +147,5 @@ def measure(
             darker = camera.capture_at(factor)
             if darker is None:
                 break
-            looks.append(measure_face(darker, quads, size, fit=fit))
+            looks.append(measure_face(darker, quads, fit=fit))
     return merge_faces(looks)
