@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console
 from rich.text import Text
 
 from robot.api.models import RobotState
@@ -22,10 +21,9 @@ from robot.simulate.display import (
     operation_text,
     print_outcome,
 )
-from robot.simulate.progress import DemoProgress, SilentDisplay
+from robot.simulate.progress import DemoProgress
 from robot.simulate.session import DemoOutcome
 from robot.text.outcomes import Outcome
-from robot.text.terminal import picture_text
 from robot.twin.violations import Violation
 from solver.errors import ExitCode
 
@@ -101,7 +99,6 @@ def test_only_a_clean_solve_is_done(result: DemoOutcome, code: ExitCode) -> None
 
 
 CLEAN = "nothing went wrong"
-AFTER_TROUBLE = "Solved, as the simulated robot confirms. What went wrong on the way:"
 
 
 @pytest.mark.parametrize(
@@ -154,30 +151,6 @@ def test_the_verdict_says_what_really_happened(
     assert (CLEAN in text) == (CLEAN in words)
 
 
-def test_the_figures_of_a_demo() -> None:
-    result = outcome()
-    result.record.executed_us = 70_000_150
-    stream = io.StringIO()
-    print_outcome(result, stream)
-    text = [line.strip("│ \n").split(maxsplit=1) for line in stream.getvalue().splitlines()]
-    figures = {line[0]: line[1] for line in text if len(line) == 2}
-    assert {name: figures[name] for name in ("moves", "scan", "search", "turn", "plan")} == {
-        "moves": "R U2 F' (3)",
-        "scan": "12.5 s",
-        "search": "1.00 s",
-        "turn": "70.0 s",
-        "plan": "70.000 s, executed +150 us from the plan",
-    }
-    stream = io.StringIO()
-    print_outcome(outcome(), stream)
-    assert "executed as planned to the microsecond" in stream.getvalue()
-    for left_out in ("planned_us", "executed_us"):
-        cut_off, stream = outcome(), io.StringIO()
-        setattr(cut_off.record, left_out, None)
-        print_outcome(cut_off, stream)
-        assert "plan" not in stream.getvalue()
-
-
 @pytest.mark.parametrize("ended", [str(one) for one in Outcome])
 def test_no_ending_is_praised_that_did_not_go_well(ended: str) -> None:
     """Only a run that the daemon calls a success may be called solved without more."""
@@ -207,20 +180,6 @@ def test_stages_are_timed_by_the_robots_clock() -> None:
     # Thinking takes real time, whatever the robot's speed.
     assert progress.took_s(RobotState.SOLVING) == 0.5
     assert progress.took_s(RobotState.TURNING) == 0.0
-
-
-def test_how_far_the_plan_is_counts_only_while_the_robot_turns() -> None:
-    progress = DemoProgress("demo", planned_us=2_000_000)
-    progress.fraction = 0.25
-    assert progress.plan_us is None
-    progress.enter(RobotState.TURNING)
-    assert progress.plan_us is None, "entering begins anew"
-    progress.fraction = 0.25
-    assert progress.plan_us == 500_000
-    progress.enter(RobotState.TURNING)
-    assert progress.plan_us == 500_000, "the same state is not entered again"
-    progress.planned_us = None
-    assert progress.plan_us is None
 
 
 def test_the_making_of_tables_is_a_stage_in_real_time() -> None:
@@ -350,50 +309,3 @@ def test_the_camera_is_shown_beside_the_cube_while_it_looks(
     assert min(line.count("▀") for line in beside) >= 16
     text = "\n".join(lines)
     assert "● look" in text and "looking at F (3 of 6)" in text
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"picture": None},
-        {"picture": CAMERA, "state": RobotState.TURNING},
-        {"picture": CAMERA, "facelets": "".join(letter * 49 for letter in "URFDLB")},
-    ],
-)
-def test_no_picture_where_there_is_none_or_no_room(
-    more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawn = shown_on(80, monkeypatch, **more)
-    assert "▀" not in drawn and "look" in drawn
-
-
-@pytest.mark.parametrize("size", [2, 3, 4, 5, 6])
-def test_every_cube_leaves_the_frame_whole(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    facelets = "".join(letter * size**2 for letter in "URFDLB")
-    for picture in (None, CAMERA):
-        drawn = shown_on(80, monkeypatch, facelets=facelets, picture=picture)
-        lines = Text.from_ansi(drawn).plain.splitlines()
-        assert max(map(len, lines)) <= 80
-        assert lines[0].startswith("╭") and lines[0].endswith("╮")
-
-
-def test_terminals_with_fewer_colours_get_the_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLORTERM", "")
-    monkeypatch.setenv("TERM", "xterm-256color")
-    stream = Terminal()
-    Console(file=stream).print(picture_text(CAMERA + 7, 20, 20))  # rich remembers colours
-    assert "38;5;" in stream.getvalue() and "38;2;" not in stream.getvalue()
-
-
-@pytest.mark.parametrize(("columns", "rows"), [(20, 20), (40, 5), (1, 1), (400, 100)])
-def test_a_picture_keeps_its_proportions(columns: int, rows: int) -> None:
-    lines = picture_text(CAMERA, columns, rows).split()
-    width, height = len(lines[0]), 2 * len(lines)
-    assert 1 <= width <= columns and len(lines) <= rows
-    assert abs(width / height - 64 / 48) <= 2 * (64 / 48) / height
-
-
-def test_only_a_terminal_asks_for_pictures() -> None:
-    assert display_for(Terminal()).shows_pictures
-    assert not display_for(io.StringIO()).shows_pictures
-    assert not SilentDisplay().shows_pictures

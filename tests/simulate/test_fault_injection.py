@@ -75,11 +75,6 @@ def test_a_fault_that_its_actuator_cannot_have_is_refused(robot: str, text: str,
         parse_injected_fault(text, load_profile(robot))
 
 
-def test_only_some_faults_happen_to_an_actuator() -> None:
-    with pytest.raises(InvalidRequest, match="omit :arm"):
-        parse_injected_fault("slip:arm", ROBOT)
-
-
 def test_some_happen_to_a_board() -> None:
     robot = load_profile("soltvvo")
     assert parse_injected_fault("reset:second", robot).subject == "second"
@@ -104,16 +99,6 @@ async def test_they_happen_to_that_board_alone() -> None:
 async def test_noise_needs_a_cable(scene: Scene) -> None:
     with pytest.raises(InvalidRequest, match="cable"):
         await parse_injected_fault("noise", ROBOT).inject(scene)
-
-
-async def test_deeds_reach_robot_and_studio(scene: Scene) -> None:
-    await parse_injected_fault("glare", ROBOT).inject(scene)
-    await parse_injected_fault("wrong-sticker", ROBOT).inject(scene)
-    await parse_injected_fault("slip", ROBOT).inject(scene)
-    assert scene.studio.disturbances.light.glare > 0
-    before = scene.robot.body.facelets()
-    painted = scene.robot.body.repainted(scene.studio.disturbances.repainted).facelets()
-    assert sum(a != b for a, b in zip(before, painted, strict=True)) == 1
 
 
 async def test_each_happens_once_in_its_stage(scene: Scene) -> None:

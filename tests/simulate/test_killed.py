@@ -83,7 +83,13 @@ def test_next_start_works(start_demo: StartDemo, solved: Solved, demo_folder: Pa
     assert list(demo_folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGINT,
+        *(pytest.param(n, marks=pytest.mark.long) for n in (signal.SIGTERM, signal.SIGHUP)),
+    ],
+)
 def test_a_person_stops_it(start_demo: StartDemo, demo_folder: Path, number: int) -> None:
     if signal.getsignal(number) is signal.SIG_IGN:
         pytest.skip("this run was started to ignore this signal (nohup), as would the demo be")

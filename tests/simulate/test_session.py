@@ -158,20 +158,6 @@ async def test_a_demo_waits_for_tables_presses_once_and_follows_to_the_end(
     assert demo._progress.state is RobotState.IDLE, "the last stage is over"
 
 
-async def test_how_far_it_is_is_told_while_tables_are_made_and_the_job_is_done() -> None:
-    demo = Demo(options(), Watcher())
-    waiting = Daemon(status(preparation=PREPARATION), status())
-    waiting.demo = demo
-    await demo._wait_for_tables(waiting)  # type: ignore[arg-type]
-    assert (demo._progress.step, demo._progress.fraction) == ("making tables", None)
-    assert waiting.seen_before == [(None, None), (0.5, 3.0)]
-    working = Daemon(status(job=JOB), status(last_run=SimpleNamespace(id="000007")))
-    working.demo = demo
-    assert (await demo._finished_run(working)).id == "000007"  # type: ignore[arg-type]
-    assert working.seen_before == [(None, None), (0.25, 4.0)]
-    assert (working.asked, demo._progress.remaining_s) == (2, None)
-
-
 async def test_a_press_that_does_nothing_is_made_again_and_then_said(presses: list[int]) -> None:
     demo = Demo(options(), Watcher())
     with pytest.raises(SimulationError, match="nothing happened"):

@@ -111,7 +111,7 @@ def test_every_command_finds_it(place: Path, ask: Ask) -> None:
     assert ask("status")[0] == 3
 
 
-@pytest.mark.parametrize("is_background_job", [False, True])
+@pytest.mark.parametrize("is_background_job", [pytest.param(False, marks=pytest.mark.long), True])
 def test_it_ends_in_order_while_clients_are_connected_and_the_robot_turns(
     place: Path, ask: Ask, is_background_job: bool
 ) -> None:

@@ -22,7 +22,6 @@ from robot.calibration.trials.trial import Bench
 from robot.machine.assembly import Machine
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import CubeBody, scrambled
-from solver.errors import InvalidRequest
 from tests.rig.simulated_run import SimulatedRun
 
 STALL = 2400
@@ -108,12 +107,6 @@ def test_a_wrong_microstep_switch_is_found(said: int, found: int) -> None:
         assert r.robot.violations == []
 
 
-def test_even_a_solved_cube_tells_a_turn_from_a_half_one() -> None:
-    with robot_of(flipper(), CubeBody("".join(face * 9 for face in "URFDLB"))) as r:
-        tried = r.calibrate(lambda *on: tried_steps(Bench(*on), TABLE))
-    assert (tried.found_steps, tried.values) == (1600, {})
-
-
 @pytest.mark.parametrize("inverted", [False, True])
 def test_a_quarter_turn_shows_the_direction(inverted: bool) -> None:
     with robot_of(flipper(homing=True)) as r:
@@ -123,11 +116,3 @@ def test_a_quarter_turn_shows_the_direction(inverted: bool) -> None:
         assert (tried.steps, tried.inverted) == (400, inverted)
         assert r.robot.body.facelets() == before
         assert r.robot.violations == []
-
-
-def test_a_servo_is_no_stepper() -> None:
-    with (
-        robot_of(flipper()) as r,
-        pytest.raises(InvalidRequest, match=r"no stepper arm.*table"),
-    ):
-        r.calibrate(lambda *on: measured_play(Bench(*on), StepperRequest(actuator="arm")))
