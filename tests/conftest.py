@@ -5,6 +5,7 @@ tests begin.
 """
 
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,3 +46,10 @@ def _interrupts() -> Iterator[None]:
     left = signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, before)
     assert left == before
+
+
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """A folder whose path is short enough for sockets in it."""
+    with tempfile.TemporaryDirectory(prefix="cubist-") as folder:
+        yield Path(folder)

@@ -8,6 +8,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
+from robot.api.endpoints import Place
 from robot.records.documents import ApiDocument, ApiRequest
 from robot.text.notes import Note
 from solver.files import JsonMapping, JsonObject
@@ -16,9 +17,6 @@ FORMAT = 3
 """Format 1 holds what differs from the profile: the robot was driven by the rest of it, so all of
 it counts as confirmed. Format 2 confirms the values that it has. Format 3 says of each value where
 it comes from and whether it is confirmed."""
-
-Place = Literal["terminal", "page", "display"]
-"""Where the person is who calibrates."""
 
 MOST_CALIBRATED = 500
 """Values of one robot."""

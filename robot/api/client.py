@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import http.client
 import json
 import socket
 import time
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+from robot.api.endpoints import (
+    ACKNOWLEDGE,
+    EVENTS,
+    MAINTENANCE,
+    RUN,
+    RUNS,
+    START,
+    STATUS,
+    STOP,
+    Answer_co,
+    Endpoint,
+    EventJson,
+    Place,
+    RobotState,
+    RobotStatusJson,
+    RunRecordJson,
+)
 from robot.api.paths import control_socket, how_to_start_the_daemon
 from solver.errors import CubistError, ExitCode
-from solver.files import BadFile, parse_object
+from solver.files import BadFile, JsonMapping, JsonObject, parse_object
 
 if TYPE_CHECKING:
     from robot.records.documents import Document
-    from solver.files import JsonMapping, JsonObject
 
 TIMEOUT_S = 30.0
 LEAVING_S = 60.0
@@ -25,10 +43,50 @@ LARGEST_ANSWER = 16 * 1024 * 1024
 """Bytes; the largest is the picture of a large camera in base64, about 8 MB."""
 
 
+class Absence(StrEnum):
+    """Why a daemon cannot be talked to."""
+
+    NOT_RUNNING = "not-running"
+    NOT_PERMITTED = "not-permitted"
+    NO_ROOM = "no-room"
+    NO_ANSWER = "no-answer"
+    STRANGE_ANSWER = "strange-answer"
+    ENDED = "ended"
+
+
+_ABSENCES: Mapping[int, Absence] = {
+    errno.ENOENT: Absence.NOT_RUNNING,
+    errno.ECONNREFUSED: Absence.NOT_RUNNING,
+    errno.EACCES: Absence.NOT_PERMITTED,
+    errno.EPERM: Absence.NOT_PERMITTED,
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM), Absence.NO_ROOM),
+}
+
+
 class DaemonError(CubistError, ConnectionError):
-    """No cubistd answers at the control socket, or this user may not talk to it."""
+    """The daemon cannot be talked to; ``why`` says what is in the way."""
 
     code = "no-daemon"
+
+    def __init__(self, text: str, why: Absence = Absence.NO_ANSWER) -> None:
+        super().__init__(text)
+        self.why = why
+
+    @classmethod
+    def of(cls, path: Path, error: Exception) -> DaemonError:
+        """Return the error for a connection that failed."""
+        number = error.errno if isinstance(error, OSError) else None
+        why = _ABSENCES.get(number or 0, Absence.NO_ANSWER)
+        return cls(_why_absent(path, why, error), why)
+
+    @classmethod
+    def strange(cls, path: Path, what: str) -> DaemonError:
+        """Return the error for an answer that is not cubistd's."""
+        return cls(
+            f"{path}: {what}. What listens there is not this version's cubistd: "
+            "update both, or name another directory in CUBIST_RUNTIME_DIR.",
+            Absence.STRANGE_ANSWER,
+        )
 
 
 EXIT_CODES: Mapping[int, ExitCode] = {
@@ -40,7 +98,7 @@ EXIT_CODES: Mapping[int, ExitCode] = {
 
 
 class RequestError(CubistError, RuntimeError):
-    """The daemon's refusal of a request; ``status`` is HTTP's, ``error`` a stable name.
+    """The daemon refused a request; ``status`` is HTTP's, ``error`` a stable name.
 
     ``code`` names the robot's fault that was in the way, if there was one. ``note``: code and
     parameters of the reason for other languages, as in the daemon's ``ErrorReply``.
@@ -63,6 +121,12 @@ class RequestError(CubistError, RuntimeError):
         self.note = note or {}
         self.exit_code = EXIT_CODES.get(status)
 
+    @staticmethod
+    def of(status: int, answer: JsonMapping) -> RequestError:
+        """Return the error for an ``ErrorReply``."""
+        name, reason = answer.get("error", "unknown"), answer.get("reason", "")
+        return RequestError(status, str(name), str(reason), str(answer.get("fault") or ""), answer)
+
 
 class ControlClient:
     """Calls the daemon. Every method raises :class:`DaemonError` or :class:`RequestError`."""
@@ -71,69 +135,78 @@ class ControlClient:
         self.path = path if path is not None else control_socket()
         self._timeout_s = timeout_s
 
-    def status(self) -> JsonObject:
-        """What the robot is doing (``Status``)."""
-        return self.call("GET", "/status")
+    def status(self) -> RobotStatusJson:
+        """Return what the robot is doing."""
+        return self.call(STATUS)
 
     def start(self, kind: str = "solve", **more: object) -> str:
-        """Start a job; its run number."""
-        return str(self.call("POST", "/start", {"kind": kind} | more)["run"])
+        """Start a job and return its run number."""
+        return self.call(START, {"kind": kind} | more)["run"]
 
     def stop(self, *, emergency: bool = False) -> bool:
-        """Stop the robot; whether there was anything to stop."""
-        return bool(self.call("POST", "/stop", {"emergency": emergency})["stopped"])
+        """Stop the robot; return whether there was anything to stop."""
+        return self.call(STOP, {"emergency": emergency})["stopped"]
 
     def acknowledge(self) -> bool:
-        """Take the robot into use after an emergency stop; whether there was one."""
-        return bool(self.call("POST", "/acknowledge")["acknowledged"])
+        """Take the robot into use after an emergency stop; return whether there was one."""
+        return self.call(ACKNOWLEDGE)["acknowledged"]
 
-    def runs(self, count: int = 20) -> list[JsonObject]:
-        """Summaries of records, newest first."""
-        found: list[JsonObject] = self.call("GET", f"/runs?count={count}")["runs"]
-        return found
+    def runs(self, count: int = 20) -> list[RunRecordJson]:
+        """Return summaries of records, newest first."""
+        return self.call(RUNS, query={"count": count})["runs"]
 
-    def run(self, run_id: str) -> JsonObject:
-        """One record."""
-        return self.call("GET", f"/runs/{run_id}")
+    def run(self, run_id: str) -> RunRecordJson:
+        """Return one record."""
+        return self.call(RUN, parts={"run": run_id})
 
     def ask(
         self,
-        method: str,
-        path: str,
+        endpoint: Endpoint[object],
         model: type[Document],
-        body: Mapping[str, object] | None = None,
+        body: JsonMapping | None = None,
+        *,
+        parts: Mapping[str, str] | None = None,
+        query: Mapping[str, object] | None = None,
     ) -> Document:
-        """One request, and its answer as a ``model``."""
+        """Make a request and return its answer as a ``model``."""
         from robot.records.documents import check_document  # most commands do without pydantic
 
-        answer = self.call(method, path, body)
+        answer = self.call(endpoint, body, parts=parts, query=query)
         try:
-            return check_document(answer, model, f"the answer to {method} {path}")
+            return check_document(answer, model, _name_of(endpoint))
         except BadFile as error:
-            raise _strange_answer(self.path, str(error)) from error
+            raise DaemonError.strange(self.path, str(error)) from error
 
-    def call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> JsonObject:
-        """One request and its answer."""
+    def call(
+        self,
+        endpoint: Endpoint[Answer_co],
+        body: JsonMapping | None = None,
+        *,
+        parts: Mapping[str, str] | None = None,
+        query: Mapping[str, object] | None = None,
+    ) -> Answer_co:
+        """Make a request and return its answer."""
         connection = self._connected(self._timeout_s)
         try:
-            response = self._request(connection, method, path, body)
-            answer = self._read_answer(response, f"the answer to {method} {path}")
+            target = endpoint.target(parts, query)
+            response = self._request(connection, endpoint.method, target, body)
+            answer = self._read_answer(response, _name_of(endpoint))
         finally:
             connection.close()
         if response.status != http.client.OK:
-            raise _refusal(response.status, answer)
-        return answer
+            raise RequestError.of(response.status, answer)
+        return cast("Answer_co", answer)
 
     def _read_answer(self, response: http.client.HTTPResponse, name: str) -> JsonObject:
         with self._named():
             data = response.read(LARGEST_ANSWER + 1)
         if len(data) > LARGEST_ANSWER:
-            raise _strange_answer(self.path, f"{name} is larger than {LARGEST_ANSWER >> 20} MB")
+            raise DaemonError.strange(self.path, f"{name} is larger than {LARGEST_ANSWER >> 20} MB")
         return _answer(self.path, data, name)
 
     @contextlib.contextmanager
     def events(self) -> Iterator[EventStream]:
-        """What happens from the moment the context is entered, until the daemon ends."""
+        """Yield the events from this moment on, until the daemon ends."""
         connection = self._connected(self._timeout_s)
         try:
             yield EventStream(self.path, connection, self._open_events(connection))
@@ -141,25 +214,28 @@ class ControlClient:
             connection.close()
 
     def _open_events(self, connection: _UnixConnection) -> http.client.HTTPResponse:
-        """The head of the event stream, which then takes as long as it takes."""
-        response = self._request(connection, "GET", "/events", None)
+        """Return the response once its head is read; its body has no time limit."""
+        response = self._request(connection, EVENTS.method, EVENTS.path, None)
         if response.status != http.client.OK:
-            raise _refusal(response.status, self._read_answer(response, "the answer to /events"))
+            answer = self._read_answer(response, _name_of(EVENTS))
+            raise RequestError.of(response.status, answer)
         connection.sock.settimeout(None)
         return response
 
     @contextlib.contextmanager
-    def maintenance(self, place: str = "terminal") -> Iterator[None]:
-        """The daemon in maintenance mode for as long as the context lasts.
+    def maintenance(self, place: Place = "terminal") -> Iterator[None]:
+        """Hold the daemon in maintenance mode while the context lasts.
 
         ``place``: where the person is who calibrates, for others who have to wait.
         """
         connection = self._connected(self._timeout_s)
         since: str | None = None
         try:
-            response = self._request(connection, "POST", "/maintenance", {"place": place})
+            body = {"place": place}
+            response = self._request(connection, MAINTENANCE.method, MAINTENANCE.path, body)
             if response.status != http.client.OK:
-                raise _refusal(response.status, self._read_answer(response, "the refusal"))
+                answer = self._read_answer(response, "the refusal")
+                raise RequestError.of(response.status, answer)
             with self._named():
                 response.readline()
             since = self.status()["since"]
@@ -169,17 +245,17 @@ class ControlClient:
             self._wait_for_the_end_of_maintenance(since)
 
     def _wait_for_the_end_of_maintenance(self, since: str | None) -> None:
-        """Wait until the daemon is at work again, for whatever is asked next.
+        """Wait until the daemon has left the maintenance that began at ``since``.
 
-        The robot may have to be put together anew from what was calibrated, which takes a slow
-        computer seconds. ``since`` tells our turn of it from another person's; after an emergency
-        stop, whose state is a fault, nothing does, and either is waited for.
+        Putting the robot together from what was calibrated takes a slow computer seconds. Another
+        person's maintenance, which began at another time, is not waited for. After an emergency
+        stop the state is a fault and does not distinguish them, so either is waited for.
         """
         deadline = time.monotonic() + LEAVING_S
         with contextlib.suppress(DaemonError, RequestError):
             while since is not None and time.monotonic() < deadline:
                 now = self.status()
-                another = now["state"] == "maintenance" and now["since"] != since
+                another = now["state"] == RobotState.MAINTENANCE and now["since"] != since
                 if another or not now["calibrating"]:
                     return
                 time.sleep(0.1)
@@ -190,24 +266,24 @@ class ControlClient:
             connection.connect()
         except OSError as error:
             connection.close()
-            raise DaemonError(_why_absent(self.path, error)) from error
+            raise DaemonError.of(self.path, error) from error
         return connection
 
     def _request(
         self,
         connection: http.client.HTTPConnection,
         method: str,
-        path: str,
-        body: Mapping[str, object] | None,
+        target: str,
+        body: JsonMapping | None,
     ) -> http.client.HTTPResponse:
         data = None if body is None else json.dumps(body).encode()
         with self._named():
-            connection.request(method, path, data, {"Content-Type": "application/json"})
+            connection.request(method, target, data, {"Content-Type": "application/json"})
             return connection.getresponse()
 
     @contextlib.contextmanager
     def _named(self) -> Iterator[None]:
-        """Raise :class:`DaemonError` for what a connection raises, with the socket's name."""
+        """Raise :class:`DaemonError`, with the socket's name, for errors of a connection."""
         try:
             yield
         except (OSError, http.client.HTTPException, ValueError) as error:
@@ -226,16 +302,16 @@ class EventStream:
         self._connection = connection
         self._response = response
 
-    def __iter__(self) -> Iterator[JsonObject]:
-        """Each event; raises :class:`DaemonError` when the daemon goes away."""
+    def __iter__(self) -> Iterator[EventJson]:
+        """Yield each event; raise :class:`DaemonError` when the daemon goes away."""
         try:
             while line := self._response.readline(LARGEST_ANSWER):
-                yield _answer(self._path, line, "an event")
+                yield cast("EventJson", _answer(self._path, line, "an event"))
         except (OSError, http.client.HTTPException) as error:
             raise DaemonError(f"{self._path}: cubistd closed the connection: {error}") from error
 
     def end(self) -> None:
-        """From another thread: no more of them."""
+        """End the stream, from any thread."""
         with contextlib.suppress(OSError):
             self._connection.sock.shutdown(socket.SHUT_RDWR)
 
@@ -255,8 +331,8 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(str(self._path))
 
 
-class _Answer(dict[str, Any]):
-    """An object of an answer; a key that cubistd always sends raises :class:`DaemonError`.
+class _CheckedObject(dict[str, Any]):
+    """An object of an answer; a missing key raises :class:`DaemonError`: cubistd sends all keys.
 
     The models of the answers would check more, but importing them takes a small computer longer
     than all else that a command does.
@@ -267,43 +343,36 @@ class _Answer(dict[str, Any]):
         self._path, self._name = path, name
 
     def __missing__(self, key: str) -> NoReturn:
-        raise _strange_answer(self._path, f"{self._name} has no {key!r}")
+        raise DaemonError.strange(self._path, f"{self._name} has no {key!r}")
 
 
 def _checked(path: Path, name: str, value: object) -> object:
     if isinstance(value, dict):
-        return _Answer(path, name, value)
+        return _CheckedObject(path, name, value)
     return [_checked(path, name, one) for one in value] if isinstance(value, list) else value
 
 
 def _answer(path: Path, data: bytes, name: str) -> JsonObject:
-    """An object that the daemon sent; raises :class:`DaemonError`."""
+    """Return an object that the daemon sent; raises :class:`DaemonError`."""
     try:
-        return _Answer(path, name, parse_object(data, name))
+        return _CheckedObject(path, name, parse_object(data, name))
     except BadFile as error:
-        raise _strange_answer(path, str(error)) from error
+        raise DaemonError.strange(path, str(error)) from error
 
 
-def _strange_answer(path: Path, what: str) -> DaemonError:
-    """Return the error for a listener that does not answer as cubistd does."""
-    return DaemonError(
-        f"{path}: {what}. What listens there is not this version's cubistd: "
-        "update both, or name another directory in CUBIST_RUNTIME_DIR."
-    )
+def _name_of(endpoint: Endpoint[object]) -> str:
+    return f"the answer to {endpoint.method} {endpoint.path}"
 
 
-def _refusal(status: int, answer: JsonMapping) -> RequestError:
-    """Return the error that a reply (``ErrorReply``) describes."""
-    name, reason = answer.get("error", "unknown"), answer.get("reason", "")
-    return RequestError(status, str(name), str(reason), str(answer.get("fault") or ""), answer)
-
-
-def _why_absent(path: Path, error: OSError) -> str:
-    if isinstance(error, PermissionError):
-        return (
-            f"{path}: no permission to talk to cubistd. Join its group "
-            "(`sudo usermod -aG cubist $USER`) and log in again."
-        )
-    if not isinstance(error, FileNotFoundError | ConnectionRefusedError):
-        return f"{path}: cubistd cannot be reached: {error.strerror or error}"
-    return f"cubistd is not running (nothing listens at {path}). {how_to_start_the_daemon()}"
+def _why_absent(path: Path, why: Absence, error: Exception) -> str:
+    match why:
+        case Absence.NOT_PERMITTED:
+            return (
+                f"{path}: no permission to talk to cubistd. Join its group "
+                "(`sudo usermod -aG cubist $USER`) and log in again."
+            )
+        case Absence.NOT_RUNNING:
+            begin = how_to_start_the_daemon()
+            return f"cubistd is not running (nothing listens at {path}). {begin}"
+    text = error.strerror if isinstance(error, OSError) else None
+    return f"{path}: cubistd cannot be reached: {text or error}"

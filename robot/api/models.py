@@ -6,30 +6,16 @@ The OpenAPI description is generated from these models.
 from __future__ import annotations
 
 from datetime import date, datetime
-from enum import StrEnum
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from robot.api.calibrations import CalibrationReport
+from robot.api.endpoints import RobotState
 from robot.records.documents import ApiDocument, ApiRequest
 from robot.records.runs import FaultRecord, JobKind, LinkRecord, NoteRecord, RunRecord
 from robot.text.outcomes import Outcome
 from solver.files import JsonObject
-
-
-class RobotState(StrEnum):
-    """What the robot is doing."""
-
-    IDLE = "idle"
-    HOMING = "homing"
-    SCANNING = "scanning"
-    SOLVING = "solving"
-    TURNING = "turning"
-    CHECKING = "checking"
-    FAULT = "fault"
-    MAINTENANCE = "maintenance"
-
 
 WORKING = frozenset(
     {
@@ -157,28 +143,10 @@ class StartRequest(ApiRequest):
         return self
 
 
-class Started(ApiDocument):
-    """A job was started; its record has this number."""
-
-    run: str
-
-
 class StopRequest(ApiRequest):
     """Finish the motion under way, or with ``emergency`` halt at once. Outputs hold either way."""
 
     emergency: bool = False
-
-
-class StopReply(ApiDocument):
-    """Whether there was anything to stop."""
-
-    stopped: bool
-
-
-class Acknowledged(ApiDocument):
-    """The answer to an acknowledgement: ``acknowledged`` if there was an emergency stop."""
-
-    acknowledged: bool
 
 
 class ShutdownRequest(ApiRequest):

@@ -12,7 +12,7 @@ routes named here and no others::
 The display may set colours and no other calibrated value: a position or a direction that it set
 would count as confirmed, and it may also start jobs.
 
-This module imports nothing of the daemon, because those programs are small.
+An endpoint that is not named here is on ``control.sock`` alone.
 """
 
 from __future__ import annotations
@@ -21,27 +21,34 @@ from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 
-Call = tuple[str, str]
-"""Method and path of a route."""
+from robot.api.endpoints import (
+    ACKNOWLEDGE,
+    CALIBRATION,
+    EVENTS,
+    HOME,
+    LIVE,
+    MAINTENANCE,
+    PICTURE,
+    RUN,
+    RUN_FILE,
+    RUNS,
+    SET_CALIBRATION,
+    SHUT_DOWN,
+    START,
+    STATUS,
+    STOP,
+    UNDO_CALIBRATION,
+    Endpoint,
+    is_trial,
+    trial_endpoint,
+)
 
-WATCHING: frozenset[Call] = frozenset(
-    {
-        ("GET", "/status"),
-        ("GET", "/live"),
-        ("GET", "/events"),
-        ("GET", "/picture"),
-        ("GET", "/runs"),
-        ("GET", "/runs/{run}"),
-        ("GET", "/runs/{run}/files/{name}"),
-        ("GET", "/calibration"),
-    }
-)
-OPERATING: frozenset[Call] = frozenset(
-    {("POST", "/start"), ("POST", "/home"), ("POST", "/stop"), ("POST", "/acknowledge")}
-)
-KEEPING: frozenset[Call] = frozenset({("POST", "/maintenance"), ("PUT", "/calibration")})
-TRIALS = "/maintenance/"
-"""Beginning of the path of every trial of calibration."""
+Endpoints = frozenset[Endpoint[object]]
+
+WATCHING: Endpoints = frozenset({STATUS, LIVE, EVENTS, PICTURE, RUNS, RUN, RUN_FILE, CALIBRATION})
+OPERATING: Endpoints = frozenset({START, HOME, STOP, ACKNOWLEDGE})
+CALIBRATING: Endpoints = frozenset({MAINTENANCE, SET_CALIBRATION})
+LEARNING: Endpoints = frozenset({trial_endpoint("POST", "colours")})
 
 
 class Program(StrEnum):
@@ -60,11 +67,9 @@ class Program(StrEnum):
         """Return the path of its socket, in the folder of the control socket."""
         return control.with_name(f"{self}.sock")
 
-    def may_ask(self, method: str, path: str) -> bool:
-        """Return whether its socket has this route."""
-        if self is Program.GUIDE and path.startswith(TRIALS):
-            return True
-        return (method, path) in _ROUTES[self]
+    def may_ask(self, endpoint: Endpoint[object]) -> bool:
+        """Return whether its socket has this endpoint."""
+        return endpoint in _ENDPOINTS[self] or (self is Program.GUIDE and is_trial(endpoint))
 
     def may_set(self, key: str) -> bool:
         """Return whether it may set the calibrated value of this dotted key."""
@@ -72,13 +77,10 @@ class Program(StrEnum):
         return sections is None or key.partition(".")[0] in sections
 
 
-_ROUTES: Mapping[Program, frozenset[Call]] = {
+_ENDPOINTS: Mapping[Program, Endpoints] = {
     Program.PAGE: WATCHING | OPERATING,
-    Program.GUIDE: WATCHING | KEEPING | {("POST", "/calibration/undo"), ("POST", "/stop")},
-    Program.DISPLAY: WATCHING
-    | OPERATING
-    | KEEPING
-    | {("POST", "/shutdown"), ("POST", "/maintenance/colours")},
+    Program.GUIDE: WATCHING | CALIBRATING | {UNDO_CALIBRATION, STOP},
+    Program.DISPLAY: WATCHING | OPERATING | CALIBRATING | LEARNING | {SHUT_DOWN},
 }
 _SECTIONS: Mapping[Program, frozenset[str] | None] = {
     Program.PAGE: frozenset(),

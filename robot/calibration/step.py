@@ -19,10 +19,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from urllib.parse import urlencode
 
 from robot.api.calibrations import Calibration
 from robot.api.client import ControlClient
+from robot.api.endpoints import CALIBRATION, SET_CALIBRATION, UNDO_CALIBRATION, Place
 from robot.calibration.trials.trial import AnyTrial, Asked, Found, Trial
 from robot.calibration.values import apply
 from robot.records.documents import check_document
@@ -48,7 +48,7 @@ class Session:
         self,
         client: ControlClient | None = None,
         profile: RobotProfile | None = None,
-        place: str = "terminal",
+        place: Place = "terminal",
     ) -> None:
         self._place = place
         self._client = client or ControlClient(timeout_s=LONGEST_TRIAL_S)
@@ -92,8 +92,8 @@ class Session:
 
     @property
     def calibration(self) -> Calibration:
-        """Return the calibration in force, with the values that are tried out."""
-        return check_document(self._client.call("GET", "/calibration"), Calibration, ANSWER)
+        """What is kept by now."""
+        return check_document(self._client.call(CALIBRATION), Calibration, ANSWER)
 
     @property
     def calibrated(self) -> RobotProfile:
@@ -103,10 +103,9 @@ class Session:
     def perform(self, trial: Trial[Asked, Found], **asked: object) -> Found:
         """Have the robot perform a trial and return its answer."""
         if trial.method == "GET":
-            query = urlencode({key: value for key, value in asked.items() if value is not None})
-            answer = self._client.call("GET", trial.path + (query and f"?{query}"))
+            answer = self._client.call(trial.endpoint, query=asked)
         else:
-            answer = self._client.call("POST", trial.path, asked)
+            answer = self._client.call(trial.endpoint, asked)
         return check_document(answer, trial.answer, ANSWER)
 
     def keep(
@@ -119,22 +118,20 @@ class Session:
         """
         if values:
             body = {"values": dict(values), "how": how, "uncertain": dict(uncertain or {})}
-            self._client.call("PUT", "/calibration", body)
+            self._client.call(SET_CALIBRATION, body)
             self._undo.append(list(values))
         return bool(values)
 
     def try_out(self, values: JsonMapping) -> None:
-        """Use values without keeping them, in place of those tried out before.
-
-        The daemon forgets them when maintenance ends, however it ends.
-        """
-        self._client.call("PUT", "/calibration", {"values": dict(values), "provisional": True})
+        """Let values count in place of those tried out before; the daemon forgets them when
+        maintenance ends, however it ends. Nothing of it is kept."""
+        self._client.call(SET_CALIBRATION, {"values": dict(values), "provisional": True})
 
     def undo(self) -> list[str]:
         """Take the last :meth:`keep` back. Return the keys that were changed."""
         if not self._undo:
             return []
-        self._client.call("POST", "/calibration/undo", {})
+        self._client.call(UNDO_CALIBRATION, {})
         return self._undo.pop()
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from robot.cli.texts import TerminalText, say
 
 if TYPE_CHECKING:
-    from solver.files import JsonMapping
+    from robot.api.endpoints import CalibrationReportJson
 
 MAKERS: Mapping[str, TerminalText] = {
     "auto": TerminalText.MEASURED,
@@ -34,13 +34,14 @@ def minute_of(at: str) -> str:
     return f"{datetime.fromisoformat(at).astimezone():%Y-%m-%d %H:%M}"
 
 
-def calibration_lines(status: JsonMapping) -> Iterator[str]:
-    """Yield what a status says of the calibration; nothing for a simulated robot that has none."""
-    found = status.get("calibration")
-    if found is None or (status["simulated"] and found["version"] == 0):
+def calibration_lines(
+    found: CalibrationReportJson | None, robot: str, *, simulated: bool = False
+) -> Iterator[str]:
+    """Yield lines about the calibration of ``robot``; none for a simulated robot without one."""
+    if found is None or (simulated and found["version"] == 0):
         return
-    if found["version"] == 0:
-        yield say(TerminalText.NOT_CALIBRATED, robot=status["robot"])
+    if found["version"] == 0 or found["by"] is None or found["at"] is None:
+        yield say(TerminalText.NOT_CALIBRATED, robot=robot)
     else:
         yield say(
             TerminalText.CALIBRATED,

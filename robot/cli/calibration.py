@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from robot.api.calibrations import FORMAT
+from robot.api.endpoints import CALIBRATION, IMPORT_CALIBRATION, RESTORE_CALIBRATION, VERSIONS
 from robot.cli.calibrated import MAKERS, calibration_lines, day_of, minute_of
 from robot.cli.numbers import Whole
 from robot.cli.output import Listing, daemon_client, emit, json_option, note, refuse_two_outputs
@@ -17,7 +18,8 @@ from solver.files import BadFile, parse_json, read_text
 
 if TYPE_CHECKING:
     from robot.api.client import ControlClient
-    from solver.files import JsonMapping, JsonObject
+    from robot.api.endpoints import CalibrationJson, SourceJson, VersionSummaryJson
+    from solver.files import JsonObject
 
 MAX_CALIBRATION_BYTES = 2**20
 
@@ -32,18 +34,19 @@ def calibration() -> None:
 def show(as_json: bool) -> int:
     """Show all calibrated values, and how each was found."""
     client = daemon_client()
-    found = client.call("GET", "/calibration")
+    found = client.call(CALIBRATION)
     if as_json:
         emit(found)
         return ExitCode.DONE
     for key, value in sorted(found["values"].items()):
         click.echo(f"{key}: {value}  # {_source(found['sources'].get(key))}")
-    for line in calibration_lines(client.status()):
+    now = client.status()
+    for line in calibration_lines(now["calibration"], now["robot"], simulated=now["simulated"]):
         note(line)
     return ExitCode.DONE
 
 
-def _source(source: JsonMapping | None) -> str:
+def _source(source: SourceJson | None) -> str:
     """Return how a value was found: ``auto, 2026-05-03, within 5``."""
     if source is None:
         return "only tried out"
@@ -66,7 +69,7 @@ def diff(profile: str | None, as_json: bool) -> int:
     from robot.settings import load_profile
     from robot.settings.other_cubes import for_cube
 
-    found = daemon_client().ask("GET", "/calibration", Calibration)
+    found = daemon_client().ask(CALIBRATION, Calibration)
     compared = for_cube(load_profile(profile or found.robot), found.size)
     changed = list(differences(compared, found))
     if not changed:
@@ -83,7 +86,7 @@ def diff(profile: str | None, as_json: bool) -> int:
 @json_option
 def versions(as_json: bool) -> int:
     """List the versions kept, the newest last; * is the one in force."""
-    listed = daemon_client().call("GET", "/calibration/versions")
+    listed = daemon_client().call(VERSIONS)
     for one in listed["versions"]:
         if as_json:
             emit(one)
@@ -93,19 +96,20 @@ def versions(as_json: bool) -> int:
             differing = one["differing"]
             differs = "" if differing in {None, 0} else f", {differing} differ from now"
             changed = f"{one['values']} values, {one['changed']} changed{differs}"
-            click.echo(f"{_number(one)}  {minute_of(one['at'])}  {_maker(one):24}  {changed}")
+            at = minute_of(one["at"] or "")
+            click.echo(f"{_number(one)}  {at}  {_maker(one):24}  {changed}")
     if not listed["versions"]:
         note(f"nothing was ever calibrated on {listed['robot']}")
     return ExitCode.DONE
 
 
-def _number(one: JsonMapping) -> str:
+def _number(one: VersionSummaryJson) -> str:
     return f"{one['version']:4}{'*' if one['in_force'] else ' '}"
 
 
-def _maker(one: JsonMapping) -> str:
+def _maker(one: VersionSummaryJson) -> str:
     restored = one["restored"]
-    return str(MAKERS[one["by"]]) + ("" if restored is None else f" of version {restored}")
+    return str(MAKERS[one["by"] or ""]) + ("" if restored is None else f" of version {restored}")
 
 
 @calibration.command()
@@ -118,7 +122,7 @@ def restore(version: int | None, as_json: bool) -> int:
     """
     client = daemon_client()
     with client.maintenance():
-        found = client.call("POST", "/calibration/restore", {"version": version})
+        found = client.call(RESTORE_CALIBRATION, {"version": version})
     if as_json:
         emit(found)
         return ExitCode.DONE
@@ -143,7 +147,7 @@ def export(file: Path, as_json: bool) -> int:
     from robot.records.storage import write_given
 
     refuse_two_outputs(file, as_json)
-    found = daemon_client().call("GET", "/calibration")
+    found = daemon_client().call(CALIBRATION)
     write_given(file, (json.dumps(found, indent=1, sort_keys=True) + "\n").encode())
     _tell(found, as_json)
     return ExitCode.DONE
@@ -169,7 +173,7 @@ def import_(file: Path | None, from_another: str | None, as_json: bool) -> int:
     body = {} if file is None else _exported(file, client)
     with client.maintenance():
         body["from_another"] = from_another
-        found = client.call("POST", "/calibration/import", body)
+        found = client.call(IMPORT_CALIBRATION, body)
     _tell(found, as_json)
     unseen = [key for key, one in found["sources"].items() if not one["confirmed"]]
     if unseen:
@@ -191,7 +195,7 @@ def _exported(file: Path, client: ControlClient) -> JsonObject:
     written = exported.get("format", FORMAT)
     if not isinstance(written, int) or not 1 <= written <= FORMAT:
         raise BadFile(f"{file}: format {written}: this release of Cubist reads 1 to {FORMAT}")
-    present = client.call("GET", "/calibration")
+    present = client.call(CALIBRATION)
     _require_same_cube(exported.get("size"), present["size"], file)
     return {"robot": robot, "values": values}
 
@@ -207,13 +211,13 @@ def _require_same_cube(exported: object, present: object, file: Path) -> None:
     )
 
 
-def _tell(found: JsonMapping, as_json: bool) -> None:
+def _tell(found: CalibrationJson, as_json: bool) -> None:
     if as_json:
         emit(found)
     else:
         note(f"{_robot(found)}: {len(found['values'])} calibrated values")
 
 
-def _robot(found: JsonMapping) -> str:
+def _robot(found: CalibrationJson) -> str:
     """Return the robot's name, and the cube that it is set up for."""
     return f"{found['robot']} ({'x'.join([str(found['size'])] * 3)})"

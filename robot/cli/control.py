@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from robot.api.client import ControlClient
+from robot.api.endpoints import SHUT_DOWN
 from robot.cli.output import daemon_client, emit, json_option, note
 from robot.cli.texts import (
     TerminalText,
@@ -29,7 +30,7 @@ from solver.errors import ExitCode
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from solver.files import JsonMapping
+    from robot.api.endpoints import JobStatusJson, RunRecordJson
 
 
 @click.command()
@@ -92,7 +93,7 @@ def shutdown(yes: bool, as_json: bool) -> int:
     """Stop the robot, then switch the Raspberry Pi off cleanly."""
     if not yes:
         click.confirm("Switch the robot off?", abort=True, err=True)
-    answer = daemon_client().call("POST", "/shutdown", {})
+    answer = daemon_client().call(SHUT_DOWN, {})
     if as_json:
         emit(answer)
     else:
@@ -151,9 +152,10 @@ def follow(
     return exit_code(record["outcome"])
 
 
-def tell(record: JsonMapping) -> None:
+def tell(record: RunRecordJson) -> None:
     """Say how a run ended: the outcome, what went wrong on the way, the moves."""
-    line = f"{ending_text(record)}, {say(TerminalText.RUN, run=record['id'])}"
+    ended = ending_text(record["outcome"], record["duration_s"])
+    line = f"{ended}, {say(TerminalText.RUN, run=record['id'])}"
     if is_success(record["outcome"]):
         click.secho(line, fg="green", bold=True)
     else:
@@ -165,7 +167,7 @@ def tell(record: JsonMapping) -> None:
             click.echo(remedy_of(fault))
     for line in events_on_the_way(record):
         click.echo(line)
-    if record.get("moves"):
+    if record["moves"]:
         click.echo(record["moves"])
 
 
@@ -199,7 +201,7 @@ class JobLine:
         self._about = about
         self._spinner = Spinner("dots")
 
-    def of(self, job: JsonMapping, width: int) -> RenderableType:
+    def of(self, job: JobStatusJson, width: int) -> RenderableType:
         """Draw a ``JobStatus`` within ``width`` columns; a long step goes on below."""
         from rich.cells import cell_len
         from rich.table import Table

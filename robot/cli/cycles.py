@@ -17,7 +17,8 @@ from robot.text.outcomes import Outcome, exit_code, worst
 from solver.errors import ExitCode
 
 if TYPE_CHECKING:
-    from solver.files import JsonMapping, JsonObject
+    from robot.api.endpoints import RunRecordJson
+    from solver.files import JsonObject
 
 
 @click.command()
@@ -33,7 +34,7 @@ def test(cycles: int, keep_going: bool, as_json: bool) -> int:
     robot failed (a jam or a slip included), 4 when it was stopped, 1 when a cube was not solved.
     """
     client = daemon_client()
-    records: list[JsonObject] = []
+    records: list[RunRecordJson] = []
     try:
         for number in range(cycles):
             records.append(_cycle(client, f"{number + 1}/{cycles}  "))
@@ -49,17 +50,17 @@ def test(cycles: int, keep_going: bool, as_json: bool) -> int:
     return verdict(records)
 
 
-def verdict(records: Sequence[JsonMapping]) -> ExitCode:
+def verdict(records: Sequence[RunRecordJson]) -> ExitCode:
     """The exit code for the runs' outcomes: of the worst; 0 takes that each solved its cube."""
     outcomes = [record["outcome"] for record in records]
     return worst(exit_code(ended, good=ended == Outcome.SOLVED) for ended in outcomes)
 
 
-def summary(records: Sequence[JsonMapping]) -> JsonObject:
+def summary(records: Sequence[RunRecordJson]) -> JsonObject:
     """Statistics of the runs: how many were solved, and how long things took."""
     solved = [record for record in records if record["outcome"] == Outcome.SOLVED]
     durations = sorted(record["duration_s"] for record in solved)
-    turning = [record["executed_us"] / 1e6 for record in solved]
+    turning = [(record["executed_us"] or 0) / 1e6 for record in solved]
     figures: JsonObject = {"cycles": len(records), "solved": len(solved)}
     if solved:
         figures |= {
@@ -72,29 +73,30 @@ def summary(records: Sequence[JsonMapping]) -> JsonObject:
     return figures
 
 
-def _cycle(client: ControlClient, about: str) -> JsonObject:
+def _cycle(client: ControlClient, about: str) -> RunRecordJson:
     """One scramble and one solve; the record of whichever ended the cycle."""
     scrambled = _done(client, "scramble", about)
     return scrambled if scrambled["outcome"] != Outcome.DONE else _done(client, "solve", about)
 
 
-def _done(client: ControlClient, kind: str, about: str) -> JsonObject:
+def _done(client: ControlClient, kind: str, about: str) -> RunRecordJson:
     run_id = client.start(kind)
     watch(client, run_id, about=f"{about}{kind}: ")
     return client.run(run_id)
 
 
-def _tell(number: int, cycles: int, record: JsonMapping, as_json: bool) -> None:
+def _tell(number: int, cycles: int, record: RunRecordJson, as_json: bool) -> None:
     if as_json:
         kept = ("id", "kind", "outcome", "reason", "duration_s", "planned_us", "executed_us")
-        emit({"cycle": number} | {key: record[key] for key in kept})
+        emit({"cycle": number} | {key: value for key, value in record.items() if key in kept})
     else:
         run = say(TerminalText.RUN, run=record["id"])
         reason = f": {record['reason']}" if record["reason"] else ""
-        click.echo(f"{number}/{cycles}  {run} {ending_text(record)}{reason}")
+        ended = ending_text(record["outcome"], record["duration_s"])
+        click.echo(f"{number}/{cycles}  {run} {ended}{reason}")
 
 
-def _tell_summary(records: Sequence[JsonMapping], as_json: bool) -> None:
+def _tell_summary(records: Sequence[RunRecordJson], as_json: bool) -> None:
     figures = summary(records)
     if as_json:
         emit(figures)

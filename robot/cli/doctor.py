@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -29,7 +29,7 @@ from robot.text.notes import DRIFT_NOTES
 from solver.errors import ExitCode
 
 if TYPE_CHECKING:
-    from solver.files import JsonMapping
+    from robot.api.endpoints import CalibrationReportJson, RobotStatusJson
 
 _COLOURS = {"ok": "green", "warning": "yellow", "bad": "red"}
 
@@ -136,7 +136,7 @@ def _examine(settings: RobotProfile, machine: Computer) -> Iterator[CheckResult]
     try:
         status = daemon_client().status()
         yield _daemon(status)
-        yield from _calibration(status)
+        yield from _calibration(status["calibration"], status["robot"], status["simulated"])
         yield from _drift(status)
     except DaemonError as error:
         for name, port in boards(settings, machine).items():
@@ -163,7 +163,7 @@ def _examine_simulation(simulation: Simulation) -> Iterator[CheckResult]:
     yield from _drift(status)
 
 
-def _daemon(status: JsonMapping) -> CheckResult:
+def _daemon(status: RobotStatusJson) -> CheckResult:
     """The daemon's own view; it says when the board's firmware is not ours."""
     if status["fault"]:
         fault = status["fault"]
@@ -171,9 +171,11 @@ def _daemon(status: JsonMapping) -> CheckResult:
     return CheckResult("daemon", "ok", f"cubistd {status['version']} is {status['state']}")
 
 
-def _calibration(status: JsonMapping) -> Iterator[CheckResult]:
+def _calibration(
+    found: CalibrationReportJson | None, robot: str, simulated: bool = False
+) -> Iterator[CheckResult]:
     """Report since when the robot is calibrated, by what, how sure, and what is missing."""
-    found, lines = status.get("calibration"), list(calibration_lines(status))
+    lines = list(calibration_lines(found, robot, simulated=simulated))
     if found is None or not lines:
         return
     verdict: Verdict = "warning" if found["unconfirmed"] or found["missing"] else "ok"
@@ -195,11 +197,11 @@ def _calibration_on_disk(settings: RobotProfile) -> Iterator[CheckResult]:
         return
     found = report(settings, store)
     if is_kept and found is not None:
-        now = {"calibration": found.model_dump(mode="json"), "simulated": False}
-        yield from _calibration(now | {"robot": settings.name})
+        document = cast("CalibrationReportJson", found.model_dump(mode="json"))
+        yield from _calibration(document, settings.name)
 
 
-def _drift(status: JsonMapping) -> Iterator[CheckResult]:
+def _drift(status: RobotStatusJson) -> Iterator[CheckResult]:
     """What has moved since the robot was calibrated, where the daemon has seen enough to tell."""
     lines = drift_lines(status)
     moved = _drift_texts(status)
@@ -209,8 +211,8 @@ def _drift(status: JsonMapping) -> Iterator[CheckResult]:
         yield CheckResult("drift", "ok", "; ".join(lines))
 
 
-def _drift_texts(status: JsonMapping) -> list[str]:
-    return [note["text"] for note in status.get("notes", []) if note["code"] in DRIFT_NOTES]
+def _drift_texts(status: RobotStatusJson) -> list[str]:
+    return [note["text"] for note in status["notes"] if note["code"] in DRIFT_NOTES]
 
 
 def _tell(finding: CheckResult) -> None:

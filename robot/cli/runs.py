@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from robot.api.client import ControlClient, DaemonError
+from robot.api.endpoints import RUN, RUNS
 from robot.api.paths import state_directory
 from robot.cli.numbers import Whole
 from robot.cli.output import (
@@ -85,7 +86,7 @@ def show(run_id: str, timeline: Path | None, as_json: bool) -> int:
 
 def _latest(count: int) -> RunList:
     try:
-        return daemon_client().ask("GET", f"/runs?count={count}", RunList)
+        return daemon_client().ask(RUNS, RunList, query={"count": count})
     except DaemonError:
         return _store().latest(count)
 
@@ -107,7 +108,7 @@ def _load(run_id: str) -> RunRecord:
         told = shortened(run_id)
         raise click.UsageError(f"RUN is a number, not {told!r}; `cubist runs` lists them")
     try:
-        return daemon_client().ask("GET", f"/runs/{run_id}", RunRecord)
+        return daemon_client().ask(RUN, RunRecord, parts={"run": run_id})
     except DaemonError:
         return _store().load(run_id)
 
@@ -151,7 +152,7 @@ def _ending(record: RunRecord) -> Text:
     """Return how and when a run ended; of one under way only that."""
     if record.outcome is None:
         return _coloured(None)
-    return Text(ending_text(record.model_dump(mode="json")), style=_style(record.outcome))
+    return Text(ending_text(record.outcome, record.duration_s), style=_style(record.outcome))
 
 
 def _style(outcome: Outcome | None) -> str:

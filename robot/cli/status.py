@@ -6,12 +6,14 @@ import contextlib
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
 
 from robot.api.client import ControlClient
+from robot.api.endpoints import RobotState
 from robot.cli.calibrated import calibration_lines
 from robot.cli.numbers import Whole
 from robot.cli.output import (
@@ -35,7 +37,7 @@ from robot.text.languages import chosen_catalogue
 from solver.errors import CubistError, ExitCode
 
 if TYPE_CHECKING:
-    from solver.files import JsonMapping
+    from robot.api.endpoints import EventJson, JobStatusJson, PreparationJson, RobotStatusJson
 
 
 _LIVE = frozenset({"cube", "look", "motion", "clock"})
@@ -76,16 +78,16 @@ def _tell_now(client: ControlClient, as_json: bool) -> int:
         emit(now)
     else:
         tell_status(now)
-    return ExitCode.NO if now["state"] == "fault" else ExitCode.DONE
+    return ExitCode.NO if now["state"] == RobotState.FAULT else ExitCode.DONE
 
 
-def tell_status(now: JsonMapping) -> None:
+def tell_status(now: RobotStatusJson) -> None:
     """Print a status for a person."""
     said = chosen_catalogue()
     click.secho(state_name(now["state"]), fg=state_colour(now["state"]), bold=True, nl=False)
     about = [now["robot"]]
     about += [say(TerminalText.SIMULATED)] if now["simulated"] else []
-    if now["state"] != "homing":
+    if now["state"] != RobotState.HOMING:
         about.append(say(TerminalText.HOMED if now["homed"] else TerminalText.NOT_HOMED))
     about.append(say(TerminalText.PROCESS, version=now["version"], process=now["process"]))
     click.echo(f"  {', '.join(about)}")
@@ -93,27 +95,32 @@ def tell_status(now: JsonMapping) -> None:
         job = now["job"]
         click.echo(f"  {say(TerminalText.RUN, run=job['run'])}: {_work(job)}, ", nl=False)
         click.echo(duration_text(job["elapsed_s"]))
-    elif (preparation := now.get("preparation")) is not None:
+    elif (preparation := now["preparation"]) is not None:
         click.echo(f"  {_work(preparation)}")
     if now["fault"]:
         click.echo(f"  {said.cause(now['fault'])}")
         click.echo(f"  {remedy_of(now['fault'])}")
-    for line in (*calibration_lines(now), *drift_lines(now)):
+    for line in (*_calibration_lines(now), *drift_lines(now)):
         click.echo(f"  {line}")
     for warning in now["warnings"]:
         click.echo(f"  {said.note(warning, now.get('notes', []))}")
     if now["last_run"]:
         last = now["last_run"]
-        click.echo(f"  {say(TerminalText.LAST_RUN, run=last['id'], ended=ending_text(last))}")
+        ended = ending_text(last["outcome"], last["duration_s"])
+        click.echo(f"  {say(TerminalText.LAST_RUN, run=last['id'], ended=ended)}")
 
 
-def _work(work: JsonMapping) -> str:
+def _calibration_lines(now: RobotStatusJson) -> Iterator[str]:
+    return calibration_lines(now["calibration"], now["robot"], simulated=now["simulated"])
+
+
+def _work(work: JobStatusJson | PreparationJson) -> str:
     """Return what is done now, and in brackets how far that is."""
     share = progress_text(work)
     return chosen_catalogue().step(work) + (f" ({share})" if share else "")
 
 
-def _tell_event(event: JsonMapping, as_json: bool) -> None:
+def _tell_event(event: EventJson, as_json: bool) -> None:
     if as_json:
         emit(event)
         return

@@ -12,6 +12,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from robot.api.endpoints import LIVE, RobotState
 from robot.cli.output import state_colour
 from robot.cli.texts import (
     TerminalText,
@@ -29,7 +30,13 @@ from solver.cube.notation import parse_moves
 
 if TYPE_CHECKING:
     from robot.api.client import ControlClient
-    from solver.files import JsonMapping, JsonObject
+    from robot.api.endpoints import (
+        JobStatusJson,
+        LiveCubeJson,
+        LiveStateJson,
+        PreparationJson,
+        RobotStatusJson,
+    )
 
 POLL_S = 0.25
 WIDTH = 80
@@ -47,12 +54,12 @@ def watch_status(client: ControlClient, sleep: Callable[[float], None] = time.sl
     with Live(console=console, screen=True, auto_refresh=False) as display:
         while True:
             now = client.status()
-            view = client.call("GET", "/live")
+            view = client.call(LIVE)
             display.update(picture(now, view, console.width), refresh=True)
             sleep(POLL_S)
 
 
-def picture(now: JsonMapping, view: JsonMapping, width: int = WIDTH) -> RenderableType:
+def picture(now: RobotStatusJson, view: LiveStateJson, width: int = WIDTH) -> RenderableType:
     """All of it in a frame: ``now`` is a ``RobotStatus``, ``view`` a ``LiveState``."""
     moves = performed_moves(view)
     done = sum(end_us <= (view["at_us"] or 0) for _, end_us in moves)
@@ -72,7 +79,7 @@ def picture(now: JsonMapping, view: JsonMapping, width: int = WIDTH) -> Renderab
     )
 
 
-def performed_moves(view: JsonMapping) -> list[tuple[str, int]]:
+def performed_moves(view: LiveStateJson) -> list[tuple[str, int]]:
     """Return the moves of the motion under way, each with when it is done, in us of its clock."""
     motion = view["motion"]
     if motion is None:
@@ -80,7 +87,7 @@ def performed_moves(view: JsonMapping) -> list[tuple[str, int]]:
     return list(zip(motion["moves"].split(), motion["move_ends_us"], strict=True))
 
 
-def sticker_colours(cube: JsonMapping, moves: Sequence[str] = ()) -> list[str | None]:
+def sticker_colours(cube: LiveCubeJson, moves: Sequence[str] = ()) -> list[str | None]:
     """The colour of each sticker after ``moves``: measured, else usual, None where unknown."""
     seen = cube["seen"] or [None] * len(cube["facelets"])
     known = {**FACE_COLOURS, **cube["palette"]}
@@ -92,7 +99,9 @@ def sticker_colours(cube: JsonMapping, moves: Sequence[str] = ()) -> list[str | 
     return colours
 
 
-def _cube_and_job(now: JsonMapping, view: JsonMapping, done: int, width: int) -> RenderableType:
+def _cube_and_job(
+    now: RobotStatusJson, view: LiveStateJson, done: int, width: int
+) -> RenderableType:
     if view["cube"] is None:
         return _job(now, width)
     moves = [name for name, _ in performed_moves(view)][:done]
@@ -107,36 +116,45 @@ def _cube_and_job(now: JsonMapping, view: JsonMapping, done: int, width: int) ->
     return columns
 
 
-def _job(now: JsonMapping, width: int) -> RenderableType:
+def _job(now: RobotStatusJson, width: int) -> RenderableType:
     """Draw the state, what the robot does, how long that has taken and how far it is."""
     state = Text(state_name(now["state"]).upper(), style=f"bold {state_colour(now['state'])}")
-    if now["state"] != "homing":
+    if now["state"] != RobotState.HOMING:
         homed = say(TerminalText.HOMED if now["homed"] else TerminalText.NOT_HOMED)
         state.append(f"  {homed}", style="dim")
     lines: list[RenderableType] = [state]
-    work: JsonObject | None = now["job"] or now.get("preparation")
+    work = now["job"] or now["preparation"]
     if now["job"]:
         run = say(TerminalText.RUN, run=now["job"]["run"])
         lines.append(Text(f"{run}, {duration_text(now['job']['elapsed_s'])}", style="dim"))
     if work is not None:
         lines += [Text(), Text(chosen_catalogue().step(work), style="bold"), *_how_far(work, width)]
     elif last := now["last_run"]:
-        lines += [Text(), Text(say(TerminalText.LAST_RUN, run=last["id"], ended=ending_text(last)))]
+        lines += [
+            Text(),
+            Text(
+                say(
+                    TerminalText.LAST_RUN,
+                    run=last["id"],
+                    ended=ending_text(last["outcome"], last["duration_s"]),
+                )
+            ),
+        ]
     return Group(*lines)
 
 
-def _how_far(work: JsonMapping, width: int) -> list[RenderableType]:
+def _how_far(work: JobStatusJson | PreparationJson, width: int) -> list[RenderableType]:
     if work["progress"] is None:
         return []
     return [progress_bar(work["progress"], progress_text(work), width)]
 
 
-def _troubles(now: JsonMapping) -> list[RenderableType]:
+def _troubles(now: RobotStatusJson) -> list[RenderableType]:
     """The fault with its remedy, and warnings."""
     lines: list[RenderableType] = []
     said = chosen_catalogue()
     if fault := now["fault"]:
         lines += [Text(said.cause(fault), style="bold red"), Text(remedy_of(fault))]
-    notes = now.get("notes", [])
+    notes = now["notes"]
     lines += [Text(said.note(told, notes), style="yellow") for told in now["warnings"]]
     return [Text(), *lines] if lines else []

@@ -14,7 +14,13 @@ from robot.text.languages import ENGLISH, chosen_catalogue
 from robot.text.outcomes import before_the_end, is_success
 
 if TYPE_CHECKING:
-    from solver.files import JsonMapping
+    from robot.api.endpoints import (
+        FaultRecordJson,
+        JobStatusJson,
+        PreparationJson,
+        RobotStatusJson,
+        RunRecordJson,
+    )
 
 
 class TerminalText(StrEnum):
@@ -77,23 +83,23 @@ def moment_text(moment: datetime) -> str:
     return f"{moment.astimezone():%Y-%m-%d %H:%M:%S}"
 
 
-def ending_text(record: JsonMapping) -> str:
+def ending_text(outcome: str | None, duration_s: float) -> str:
     """Return how a run ended and when: ``solved in 31.9 s``, ``slipped after 4.7 s``."""
-    ended_well = is_success(record["outcome"])
+    ended_well = is_success(outcome)
     text = TerminalText.ENDED_WELL if ended_well else TerminalText.ENDED
-    time = duration_text(record["duration_s"])
-    return say(text, outcome=outcome_name(record["outcome"]), time=time)
+    time = duration_text(duration_s)
+    return say(text, outcome=outcome_name(outcome), time=time)
 
 
-def progress_text(work: JsonMapping) -> str:
+def progress_text(work: JobStatusJson | PreparationJson) -> str:
     """Return how far something is: ``64 %, 23 s left`` as far as that is known."""
-    share, left_s = work["progress"], work.get("remaining_s")
+    share, left_s = work["progress"], work["remaining_s"]
     words = [] if share is None else [f"{100 * share:.0f} %"]
     words += [] if left_s is None else [say(TerminalText.LEFT, time=f"{left_s:.0f} s")]
     return ", ".join(words)
 
 
-def drift_lines(now: JsonMapping) -> list[str]:
+def drift_lines(now: RobotStatusJson) -> list[str]:
     """Return a line for each position that has moved since the robot was calibrated.
 
     Less than a twentieth of a degree is within what faces show of it.
@@ -109,7 +115,7 @@ def drift_lines(now: JsonMapping) -> list[str]:
             solves=one["solves"],
             corrected=f"{one['corrected_degrees']:+.1f}",
         )
-        for one in now.get("drift", [])
+        for one in now["drift"]
         if _is_visible(one["degrees"]) or _is_visible(one["corrected_degrees"])
     ]
 
@@ -118,14 +124,14 @@ def _is_visible(degrees: float) -> bool:
     return round(abs(degrees), 1) > 0
 
 
-def remedy_of(fault: JsonMapping) -> str:
+def remedy_of(fault: FaultRecordJson) -> str:
     """Return what to do about a fault."""
     said = chosen_catalogue().remedy(fault)
     return say(TerminalText.WHAT_TO_DO, remedy=said or say(TerminalText.JOURNAL))
 
 
-def events_on_the_way(record: JsonMapping) -> Sequence[str]:
+def events_on_the_way(record: RunRecordJson) -> Sequence[str]:
     """Return what went wrong before the end of a run, each once, without what ended it."""
-    said, notes = chosen_catalogue(), record.get("notes", [])
+    said, notes = chosen_catalogue(), record["notes"]
     found = before_the_end((*record["recoveries"], *record["warnings"]), record["reason"])
     return [say(TerminalText.ON_THE_WAY, text=said.note(text, notes)) for text in found]

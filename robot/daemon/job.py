@@ -11,7 +11,8 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterat
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-from robot.api.models import Event, RobotState
+from robot.api.endpoints import RobotState
+from robot.api.models import Event
 from robot.calibration.sighting import ScanSample
 from robot.computer.memory import release_library_pages
 from robot.daemon.live import LiveBoard

@@ -12,13 +12,13 @@ from datetime import datetime
 from functools import partial
 from typing import NoReturn
 
-from robot.api.calibrations import CalibrationReport, Place
+from robot.api.calibrations import CalibrationReport
+from robot.api.endpoints import Place, RobotState
 from robot.api.models import (
     WORKING,
     Event,
     JobStatus,
     Preparation,
-    RobotState,
     RobotStatus,
     StartRequest,
     check_transition,

@@ -12,7 +12,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Sequence
 
-from robot.api.models import RobotState
+from robot.api.endpoints import RobotState
 from robot.daemon.job import Job
 from robot.daemon.live import operations_of
 from robot.daemon.scanning import note_recovery, scan

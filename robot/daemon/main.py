@@ -12,7 +12,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from robot.api.models import RobotState
+from robot.api.endpoints import RobotState
 from robot.api.rights import Program
 from robot.calibration.drift import DriftStore
 from robot.calibration.store import CalibrationStore

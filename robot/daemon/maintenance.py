@@ -12,11 +12,11 @@ from robot.api.calibrations import (
     Calibration,
     ChangedValue,
     ImportRequest,
-    Place,
     Restored,
     Source,
     VersionList,
 )
+from robot.api.endpoints import Place
 from robot.calibration.report import report
 from robot.calibration.store import CalibrationStore, Revision
 from robot.calibration.trials.trial import Asked, Bench, Found, Trial

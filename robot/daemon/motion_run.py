@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NoReturn
 
-from robot.api.calibrations import Place
+from robot.api.endpoints import Place
 from robot.api.rights import Program
 from robot.text.faults import Conflict, RobotError
 from robot.text.notes import Note

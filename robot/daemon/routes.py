@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, get_type_hints
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
 from robot.api.calibrations import (
@@ -18,16 +18,38 @@ from robot.api.calibrations import (
     RestoreRequest,
     VersionList,
 )
-from robot.api.models import (
+from robot.api.endpoints import (
+    ACKNOWLEDGE,
+    CALIBRATION,
+    EVENTS,
+    HOME,
+    IMPORT_CALIBRATION,
+    LIVE,
+    MAINTENANCE,
+    PICTURE,
+    RESTORE_CALIBRATION,
+    RUN,
+    RUN_FILE,
+    RUNS,
+    SET_CALIBRATION,
+    SHUT_DOWN,
+    START,
+    STATUS,
+    STOP,
+    UNDO_CALIBRATION,
+    VERSIONS,
     Acknowledged,
+    Endpoint,
+    Started,
+    StopReply,
+)
+from robot.api.models import (
     ErrorReply,
     Event,
     LiveState,
     RobotStatus,
     ShutdownRequest,
-    Started,
     StartRequest,
-    StopReply,
     StopRequest,
 )
 from robot.calibration.step import STEPS
@@ -90,14 +112,23 @@ class Route:
     ``answer`` is the document, or the media types of content that is none.
     """
 
-    method: str
-    path: str
+    endpoint: Endpoint[object]
     summary: str
-    answer: type[BaseModel] | tuple[str, ...]
-    handler: Callable[[Call], Awaitable[BaseModel | Content]] | None = None
+    answer: type | tuple[str, ...]
+    handler: Callable[[Call], Awaitable[BaseModel | Mapping[str, object] | Content]] | None = None
     body: type[BaseModel] | None = None
     parameters: tuple[Parameter, ...] = ()
     errors: tuple[int, ...] = ()
+
+    @property
+    def method(self) -> str:
+        """Return its HTTP method."""
+        return self.endpoint.method
+
+    @property
+    def path(self) -> str:
+        """Return its path, with parameters in braces."""
+        return self.endpoint.path
 
 
 def _route(trial: AnyTrial) -> Route:
@@ -111,8 +142,7 @@ def _route(trial: AnyTrial) -> Route:
 
     is_post = trial.method == "POST"
     return Route(
-        trial.method,
-        trial.path,
+        trial.endpoint,
         trial.summary,
         trial.answer,
         handler,
@@ -153,24 +183,24 @@ async def _status(call: Call) -> BaseModel:
     return call.controller.status()
 
 
-async def _start(call: Call) -> BaseModel:
+async def _start(call: Call) -> Mapping[str, object]:
     return Started(run=await call.controller.start(call.asked(StartRequest)))
 
 
-async def _stop(call: Call) -> BaseModel:
+async def _stop(call: Call) -> Mapping[str, object]:
     emergency = call.asked(StopRequest).emergency
     return StopReply(stopped=await call.controller.stop(emergency=emergency))
 
 
-async def _acknowledge(call: Call) -> BaseModel:
+async def _acknowledge(call: Call) -> Mapping[str, object]:
     return Acknowledged(acknowledged=await call.controller.acknowledge())
 
 
-async def _home(call: Call) -> BaseModel:
+async def _home(call: Call) -> Mapping[str, object]:
     return Started(run=await call.controller.start(StartRequest(kind="home")))
 
 
-async def _shutdown(call: Call) -> BaseModel:
+async def _shutdown(call: Call) -> Mapping[str, object]:
     return StopReply(stopped=await call.controller.shut_down(power_off=True))
 
 
@@ -196,12 +226,11 @@ async def _run(call: Call) -> BaseModel:
 
 
 ROUTES = (
-    Route("GET", "/status", "What the robot is doing", RobotStatus, _status),
-    Route("GET", "/events", "What happens from now on, one JSON object per line", Event),
-    Route("GET", "/live", "The cube and the motion under way", LiveState, _live),
+    Route(STATUS, "What the robot is doing", RobotStatus, _status),
+    Route(EVENTS, "What happens from now on, one JSON object per line", Event),
+    Route(LIVE, "The cube and the motion under way", LiveState, _live),
     Route(
-        "GET",
-        "/picture",
+        PICTURE,
         "What a camera sees, or the last picture of the job under way",
         ("image/jpeg",),
         _picture,
@@ -209,18 +238,16 @@ ROUTES = (
         errors=(409, 503),
     ),
     Route(
-        "POST",
-        "/maintenance",
+        MAINTENANCE,
         "Calibrate: the mode lasts as long as this answer is read",
         Nothing,
         body=MaintenanceRequest,
         errors=(409, 503),
     ),
     *(_route(trial) for step in STEPS.values() for trial in step.trials),
-    Route("GET", "/calibration", "What is calibrated", Calibration, _calibration),
+    Route(CALIBRATION, "What is calibrated", Calibration, _calibration),
     Route(
-        "PUT",
-        "/calibration",
+        SET_CALIBRATION,
         "Set calibrated values",
         Calibration,
         _set_calibration,
@@ -228,8 +255,7 @@ ROUTES = (
         errors=(409, 503, 507),
     ),
     Route(
-        "POST",
-        "/calibration/import",
+        IMPORT_CALIBRATION,
         "Replace all calibrated values; nobody has confirmed them on this robot",
         Calibration,
         _import_calibration,
@@ -237,45 +263,40 @@ ROUTES = (
         errors=(409, 503, 507),
     ),
     Route(
-        "POST",
-        "/calibration/undo",
+        UNDO_CALIBRATION,
         "Take back what was kept last since maintenance began",
         Calibration,
         _undo_calibration,
         errors=(409, 503, 507),
     ),
-    Route("GET", "/calibration/versions", "All versions kept", VersionList, _versions),
+    Route(VERSIONS, "All versions kept", VersionList, _versions),
     Route(
-        "POST",
-        "/calibration/restore",
+        RESTORE_CALIBRATION,
         "Go back to a version, or to the one before",
         Restored,
         _restore_calibration,
         body=RestoreRequest,
         errors=(409, 503, 507),
     ),
-    Route("POST", "/start", "Start a job", Started, _start, body=StartRequest, errors=(409, 503)),
-    Route("POST", "/stop", "Stop the robot", StopReply, _stop, body=StopRequest),
+    Route(START, "Start a job", Started, _start, body=StartRequest, errors=(409, 503)),
+    Route(STOP, "Stop the robot", StopReply, _stop, body=StopRequest),
     Route(
-        "POST",
-        "/acknowledge",
+        ACKNOWLEDGE,
         "Take the robot into use again after an emergency stop; nothing moves",
         Acknowledged,
         _acknowledge,
         errors=(409, 503),
     ),
     Route(
-        "POST",
-        "/shutdown",
+        SHUT_DOWN,
         "Stop, then switch the robot off",
         StopReply,
         _shutdown,
         body=ShutdownRequest,
     ),
-    Route("POST", "/home", "Go to the start positions", Started, _home, errors=(409, 503)),
+    Route(HOME, "Go to the start positions", Started, _home, errors=(409, 503)),
     Route(
-        "GET",
-        "/runs",
+        RUNS,
         "Records of past jobs, newest first, and which of them cannot be read",
         RunList,
         _runs,
@@ -284,8 +305,7 @@ ROUTES = (
         ),
     ),
     Route(
-        "GET",
-        "/runs/{run}",
+        RUN,
         "One record",
         RunRecord,
         _run,
@@ -293,8 +313,7 @@ ROUTES = (
         errors=(404,),
     ),
     Route(
-        "GET",
-        "/runs/{run}/files/{name}",
+        RUN_FILE,
         "A file of a run: a picture that the record names, or run.json",
         tuple(MEDIA_TYPES.values()),
         _run_file,
@@ -320,14 +339,13 @@ _ALWAYS = (400, 405, 413)
 
 def document(version: str) -> JsonObject:
     """The whole description."""
-    models = {
-        model for route in ROUTES for model in (route.answer, route.body) if isinstance(model, type)
-    }
-    ordered = sorted(models | {ErrorReply}, key=lambda model: model.__name__)
+    kinds = {kind for one in ROUTES for kind in (one.answer, one.body) if isinstance(kind, type)}
+    models = {kind for kind in kinds if issubclass(kind, BaseModel)} | {ErrorReply}
     _, definitions = models_json_schema(
-        [(model, "validation") for model in ordered],
+        [(model, "validation") for model in sorted(models, key=lambda model: model.__name__)],
         ref_template="#/components/schemas/{model}",
     )
+    schemas = definitions["$defs"] | {kind.__name__: _schema_of(kind) for kind in kinds - models}
     paths: JsonObject = {}
     for route in ROUTES:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
@@ -339,7 +357,20 @@ def document(version: str) -> JsonObject:
             "description": "HTTP/1.1 over the Unix socket /run/cubist/control.sock.",
         },
         "paths": paths,
-        "components": {"schemas": definitions["$defs"]},
+        "components": {"schemas": schemas},
+    }
+
+
+def _schema_of(document: type) -> JsonObject:
+    """Return the schema of an answer that is a typed dictionary."""
+    fields = get_type_hints(document)
+    return {
+        "title": document.__name__,
+        "description": document.__doc__,
+        "type": "object",
+        "properties": {name: TypeAdapter(kind).json_schema() for name, kind in fields.items()},
+        "required": list(fields),
+        "additionalProperties": False,
     }
 
 

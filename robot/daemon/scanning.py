@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import groupby
 
-from robot.api.models import RobotState
+from robot.api.endpoints import RobotState
 from robot.calibration.sighting import ScanSample
 from robot.daemon.job import Job
 from robot.machine.assembly import Machine

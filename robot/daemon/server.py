@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 from robot.api import http_server
 from robot.api.calibrations import CalibrationRequest, MaintenanceRequest
+from robot.api.endpoints import EVENTS
 from robot.api.http_server import HttpServer
 from robot.api.models import ErrorReply
 from robot.api.rights import Program
@@ -25,7 +26,7 @@ from robot.calibration.values import BadCalibration
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.motion_run import CALLER, Caller
-from robot.daemon.routes import ROUTES, Call, Parameter, Route, document
+from robot.daemon.routes import ROUTES, Call, Content, Parameter, Route, document
 from robot.daemon.service import complaint
 from robot.records.documents import parse_document
 from robot.records.storage import NotStored, StorageError
@@ -59,7 +60,7 @@ def make_app(
     """
     app = web.Application(client_max_size=MAX_BODY)
     for route in ROUTES:
-        if program is None or program.may_ask(route.method, route.path):
+        if program is None or program.may_ask(route.endpoint):
             handler = _handler(controller, maintenance, route)
             app.router.add_route(route.method, route.path, _known(handler, program))
     if program is not None:
@@ -136,7 +137,7 @@ def _known(handler: Handler, program: Program | None) -> Handler:
 def _handler(controller: JobController, maintenance: Maintenance, route: Route) -> Handler:
     if route.handler is not None:
         return _answering(controller, maintenance, route)
-    return _events(controller) if route.path == "/events" else _lease(maintenance)
+    return _events(controller) if route.endpoint == EVENTS else _lease(maintenance)
 
 
 def _answering(controller: JobController, maintenance: Maintenance, route: Route) -> Handler:
@@ -152,6 +153,8 @@ def _answering(controller: JobController, maintenance: Maintenance, route: Route
         answer = await asyncio.shield(asked)
         if isinstance(answer, BaseModel):
             return web.json_response(text=answer.model_dump_json())
+        if not isinstance(answer, Content):
+            return web.json_response(answer)
         if answer.tag and answer.tag == request.headers.get("If-None-Match"):
             return web.Response(status=http.HTTPStatus.NOT_MODIFIED)
         headers = {"ETag": answer.tag} if answer.tag else None

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from robot.api.client import ControlClient, DaemonError, RequestError
+from robot.api.endpoints import LIVE, RunRecordJson
 from robot.api.paths import control_socket
 from robot.api.rights import Program
 from robot.display.device import LOST as DISPLAY_LOST
@@ -145,7 +146,7 @@ class RobotWatch:
     def __init__(self, client: ControlClient, said: Catalogue) -> None:
         self._client = client
         self._said = said
-        self._runs: list[dict[str, object]] = []
+        self._runs: list[RunRecordJson] = []
         self._last: object = None
         self.is_working = False
 
@@ -153,7 +154,7 @@ class RobotWatch:
         """What is to be shown now, also while the daemon does not answer."""
         try:
             now = self._client.status()
-            live = self._client.call("GET", "/live")
+            live = self._client.call(LIVE)
             last = now["last_run"] and now["last_run"]["id"]
             if last != self._last:
                 self._runs = self._client.runs(COUNTED)
@@ -162,9 +163,7 @@ class RobotWatch:
             self._last, self.is_working = None, False
             return unreachable(self._said)
         self.is_working = (
-            now["job"] is not None
-            or now.get("calibrating", False)
-            or now.get("inspection_left_s") is not None
+            now["job"] is not None or now["calibrating"] or now["inspection_left_s"] is not None
         )
         return view_of(now, live, self._runs, self._said)
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
 from robot.api.client import ControlClient
+from robot.api.endpoints import SHUT_DOWN
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,7 +107,7 @@ def carry_out(action: MenuAction, client: ControlClient) -> None:
         case MenuAction.STOP:
             client.stop()
         case MenuAction.SHUT_DOWN:
-            client.call("POST", "/shutdown", {})
+            client.call(SHUT_DOWN, {})
         case MenuAction.COLOURS:
             _learn_colours(client.path)
         case MenuAction.SOLVE | MenuAction.SCRAMBLE | MenuAction.HOME:

@@ -8,9 +8,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from robot.api.endpoints import (
+    JobStatusJson,
+    LiveStateJson,
+    RobotState,
+    RobotStatusJson,
+    RunRecordJson,
+)
 from robot.display.menu import ENTRIES, MenuPage
 from robot.text.languages import Catalogue
-from solver.files import JsonMapping
 
 Mood = Literal["good", "busy", "bad"]
 
@@ -70,7 +76,7 @@ def unreachable(said: Catalogue) -> Screenful:
 
 
 def view_of(
-    now: JsonMapping, live: JsonMapping, runs: Sequence[JsonMapping], said: Catalogue
+    now: RobotStatusJson, live: LiveStateJson, runs: Sequence[RunRecordJson], said: Catalogue
 ) -> Screenful:
     """The picture of a ``RobotStatus``, a ``LiveState``, and the latest records."""
     state = said.state(now["state"])
@@ -78,16 +84,16 @@ def view_of(
         return Screenful(state, "bad", "", (said.fault(fault), said.remedy(fault)))
     if job := now["job"]:
         return _working(state, job, live, said)
-    if (left_s := now.get("inspection_left_s")) is not None:
+    if (left_s := now["inspection_left_s"]) is not None:
         return Screenful(_text(said, DisplayText.INSPECTION), "busy", f"{math.ceil(left_s)}")
-    if preparation := now.get("preparation"):
+    if preparation := now["preparation"]:
         return Screenful(state, "busy", "", (said.step(preparation),), preparation["progress"])
-    if now["state"] != "idle":
+    if now["state"] != RobotState.IDLE:
         return Screenful(state, "busy", "")
     return _idle(state, now["last_run"], runs, said)
 
 
-def moves_left(live: JsonMapping) -> int | None:
+def moves_left(live: LiveStateJson) -> int | None:
     """Return how many moves of the motion under way are not done yet; None if it turns nothing."""
     motion = live["motion"]
     if motion is None or not motion["move_ends_us"]:
@@ -96,14 +102,14 @@ def moves_left(live: JsonMapping) -> int | None:
     return sum(1 for end_us in motion["move_ends_us"] if end_us > at_us)
 
 
-def _working(state: str, job: JsonMapping, live: JsonMapping, said: Catalogue) -> Screenful:
+def _working(state: str, job: JobStatusJson, live: LiveStateJson, said: Catalogue) -> Screenful:
     left = moves_left(live) if job["progress"] is not None else None
     line = said.step(job) if left is None else _text(said, DisplayText.LEFT).format(count=left)
     return Screenful(state, "busy", _seconds(job["elapsed_s"]), (line,), job["progress"])
 
 
 def _idle(
-    state: str, last: JsonMapping | None, runs: Sequence[JsonMapping], said: Catalogue
+    state: str, last: RunRecordJson | None, runs: Sequence[RunRecordJson], said: Catalogue
 ) -> Screenful:
     if last is None:
         return Screenful(state, "good", "")

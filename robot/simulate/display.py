@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from robot.api.models import RobotState
+from robot.api.endpoints import RobotState
 from robot.mechanism.registry import words_of
 from robot.records.runs import RunRecord
 from robot.simulate.progress import DemoProgress, Display, Stage

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from robot.api.models import RobotState
+from robot.api.endpoints import RobotState
 from robot.settings import RobotProfile
 from robot.settings.actuators import ActuatorSettings
 from robot.settings.profile import FIRST_BOARD

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.api.models import RobotState
+from robot.api.endpoints import RobotState
 from solver.files import JsonMapping
 
 STAGES: tuple[tuple[RobotState, str], ...] = (

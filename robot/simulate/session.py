@@ -15,7 +15,8 @@ from typing import TypeVar
 import aiohttp
 import yaml
 
-from robot.api.models import LIVE_EVENTS, Event, RobotState
+from robot.api.endpoints import RobotState
+from robot.api.models import LIVE_EVENTS, Event
 from robot.machine.scanner import from_jpeg
 from robot.planner import move_ends_us
 from robot.records.runs import RunRecord

@@ -16,11 +16,13 @@ from typing import Final
 
 from aiohttp import web
 
+from robot.api.async_client import AsyncControlClient
+from robot.api.client import DaemonError
+from robot.api.endpoints import EVENTS, PICTURE, Endpoint
 from robot.api.http_server import ErrorAnswer, SparingLog, keep_connection, read_body
 from robot.api.rights import OPERATING, WATCHING
 from robot.records.documents import ApiRequest, parse_document
 from robot.text.languages import LANGUAGES, catalogue
-from robot.web.daemon import Daemon, DaemonGone
 from robot.web.guards import (
     HEADERS,
     Refusal,
@@ -31,7 +33,7 @@ from robot.web.guards import (
 )
 from robot.web.guides import Guides
 from robot.web.hub import LONGEST_MESSAGE, Hub
-from robot.web.reasons import Reason
+from robot.web.reasons import Reason, reason_of
 from robot.web.sessions import Sessions, TooManyAttempts
 from solver.files import BadFile
 
@@ -58,9 +60,9 @@ PUBLIC = frozenset({"/", "/login"})
 """What is there without a session, beside the page's own files; nothing of it is secret."""
 
 FORWARDED = tuple(
-    (method, path)
-    for method, path in sorted(WATCHING | OPERATING)
-    if path not in {"/events", "/picture"}  # which come over the WebSocket
+    endpoint
+    for endpoint in sorted(WATCHING | OPERATING, key=lambda one: (one.path, one.method))
+    if endpoint not in {EVENTS, PICTURE}  # these come over the WebSocket
 )
 """The daemon's routes that are asked for below ``/api``; it would answer no others."""
 
@@ -108,7 +110,7 @@ def _made(media: str, data: bytes) -> Asset:
 
 
 def make_app(
-    daemon: Daemon, hub: Hub, guides: Guides, sessions: Sessions, names: frozenset[str]
+    daemon: AsyncControlClient, hub: Hub, guides: Guides, sessions: Sessions, names: frozenset[str]
 ) -> web.Application:
     """The application; ``names`` are those that the machine may be asked for under."""
     app = web.Application(client_max_size=MAX_BODY)
@@ -121,8 +123,9 @@ def make_app(
     app.router.add_get("/ws", partial(_socket, hub))
     app.router.add_get("/ws/guide", partial(_guide, guides))
     app.router.add_get("/api/guide", partial(_about_guide, guides))
-    for method, path in FORWARDED:
-        app.router.add_route(method, f"/api{path}", partial(_forward, daemon, method, path))
+    for endpoint in FORWARDED:
+        forward = partial(_forward, daemon, endpoint)
+        app.router.add_route(endpoint.method, f"/api{endpoint.path}", forward)
     return app
 
 
@@ -150,7 +153,9 @@ def explain(error: Exception) -> ErrorAnswer | None:
     """The answer to an error of ours."""
     if isinstance(error, Refusal):
         return ErrorAnswer(error.status, error.error, error.reason)
-    return ErrorAnswer(503, "no-daemon", str(error)) if isinstance(error, DaemonGone) else None
+    return (
+        ErrorAnswer(503, "no-daemon", reason_of(error)) if isinstance(error, DaemonError) else None
+    )
 
 
 def is_api(path: str) -> bool:
@@ -254,11 +259,11 @@ async def _guide(guides: Guides, request: web.Request) -> web.StreamResponse:
 
 
 async def _forward(
-    daemon: Daemon, method: str, path: str, request: web.Request
+    daemon: AsyncControlClient, endpoint: Endpoint[object], request: web.Request
 ) -> web.StreamResponse:
     if not all(_PART.fullmatch(part) for part in request.match_info.values()):
         raise web.HTTPNotFound
-    body = await read_body(request) if method != "GET" else None
+    body = await read_body(request) if endpoint.method != "GET" else None
     query = {"count": request.query["count"]} if "count" in request.query else None
-    answer = await daemon.call(method, path, request.match_info, body=body, query=query)
+    answer = await daemon.request(endpoint, request.match_info, body=body, query=query)
     return web.Response(status=answer.status, body=answer.body, content_type=answer.media)

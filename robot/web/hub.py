@@ -19,8 +19,10 @@ from typing import Self
 
 from aiohttp import WSMsgType, web
 
-from robot.web.daemon import Daemon, DaemonGone
-from robot.web.reasons import Reason
+from robot.api.async_client import AsyncControlClient
+from robot.api.client import Absence, DaemonError
+from robot.api.endpoints import EVENTS, LIVE, PICTURE, STATUS, STOP
+from robot.web.reasons import Reason, reason_of
 from solver.files import BadFile, JsonObject, parse_object
 
 log = logging.getLogger("cubist-web")
@@ -79,7 +81,7 @@ class Tab:
 class Hub:
     """Follows the daemon while a tab is open, and tells all tabs; use as an async context."""
 
-    def __init__(self, daemon: Daemon) -> None:
+    def __init__(self, daemon: AsyncControlClient) -> None:
         self._daemon = daemon
         self._tabs: set[Tab] = set()
         self._following: asyncio.Task[None] | None = None
@@ -159,10 +161,10 @@ class Hub:
 
     async def _stop(self, tab: Tab, kind: str) -> None:
         try:
-            answer = await self._daemon.call("POST", "/stop", body=STOPS[kind], urgent=True)
+            answer = await self._daemon.request(STOP, body=STOPS[kind], urgent=True)
             told: JsonObject = {"stopped": kind} | answer.document
-        except DaemonGone as error:
-            told = {"stopped": kind, "reason": str(error)}
+        except DaemonError as error:
+            told = {"stopped": kind, "reason": reason_of(error)}
         tab.put(json.dumps(told))
 
     def _later(self, work: Coroutine[object, object, None]) -> None:
@@ -187,7 +189,7 @@ class Hub:
     async def _follow(self) -> None:
         while True:
             try:
-                async with self._daemon.lines("GET", "/events") as events:
+                async with self._daemon.lines(EVENTS) as events:
                     self._gone = None
                     self._forget_frame()
                     await self._tell_all()
@@ -196,9 +198,9 @@ class Hub:
                         self._publish({"event": event})
                         if event.get("event") in {"state", "finished"}:
                             await self._tell_status()
-                raise DaemonGone(Reason.ENDED)
-            except DaemonGone as error:
-                self._gone = str(error)
+                raise DaemonError(Reason.ENDED, Absence.ENDED)
+            except DaemonError as error:
+                self._gone = reason_of(error)
                 self._publish({"gone": self._gone})
                 await asyncio.sleep(RETRY_S)
 
@@ -206,8 +208,8 @@ class Hub:
         """Tell one tab, or all, what is; again if something happened meanwhile."""
         for _ in range(3):
             told = self._told
-            status = await self._daemon.call("GET", "/status")
-            live = await self._daemon.call("GET", "/live")
+            status = await self._daemon.request(STATUS)
+            live = await self._daemon.request(LIVE)
             if told == self._told:
                 break
         document = {"status": status.document, "live": live.document}
@@ -217,11 +219,11 @@ class Hub:
             tab.put(json.dumps(document))
 
     async def _greet(self, tab: Tab) -> None:
-        with contextlib.suppress(DaemonGone):  # who follows the events notices that, too
+        with contextlib.suppress(DaemonError):  # who follows the events notices that, too
             await self._tell_all(tab)
 
     async def _tell_status(self) -> None:
-        self._publish({"status": (await self._daemon.call("GET", "/status")).document})
+        self._publish({"status": (await self._daemon.request(STATUS)).document})
 
     def _publish(self, document: JsonObject) -> None:
         text = json.dumps(document)
@@ -235,12 +237,12 @@ class Hub:
             if any(tab.wants_frame for tab in self._tabs):
                 try:
                     tag = f'"{self._frame[0]}"' if self._frame[0] else ""
-                    answer = await self._daemon.call("GET", "/picture", tag=tag)
+                    answer = await self._daemon.request(PICTURE, tag=tag)
                     if answer.status == 200:
                         self._frame = (int(answer.tag.strip('"')), answer.body)
                     elif answer.status != 304:
                         period = NO_FRAME_S
-                except (DaemonGone, ValueError):
+                except (DaemonError, ValueError):
                     period = NO_FRAME_S
                 self._hand_out()
             await asyncio.sleep(period)

@@ -14,12 +14,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from robot.api.async_client import AsyncControlClient
 from robot.api.http_server import HttpServer
 from robot.api.paths import control_socket
 from robot.api.rights import Program
 from robot.web.announcement import Announcement, announcement_file
 from robot.web.app import OWN_NAME, explain, is_api, make_app
-from robot.web.daemon import Daemon
 from robot.web.guards import HEADERS, own_names
 from robot.web.guides import Guides
 from robot.web.hub import Hub
@@ -125,7 +125,7 @@ async def serving(options: PageOptions, token: str) -> AsyncIterator[Announcemen
     listener = _listen(options.bind, options.port)
     async with contextlib.AsyncExitStack() as stack:
         stack.callback(listener.close)
-        daemon = Daemon(options.daemon)
+        daemon = AsyncControlClient(options.daemon)
         await stack.enter_async_context(daemon)
         hub = await stack.enter_async_context(Hub(daemon))
         guide = Program.GUIDE.socket_beside(options.daemon)

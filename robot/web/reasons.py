@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from robot.api.client import DaemonError
+
 
 class Reason(StrEnum):
     """In English; the page translates them like its own texts."""
@@ -23,3 +25,8 @@ class Reason(StrEnum):
     NO_GUIDE = "calibrating on the page is switched off"
     OTHER_GUIDE = "the robot is being calibrated in another tab"
     GUIDE_FAILED = "the guide ended by itself; see the journal of cubist-web"
+
+
+def reason_of(error: DaemonError) -> Reason:
+    """Return the page's text for a daemon that cannot be talked to."""
+    return Reason[error.why.name]

@@ -7,7 +7,6 @@ from tests.daemon.conftest import (
     fake,
     maintenance_of,
     profile_name,
-    short_folder,
 )
 
 __all__ = [
@@ -17,5 +16,4 @@ __all__ = [
     "fake",
     "maintenance_of",
     "profile_name",
-    "short_folder",
 ]

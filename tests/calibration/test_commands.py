@@ -20,7 +20,8 @@ import numpy as np
 import pytest
 
 from robot.api.client import ControlClient, RequestError
-from robot.api.models import RobotState, StartRequest
+from robot.api.endpoints import Endpoint, RobotState
+from robot.api.models import StartRequest
 from robot.calibration.store import CalibrationStore
 from robot.calibration.trials.stepper_trials import TurnRequest, tried_turn
 from robot.calibration.trials.trial import Bench
@@ -120,7 +121,7 @@ def test_single_steps_need_the_mode(daemon: Any) -> None:
         ("POST", "/calibration/restore", {}),
     ):
         with pytest.raises(RequestError, match="maintenance mode"):
-            client.call(method, path, body)
+            client.call(Endpoint(method, path), body)
 
 
 def test_no_maintenance_in_a_job(daemon: Any) -> None:
@@ -324,11 +325,11 @@ async def test_what_is_tried_out_counts_until_the_mode_ends_and_is_never_stored(
 def test_a_client_that_dies_leaves_nothing_of_what_it_tried_out(daemon: Any, ask: Ask) -> None:
     client = ControlClient()
     with client.maintenance():
-        client.call("PUT", "/calibration", {"values": {KEY: 1345}, "provisional": True})
-        assert client.call("GET", "/calibration")["values"] == {KEY: 1345}
+        client.call(Endpoint("PUT", "/calibration"), {"values": {KEY: 1345}, "provisional": True})
+        assert client.call(Endpoint("GET", "/calibration"))["values"] == {KEY: 1345}
     assert ask("calibration", "show")[1][0]["values"] == {}
     with client.maintenance():
-        assert client.call("GET", "/calibration")["values"] == {}
+        assert client.call(Endpoint("GET", "/calibration"))["values"] == {}
 
 
 async def test_an_emergency_stop_lets_nobody_else_in_before_the_first_has_left(

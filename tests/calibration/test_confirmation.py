@@ -16,6 +16,7 @@ import pytest
 
 from robot.api.calibrations import Calibration
 from robot.api.client import ControlClient, RequestError
+from robot.api.endpoints import Endpoint
 from robot.calibration.store import CalibrationStore
 from robot.calibration.values import BadCalibration, apply, require_possible
 from robot.daemon.job_control import JobController
@@ -41,7 +42,7 @@ def exported(folder: Path, robot: str = "cubotino", **values: Any) -> str:
 def keep(values: dict[str, Any]) -> None:
     client = ControlClient()
     with client.maintenance():
-        client.call("PUT", "/calibration", {"values": values})
+        client.call(Endpoint("PUT", "/calibration"), {"values": values})
 
 
 def unconfirmed() -> list[str]:
@@ -111,7 +112,7 @@ def test_no_number_is_no_number(daemon: Any, ask: Ask, tmp_path: Path) -> None:
     assert code == 2 and "format 9" in err
     client = ControlClient()
     with client.maintenance(), pytest.raises(RequestError):
-        client.call("PUT", "/calibration", {"values": {"policy.search_s": float("nan")}})
+        client.call(Endpoint("PUT", "/calibration"), {"values": {"policy.search_s": float("nan")}})
 
 
 def test_limits_that_an_old_file_widened_are_kept_said_once_and_not_in_force(
@@ -204,9 +205,9 @@ def test_a_session_is_one_version_whose_values_say_where_they_come_from(
     keep(ALL_OF_IT)
     with client.maintenance():
         for place in (1340, 1345, 1350):
-            client.call("PUT", "/calibration", {"values": {f"{LID}.open": place}})
+            client.call(Endpoint("PUT", "/calibration"), {"values": {f"{LID}.open": place}})
         found = {"values": {f"{LID}.flip": 1060}, "how": "auto", "uncertain": {f"{LID}.flip": 14}}
-        client.call("PUT", "/calibration", found)
+        client.call(Endpoint("PUT", "/calibration"), found)
     listed = ask("calibration", "versions")[1]
     assert [(one["version"], one["changed"]) for one in listed] == [(1, 6), (2, 2)]
     (now,) = ask("calibration", "show")[1]
@@ -228,12 +229,12 @@ def test_undoing_gives_back_what_was_not_confirmed(daemon: Any, ask: Ask, tmp_pa
     ask("calibration", "import", exported(tmp_path, **ALL_OF_IT))
     client = ControlClient()
     with client.maintenance():
-        client.call("PUT", "/calibration", {"values": {f"{LID}.open": 1335}})
+        client.call(Endpoint("PUT", "/calibration"), {"values": {f"{LID}.open": 1335}})
         assert f"{LID}.open" not in unconfirmed()
-        client.call("POST", "/calibration/undo", {})
+        client.call(Endpoint("POST", "/calibration/undo"), {})
         assert unconfirmed() == list(ALL_OF_IT)
         with pytest.raises(RequestError, match="nothing was kept"):
-            client.call("POST", "/calibration/undo", {})
+            client.call(Endpoint("POST", "/calibration/undo"), {})
     assert len(ask("calibration", "versions")[1]) == 1
 
 
@@ -269,7 +270,9 @@ def test_status_says_since_when_by_what_how_sure_and_what_is_missing(
     holder = {key: place for key, place in ALL_OF_IT.items() if "holder" in key}
     with client.maintenance():
         unsure = dict.fromkeys(holder, 6.0)
-        client.call("PUT", "/calibration", {"values": holder, "how": "auto", "uncertain": unsure})
+        client.call(
+            Endpoint("PUT", "/calibration"), {"values": holder, "how": "auto", "uncertain": unsure}
+        )
     assert run(["status"]) == 0
     said = capfd.readouterr().out
     for word in ("version 1", "measured by `auto`", "within: holder", "lid open", "colours"):

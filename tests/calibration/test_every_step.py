@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import DataTable
 
 from robot.api.client import ControlClient
+from robot.api.endpoints import Endpoint
 from robot.calibration.step import STEPS, Session
 from robot.cli.guide_screen import CalibrationApp
 from robot.daemon.routes import ROUTES
@@ -171,11 +172,11 @@ def solved_face(face: str) -> FaceColours:
 
 def keep(client: ControlClient, values: dict[str, Any]) -> None:
     with client.maintenance():
-        client.call("PUT", "/calibration", {"values": values})
+        client.call(Endpoint("PUT", "/calibration"), {"values": values})
 
 
 def changes(client: ControlClient, before: dict[str, Any]) -> dict[str, Any]:
-    after = client.call("GET", "/calibration")["values"]
+    after = client.call(Endpoint("GET", "/calibration"))["values"]
     return {key: value for key, value in after.items() if before.get(key) != value}
 
 
@@ -190,7 +191,7 @@ async def test_commands_screens_and_the_socket_do_the_same(
 ) -> None:
     if case.step == "home":
         confirm_all(robot)
-    before = robot.call("GET", "/calibration")["values"]
+    before = robot.call(Endpoint("GET", "/calibration"))["values"]
     by_socket(robot, case)
     assert changes(robot, before) == {}
 
@@ -213,12 +214,12 @@ async def test_commands_screens_and_the_socket_do_the_same(
 def by_socket(client: ControlClient, case: Case) -> None:
     """The trial itself is described as the server serves it, and answers as described."""
     trial = next(one for one in TRIALS if one.name == case.trial)
-    route = next(one for one in ROUTES if one.path == trial.path)
-    assert (route.method, route.answer) == (trial.method, trial.answer)
+    route = next(one for one in ROUTES if one.endpoint == trial.endpoint)
+    assert route.answer is trial.answer
     trial.request.model_validate(case.asked)
     with client.maintenance():
         asked = case.asked if trial.method == "POST" else None
-        trial.answer.model_validate(client.call(trial.method, trial.path, asked))
+        trial.answer.model_validate(client.call(trial.endpoint, asked))
 
 
 async def by_keys(client: ControlClient, case: Case, undo: bool) -> None:

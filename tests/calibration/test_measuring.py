@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from robot.api.calibrations import Calibration
+from robot.api.endpoints import Endpoint
 from robot.calibration.step import Session
 from robot.calibration.steps.colours import ColoursRequest, measured_colours
 from robot.calibration.steps.positions import jaw_position
@@ -179,7 +180,7 @@ class NotCalibrated:
     def __init__(self, robot: str) -> None:
         self._robot = robot
 
-    def call(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+    def call(self, endpoint: Endpoint[Any], body: Any = None, **more: Any) -> dict[str, Any]:
         return {"robot": self._robot, "values": {}}
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from robot.api.calibrations import Calibration
 from robot.api.client import RequestError
+from robot.api.endpoints import Endpoint
 from robot.calibration.step import Session
 from robot.calibration.steps.steppers import Limit, TurnSteps
 from robot.calibration.values import BadCalibration, apply, require_plausible
@@ -99,8 +100,8 @@ class Camera:
     def __init__(self, found: int | None) -> None:
         self.found = found
 
-    def call(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        if path == "/calibration":
+    def call(self, endpoint: Endpoint[Any], body: Any = None, **more: Any) -> dict[str, Any]:
+        if endpoint.path == "/calibration":
             return {"robot": "four-arm", "values": {}}
         turn = body["turn_steps"]
         return {

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from robot.api.endpoints import Endpoint
 from robot.calibration.step import Session
 from robot.calibration.steps.positions import AllPositions, Placing, named_position
 from robot.cli.measuring import conduct, finish
@@ -27,7 +28,8 @@ class Daemon:
         self.low = self.high = 1500
         self.asked: list[tuple[Any, Any]] = []
 
-    def call(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+    def call(self, endpoint: Endpoint[Any], body: Any = None, **more: Any) -> dict[str, Any]:
+        method, path = endpoint.method, endpoint.target(**more)
         if path == "/calibration":
             if method == "PUT":
                 self.values |= body["values"]

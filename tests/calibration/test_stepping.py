@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from robot.api.endpoints import Endpoint
 from robot.calibration.step import Confirmation, Session, next_of
 from robot.calibration.steps.steppers import Backlash, Direction, Limit, Ramp, TurnSteps
 from robot.calibration.trials.stepper_trials import SpeedTried
@@ -31,7 +32,8 @@ class Daemon:
         self.sees = True
         self.turns: list[bool] = []
 
-    def call(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+    def call(self, endpoint: Endpoint[Any], body: Any = None, **more: Any) -> dict[str, Any]:
+        method, path = endpoint.method, endpoint.target(**more)
         if path == "/calibration":
             self.values |= body["values"] if method == "PUT" else {}
             return answered("mindcuber", self.values)

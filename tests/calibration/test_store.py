@@ -12,6 +12,7 @@ import pytest
 
 from robot.api.calibrations import Calibration, Source
 from robot.api.client import RequestError
+from robot.api.endpoints import Endpoint
 from robot.calibration.step import Session
 from robot.calibration.steps.positions import (
     MOVING,
@@ -221,7 +222,8 @@ class Keeps:
     def __init__(self, robot: str, **values: Any) -> None:
         self.robot, self.values = robot, values
 
-    def call(self, method: str, path: str, body: Any = None) -> Any:
+    def call(self, endpoint: Endpoint[Any], body: Any = None, **more: Any) -> Any:
+        method, path = endpoint.method, endpoint.target(**more)
         assert (method, path) == ("GET", "/calibration")
         return answered(self.robot, self.values)
 

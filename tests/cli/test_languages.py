@@ -14,25 +14,19 @@ from robot.cli.status_screen import picture
 from robot.records.runs import FaultRecord
 from robot.text.faults import RobotError
 from robot.text.steps import JobStep, coded
+from tests.rig.documents import job_json, live_json, run_json, status_json
 
-NOTHING = {"cube": None, "motion": None, "at_us": None, "look": None}
-
-
-def status(**more: Any) -> dict[str, Any]:
-    known = {"state": "idle", "robot": "cubotino", "simulated": False, "homed": True}
-    rest = {"version": "1", "process": 1, "job": None, "fault": None, "warnings": []}
-    return known | rest | {"last_run": None} | more
+NOTHING = live_json()
 
 
 def in_trouble() -> dict[str, Any]:
     fault = FaultRecord.of(RobotError("home-missing", detail="lid")).model_dump()
-    return status(state="fault", fault=fault)
+    return status_json(state="fault", fault=fault)
 
 
 def at_work() -> dict[str, Any]:
     step = JobStep.of("look", faces="U", seen=1, count=6)
-    job = {"run": "000001", "step": step, "elapsed_s": 2.0, "progress": None, **coded(step)}
-    return status(state="scanning", job=job)
+    return status_json("scanning", job=job_json(step, **coded(step)))
 
 
 def drawn(now: dict[str, Any]) -> str:
@@ -71,8 +65,7 @@ def test_how_a_run_ended(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fault = FaultRecord.of(RobotError("no-cube")).model_dump()
-    record = {"outcome": "no-cube", "duration_s": 3.0, "id": "000002", "reason": fault["cause"]}
-    record |= {"faults": [fault], "recoveries": [], "warnings": []}
+    record = run_json(2, "no-cube", duration_s=3.0, reason=fault["cause"], faults=[fault])
     tell(record)
     english = capsys.readouterr().out
     assert english.startswith("no-cube after 3.0 s, run 000002: no cube is in view")

@@ -14,20 +14,11 @@ from robot.cli.status_screen import performed_moves, picture, sticker_colours
 from robot.text.terminal import FACE_COLOURS, moves_text
 from solver.cube.cube import Cube
 from solver.cube.sticker_cube import StickerCube
+from tests.rig.documents import job_json, live_json, status_json
 from tests.screens.views import cube_view, turning
 
-IDLE = {
-    "state": "idle",
-    "homed": True,
-    "robot": "cubotino",
-    "simulated": True,
-    "job": None,
-    "preparation": None,
-    "fault": None,
-    "warnings": [],
-    "last_run": None,
-}
-NOTHING = {"cube": None, "motion": None, "at_us": None, "look": None}
+IDLE = status_json(simulated=True)
+NOTHING = live_json()
 SCRAMBLED = Cube.solved().apply("R U2 F' L D")
 
 
@@ -109,7 +100,7 @@ def test_a_fault_is_shown_with_its_remedy() -> None:
 
 
 def test_a_job_tells_its_step_and_how_far_it_is() -> None:
-    job = {"run": "000007", "step": "turning", "progress": 0.4, "remaining_s": 6.2, "elapsed_s": 9}
+    job = job_json("turning", run="000007", progress=0.4, remaining_s=6.2, elapsed_s=9)
     text = "\n".join(shown(IDLE | {"state": "turning", "job": job}, NOTHING, 80))
     assert "run 000007, 9.0 s" in text
     assert "40 %, 6 s left" in text

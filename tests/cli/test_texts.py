@@ -21,6 +21,7 @@ from robot.cli.solution_text import (
     print_answer,
     timeline,
 )
+from tests.rig.documents import run_json
 
 ANSWER: dict[str, Any] = {
     "moves": "R U",
@@ -41,16 +42,7 @@ PLAN: dict[str, Any] = {
     "operations": [{}] * 7,
     "search_s": 0.5,
 }
-RECORD: dict[str, Any] = {
-    "id": "000007",
-    "outcome": "solved",
-    "duration_s": 61.26,
-    "reason": "",
-    "faults": [],
-    "recoveries": [],
-    "warnings": [],
-    "moves": "R U",
-}
+RECORD = run_json(7, duration_s=61.26, moves="R U")
 
 
 @pytest.mark.parametrize(

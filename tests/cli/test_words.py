@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,6 +15,7 @@ from robot.cli.status import tell_status
 from robot.cli.texts import TerminalText, drift_lines, ending_text
 from robot.text.languages import LANGUAGES
 from robot.text.outcomes import Outcome, before_the_end, is_success
+from tests.rig.documents import job_json, run_json, status_json
 
 STILL = {"actuator": "holder", "position": "home", "since": "2026-11-25", "solves": 5}
 
@@ -23,7 +23,7 @@ STILL = {"actuator": "holder", "position": "home", "since": "2026-11-25", "solve
 @pytest.mark.parametrize("outcome", Outcome)
 def test_only_what_was_reached_was_reached_in_its_time(outcome: Outcome) -> None:
     """A fault comes after some seconds: it does not take them."""
-    told = ending_text({"outcome": str(outcome), "duration_s": 4.7})
+    told = ending_text(str(outcome), 4.7)
     assert (" in " in told, " after " in told) == (is_success(outcome), not is_success(outcome))
 
 
@@ -33,8 +33,7 @@ def test_what_ended_a_run_is_told_once(capsys: pytest.CaptureFixture[str]) -> No
     assert before_the_end(troubles, reason) == ["2 messages were sent again"]
     assert before_the_end(troubles, "") == troubles[:2]
     fault = {"code": "no-cube", "cause": reason, "remedy": "insert a cube"}
-    record: dict[str, Any] = {"id": "000004", "outcome": "no-cube", "duration_s": 1.5}
-    tell(record | {"reason": reason, "faults": [fault], "recoveries": troubles, "warnings": []})
+    tell(run_json(4, "no-cube", reason=reason, faults=[fault], recoveries=troubles))
     assert capsys.readouterr().out.count(reason) == 1
 
 
@@ -46,7 +45,7 @@ def test_a_robot_that_has_not_moved_is_not_said_to(
     degrees: float, corrected: float, lines: int
 ) -> None:
     drift = [STILL | {"degrees": degrees, "corrected_degrees": corrected}]
-    told = drift_lines({"drift": drift})
+    told = drift_lines(status_json(drift=drift))
     assert len(told) == lines and not any("0.0 " in line.split("(")[0] for line in told if degrees)
 
 
@@ -55,15 +54,10 @@ def test_a_status_is_of_one_language(
     language: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("CUBIST_LANGUAGE", language)
-    job = {"run": "000012", "step": "...", "step_code": "home", "step_parameters": {}}
-    known = {"state": "turning", "robot": "R2", "simulated": True, "homed": True, "version": "1"}
-    last = {"id": "000011", "outcome": "slipped", "duration_s": 4.7}
+    job = job_json("...", step_code="home", progress=0.6, remaining_s=3.0)
+    last = run_json(11, "slipped", duration_s=4.7)
     drift = [STILL | {"degrees": 1.2, "corrected_degrees": 0.5}]
-    tell_status(
-        known
-        | {"process": 7, "fault": None, "warnings": [], "last_run": last, "drift": drift}
-        | {"job": job | {"elapsed_s": 9.0, "progress": 0.6, "remaining_s": 3.0}}
-    )
+    tell_status(status_json("turning", simulated=True, last_run=last, drift=drift, job=job))
     told = capsys.readouterr().out
     english = {word for text in TerminalText for word in text.split() if word.isalpha()}
     same = {"a", "in", "home", "cubistd"}  # names, and words of other languages

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -386,13 +385,6 @@ def maintenance_of(
         return Maintenance(controller, profile, store, contact, lambda _: fake.machine())
 
     return make
-
-
-@pytest.fixture
-def short_folder() -> Iterator[Path]:
-    """A folder whose path is short enough for sockets in it."""
-    with tempfile.TemporaryDirectory(prefix="cubistd-") as folder:
-        yield Path(folder)
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from robot.api.models import RobotState, StartRequest
+from robot.api.endpoints import RobotState
+from robot.api.models import StartRequest
 from robot.calibration.trials.trial import Bench, Trial
 from robot.calibration.values import BadCalibration
 from robot.daemon import job_control

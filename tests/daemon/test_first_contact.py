@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from robot.api.client import ControlClient, RequestError
+from robot.api.endpoints import Endpoint
 from robot.calibration.store import CalibrationStore
 from robot.calibration.values import apply
 from robot.cli.main import run
@@ -114,7 +115,7 @@ def scene(name: str, short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
         thread.start()
         assert ready.wait(LIMIT_S)
         yield scene
-        ControlClient().call("POST", "/shutdown", {})
+        ControlClient().call(Endpoint("POST", "/shutdown"), {})
         thread.join(LIMIT_S)
         assert not thread.is_alive()
 
@@ -173,7 +174,7 @@ NOT_MOTION = {"/shutdown", "/maintenance"}
 def asked(client: ControlClient, path: str, body: Mapping[str, Any]) -> RequestError | None:
     """The refusal of a request, if it was."""
     try:
-        client.call("POST", path, body)
+        client.call(Endpoint("POST", path), body)
     except RequestError as refusal:
         return refusal
     return None
@@ -300,12 +301,12 @@ def test_steps_come_no_faster_than_a_person_can_follow(scene: Scene) -> None:
     """However fast they are asked for, as by a key that is held down."""
     client, robot = ControlClient(), scene.simulated.robot
     with client.maintenance():
-        client.call("POST", "/maintenance/move", {"actuator": "lid", "begin_at": 1500})
+        client.call(Endpoint("POST", "/maintenance/move"), {"actuator": "lid", "begin_at": 1500})
         began_us = robot.time_us
         for place in range(1450, 900 - 1, -50):
-            client.call("POST", "/maintenance/move", {"actuator": "lid", "to": place})
+            client.call(Endpoint("POST", "/maintenance/move"), {"actuator": "lid", "to": place})
         walked_us = robot.time_us - began_us
-        client.call("POST", "/maintenance/move", {"actuator": "lid", "to": 1500})
+        client.call(Endpoint("POST", "/maintenance/move"), {"actuator": "lid", "to": 1500})
         back_us = robot.time_us - began_us - walked_us
     assert walked_us > 12 * 300_000
     assert back_us < walked_us / 4, "where somebody has seen it go it moves freely"
@@ -354,8 +355,8 @@ def test_what_is_kept_counts_for_the_next_trial(scene: Scene) -> None:
     values = confirmable(scene.profile)
     client, key = ControlClient(), "actuators.lid.positions_us.open"
     with client.maintenance():
-        client.call("PUT", "/calibration", {"values": values | {key: values[key] + 20}})
-        client.call("POST", "/maintenance/timing", {})
+        client.call(Endpoint("PUT", "/calibration"), {"values": values | {key: values[key] + 20}})
+        client.call(Endpoint("POST", "/maintenance/timing"), {})
         assert scene.controller is not None
         setups: Any = scene.controller.machine.motion._setups
         starts = {setup.name: setup.start for setup in setups}

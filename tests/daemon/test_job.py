@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.api.models import Event, RobotState
+from robot.api.endpoints import RobotState
+from robot.api.models import Event
 from robot.daemon.job import QUEUE_LENGTH, EventBoard, Job
 from robot.daemon.job_control import utc_now
 from robot.daemon.live import LiveBoard

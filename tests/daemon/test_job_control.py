@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from robot.api.models import RobotState, StartRequest
+from robot.api.endpoints import RobotState
+from robot.api.models import StartRequest
 from robot.cli.status import tell_status
 from robot.daemon.job_control import JobController
 from robot.daemon.main import _summary

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from robot.api.models import RobotState
+from robot.api.endpoints import RobotState
 from robot.daemon import jobs, scanning
 from robot.daemon.job import Job
 from robot.daemon.job_control import utc_now

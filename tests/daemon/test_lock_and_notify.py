@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from robot.api.models import ALLOWED, WORKING, RobotState, check_transition
+from robot.api.endpoints import RobotState
+from robot.api.models import ALLOWED, WORKING, check_transition
 from robot.daemon.service import AlreadyRunning, Notifier, owned
 
 HOLDER = """

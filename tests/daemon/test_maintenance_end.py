@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from robot.api.client import ControlClient
+from robot.api.endpoints import Endpoint
 from robot.calibration.store import CalibrationStore
 from robot.calibration.values import BadCalibration
 from robot.daemon.job_control import JobController
@@ -28,7 +29,7 @@ def test_they_turn_back_while_their_count_is_known(
     daemon.motion.lost = lost
     client = ControlClient()
     with client.maintenance():
-        client.call("PUT", "/calibration", {"values": tried, "provisional": True})
+        client.call(Endpoint("PUT", "/calibration"), {"values": tried, "provisional": True})
         daemon.motion.done.clear()
     assert daemon.motion.done == [f"bring-back {guessed}", "close", "open"]
     assert daemon.motion.doubted == (lost or None)

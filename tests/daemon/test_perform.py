@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.api.models import RobotState, StartRequest
+from robot.api.endpoints import RobotState
+from robot.api.models import StartRequest
 from robot.daemon.job_control import JobController
 from robot.machine.solve_planner import NICENESS, SolvePlanner, SplitPlan
 from robot.mechanism.graph import ActuatorMotion, Operation

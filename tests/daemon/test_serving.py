@@ -17,7 +17,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from robot.api.models import RobotState, StartRequest
+from robot.api.endpoints import RobotState
+from robot.api.models import StartRequest
 from robot.calibration.drift import FIRST_SOLVES, DriftRecord, DriftStore
 from robot.calibration.sighting import PoseDeviation
 from robot.calibration.store import CalibrationStore

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from robot.api.models import RobotState, StartRequest
+from robot.api.endpoints import RobotState
+from robot.api.models import StartRequest
 from robot.calibration.store import CalibrationStore
 from robot.calibration.trials.trial import Bench, Trial
 from robot.daemon.front_panel import FrontPanel

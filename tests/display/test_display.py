@@ -20,6 +20,7 @@ from luma.lcd import device as lcd
 from PIL import Image
 
 from robot.api.client import ControlClient, DaemonError
+from robot.api.endpoints import Endpoint
 from robot.display import drawing
 from robot.display.device import LOST, open_device
 from robot.display.drawing import COLOURS, _broken, draw
@@ -34,6 +35,8 @@ from robot.text.languages import LANGUAGES, catalogue
 from robot.text.steps import JobStep, coded
 from solver.errors import root_sentence
 from tests.panel.fake_gpio import FakeModule, LgpioError
+from tests.rig.documents import job_json, live_json, motion_json, run_json
+from tests.rig.documents import status_json as status
 
 ENGLISH = catalogue("en")
 # luma uses what Pillow is going to remove.
@@ -41,28 +44,23 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 SIZES = {"st7735": (160, 128), "st7789": (240, 240), "ssd1306": (128, 64)}
 PANELS = [*SIZES.items(), ("st7789", (240, 135))]
-NOTHING: dict[str, Any] = {"cube": None, "motion": None, "at_us": None, "look": None}
+NOTHING = live_json()
 TURNS = [
     {"op": op, "start_us": i * 1_000_000, "duration_us": 1_000_000}
     for i, op in enumerate(["turn", "rotate", "turn", "turn", "turn"])
 ]
-TURNING = NOTHING | {
-    "motion": {"purpose": "turn", "moves": "R U2 F' D", "operations": TURNS, "duration_us": 5e6}
-    | {"move_ends_us": [1_000_000, 3_000_000, 4_000_000, 5_000_000]},
-    "at_us": 3_100_000,
-}
+ENDS_US = [1_000_000, 3_000_000, 4_000_000, 5_000_000]
+TURNING = live_json(
+    motion=motion_json(moves="R U2 F' D", operations=TURNS, move_ends_us=ENDS_US), at_us=3_100_000
+)
 
 
-def status(state: str = "idle", **more: Any) -> dict[str, Any]:
-    return {"state": state, "fault": None, "job": None, "last_run": None} | more
+def run(number: int, outcome: str = "solved", seconds: float = 40.0) -> Any:
+    return run_json(number, outcome, duration_s=seconds)
 
 
-def run(number: int, outcome: str = "solved", seconds: float = 40.0) -> dict[str, Any]:
-    return {"id": f"{number:06}", "kind": "solve", "outcome": outcome, "duration_s": seconds}
-
-
-def job(step: JobStep, progress: float | None = None) -> dict[str, Any]:
-    return {"step": step, "elapsed_s": 12.34, "progress": progress, **coded(step)}
+def job(step: JobStep, progress: float | None = None) -> Any:
+    return job_json(step, progress=progress, **coded(step))
 
 
 def in_trouble(code: str) -> dict[str, Any]:
@@ -430,7 +428,8 @@ class FakeDaemon(ControlClient):
         self.now: dict[str, Any] | None = IDLE
         self.asked: list[str] = []
 
-    def call(self, method: str, path: str, body: Any = None) -> Any:
+    def call(self, endpoint: Endpoint[Any], body: Any = None, **more: Any) -> Any:
+        method, path = endpoint.method, endpoint.target(**more)
         self.asked.append(f"{method} {path}")
         if self.now is None:
             raise DaemonError("gone")

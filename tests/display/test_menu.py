@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robot.api.client import ControlClient, RequestError
+from robot.api.endpoints import CALIBRATION, Endpoint
 from robot.calibration.step import Session
 from robot.display.buttons import IDLE_POLL_S, POLL_S, Buttons, pressed
 from robot.display.main import Front, show_until
@@ -27,6 +28,7 @@ from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import Demo, DemoOptions
 from robot.text.languages import catalogue
 from robot.twin.cube import scrambled
+from tests.rig.documents import live_json, status_json
 
 ENGLISH = catalogue("en")
 PINS = DisplayButtonSettings(next_gpio=23, select_gpio=24)
@@ -219,10 +221,11 @@ class Daemon(ControlClient):
         self.refuses, self.job = refuses, job
         self.done = threading.Event()
 
-    def call(self, method: str, path: str, body: Any = None) -> Any:
+    def call(self, endpoint: Endpoint[Any], body: Any = None, **more: Any) -> Any:
+        method, path = endpoint.method, endpoint.target(**more)
         if method == "GET":
-            now = {"state": "idle", "fault": None, "job": self.job, "last_run": None}
-            return {"/status": now, "/live": {"motion": None}}.get(path, {"runs": []})
+            now = status_json(job=self.job)
+            return {"/status": now, "/live": live_json()}.get(path, {"runs": []})
         self.asked.append((method, path, body))
         self.done.set()
         if self.refuses:
@@ -267,10 +270,10 @@ async def test_colours_are_learned_and_kept() -> None:
     with workspace() as folder:
         async with Demo(options, SilentDisplay()).standing(folder):
             client = ControlClient(folder / "run" / "control.sock")
-            before = await asyncio.to_thread(client.call, "GET", "/calibration")
+            before = await asyncio.to_thread(client.call, CALIBRATION)
             await asyncio.to_thread(confirm, client, profile)
             await asyncio.to_thread(carry_out, MenuAction.COLOURS, client)
-            after = await asyncio.to_thread(client.call, "GET", "/calibration")
+            after = await asyncio.to_thread(client.call, CALIBRATION)
             now = await asyncio.to_thread(client.status)
     assert "colours" not in str(before["values"])
     assert "colours" in str(after["values"])

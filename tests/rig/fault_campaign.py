@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from robot.api.models import RobotState
+from robot.api.endpoints import RobotState
 from robot.link.protocol import MESSAGES, Clear, Go, Hold, Release
 from robot.link.wire import EMERGENCY_STOP, WireFrame
 from robot.records.runs import RunStore, RunWriter

@@ -14,6 +14,7 @@ import cv2
 from textual.pilot import Pilot
 
 from robot.api.client import RequestError
+from robot.api.endpoints import Endpoint
 from robot.calibration.step import Session
 from robot.cli.guide_screen import CalibrationApp
 from robot.guide.session import GuideSession, MakeDialog
@@ -69,7 +70,8 @@ class FakeCalibrationClient:
         self.may_answer.set()
         return True
 
-    def call(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+    def call(self, endpoint: Endpoint[Any], body: Any = None, **more: Any) -> dict[str, Any]:
+        method, path = endpoint.method, endpoint.target(**more)
         self.asked.append((path.removeprefix("/maintenance"), body))
         path = path.partition("?")[0]
         if path in self.failures:

@@ -22,7 +22,8 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.api.models import RobotState, StartRequest
+from robot.api.endpoints import RobotState
+from robot.api.models import StartRequest
 from robot.daemon.job_control import JobController
 from robot.link import Link
 from robot.machine.assembly import Machine

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rich.console import Group, RenderableType
 
-from robot.api.models import RobotState
+from robot.api.endpoints import RobotState
 from robot.cli.control import JobLine
 from robot.cli.solution_text import group_by_move, timeline
 from robot.cli.status_screen import picture as status_picture
@@ -19,6 +19,7 @@ from robot.simulate.display import verdict_picture
 from robot.simulate.progress import DemoProgress
 from robot.simulate.session import DemoOutcome
 from solver.cube.cube import Cube
+from tests.rig.documents import status_json
 from tests.screens.shape import STICKER, TERMINALS, assert_cube_is_whole, assert_fits, lines_of
 from tests.screens.views import turning
 
@@ -93,10 +94,8 @@ def test_the_verdict_of_the_demo(columns: int, rows: int) -> None:
     assert_fits(lambda width: verdict_picture(outcome, width), columns, rows)
 
 
-def status(state: str, **more: Any) -> dict[str, Any]:
-    known: dict[str, Any] = {"state": state, "homed": True, "robot": "cubotino", "simulated": True}
-    known |= {"job": None, "preparation": None, "fault": None, "warnings": [], "last_run": None}
-    return known | more
+def status(state: str, **more: Any) -> Any:
+    return status_json(state, simulated=True, **more)
 
 
 JOB = {

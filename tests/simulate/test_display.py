@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rich.text import Text
 
-from robot.api.models import RobotState
+from robot.api.endpoints import RobotState
 from robot.cli.demo import exit_code
 from robot.records.runs import FaultRecord, LinkRecord, RunRecord
 from robot.simulate.display import (

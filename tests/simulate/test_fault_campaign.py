@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from robot.api.models import RobotState
+from robot.api.endpoints import RobotState
 from robot.link import Link
 from robot.link.encoding import WirePlan
 from robot.link.protocol import Go, Message

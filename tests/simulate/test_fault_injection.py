@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.api.models import RobotState
+from robot.api.endpoints import RobotState
 from robot.settings import load_profile
 from robot.settings.profile import FIRST_BOARD
 from robot.simulate.fault_injection import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from robot.api.models import RobotState
+from robot.api.endpoints import RobotState
 from robot.settings import RobotProfile, load_profile
 from robot.settings.other_cubes import for_cube, sizes_of
 from robot.twin.cube import scrambled

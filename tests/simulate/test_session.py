@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from robot.api.models import RobotState
+from robot.api.endpoints import RobotState
 from robot.records.runs import RunRecord, utc_now
 from robot.settings import RobotProfile, load_profile
 from robot.settings.profile import FIRST_BOARD

@@ -11,7 +11,7 @@ from typing import get_args
 
 import pytest
 
-from robot.api.models import RobotState
+from robot.api.endpoints import RobotState
 from robot.calibration.step import STEPS as CALIBRATION
 from robot.calibration.step import Measurement
 from robot.calibration.steps.positions import CONFIRMED, NOT_CONFIRMED

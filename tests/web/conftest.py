@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -129,13 +128,6 @@ class Page:
 
     async def log_in(self, token: str = TOKEN) -> int:
         return (await self.ask("POST", "/login", self.own, json={"token": token}))[0]
-
-
-@pytest.fixture
-def short_folder() -> Iterator[Path]:
-    """A folder whose path is short enough for sockets in it."""
-    with tempfile.TemporaryDirectory(prefix="cubist-web-") as folder:
-        yield Path(folder)
 
 
 @pytest.fixture

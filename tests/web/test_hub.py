@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from aiohttp import WSMessage, WSMsgType
 
+from robot.api.async_client import Reply
+from robot.api.client import DaemonError
+from robot.api.endpoints import Endpoint
 from robot.web import hub
-from robot.web.daemon import Answer, DaemonGone
 from robot.web.hub import FRAME_PERIOD_S, MOST_MESSAGES, NO_FRAME_S, QUEUE_LENGTH, Hub, Tab
 from robot.web.reasons import Reason
 
@@ -25,29 +27,30 @@ class Robot:
     def __init__(self) -> None:
         self.asked: list[tuple[object, ...]] = []
         self.events: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
-        self.picture = Answer(200, "image/jpeg", b"one", '"1"')
+        self.picture = Reply(200, "image/jpeg", b"one", '"1"')
         self.is_gone = False
         self.meanwhile: Callable[[], None] = lambda: None
 
-    async def call(self, method: str, route: str, **more: object) -> Answer:
+    async def request(self, endpoint: Endpoint[Any], **more: object) -> Reply:
+        method, route = endpoint.method, endpoint.path
         self.asked.append((method, route, *more.items()))
         if self.is_gone:
-            raise DaemonGone("gone away")
+            raise DaemonError("gone away")
         await asyncio.sleep(0)
         if route == "/picture":
             return self.picture
         self.meanwhile()
         found = {"/status": STATUS["status"], "/live": LIVE["live"], "/stop": {"stopped": "yes"}}
-        return Answer(200, "application/json", json.dumps(found[route]).encode())
+        return Reply(200, "application/json", json.dumps(found[route]).encode())
 
     async def keep_ready(self) -> None:
         await asyncio.Event().wait()
 
     @contextlib.asynccontextmanager
-    async def lines(self, method: str, route: str) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
-        self.asked.append((method, route))
+    async def lines(self, endpoint: Endpoint[Any]) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
+        self.asked.append((endpoint.method, endpoint.path))
         if self.is_gone:
-            raise DaemonGone("gone away")
+            raise DaemonError("gone away")
         yield self._told()
 
     async def _told(self) -> AsyncIterator[dict[str, Any]]:
@@ -196,7 +199,7 @@ async def test_a_stop_is_answered_to_the_tab_that_asked(
     here.robot.is_gone = True
     tab.asks(asked)
     await settled()
-    assert tab.heard[-1] == {"stopped": asked, "reason": "gone away"}
+    assert tab.heard[-1] == {"stopped": asked, "reason": str(Reason.NO_ANSWER)}
     assert other.heard == [STATUS | LIVE]
 
 
@@ -204,7 +207,7 @@ async def test_a_daemon_that_is_gone_is_told_and_asked_for_again(here: Desk) -> 
     here.robot.is_gone = True
     tab = here.opens()
     await settled()
-    assert tab.heard[0] == {"gone": "gone away"}
+    assert tab.heard[0] == {"gone": str(Reason.NO_ANSWER)}
     assert here.pauses[0] in {hub.RETRY_S, FRAME_PERIOD_S}
     late = here.opens()
     await settled()
@@ -241,22 +244,22 @@ async def test_each_picture_is_got_once_and_given_to_who_wants_one(here: Desk) -
     assert here.robot.times("/picture") == 1
     assert ("GET", "/picture", ("tag", "")) in here.robot.asked
     tab.asks("frame")
-    here.robot.picture = Answer(304, "", b"")
+    here.robot.picture = Reply(304, "", b"")
     await settled()
     third.asks("frame")  # the same picture, for who has not seen it
     await pictured(third, 1, b"one")
     assert here.robot.asked[-1] == ("GET", "/picture", ("tag", '"1"'))
-    here.robot.picture = Answer(200, "image/jpeg", b"two", '"300"')
+    here.robot.picture = Reply(200, "image/jpeg", b"two", '"300"')
     await pictured(tab, 300, b"two")
     assert [each for each in other.heard if isinstance(each, bytes)] == [b"\0\0\0\1one"]
     assert set(here.pauses) == {FRAME_PERIOD_S}
 
 
 @pytest.mark.parametrize(
-    "odd", [Answer(404, "application/json", b"{}"), Answer(200, "image/jpeg", b"x", '"x"'), None]
+    "odd", [Reply(404, "application/json", b"{}"), Reply(200, "image/jpeg", b"x", '"x"'), None]
 )
 async def test_where_there_is_no_picture_it_is_asked_for_less_often(
-    here: Desk, odd: Answer | None
+    here: Desk, odd: Reply | None
 ) -> None:
     tab = here.opens()
     await settled()
@@ -277,7 +280,7 @@ async def test_another_daemon_numbers_its_pictures_anew(here: Desk) -> None:
     tab.asks("frame")
     await pictured(tab, 1, b"one")
     here.robot.events.put_nowait(None)
-    here.robot.picture = Answer(200, "image/jpeg", b"new", '"1"')
+    here.robot.picture = Reply(200, "image/jpeg", b"new", '"1"')
     async with asyncio.timeout(30):
         while tab.heard[-1] != STATUS | LIVE:
             await really_sleep(0.001)

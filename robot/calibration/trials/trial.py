@@ -7,11 +7,13 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+from robot.api.endpoints import Endpoint, trial_endpoint
 from robot.machine.confirmed_range import ConfirmedRange
 from robot.records.documents import ApiDocument, ApiRequest
 from robot.settings import RobotProfile
 from robot.settings.stepper import Stepper
 from solver.errors import InvalidRequest
+from solver.files import JsonObject
 
 if TYPE_CHECKING:
     from robot.machine.assembly import Machine
@@ -60,9 +62,9 @@ class Trial(Generic[Asked, Found]):
         return self.method == "POST"
 
     @property
-    def path(self) -> str:
-        """The path on the control socket."""
-        return f"/maintenance/{self.name}"
+    def endpoint(self) -> Endpoint[JsonObject]:
+        """Return its endpoint on the control socket."""
+        return trial_endpoint(self.method, self.name)
 
 
 AnyTrial = Trial[Any, Any]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from robot.api.client import DaemonError
-from robot.api.models import RobotState
+from robot.api.endpoints import CALIBRATION, Endpoint, RobotState
 from robot.twin.misadjustment import Misadjustment
 from solver.errors import ExitCode
 
@@ -68,12 +68,12 @@ async def assert_old_calibration_stays(
     ):
         await bench.confirm()
         before = versions_of(bench)
-        values = await asyncio.to_thread(bench.client().call, "GET", "/calibration")
+        values = await asyncio.to_thread(bench.client().call, CALIBRATION)
         code, stages = await broken_off(bench, findings, number)
         assert code == (-signal.SIGKILL if number == signal.SIGKILL else ExitCode.STOPPED)
         await out_of_maintenance(bench)
         assert versions_of(bench) == before
-        assert await asyncio.to_thread(bench.client().call, "GET", "/calibration") == values
+        assert await asyncio.to_thread(bench.client().call, CALIBRATION) == values
         # And it can be begun again.
         assert (await broken_off(bench, 1, signal.SIGKILL))[1] == stages[:1]
         await out_of_maintenance(bench)
@@ -106,7 +106,9 @@ async def test_after_a_power_cut_motors_that_may_stand_askew_are_asked_for(
             def turn_and_end() -> None:
                 client = bench.client()
                 with contextlib.suppress(DaemonError), client.maintenance():
-                    client.call("POST", "/maintenance/move", {"actuator": "right", "to": 30})
+                    client.call(
+                        Endpoint("POST", "/maintenance/move"), {"actuator": "right", "to": 30}
+                    )
                     child.process.kill()
 
             await asyncio.to_thread(turn_and_end)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from robot.api.models import RobotState
+from robot.api.endpoints import RobotState
 from robot.calibration.store import CalibrationStore
 from robot.records.runs import RunStore
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import yaml
 
 from robot.api.client import ControlClient
+from robot.api.endpoints import Endpoint
 from robot.api.models import RobotStatus
 from robot.computer.board_family import executable
 from robot.machine.confirmed_range import confirmable
@@ -108,7 +109,7 @@ class Bench:
 
         def keep() -> None:
             with client.maintenance():
-                client.call("PUT", "/calibration", {"values": confirmable(self.profile)})
+                client.call(Endpoint("PUT", "/calibration"), {"values": confirmable(self.profile)})
 
         await asyncio.to_thread(keep)
 

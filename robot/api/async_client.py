@@ -1,0 +1,192 @@
+"""A client of the control socket for programs with an event loop: the page and simulations."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import aiohttp
+
+from robot.api.client import Absence, DaemonError, RequestError
+from robot.api.endpoints import STATUS, Endpoint
+from robot.records.documents import Document, check_document
+from solver.files import BadFile, JsonMapping, JsonObject, parse_object
+
+ANSWER_LIMIT_S = 20.0
+MOST_BYTES = 8 * 1024 * 1024
+"""Most bytes of an answer. The largest, the picture of a reading, has about 2 MB."""
+
+READY_PERIOD_S = 5.0
+"""The daemon closes a connection that is idle for three times as long."""
+
+_MEDIA = frozenset({"application/json", "image/jpeg", "image/png"})
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer as it came: HTTP's status, media type, bytes and ``ETag``."""
+
+    status: int
+    media: str
+    body: bytes
+    tag: str = ""
+
+    @property
+    def document(self) -> JsonObject:
+        """The body as a JSON object; raises :class:`DaemonError` for anything else."""
+        return _object(self.body)
+
+
+class AsyncControlClient:
+    """Calls the daemon at the socket ``path``; use as an async context.
+
+    Every method raises :class:`DaemonError`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._session: aiohttp.ClientSession | None = None
+        self._urgent: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        self._session = self._make_session()
+        self._urgent = self._make_session()
+        return self
+
+    def _make_session(self) -> aiohttp.ClientSession:
+        # No limit of connections: no request waits for another.
+        connector = aiohttp.UnixConnector(path=str(self.path), limit=0, keepalive_timeout=60.0)
+        return aiohttp.ClientSession(
+            "http://cubist",
+            connector=connector,
+            timeout=aiohttp.ClientTimeout(total=ANSWER_LIMIT_S),
+        )
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for session in (self._session, self._urgent):
+            if session is not None:
+                await session.close()
+
+    async def request(
+        self,
+        endpoint: Endpoint[object],
+        parts: Mapping[str, str] | None = None,
+        *,
+        body: bytes | None = None,
+        query: Mapping[str, object] | None = None,
+        tag: str = "",
+        urgent: bool = False,
+    ) -> Reply:
+        """Make one request and return the answer, whatever its status.
+
+        An ``urgent`` one has connections of its own, of which :meth:`keep_ready` holds one open.
+        """
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        headers |= {"If-None-Match": tag} if tag else {}
+        session = self._urgent if urgent and self._urgent else self._opened
+        target = endpoint.target(parts, query)
+        try:
+            async with session.request(
+                endpoint.method, target, data=body, headers=headers
+            ) as response:
+                found = await response.content.read(MOST_BYTES + 1)
+                while not response.content.at_eof() and len(found) <= MOST_BYTES:
+                    found += await response.content.read(MOST_BYTES)
+                media = response.content_type
+                if len(found) > MOST_BYTES or (found and media not in _MEDIA):
+                    raise DaemonError.strange(self.path, "this answer cannot be used")
+                return Reply(response.status, media, found, response.headers.get("ETag", ""))
+        except DaemonError:
+            raise
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise DaemonError.of(self.path, error) from error
+
+    async def ask(
+        self,
+        endpoint: Endpoint[object],
+        model: type[Document],
+        parts: Mapping[str, str] | None = None,
+    ) -> Document:
+        """Make a request and return its answer as a ``model``; raises :class:`RequestError`."""
+        reply = await self.request(endpoint, parts)
+        if reply.status != HTTPStatus.OK:
+            raise RequestError.of(reply.status, reply.document)
+        return self._checked(reply.document, model)
+
+    async def keep_ready(self) -> None:
+        """Keep a connection open for urgent requests, until cancelled.
+
+        A stop then needs no new connection, for which room may be missing.
+        """
+        while True:
+            with contextlib.suppress(DaemonError):
+                await self.request(STATUS, urgent=True)
+            await asyncio.sleep(READY_PERIOD_S)
+
+    @contextlib.asynccontextmanager
+    async def lines(self, endpoint: Endpoint[object]) -> AsyncIterator[AsyncIterator[JsonObject]]:
+        """Yield the documents of an answer that lasts as long as the context."""
+        endless = aiohttp.ClientTimeout(total=None, sock_connect=ANSWER_LIMIT_S)
+        try:
+            async with self._opened.request(
+                endpoint.method, endpoint.path, timeout=endless
+            ) as response:
+                if response.status != HTTPStatus.OK:
+                    raise DaemonError(f"the daemon answers {response.status}")
+                yield _documents(response.content)
+        except DaemonError:
+            raise
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            raise DaemonError.of(self.path, error) from error
+
+    @contextlib.asynccontextmanager
+    async def follow(
+        self, endpoint: Endpoint[object], model: type[Document]
+    ) -> AsyncIterator[AsyncIterator[Document]]:
+        """Yield the same as models."""
+        async with self.lines(endpoint) as lines:
+            yield (self._checked(line, model) async for line in lines)
+
+    def _checked(self, document: JsonMapping, model: type[Document]) -> Document:
+        try:
+            return check_document(document, model, "cubistd's answer")
+        except BadFile as error:
+            raise DaemonError.strange(self.path, str(error)) from error
+
+    @property
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            raise RuntimeError("an AsyncControlClient is used inside `async with`")
+        return self._session
+
+
+async def _documents(stream: aiohttp.StreamReader) -> AsyncIterator[JsonObject]:
+    """Yield each line of the stream, however long: a motion lists all its operations."""
+    buffer = bytearray()
+    async for data in stream.iter_any():
+        buffer += data
+        *lines, rest = buffer.split(b"\n")
+        buffer = bytearray(rest)
+        for line in lines:
+            if line.strip():
+                yield _object(bytes(line))
+        if len(buffer) > MOST_BYTES:
+            raise DaemonError("a line is too long", Absence.STRANGE_ANSWER)
+
+
+def _object(data: bytes) -> JsonObject:
+    try:
+        return parse_object(data, "cubistd")
+    except BadFile as error:
+        raise DaemonError(str(error), Absence.STRANGE_ANSWER) from error

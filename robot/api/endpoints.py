@@ -1,0 +1,339 @@
+"""Endpoints of the control socket, and the JSON that their answers hold.
+
+Clients read answers as typed dictionaries, because importing pydantic takes a small computer longer
+than everything else that a command does. ``RunRecordJson`` is what the model ``RunRecord`` becomes
+as JSON: the same keys, with times and names as text. ``tests/api/test_endpoints.py`` compares each
+of them with its model. An answer that has no model is checked by its dictionary alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Generic, Literal, NotRequired, TypedDict, TypeVar
+from urllib.parse import quote, urlencode
+
+from solver.files import JsonObject
+
+Answer_co = TypeVar("Answer_co", covariant=True)
+Method = Literal["GET", "POST", "PUT"]
+Place = Literal["terminal", "page", "display"]
+"""Where the person is who calibrates."""
+
+
+@dataclass(frozen=True)
+class Endpoint(Generic[Answer_co]):
+    """A method and a path; braces in the path are filled by :meth:`target`."""
+
+    method: Method
+    path: str
+
+    def target(
+        self, parts: Mapping[str, str] | None = None, query: Mapping[str, object] | None = None
+    ) -> str:
+        """Return the path of a request; a query value of None is left out."""
+        path = self.path.format_map({name: quote(part, "") for name, part in (parts or {}).items()})
+        given = {name: value for name, value in (query or {}).items() if value is not None}
+        return f"{path}?{urlencode(given)}" if given else path
+
+
+class RobotState(StrEnum):
+    """What the robot is doing."""
+
+    IDLE = "idle"
+    HOMING = "homing"
+    SCANNING = "scanning"
+    SOLVING = "solving"
+    TURNING = "turning"
+    CHECKING = "checking"
+    FAULT = "fault"
+    MAINTENANCE = "maintenance"
+
+
+class FaultRecordJson(TypedDict):
+    """A fault, what happened and what to do about it."""
+
+    code: str
+    cause: str
+    remedy: str
+    detail: str
+
+
+class NoteRecordJson(TypedDict):
+    """A text with its code and parameters, for other languages."""
+
+    text: str
+    code: str
+    parameters: dict[str, str]
+
+
+class CodedStepJson(TypedDict):
+    """The current step, in English and by code."""
+
+    step: str
+    step_code: str
+    step_parameters: dict[str, str]
+
+
+class PreparationJson(CodedStepJson):
+    """What the daemon prepares for the first solve."""
+
+    progress: float | None
+    remaining_s: float | None
+
+
+class JobStatusJson(CodedStepJson):
+    """The job under way."""
+
+    run: str
+    kind: str
+    elapsed_s: float
+    progress: float | None
+    remaining_s: float | None
+
+
+class DriftReportJson(TypedDict):
+    """The movement of one position since it was calibrated."""
+
+    actuator: str
+    position: str
+    since: str
+    solves: int
+    degrees: float
+    corrected_degrees: float
+
+
+class CalibrationReportJson(TypedDict):
+    """A summary of the calibration in force."""
+
+    version: int
+    at: str | None
+    by: str | None
+    values: int
+    uncertain: dict[str, float | str]
+    unconfirmed: list[str]
+    missing: list[str]
+    others: dict[str, str]
+
+
+class RunRecordJson(TypedDict):
+    """The record of a job."""
+
+    id: str
+    kind: str
+    robot: str
+    started_at: str
+    outcome: str | None
+    reason: str
+    duration_s: float
+    facelets: str | None
+    moves: str | None
+    planned_us: int | None
+    greedy_us: int | None
+    executed_us: int | None
+    attempts: int
+    timings_s: dict[str, float]
+    latency_s: dict[str, list[float]]
+    orientation: str | None
+    operations: list[JsonObject]
+    reading: JsonObject
+    photos: list[str]
+    faults: list[FaultRecordJson]
+    recoveries: list[str]
+    link: dict[str, int]
+    warnings: list[str]
+    notes: list[NoteRecordJson]
+    events: list[JsonObject]
+
+
+class RobotStatusJson(TypedDict):
+    """What the robot is doing and how it is."""
+
+    state: str
+    since: str
+    robot: str
+    simulated: bool
+    homed: bool
+    calibrating: bool
+    job: JobStatusJson | None
+    preparation: PreparationJson | None
+    inspection_left_s: float | None
+    fault: FaultRecordJson | None
+    last_run: RunRecordJson | None
+    link: dict[str, int]
+    warnings: list[str]
+    notes: list[NoteRecordJson]
+    drift: list[DriftReportJson]
+    calibration: CalibrationReportJson | None
+    records: str
+    version: str
+    process: int
+
+
+class RunListJson(TypedDict):
+    """Summaries of records, newest first, and runs that cannot be read."""
+
+    runs: list[RunRecordJson]
+    unreadable: list[JsonObject]
+
+
+class LiveCubeJson(TypedDict):
+    """The cube before the motion under way."""
+
+    size: int
+    facelets: str
+    seen: list[str | None]
+    palette: dict[str, str]
+    orientation: str
+
+
+class LiveMotionJson(TypedDict):
+    """The motion under way."""
+
+    purpose: str
+    orientation: str
+    duration_us: int
+    greedy_us: int | None
+    operations: list[JsonObject]
+    actuators: list[JsonObject]
+    moves: str
+    move_ends_us: list[int]
+
+
+class LiveStateJson(TypedDict):
+    """The cube, the motion under way and its clock."""
+
+    mechanism: JsonObject | None
+    positions: dict[str, str | int] | None
+    cube: LiveCubeJson | None
+    motion: LiveMotionJson | None
+    at_us: int | None
+    look: JsonObject | None
+
+
+class EventJson(TypedDict):
+    """A line of the event stream."""
+
+    event: str
+    time: str
+    state: str
+    run: str | None
+    text: str
+    outcome: str | None
+    progress: float | None
+    step_code: NotRequired[str]
+    step_parameters: NotRequired[dict[str, str]]
+    cube: NotRequired[LiveCubeJson]
+    look: NotRequired[JsonObject | None]
+    motion: NotRequired[LiveMotionJson]
+    positions: NotRequired[dict[str, str | int]]
+    at_us: NotRequired[int]
+
+
+class SourceJson(TypedDict):
+    """The origin of a calibrated value."""
+
+    how: str
+    at: str
+    confirmed: bool
+    uncertain: float | str | None
+    robot: str | None
+
+
+class CalibrationJson(TypedDict):
+    """Calibrated values by key of the profile."""
+
+    format: int
+    robot: str
+    size: int | None
+    version: int
+    at: str | None
+    by: str | None
+    values: JsonObject
+    sources: dict[str, SourceJson]
+
+
+class ChangedValueJson(TypedDict):
+    """A calibrated value that has changed."""
+
+    key: str
+    before: Any
+    after: Any
+
+
+class RestoredJson(CalibrationJson):
+    """The calibration now in force, and its changes."""
+
+    changes: list[ChangedValueJson]
+
+
+class VersionSummaryJson(TypedDict):
+    """One version of a calibration."""
+
+    version: int
+    at: str | None
+    by: str | None
+    restored: int | None
+    in_force: bool
+    values: int
+    changed: int | None
+    differing: int | None
+    why: str | None
+
+
+class VersionListJson(TypedDict):
+    """All versions of a robot's calibration."""
+
+    robot: str
+    versions: list[VersionSummaryJson]
+    others: dict[str, str]
+
+
+class Started(TypedDict):
+    """A job was started; its record has this number."""
+
+    run: str
+
+
+class StopReply(TypedDict):
+    """Whether there was anything to stop."""
+
+    stopped: bool
+
+
+class Acknowledged(TypedDict):
+    """The answer to an acknowledgement: ``acknowledged`` if there was an emergency stop."""
+
+    acknowledged: bool
+
+
+STATUS: Endpoint[RobotStatusJson] = Endpoint("GET", "/status")
+EVENTS: Endpoint[EventJson] = Endpoint("GET", "/events")
+LIVE: Endpoint[LiveStateJson] = Endpoint("GET", "/live")
+PICTURE: Endpoint[bytes] = Endpoint("GET", "/picture")
+START: Endpoint[Started] = Endpoint("POST", "/start")
+HOME: Endpoint[Started] = Endpoint("POST", "/home")
+STOP: Endpoint[StopReply] = Endpoint("POST", "/stop")
+ACKNOWLEDGE: Endpoint[Acknowledged] = Endpoint("POST", "/acknowledge")
+SHUT_DOWN: Endpoint[StopReply] = Endpoint("POST", "/shutdown")
+RUNS: Endpoint[RunListJson] = Endpoint("GET", "/runs")
+RUN: Endpoint[RunRecordJson] = Endpoint("GET", "/runs/{run}")
+RUN_FILE: Endpoint[bytes] = Endpoint("GET", "/runs/{run}/files/{name}")
+MAINTENANCE: Endpoint[JsonObject] = Endpoint("POST", "/maintenance")
+CALIBRATION: Endpoint[CalibrationJson] = Endpoint("GET", "/calibration")
+SET_CALIBRATION: Endpoint[CalibrationJson] = Endpoint("PUT", "/calibration")
+IMPORT_CALIBRATION: Endpoint[CalibrationJson] = Endpoint("POST", "/calibration/import")
+UNDO_CALIBRATION: Endpoint[CalibrationJson] = Endpoint("POST", "/calibration/undo")
+VERSIONS: Endpoint[VersionListJson] = Endpoint("GET", "/calibration/versions")
+RESTORE_CALIBRATION: Endpoint[RestoredJson] = Endpoint("POST", "/calibration/restore")
+
+
+def trial_endpoint(method: Method, name: str) -> Endpoint[JsonObject]:
+    """Return the endpoint of a trial of calibration."""
+    return Endpoint(method, f"{MAINTENANCE.path}/{name}")
+
+
+def is_trial(endpoint: Endpoint[object]) -> bool:
+    """Return whether an endpoint is a trial of calibration."""
+    return endpoint.path.startswith(f"{MAINTENANCE.path}/")
