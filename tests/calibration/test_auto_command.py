@@ -49,7 +49,7 @@ def broken_off_by(monkeypatch: pytest.MonkeyPatch, error: CubistError) -> None:
     [
         (CalibrationError("the lid is loose"), ExitCode.NO),
         (ScanError("no cube is in view"), ExitCode.NO),
-        (RequestError(400, "bad-request", "it goes from 900 to 2100 us"), ExitCode.FAILED),
+        (RequestError(400, "bad-request", "it goes from 900 to 2100 us"), ExitCode.NO),
         (RequestError(503, "robot", "the board does not answer", "no-answer"), ExitCode.FAILED),
         (RobotError("cube-slipped"), ExitCode.FAILED),
         (RequestError(503, "robot", "a person", "calibration-stopped"), ExitCode.STOPPED),
