@@ -57,16 +57,6 @@ def test_a_position_is_tried_and_saved(daemon: Any, ask: Ask, short_folder: Path
     assert ask("calibration", "diff")[1] == [{"key": KEY, "profile": 1335, "calibrated": 1345}]
 
 
-def test_what_does_not_fit_is_refused_and_nothing_changes(daemon: Any, ask: Ask) -> None:
-    code, answers, err = ask("calibrate", "servo", "lid", "open", "--to", "9000")
-    assert (code, answers) == (2, [])
-    assert "lid cannot go to 9000 us: its limits are 900 and 2100 us" in err
-    code, _, err = ask("calibrate", "servo", "lid", "ajar", "--to", "1500")
-    assert code == 2
-    assert "there is no ajar; there is open, close, flip" in err
-    assert ask("calibration", "show")[1][0]["values"] == {}
-
-
 def test_restore_export_import(daemon: Any, ask: Ask, tmp_path: Path) -> None:
     code, _, err = ask("calibration", "restore")
     assert code != 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
@@ -293,23 +292,6 @@ def test_a_camera_that_was_turned_moves_no_servo(tmp_path: Path, robot: RobotPro
         _, watch, _ = turning.daemon()
         asyncio.run(watch.begin())
         assert all(abs(one.degrees) < ADJUST_FROM_DEGREES for one in watch.estimates)
-
-
-def test_a_correction_that_cannot_be_kept_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from robot.records.storage import StorageError
-
-    with drifting(tmp_path, self_adjust=True, check_after=False) as robot:
-        due_for_correction(robot)
-
-        def full(*_: object, **__: object) -> None:
-            raise StorageError("calibration.json: the disk is full")
-
-        monkeypatch.setattr(robot.calibrations, "save", full)
-        assert robot.solve(1, 0.0, "R") == 1
-        assert robot.in_force["holder"] == CUBOTINO.actuators["holder"].places
-        assert json.loads(robot.drifts.path.read_text())["corrections"] == []
 
 
 def test_grippers_that_drift_are_followed_the_one_below_by_turns_the_other_by_tilts(

@@ -181,12 +181,6 @@ def test_a_motor_shows_its_steps_without_turning_far(factor: float, play: float)
     assert motor.widest < 6.5
 
 
-def test_a_motor_that_turns_nothing_is_not_turned_for_ever() -> None:
-    motor = ScriptedMotor(0.0, 0.0)
-    with pytest.raises(CalibrationError, match="does not turn"):
-        motor._find_stride()
-
-
 def test_square_is_seen_although_jaws_hide_a_part_of_the_face() -> None:
     """The cube stood square before anything moved, so it is where it was in the first picture."""
     truth = parse_misadjustment("6")

@@ -287,19 +287,6 @@ def test_times_are_shortened_while_cubes_are_solved(robot: Robot) -> None:
     assert robot.proofs == [*[False, True] * 3, False, *[False, True]]
 
 
-def test_a_robot_that_is_as_fast_as_asked_ends_there(robot: Robot) -> None:
-    found, rows = calibrated(robot, faster=0.1)
-    assert rows[-1]["evidence"] == {"percent": 10.0}
-    assert found.values[LID_TRAVEL][0]["ms"] == 270.0
-    robot.solves = [True, True, False]
-    found, rows = calibrated(robot, faster=0.1)
-    assert rows[-1]["evidence"] == {"percent": 0.0}
-    assert LID_TRAVEL not in found.values
-    robot.solves = [True, True, False, False]
-    found, _ = calibrated(robot, faster=0.1)
-    assert "the cube was lost while shorter times were tried" in found.document["because"]
-
-
 @pytest.mark.parametrize(
     ("key", "stage"),
     [

@@ -11,24 +11,18 @@ import numpy as np
 import pytest
 
 from robot.api.calibrations import Calibration
-from robot.api.endpoints import Endpoint
-from robot.calibration.step import Session
 from robot.calibration.steps.colours import ColoursRequest, measured_colours
-from robot.calibration.steps.positions import jaw_position
 from robot.calibration.steps.timing import Timings, measured_timing
-from robot.calibration.trials.stepper_trials import SpeedRequest, tried_speed
 from robot.calibration.trials.trial import Bench
 from robot.calibration.values import BadCalibration, apply
-from robot.machine.scanner import FaceImage, Scanner, as_jpeg, as_values, stored_colours
+from robot.machine.scanner import as_jpeg, as_values, stored_colours
 from robot.motion.schedule import Schedule
 from robot.planner import build_mechanism
 from robot.records.documents import ApiRequest
 from robot.settings import RobotProfile, load_profile
-from robot.text.faults import RobotError, ScanError
+from robot.text.faults import ScanError
 from solver.cube.cube import Cube
-from vision.decide.reader import Unreadable
 from vision.frame import Frame
-from vision.locate.face import FaceGrid
 from vision.measure.colour_space import USUAL, CalibrationFailed, ColourReferences
 from vision.measure.sticker_colours import FACES, FaceColours
 
@@ -66,13 +60,6 @@ def test_colours_of_a_known_cube_are_kept_and_used(daemon: Any, ask: Ask) -> Non
     assert ratio == pytest.approx(USUAL / USUAL.max(axis=1, keepdims=True), abs=1e-3)
 
 
-def test_trying_colours_keeps_nothing(daemon: Any, ask: Ask) -> None:
-    seeing(daemon, solved_face)
-    assert ask("calibrate", "colours", "--facelets", SOLVED, "--try")[1][0]["saved"] is False
-    assert ask("calibration", "show")[1][0]["values"] == {}
-    assert ask("calibrate", "colours", "--facelets", SOLVED, "--solved")[0] == 2
-
-
 @pytest.mark.parametrize("moves", ["R", "R U F2 L' D B R2 U' F"])
 def test_a_cube_that_is_not_as_named_teaches_no_colours(daemon: Any, ask: Ask, moves: str) -> None:
     facelets = Cube.solved().apply(moves).facelets()
@@ -103,25 +90,6 @@ def test_faces_nobody_saw_teach_no_colours(fake: Any) -> None:
         measured_colours(
             Bench(fake.machine(), load_profile("cubotino")), ColoursRequest(facelets=SOLVED)
         )
-
-
-@pytest.mark.parametrize(
-    ("code", "is_lost_steps"), [("not-in-place", True), ("overload", False), ("hung", False)]
-)
-def test_only_a_motor_out_of_place_has_lost_steps(
-    fake: Any, code: str, is_lost_steps: bool
-) -> None:
-    """Anything else that ends a trial is told as what it is."""
-    profile = load_profile("mindcuber")
-    asked = SpeedRequest(actuator="table", speed_steps_per_s=500)
-    fake.motion.faults = [RobotError(code, "so it is", "look")]
-    if is_lost_steps:
-        assert tried_speed(Bench(fake.machine(), profile), asked).lost is True
-    else:
-        with pytest.raises(RobotError) as caught:
-            tried_speed(Bench(fake.machine(), profile), asked)
-        assert caught.value.code == code
-    assert fake.motion.done[-1] == "reconfigure"
 
 
 def test_stored_colours_survive_the_profile() -> None:
@@ -160,34 +128,6 @@ def test_a_slow_servo_gets_longer_times_and_so_costlier_plans(fake: Any) -> None
     assert sum(t.duration_us for t in after.transitions) > sum(
         t.duration_us for t in before.transitions
     )
-
-
-@pytest.mark.parametrize("name", ["two-arm", "five-motor", "soltvvo"])
-def test_every_kind_of_robot_can_be_timed(fake: Any, name: str) -> None:
-    found = timed(fake, load_profile(name))
-    assert any(row.operation.startswith("turn") for row in found.operations)
-
-
-def test_a_robot_without_grippers_says_so(daemon: Any, ask: Ask) -> None:
-    code, _, err = ask("calibrate", "gripper", "R", "closed", "--to", "1250")
-    assert code == 2
-    assert "cubotino has no gripper at R: it has no grippers" in err
-
-
-class NotCalibrated:
-    """The daemon of a robot that nobody has calibrated."""
-
-    def __init__(self, robot: str) -> None:
-        self._robot = robot
-
-    def call(self, endpoint: Endpoint[Any], body: Any = None, **more: Any) -> dict[str, Any]:
-        return {"robot": self._robot, "values": {}}
-
-
-def test_a_gripper_s_jaws_are_named_by_its_site() -> None:
-    session = Session(NotCalibrated("two-arm"))  # type: ignore[arg-type]
-    closed = jaw_position(session, "R", "closed")
-    assert closed.key == "actuators.right-jaw.positions_us.closed"
 
 
 def test_the_wizard_wants_the_daemon_s_own_robot(daemon: Any, ask: Ask) -> None:
@@ -241,22 +181,3 @@ def test_the_wizard_practises_on_a_simulated_robot_where_no_daemon_runs(
     assert all(row["planned_us"] == row["measured_us"] for row in timing["operations"])
     assert "practising" in err
     assert "all steps are done; nothing was kept" in err
-
-
-def test_the_daemon_reads_with_the_stored_colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    used: list[ColourReferences | None] = []
-
-    def read(_: object, references: ColourReferences | None) -> None:
-        used.append(references)
-        raise Unreadable("enough seen")
-
-    monkeypatch.setattr("robot.machine.scanner.read_cube", read)
-    values = as_values(ColourReferences(USUAL))
-    calibrated = apply(load_profile("cubotino"), Calibration(robot="cubotino", values=values))
-    grey = Frame(np.full((48, 64, 3), 90, np.uint8), "top", 0)
-    grid = FaceGrid.from_corners(np.array([(8, 8), (40, 8), (40, 40), (8, 40)]), 3)
-    image = FaceImage("U", grey, solved_face("U"), grid)
-    with pytest.raises(ScanError, match="no cube is in view"):
-        Scanner(calibrated, {}).read([image])
-    assert used[0] is not None
-    assert used[0].linear_rgb == pytest.approx(USUAL)

@@ -11,7 +11,7 @@ from robot.api.calibrations import Calibration
 from robot.api.client import RequestError
 from robot.api.endpoints import Endpoint
 from robot.calibration.step import Session
-from robot.calibration.steps.steppers import Limit, TurnSteps
+from robot.calibration.steps.steppers import TurnSteps
 from robot.calibration.values import BadCalibration, apply, require_plausible
 from robot.settings import load_profile
 from solver.errors import InvalidRequest
@@ -20,7 +20,6 @@ Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 RIGHT = "actuators.right"
 HOLDER = "actuators.holder.travel"
 QUAD = "cameras.top.views.U.quad"
-NO_FACE = [[0.1, 0.2], [0.9, 0.2], [0.53, 0.9], [0.47, 0.9]]
 
 
 def holder_times(ms: float) -> list[dict[str, Any]]:
@@ -127,11 +126,3 @@ def test_a_person_does_not_overrule_what_the_camera_has_just_counted(
         return
     list(steps.measure())
     assert steps.document["found_steps"] == found
-
-
-@pytest.mark.parametrize(("begin", "end"), [(5000, 1000), (None, 100), (80_000, None)])
-def test_a_trial_of_speeds_goes_upwards(begin: float | None, end: float | None) -> None:
-    session = Session(Camera(None))  # type: ignore[arg-type]
-    limit = Limit(session, "right", "speed", begin=begin, end=end)
-    with pytest.raises(InvalidRequest, match="above the last, "):
-        list(limit.measure())

@@ -79,15 +79,6 @@ def test_a_servo_s_line_is_swept_to_both_sides(sign: int, slack: float) -> None:
         assert all(70 <= each < 70 + 0.18 * (40 + slack) + 1 for each in far)
 
 
-def test_a_servo_that_pushes_against_something_is_backed_off() -> None:
-    watch, part = spinning(lambda pulse: straight(min(pulse, 1700)))
-    line = part.find_line()
-    assert line.degrees_per_us == pytest.approx(0.18)
-    assert max(watch.went) == 1740 < 1520 + 70 / 0.18
-    at = watch.went.index(1740)
-    assert watch.went[at + 1] == 1660
-
-
 def test_what_does_not_turn_is_named() -> None:
     _, part = spinning(lambda _: 0.0)
     with pytest.raises(CalibrationError, match="the cube does not turn with holder"):

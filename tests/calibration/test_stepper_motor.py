@@ -12,7 +12,7 @@ import pytest
 from robot.calibration.step import Row
 from robot.calibration.steps.steppers import Backlash, Limit
 from robot.calibration.trials import stepper_trials
-from robot.calibration.trials.stepper_motor import Motor, Stillness, motor_on
+from robot.calibration.trials.stepper_motor import Motor, motor_on
 from robot.calibration.trials.stepper_trials import (
     SpeedRequest,
     StepperRequest,
@@ -136,48 +136,6 @@ def test_a_motor_ends_forwards_where_there_is_room_for_it() -> None:
     )
     one = motor(machine, to_and_fro)
     assert (one.turn_steps, one.search_steps) == (320, 1)
-
-
-def test_a_change_is_more_than_noise() -> None:
-    grey = [0.0, 0.0, 0.0, 0.0, 1.0, 0.5, 2.59, 2.61]
-    pictures = iter([np.full((2, 2), each, np.float32) for each in grey])
-    settled: list[bool] = []
-    scanner: Any = SimpleNamespace(
-        settle=lambda: settled.append(True), glance=lambda: (0, next(pictures))
-    )
-    still = Stillness(scanner)
-    assert settled == [True]
-    # Five pictures, 0.2 on average, of which one is 0.8 off it: three times that is a change.
-    assert still.change() == pytest.approx(0.3)
-    assert not still.has_changed()
-    assert still.has_changed()
-    quiet = iter([0.0] * 5 + [0.19, 0.21])
-    still = Stillness(
-        SimpleNamespace(  # type: ignore[arg-type]
-            settle=lambda: None, glance=lambda: (0, np.full((2, 2), next(quiet), np.float32))
-        )
-    )
-    assert [still.has_changed(), still.has_changed()] == [False, True]
-
-
-def test_a_motor_is_seen_where_the_picture_changes_with_it() -> None:
-    machine = Machine()
-    one = motor(machine)
-    assert one.still is not None
-    assert machine.went == [-50, 0, 50, 100, -50, 0]
-    assert one.seen_by == "camera"
-    machine = Machine()
-    machine.is_blind = True
-    one = motor(machine)
-    assert (one.still, one.seen_by, one.moved_from()) == (None, None, None)
-
-
-def test_a_camera_tells_a_motor_that_has_moved() -> None:
-    machine = Machine()
-    one = motor(machine)
-    assert one.moved_from() is False
-    machine.off = 20
-    assert one.moved_from() is True
 
 
 @pytest.mark.parametrize("active", [True, False])

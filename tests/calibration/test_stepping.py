@@ -128,12 +128,6 @@ def test_what_nobody_sees_is_asked_for(daemon: Daemon, ask: Ask) -> None:
     assert daemon.values == {f"{KEY}.steps_per_turn": 3200}
 
 
-def test_only_steppers_have_steps(ask: Ask) -> None:
-    code, _, err = ask("speed", "arm")
-    assert code == 2
-    assert "mindcuber has no stepper arm; there is table" in err
-
-
 def tried(speed: int, reached: int, *, lost: bool = False) -> SpeedTried:
     """What came of a speed of MindCuber's table, in steps per second."""
     return SpeedTried(
@@ -256,22 +250,6 @@ def test_a_direction_is_what_somebody_saw(
     assert (found.text, found.is_found, found.name) == (text, True, "table direction")
     told = "wrong" if inverted else "right"
     assert found.document == {"actuator": "table", "went": told, "inverted": inverted}
-
-
-@pytest.mark.parametrize(("steps", "way"), [(400, "clockwise"), (-400, "counterclockwise")])
-def test_a_direction_that_nobody_saw_is_not_known(
-    daemon: Daemon, steps: int, way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    turned = TABLE | {"steps": steps, "inverted": False, "values": {}}
-    monkeypatch.setattr(daemon, "turn", lambda _: turned)
-    measurement = Direction(Session(daemon), "table")  # type: ignore[arg-type]
-    script = measurement.measure()
-    asked = next_of(script, None)
-    assert isinstance(asked, Confirmation)
-    assert asked.question == f"Did table go the right way first ({way})?"
-    assert next_of(script, None) is None
-    assert (measurement.is_found, measurement.values) == (False, {})
-    assert measurement.text.startswith(f"table went {way}, or should have")
 
 
 @pytest.mark.parametrize(

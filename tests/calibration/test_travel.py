@@ -18,12 +18,11 @@ from robot.calibration.steps.travel import (
     TravelTime,
     measured_travel,
     motion_in,
-    travel_values,
     why_unseen,
 )
 from robot.calibration.trials.trial import Bench
 from robot.motion.schedule import Schedule
-from robot.settings import Servo, load_profile
+from robot.settings import load_profile
 from solver.errors import InvalidRequest
 
 NOISE = 0.8
@@ -205,16 +204,3 @@ def test_a_time_that_nobody_sees_is_set_by_eye() -> None:
     none = TravelTime(session, "wing", "home", "cw")
     none.adjust(1)
     assert (none.value, none.values) == (None, {})
-
-
-def test_a_row_for_one_way_keeps_the_other() -> None:
-    servo = load_profile("cubotino").actuators_of(Servo)["lid"]
-    first, *rest = servo.travel
-    one_way = first.model_copy(update={"one_way": True})
-    changed = servo.model_copy(update={"travel": (one_way, *rest)})
-    back = first.between[::-1]
-    rows = travel_values("lid", changed, back, 111.0)["actuators.lid.travel"]
-    assert [row["ms"] for row in rows] == [row.ms for row in changed.travel]
-    rows = travel_values("lid", servo, back, 111.0)["actuators.lid.travel"]
-    assert [row["ms"] for row in rows] == [111.0, *[row.ms for row in rest]]
-    assert all(row["held_ms"] is None for row in rows)
