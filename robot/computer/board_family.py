@@ -122,7 +122,7 @@ class BoardSimulation:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BoardFamily:
-    """What Cubist knows of one family. The defaults are those of a microcontroller at USB.
+    """Everything known of one family. The defaults are those of a microcontroller at USB.
 
     ``folder``: its folder in ``firmware/``. ``targets``: the values of ``firmware.target`` in
     profiles. ``boards``: what ``cubist firmware`` builds for and flashes, those with fewer pins

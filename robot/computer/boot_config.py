@@ -1,4 +1,4 @@
-"""What a Raspberry Pi's config.txt sets up for servos at its own pins, and what it lacks.
+"""Cubist's part of a Raspberry Pi's config.txt: servos at the Pi's own pins.
 
 The firmware reads config.txt once, at start. Of its many lines only these matter here:
 
@@ -58,12 +58,12 @@ _MODELS: Sequence[tuple[str, AbstractSet[str]]] = (
     (r"Pi 4", {"pi4"}),
     (r"Pi 5", {"pi5"}),
 )
-"""What a model calls itself -> the filters that let it through; the first that matches counts."""
+"""Name of a model -> the filters that let it through; the first match counts."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """Something that config.txt lacks: what is amiss, and the line that mends it.
+    """Something that config.txt lacks: the problem, and the line that solves it.
 
     Without ``line`` a person has to change a line that somebody else wrote, as ``remedy`` says.
     """
@@ -83,7 +83,7 @@ class Overlay:
     parameters: dict[str, str] = field(default_factory=dict)
 
     def number(self, key: str) -> int | None:
-        """A parameter, or its default; None where it is no number."""
+        """Return a parameter, or its default; None if it is no number."""
         given = self.parameters.get(key)
         if given is None:
             return _DEFAULTS[self.name].get(key)
@@ -93,7 +93,7 @@ class Overlay:
             return None
 
     def takes(self, key: str) -> bool:
-        """Whether a ``dtparam`` below the overlay is its own, not the board's."""
+        """Return whether a ``dtparam`` below the overlay is its own, not the board's."""
         # A monitor's sound is switched by the same name as the analogue output.
         return key in _DEFAULTS.get(self.name, {}) or (
             key == "audio" and self.name.startswith("vc4-")
@@ -108,19 +108,19 @@ class BootConfig:
     switches: dict[str, frozenset[bool]] = field(default_factory=dict)
 
     def set(self, key: str, value: str, *, certain: bool) -> None:
-        """A switch is set, or may be."""
+        """Note that a switch is set, or may be."""
         now = frozenset({value.lower() not in {"off", "no", "false", "0", "n"}})
         name = _I2C.get(key, key)
         before = frozenset() if certain else self.switches.get(name, frozenset({False}))
         self.switches[name] = before | now
 
     def may_be(self, key: str) -> frozenset[bool]:
-        """Whether a switch is on; both where that cannot be told. Unmentioned ones are off."""
+        """Return the values a switch may have: both if the file is ambiguous; off by default."""
         return self.switches.get(key, frozenset({False}))
 
 
 def read_boot_config(data: bytes, model: str) -> BootConfig:
-    """What config.txt says to a Pi that calls itself ``model`` (empty: unknown)."""
+    """Read config.txt as a Pi does that calls itself ``model`` (empty: unknown)."""
     found = BootConfig()
     ours = filters_of(model)
     of_model: bool | None = True  # None: cannot be told
@@ -154,18 +154,18 @@ def read_boot_config(data: bytes, model: str) -> BootConfig:
 
 
 def filters_of(model: str) -> AbstractSet[str]:
-    """The filters of config.txt that let a model through; empty where it is not known."""
+    """Return the filters of config.txt that let a model through; empty if it is unknown."""
     return next((names for pattern, names in _MODELS if re.search(pattern, model)), frozenset())
 
 
 def pi_board(profile: RobotProfile) -> str | None:
-    """The name of the board that is the Raspberry Pi itself; None where none is."""
+    """Return the name of the board that is the Raspberry Pi itself; None if none is."""
     boards = profile.every_board.items()
     return next((name for name, board in boards if BOARD_TARGETS[board.target].is_pi), None)
 
 
 def needs(profile: RobotProfile, data: bytes, model: str) -> list[Need]:
-    """What a robot's servos lack in a config.txt, in the order in which lines may be added.
+    """Return what a robot's servos lack in config.txt, in the order in which lines may be added.
 
     Nothing where they are not at the Pi's pins. ``model`` is what the Pi calls itself; empty
     where that is not known.
@@ -236,7 +236,7 @@ def _line_for(pins: Sequence[int]) -> str:
 
 
 def _overlay(value: str, line: int, *, certain: bool) -> Overlay | None:
-    """The overlay of a line; None for a line without a name."""
+    """Return the overlay of a line; None for a line without a name."""
     name, *rest = re.split(r"[,:]", value, maxsplit=1)
     if not name.strip():
         return None
@@ -270,7 +270,7 @@ class ChangedMeanwhile(CubistError, RuntimeError):
 
 @dataclass(frozen=True)
 class BootChange:
-    """What config.txt holds and what it should; ``left`` needs a person."""
+    """A change of config.txt, from what it holds to what it should; ``left`` needs a person."""
 
     path: Path
     before: bytes
@@ -279,7 +279,7 @@ class BootChange:
 
     @property
     def diff(self) -> str:
-        """The change as a unified diff; empty where there is none."""
+        """The change as a unified diff; empty if there is none."""
         old, new = (_shown(data) for data in (self.before, self.after))
         name = str(self.path)
         return "".join(difflib.unified_diff(old, new, name, name))
@@ -306,9 +306,9 @@ class BootChange:
 
 
 def plan_fix(path: Path, profile: RobotProfile, model: str) -> BootChange:
-    """The change that gives a robot what it needs, and takes away what it needs no more.
+    """Plan the lines that a robot needs, without those that it needs no more.
 
-    Raises ``BadFile`` where the file cannot be read.
+    Raises ``BadFile`` if the file cannot be read.
     """
     path = Path(os.path.realpath(path))
     before = read_file(path, LIMIT)
@@ -322,14 +322,14 @@ def plan_fix(path: Path, profile: RobotProfile, model: str) -> BootChange:
 
 
 def plan_undo(path: Path) -> BootChange:
-    """The change that takes our lines away; raises ``BadFile`` where the file cannot be read."""
+    """Plan to remove our lines; raises ``BadFile`` if the file cannot be read."""
     path = Path(os.path.realpath(path))
     before = read_file(path, LIMIT)
     return BootChange(path, before, without_lines(before))
 
 
 def with_lines(data: bytes, lines: Sequence[str]) -> bytes:
-    """``data``, which has none of our lines, and those that set something up at its end.
+    """Return ``data``, which has none of our lines, with these at its end.
 
     They are for every model (``[all]``). A ``dtoverlay`` without a name comes first: switches of
     the board would else be taken for parameters of the last overlay.
@@ -344,7 +344,7 @@ def with_lines(data: bytes, lines: Sequence[str]) -> bytes:
 
 
 def without_lines(data: bytes) -> bytes:
-    """``data`` without our lines, wherever they are by now."""
+    """Return ``data`` without our lines, wherever they are by now."""
     while (place := _place(lines := data.splitlines(keepends=True))) is not None:
         first, last = place
         above, below = b"".join(lines[:first]), b"".join(lines[last + 1 :])
@@ -359,7 +359,7 @@ def without_lines(data: bytes) -> bytes:
 
 
 def _lines_in(data: bytes) -> list[str]:
-    """Our lines, without the marks and what is the same in all of them."""
+    """Return our lines without the marks and what is the same in all of them."""
     lines = data.splitlines()
     place = _place(lines)
     if place is None:
@@ -369,7 +369,7 @@ def _lines_in(data: bytes) -> list[str]:
 
 
 def _place(lines: Sequence[bytes]) -> tuple[int, int] | None:
-    """Numbers of the first pair of marks with none between them."""
+    """Return the line numbers of the first pair of marks with none between them."""
     begin: int | None = None
     for number, line in enumerate(lines):
         text = line.rstrip(b"\r\n")
@@ -383,6 +383,6 @@ def _place(lines: Sequence[bytes]) -> tuple[int, int] | None:
 
 
 def _shown(data: bytes) -> list[str]:
-    """Lines for people; the end of each is a plain one."""
+    """Return the lines for people, with plain ends."""
     text = data.decode("utf-8", "backslashreplace").removesuffix("\n")
     return [line.removesuffix("\r") + "\n" for line in text.split("\n")]

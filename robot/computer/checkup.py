@@ -33,7 +33,7 @@ _THROTTLED = {
 
 
 def check_up(profile: RobotProfile, state_dir: Path, machine: Computer) -> Iterator[CheckResult]:
-    """All findings, in the order in which a person would repair them."""
+    """Yield all findings, in the order in which a person would repair them."""
     yield CheckResult("profile", "ok", f"{profile.name}: {profile.title}")
     for family in dict.fromkeys(family_of(one.target) for one in profile.every_board.values()):
         yield from family.check_computer(profile, machine)
@@ -50,7 +50,7 @@ def check_up(profile: RobotProfile, state_dir: Path, machine: Computer) -> Itera
 
 
 def boards(profile: RobotProfile, machine: Computer) -> dict[str, CheckResult]:
-    """What :func:`board` finds of each board, by its name."""
+    """Return the finding about each board's port, by the board's name."""
     return {
         name: family_of(settings.target).check_port(settings.port, machine)
         for name, settings in profile.every_board.items()
@@ -58,12 +58,12 @@ def boards(profile: RobotProfile, machine: Computer) -> dict[str, CheckResult]:
 
 
 def of_board(finding: CheckResult, name: str, profile: RobotProfile) -> CheckResult:
-    """A finding about a board, with its name where there are several."""
+    """Return a finding about a board, with its name if there are several."""
     return replace(finding, text=f"{name}: {finding.text}") if profile.boards else finding
 
 
 def sockets(profile: RobotProfile, machine: Computer) -> Iterator[CheckResult]:
-    """Whether boards that look alike will be told apart: each by the name of its own USB socket."""
+    """Check that boards that look alike are distinguished by the names of their USB sockets."""
     if not profile.boards:
         return
     known: dict[Path, str] = {}
@@ -86,7 +86,7 @@ _PORTS = "link.port, and port of every board below boards"
 
 
 def _by_socket(path: Path, board: str, machine: Computer) -> str:
-    """What to write into the profile instead of a name that is given in the order of detection."""
+    """Return the stable name to write into the profile instead of the order of detection."""
     place = "link.port" if board == FIRST_BOARD else f"boards.{board}.port"
     for folder in ("by-path", "by-id"):
         for link in sorted((machine.dev / "serial" / folder).glob("*")):
@@ -96,7 +96,7 @@ def _by_socket(path: Path, board: str, machine: Computer) -> str:
 
 
 def firmware(port: str, baud: int, ask: Callable[[str, int], Capabilities] = ask) -> CheckResult:
-    """What the board runs; only for when nobody else uses its port, which resets it."""
+    """Check the board's firmware. This resets it: only for when nobody else uses its port."""
     try:
         found = ask(port, baud)
     except RobotError as fault:
@@ -108,7 +108,7 @@ def firmware(port: str, baud: int, ask: Callable[[str, int], Capabilities] = ask
 
 
 def gpio(machine: Computer) -> CheckResult:
-    """The library for button, light and buzzer, and whether it can open the chip."""
+    """Check the library for button, light and buzzer, and that it can open the chip."""
     try:
         outdated = machine.open_gpio().is_outdated
     except PanelError as fault:
@@ -121,7 +121,7 @@ def gpio(machine: Computer) -> CheckResult:
 
 
 def disk(state_dir: Path) -> CheckResult:
-    """Room for records and calibration."""
+    """Check the room for records and calibration."""
     place = next(path for path in (state_dir, *state_dir.parents) if path.exists())
     free = shutil.disk_usage(place).free
     text = f"{free // 1024**2} MB free at {state_dir}"
@@ -133,7 +133,7 @@ def disk(state_dir: Path) -> CheckResult:
 
 
 def clock(machine: Computer) -> CheckResult:
-    """The time of day, for records; motion does not depend on it."""
+    """Check the time of day, for records; motion does not depend on it."""
     now = machine.now_s()
     text = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now))
     if now < EARLIEST_CLOCK_S:
@@ -142,7 +142,7 @@ def clock(machine: Computer) -> CheckResult:
 
 
 def power(machine: Computer) -> CheckResult:
-    """Voltage and temperature, as a Raspberry Pi's firmware saw them."""
+    """Check voltage and temperature, as a Raspberry Pi's firmware saw them."""
     path = machine.sys / "devices/platform/soc/soc:firmware/get_throttled"
     try:
         flags = int(read_text(path, LARGEST_SETTINGS), 16)
@@ -157,6 +157,6 @@ def power(machine: Computer) -> CheckResult:
 
 
 def worst(findings: Sequence[CheckResult]) -> Verdict:
-    """The worst verdict of all."""
+    """Return the worst verdict of all."""
     order: tuple[Verdict, ...] = ("bad", "warning", "ok")
     return next(verdict for verdict in order if verdict in {f.verdict for f in findings})

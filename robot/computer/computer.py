@@ -22,7 +22,7 @@ LARGEST_SETTINGS = 64 * 1024
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What was found about one thing, and what to do unless it is ``ok``."""
+    """A finding about one thing, with a remedy unless it is ``ok``."""
 
     about: str
     verdict: Verdict
@@ -31,7 +31,7 @@ class CheckResult:
 
 
 def members_of(group: str) -> frozenset[str] | None:
-    """The users that a group lists; None where there is no such group."""
+    """Return the users that a group lists; None if there is no such group."""
     try:
         return frozenset(grp.getgrnam(group).gr_mem)
     except KeyError:
@@ -39,7 +39,7 @@ def members_of(group: str) -> frozenset[str] | None:
 
 
 def own_groups() -> frozenset[str] | None:
-    """The groups that this process is in; None for root, who needs none."""
+    """Return the groups of this process; None for root, who needs none."""
     if os.geteuid() == 0:
         return None
     ours = {os.getegid(), *os.getgroups()}
@@ -48,7 +48,7 @@ def own_groups() -> frozenset[str] | None:
 
 @dataclass(frozen=True)
 class Computer:
-    """Where to look; tests look elsewhere."""
+    """The places and programs to look at; tests give others."""
 
     boot: Path = Path("/boot")
     dev: Path = Path("/dev")
@@ -64,7 +64,7 @@ class Computer:
 
     @property
     def boot_config(self) -> Path | None:
-        """A Raspberry Pi's config.txt; None where there is none.
+        """A Raspberry Pi's config.txt; None if there is none.
 
         Since Raspberry Pi OS 12 it is in ``firmware``; what stays beside it is not read any more.
         """
@@ -74,7 +74,7 @@ class Computer:
 
     @property
     def model(self) -> str:
-        """What a Raspberry Pi calls itself; empty elsewhere."""
+        """The name that a Raspberry Pi has for its model; empty elsewhere."""
         path = self.sys / "firmware/devicetree/base/model"
         try:
             return read_file(path, LARGEST_SETTINGS).rstrip(b"\0").decode("utf-8", "replace")
@@ -83,11 +83,11 @@ class Computer:
 
     @property
     def service_profile(self) -> str | None:
-        """The robot that the settings of the service name; None where they name none."""
+        """The robot that the settings of the service name; None if they name none."""
         return self.service_setting("CUBIST_PROFILE")
 
     def service_setting(self, name: str) -> str | None:
-        """A setting of the service; None where there is none, or an empty one."""
+        """Return a setting of the service; None if it is missing or empty."""
         try:
             data = read_file(self.etc / "cubist/cubistd.env", LARGEST_SETTINGS)
         except BadFile:

@@ -1,4 +1,4 @@
-"""How a long process manages its memory: what a job has used goes back to the system."""
+"""Memory of a long process: return to the system what a job has used."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MAPPING = re.compile(
 
 
 def keep_small() -> None:
-    """One heap for all threads, and large blocks apart from it.
+    """Use one heap for all threads, and keep large blocks apart from it.
 
     Each new thread would have a heap of its own, of which hardly anything ever goes back. Does
     nothing where the C library is not glibc.
@@ -51,8 +51,7 @@ def give_back() -> None:
 
 
 def release_library_pages() -> None:
-    """Let go of the pages of libraries; what is needed of them comes back by itself, as it does the
-    first time: from the page cache.
+    """Release the pages of libraries; those that are needed come back from the page cache.
 
     Importing a library touches much of it once, and the kernel maps more around each page.
     Only what was imported by the first call is let go of: that stays where it is for good, while
@@ -66,7 +65,7 @@ def release_library_pages() -> None:
 
 @functools.cache
 def _libraries() -> tuple[tuple[int, int], ...]:
-    """Address and size of what is mapped of libraries as it stands in their files.
+    """Return address and size of the mappings of libraries that equal their files.
 
     What the loader has changed (``Anonymous``) is nowhere else, and so are writable data.
     """

@@ -51,7 +51,7 @@ class SerialPort:
         return any(self.vendor in family.usb_vendors for family in _families())
 
     def __str__(self) -> str:
-        """As in a list for people."""
+        """Return the port as it is listed for people."""
         return f"{self.device} ({self.title})"
 
 

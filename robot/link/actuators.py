@@ -28,7 +28,7 @@ UNLIMITED_STEPS = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class EndstopHoming:
-    """How a stepper finds its end stop; speeds in steps/s, ``direction`` +1 or -1.
+    """A stepper's way to find its end stop; speeds in steps/s, ``direction`` +1 or -1.
 
     ``edge_position`` is the position in steps at which the end stop answers.
     """
@@ -99,12 +99,12 @@ class ServoSetup:
 
     @property
     def can_be_taken_up(self) -> bool:
-        """Whether it can go on from where it stands: a pulse is a position."""
+        """Always true: a pulse is a position to go on from."""
         return True
 
     @property
     def goes_on_from_there(self) -> bool:
-        """Whether it goes to its start from where it is, once it is homed, and not by homing."""
+        """Whether, once homed, it returns to its start without being homed again."""
         return self.stands_at is not None
 
     def allowing(self, steps_per_s: float) -> ServoSetup:
@@ -117,7 +117,7 @@ class ServoSetup:
         return self.start_us - at
 
     def is_askew(self, sensed: bool) -> bool:
-        """It has no sensor that could tell."""
+        """Always false: it has no sensor."""
         del sensed
         return False
 
@@ -126,7 +126,7 @@ class ServoSetup:
         return position // TICKS_PER_US
 
     def message(self) -> ConfigActuator:
-        """As it is sent."""
+        """Return the message that configures it."""
         return ConfigActuator(
             kind=ActuatorKind.SERVO,
             flags=_flags(
@@ -195,7 +195,7 @@ class StepperSetup:
 
     @property
     def counts_only(self) -> bool:
-        """Whether it takes the place where it stands for its start, without an end stop."""
+        """Whether it has no end stop and takes its position at homing for its start."""
         return self.homing is None
 
     def standing_at(self, place: int | None) -> StepperSetup:
@@ -205,7 +205,7 @@ class StepperSetup:
 
     @property
     def can_be_taken_up(self) -> bool:
-        """Whether it can go on from where it stands: not where it has to look for its end stop."""
+        """Whether it can go on from where it stands, without looking for its end stop."""
         return self.counts_only
 
     @property
@@ -227,12 +227,12 @@ class StepperSetup:
         return way if period is None else (way + period // 2) % period - period // 2
 
     def is_askew(self, sensed: bool) -> bool:
-        """Whether its sensor says that it stands between the places at which it may rest."""
+        """Return whether its sensor reports that it stands between two resting positions."""
         recurs = self.check is not None and self.check.every_steps == self.period_steps
         return recurs and not sensed
 
     def message(self) -> ConfigActuator:
-        """As it is sent."""
+        """Return the message that configures it."""
         homing, check = self.homing, self.check
         sensor = homing or check
         fastest = max(self.limits.max_speed, self.fastest)
@@ -285,7 +285,7 @@ def configuration(
 
 
 def configuration_crc(messages: Sequence[Message]) -> int:
-    """By which a microcontroller and its host tell that they mean the same."""
+    """Return the checksum by which board and host recognise the same configuration."""
     described = [message for message in messages if not isinstance(message, ConfigEnd)]
     return crc16(b"".join(message.payload() for message in described))
 

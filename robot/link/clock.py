@@ -42,12 +42,12 @@ class Comparison:
 
     @property
     def doubt_s(self) -> float:
-        """How far from it the true moment may be."""
+        """The largest distance of the true moment from it."""
         return self.heard_at - self.at
 
 
 class BoardClock:
-    """What a board's clock shows at a time of this computer's, as well as is known."""
+    """Estimate of a board's clock at a time of this computer's."""
 
     def __init__(self) -> None:
         self._kept: deque[Comparison] = deque(maxlen=WINDOWS)
@@ -57,7 +57,7 @@ class BoardClock:
         self._new: deque[Comparison] = deque(maxlen=RECENT)
 
     def forget_time(self) -> None:
-        """From now on only new comparisons tell the time; those before still tell the drift.
+        """Use only new comparisons for the time from now on; older ones still give the drift.
 
         A board under simulation loses time when its computer is busy, as no quartz does.
         """
@@ -65,7 +65,7 @@ class BoardClock:
         self._new.clear()
 
     def compare(self, asked_at: float, heard_at: float, told: int) -> None:
-        """The board was asked and told its ticks, of which it sends the lower 32 bits."""
+        """Note the ticks that the board reported, of which it sends the lower 32 bits."""
         ticks = self._latest + (told - self._latest) % WRAP if self._kept else told
         self._latest = ticks
         new = Comparison(asked_at, heard_at, ticks)
@@ -89,13 +89,13 @@ class BoardClock:
 
     @property
     def drift(self) -> float:
-        """Lower bound of its rate above this computer's: 0.0001 is 100 ppm."""
+        """The smallest possible excess of its rate over this computer's: 0.0001 is 100 ppm."""
         bounds = self.drift_bounds
         return 0.0 if bounds is None else _nearest_to_zero(bounds)
 
     @property
     def drift_bounds(self) -> tuple[float, float] | None:
-        """The least and the most by which it may go faster; None where time did not pass evenly.
+        """The least and most by which it may be faster; None if time did not pass evenly.
 
         Every two comparisons give bounds, and the drift lies within all of them.
         """
@@ -112,12 +112,12 @@ class BoardClock:
         return low, high
 
     def doubt_s(self, at: float) -> float:
-        """How far :meth:`tick_at` may be wrong, unless the clocks part unusually fast."""
+        """Return the error :meth:`tick_at` may have, unless the clocks part unusually fast."""
         best = self._best_at(at)
         return best.doubt_s + AGEING * abs(at - best.at)
 
     def tick_at(self, at: float) -> int:
-        """All its ticks at a time in seconds; it has been compared."""
+        """Return all its ticks at a time in seconds; it has been compared."""
         best = self._best_at(at)
         return round(best.ticks + (at - best.at) * TICKS_PER_S * (1 + self.drift))
 
@@ -137,7 +137,7 @@ def _nearest_to_zero(bounds: tuple[float, float]) -> float:
 
 
 def certain_drifts(bounds: Mapping[str, tuple[float, float] | None]) -> dict[str, float]:
-    """How much faster than this computer's each board's clock goes, so far as they differ for sure.
+    """Return by how much each board's clock is certainly faster than this computer's.
 
     Boards that may go alike are taken to: those of a simulation share their time, whatever it does.
     """
@@ -153,7 +153,7 @@ def certain_drifts(bounds: Mapping[str, tuple[float, float] | None]) -> dict[str
 def difference_bounds(
     one: Sequence[Comparison], other: Sequence[Comparison]
 ) -> tuple[float, float]:
-    """Bounds, in ticks, of how far another board's clock is ahead of one board's.
+    """Return bounds, in ticks, of the lead of another board's clock over one board's.
 
     A board reads its clock between question and answer. So what one board told before the other was
     asked, it read before the other did. This holds however long anything took by this computer's

@@ -35,7 +35,7 @@ PIECE = MAX_PAYLOAD // 2 // SEGMENT_SIZE * SEGMENT_SIZE
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a profile looks like whoever performs it."""
+    """The shape of a profile, the same for every actuator that performs it."""
 
     kind: ActuatorKind
     segments: tuple[bytes, ...]

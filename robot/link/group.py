@@ -35,7 +35,7 @@ clock is the quicker one counts some of its own for it."""
 
 
 def stages(schedule: Schedule, board_of: Mapping[str, str]) -> list[Schedule]:
-    """The schedule, cut where everything rests as often as no board has to wait too long.
+    """Cut a schedule where everything rests, so that no board waits too long.
 
     A board that rests between two cuts is told nothing of what the others do there. Raises
     :class:`RobotError` for an actuator that is at none, and where nothing rests for too long.
@@ -61,7 +61,7 @@ def stages(schedule: Schedule, board_of: Mapping[str, str]) -> list[Schedule]:
 
 
 def _between(schedule: Schedule, begin: int, end: int) -> Schedule:
-    """What starts between two moments at which everything rests, from the first of them on."""
+    """Return the turns between two moments of rest, in time from the first."""
     turns = (turn for turn in schedule.turns if begin <= turn.start_us < end)
     own = tuple(replace(turn, start_us=turn.start_us - begin) for turn in turns)
     return Schedule(schedule.profiles, own, end - begin)
@@ -75,7 +75,7 @@ def _too_long(name: str, at_us: int) -> str:
 
 
 def split(schedule: Schedule, board_of: Mapping[str, str]) -> dict[str, Schedule]:
-    """What each board has to do of a schedule, in the schedule's time.
+    """Return each board's part of a schedule, in the schedule's time.
 
     Raises :class:`RobotError` for an actuator that is at none.
     """
@@ -97,7 +97,7 @@ def split(schedule: Schedule, board_of: Mapping[str, str]) -> dict[str, Schedule
 
 
 def paces(drifts: Mapping[str, float]) -> dict[str, float]:
-    """How many times as long, by its own clock, each board takes for a plan as the slowest does.
+    """Return the factor by which each board stretches a plan to match the slowest clock.
 
     ``drifts``: how much faster than this computer's the clock of each goes. Differences that no
     plan is long enough for are left out, so 1.0 is usual.
@@ -185,7 +185,7 @@ class LinkGroup:
 
     @property
     def statistics(self) -> SessionStatistics:
-        """How well the links work, taken together."""
+        """Statistics of all links, added up."""
         return functools.reduce(operator.add, (link.statistics for link in self.links.values()))
 
     async def run(self, schedule: Schedule, on_progress: Progress | None = None) -> Execution:
@@ -271,13 +271,13 @@ class LinkGroup:
             raise Stopped(when)
 
     async def _stop_for(self, cause: BaseException) -> None:
-        """What broke one board has been told; the others have nothing to add to it."""
+        """Stop all boards after a fault of one; their own faults add nothing."""
         at_once = isinstance(cause, RobotError) and FAULTS[cause.code].stops_at_once
         with suppress(RobotError, Stopped):
             await (self.emergency_stop() if at_once else self.stop())
 
     async def _at_all(self, order: Callable[[Link], Awaitable[T]]) -> dict[str, T]:
-        """Give all links an order at the same time; the first fault is raised in the end."""
+        """Give all links an order at the same time; raise the first fault at the end."""
         names = list(self.links)
         ends = await asyncio.gather(
             *(self._ordered(name, order) for name in names), return_exceptions=True
@@ -295,7 +295,7 @@ class LinkGroup:
 
     @contextmanager
     def _naming(self, name: str) -> Iterator[None]:
-        """What goes wrong inside is told with the board where that is not clear otherwise."""
+        """Add the board's name to faults raised inside if they do not show it."""
         try:
             yield
         except RobotError as fault:
@@ -305,7 +305,7 @@ class LinkGroup:
 
 
 def _part_of(on_progress: Progress | None, behind: float, share: float) -> Progress | None:
-    """Progress of a part of a plan as that of the whole."""
+    """Convert progress of a part of a plan to that of the whole."""
     if on_progress is None:
         return None
     return lambda fraction: on_progress(min(1.0, behind + share * fraction))
@@ -321,7 +321,7 @@ def _one_after_other(first: Execution, then: Execution) -> Execution:
 
 
 def of_board(fault: RobotError, name: str) -> RobotError:
-    """The same, with the name of the board where nothing else tells which one it is."""
+    """Return the fault with the board's name, unless it shows the board already."""
     if isinstance(fault, LinkError):
         return LinkError(fault.code, detail=f"board {name}: {fault.detail}".removesuffix(": "))
     return fault if fault.detail else RobotError(fault.code, detail=f"board {name}")
@@ -392,7 +392,7 @@ class RecentTraffic:
 
 
 def complaints(link: LinkRecord) -> Iterator[Note]:
-    """What is wrong with the line, for a person; nothing if it is as it should be."""
+    """Return notes on what is wrong with the line, for a person."""
     total = max(1, link.sent + link.received)
     if link.damaged >= FEWEST and link.damaged >= BAD_SHARE * total:
         share = f"{link.damaged / total:.1%}"
@@ -419,7 +419,7 @@ log = logging.getLogger("cubistd")
 
 
 class Closable(Protocol):
-    """What a thread ends with: :class:`robot.link.Link`, or a group of them."""
+    """Something to close at the end: :class:`robot.link.Link`, or a group of them."""
 
     async def close(self) -> None:
         """Disconnect; idempotent."""

@@ -1,4 +1,4 @@
-"""What the microcontroller can do, and whether a plan asks more of it."""
+"""Limits of the microcontroller, and the check that a plan stays within them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from robot.text.faults import Fault, RobotError
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What the firmware said of itself; rates in steps/s of each axis moving at a time."""
+    """The firmware's own description; rates in steps/s of each axis moving at a time."""
 
     board: Board
     firmware_version: str
@@ -29,7 +29,7 @@ class Capabilities:
 
     @classmethod
     def of(cls, welcome: Welcome) -> Capabilities:
-        """From the firmware's greeting."""
+        """Read them from the firmware's greeting."""
         return cls(
             board=Board(welcome.board),
             firmware_version=f"{welcome.major}.{welcome.minor}.{welcome.patch}",

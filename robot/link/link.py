@@ -1,4 +1,4 @@
-"""The robot's muscles through the link: configure, home, run schedules, stop."""
+"""One board over its link: configure, home, run schedules, stop."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Gate(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """What the firmware did: microseconds from go to the end of the last turn, by its clock.
+    """A schedule as performed: microseconds from go to the end, by the firmware's clock.
 
     ``events`` names what was out of the ordinary: ``held`` (the Pi was silent and motion paused),
     ``underrun`` (the queue ran dry), ``late`` (a turn started after its time). ``waited_s``: from
@@ -75,7 +75,7 @@ class Execution:
 
 
 def events_between(before: Status, after: Status) -> tuple[str, ...]:
-    """What the firmware counted meanwhile; its counters wrap at 256."""
+    """Return the events between two reports of the firmware; its counters wrap at 256."""
     counters = {"held": "held", "underrun": "underruns", "late": "late"}
     return tuple(
         name for name, field in counters.items() if getattr(before, field) != getattr(after, field)
@@ -151,7 +151,7 @@ class Link:
         self.ledger.note_reported(reported_positions(told, self.actuators) if known else {})
 
     def adopt(self, actuators: Sequence[ActuatorSetup]) -> None:
-        """The same actuators set up otherwise, from the next :meth:`configure` on."""
+        """Use another set-up of the same actuators from the next :meth:`configure` on."""
         self.actuators = tuple(actuators)
 
     async def home(self, names: Sequence[str] | None = None) -> None:
@@ -257,17 +257,17 @@ class Link:
         await self._command(Release())
 
     async def status(self) -> Status:
-        """The firmware's state now."""
+        """Return the firmware's state now."""
         return await self._open_session.fresh_status()
 
     async def active_sensors(self) -> frozenset[str]:
-        """The actuators whose end stop or index sensor is active now."""
+        """Return the actuators whose end stop or index sensor is active now."""
         sensors = (await self.status()).sensors
         return frozenset(name for name, number in self._numbers.items() if sensors >> number & 1)
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the firmware said of itself; raises :class:`RobotError` when not connected."""
+        """The firmware's own description; raises :class:`RobotError` when not connected."""
         capabilities = self._open_session.capabilities
         assert capabilities is not None, "an open session has been greeted"
         return capabilities
@@ -279,7 +279,7 @@ class Link:
 
     @property
     def statistics(self) -> SessionStatistics:
-        """How well the link works."""
+        """Statistics of the link."""
         return self._open_session.statistics
 
     @property
@@ -354,7 +354,7 @@ class Link:
             positions[profile.actuator] = profile.end
 
     def _same_place(self, actuator: str, one: int, other: int) -> bool:
-        """Whether two positions are the same, or look the same on what turns for ever."""
+        """Return whether two positions are the same, or look the same on an endless part."""
         setup = next((setup for setup in self.actuators if setup.name == actuator), None)
         period = setup.period_steps if setup is not None else None
         return one == other if period is None else (one - other) % period == 0
@@ -484,7 +484,7 @@ def single(profile: MotionProfile) -> Schedule:
 
 
 def _fitting(turns: Sequence[Message], room: int) -> int:
-    """How many of the frames are in the queue before the plan starts."""
+    """Return how many of the frames fit the queue before the plan starts."""
     for count, message in enumerate(turns):
         room -= len(message.payload())
         if room < 0:

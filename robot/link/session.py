@@ -69,7 +69,7 @@ Draw = Callable[[int], int]
 
 @dataclass(frozen=True, slots=True)
 class SessionStatistics:
-    """How well the link works, since it was opened."""
+    """Statistics of the link since it was opened."""
 
     sent: int
     resent: int
@@ -164,7 +164,7 @@ class LinkSession:
 
     @property
     def at_rest(self) -> bool:
-        """Whether nothing moved at the last status."""
+        """True if nothing moved at the last status."""
         status = self.status
         return status is not None and status.state not in MOVING and not status.moving
 
@@ -239,7 +239,7 @@ class LinkSession:
         return self.board_clock.doubt_s(self._clock()) <= WELL_COMPARED_S
 
     async def positions(self) -> Positions:
-        """Where the actuators stand after all that was delivered; while none moves."""
+        """Return the positions after everything delivered; only while nothing moves."""
         self._told = None
         while self._told is None:
             self._raise_failure()
@@ -329,7 +329,7 @@ class LinkSession:
 
     @property
     def _calm(self) -> bool:
-        """Whether nothing moves, nothing is under way, and nobody has wanted anything of late."""
+        """True if nothing moves, nothing is under way, and no request came recently."""
         recently = self._clock() - self._used_at < CALM_AFTER_S
         return self.at_rest and self._window.idle and not recently
 

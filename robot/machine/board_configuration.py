@@ -1,4 +1,4 @@
-"""From a profile's actuators to what the microcontroller is told about them."""
+"""A profile's actuators as the microcontroller is configured with them."""
 
 from __future__ import annotations
 
@@ -60,8 +60,9 @@ def homing_steps(
     places: Mapping[str, int],
     caught: Collection[str] = (),
 ) -> list[HomingStep]:
-    """How to home all actuators of ``order``, given where some are known to rest and which a fault
-    has ``caught`` in a turn."""
+    """Return the steps that home all actuators of ``order``.
+
+    ``places``: known positions at rest. ``caught``: actuators that a fault stopped in a turn."""
     away = {
         setup.name
         for setup in setups

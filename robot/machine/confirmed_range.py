@@ -50,7 +50,7 @@ class NotConfirmed(Conflict):
 
 
 class ConfirmedRange:
-    """How far the actuators of one robot may go. Its methods raise :class:`NotConfirmed`.
+    """The confirmed range of a robot's actuators. Its methods raise :class:`NotConfirmed`.
 
     After :meth:`forbid` they raise that error for every motion.
 
@@ -89,7 +89,7 @@ class ConfirmedRange:
         return (min(places), max(places)) if places else None
 
     def note(self, name: str, place: int) -> None:
-        """It has gone there, and somebody watched."""
+        """Note that an actuator has gone there while a person watched."""
         low, high = self._walked.get(name, (place, place))
         self._walked[name] = (min(low, place), max(high, place))
 
@@ -212,7 +212,7 @@ def confirmable(profile: RobotProfile) -> JsonObject:
 
 
 def largest_step(actuator: ActuatorSettings) -> int | None:
-    """How far it may go at a time beyond what is confirmed; None: it turns round."""
+    """Return the largest step beyond what is confirmed; None: it turns round."""
     if actuator.limits is not None:
         return LARGEST_STEP_US
     places = actuator.places.values()

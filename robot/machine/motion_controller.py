@@ -51,7 +51,7 @@ LONGEST_SILENCE_HOLD_MS = 2000
 
 
 class MotionController:
-    """The motion of a profile's robot, over the serial ports of its boards.
+    """The part that moves a profile's robot, over the serial ports of its boards.
 
     All methods block; ``stop`` and ``emergency_stop`` come from another thread while something
     moves. Motion raises :class:`RobotError`, and ``Stopped`` from a stop until :meth:`begin`.
@@ -129,7 +129,7 @@ class MotionController:
             self._ledger.note_all_homed()
 
     def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
-        """Upload and execute; microseconds it took by the firmware's clock."""
+        """Upload and execute; returns the microseconds it took by the firmware's clock."""
         self._contact.require_schedule(self._profile, schedule)
         try:
             with self._noting_faults(), self._ledger.performing(self._silence_hold_ms / 1e3):
@@ -145,7 +145,7 @@ class MotionController:
             raise
 
     def jog(self, actuator: str, target: int) -> int:
-        """Move one homed actuator slowly (pulse in us, or steps); where it is then."""
+        """Move one homed actuator slowly (pulse in us, or steps); returns its position then."""
         if actuator not in (names := [setup.name for setup in self._setups]):
             known = ", ".join(names)
             raise InvalidRequest(f"actuator: there is no {actuator!r}; there is {known}")
@@ -159,7 +159,7 @@ class MotionController:
         return target
 
     def position(self, actuator: str) -> int | None:
-        """Where it rests, in us of pulse or steps; None while it is not homed."""
+        """Return where it rests, in us of pulse or steps; None while it is not homed."""
         return self._ledger.position(actuator) if self._ready else None
 
     def home_alone(self, actuator: str, at: int) -> int:
@@ -186,7 +186,7 @@ class MotionController:
         return position
 
     def _places(self) -> dict[str, int]:
-        """Where those stand that can go on from there."""
+        """Return the known positions of the actuators that can go on from there."""
         known = self._ledger.known
         return {
             one.name: known[one.name]
@@ -195,21 +195,21 @@ class MotionController:
         }
 
     def _stand(self, places: Mapping[str, int]) -> None:
-        """From the next connection on they stand there, the others at their starts."""
+        """Declare that from the next connection on these stand there, others at their starts."""
         self._use(tuple(one.standing_at(places.get(one.name)) for one in self._setups))
 
     def assume_start_positions(self) -> None:
-        """Everything has been set to its start: what has no sensor to be homed by is there."""
+        """Take everything to be at its start, where a person has set it."""
         self._ledger.assume_start()
         self._ready, self._anew = False, True
 
     def mark_positions_lost(self, distrust: LostPositions) -> None:
-        """What the board does not know any more, nobody knows."""
+        """Mark positions that the board has lost as unknown."""
         self._ledger.mark_lost(distrust)
 
     @property
     def has_lost_positions(self) -> bool:
-        """True while positions are distrusted, and neither homed since nor reported to a person."""
+        """True while positions are lost, and neither homed since nor reported to a person."""
         return self._ledger.has_lost_positions
 
     def bring_back(self, guessed: Collection[str]) -> tuple[str, ...]:
@@ -242,7 +242,7 @@ class MotionController:
         self._use(setups)
 
     def is_sensor_active(self, actuator: str) -> bool:
-        """Whether the actuator's end stop or index sensor is active."""
+        """Return whether the actuator's end stop or index sensor is active."""
         with self._noting_faults():
             thread = self._connected()
             return actuator in thread.wait(thread.link.active_sensors())
@@ -268,7 +268,7 @@ class MotionController:
                 thread.wait(thread.link.emergency_stop())
 
     def link_statistics(self) -> LinkRecord:
-        """What went over the line since the start; from any thread."""
+        """Return the traffic since the start; from any thread."""
         return self._statistics.total
 
     def close(self) -> None:
@@ -328,9 +328,10 @@ class MotionController:
             raise
 
     def _homing_steps(self, thread: LinkThread[LinkGroup]) -> list[HomingStep]:
-        """What stands askew first, by its sensor or because a fault caught it in motion: a layer
-        half turned has to be squared while what holds the others still does; then as the
-        mechanism wants it."""
+        """Return the steps of homing: first what stands askew, then the mechanism's order.
+
+        An actuator is askew by its sensor, or because a fault caught it in motion. A half-turned
+        layer has to be squared while the rest of the cube is still held."""
         active = thread.wait(thread.link.active_sensors())
         askew = [setup.name for setup in self._setups if setup.is_askew(setup.name in active)]
         caught = [name for name in self._ledger.caught_moving if name in self._order]
@@ -340,7 +341,7 @@ class MotionController:
         )
 
     def _connected(self) -> LinkThread[LinkGroup]:
-        """The link, greeted and configured; made anew after whatever made it doubtful."""
+        """Return the link, connected and configured again if needed."""
         if self._emergency.is_set():
             raise RobotError(Fault.EMERGENCY_STOP)
         if self._thread is None:

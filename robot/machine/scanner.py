@@ -1,4 +1,4 @@
-"""From the robot's cameras to the cube: pictures, measured colours, the reading and its drawing."""
+"""Scanning with the robot's cameras: pictures, measured colours, the reading and its drawing."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class Scanner:
             self._cameras[camera].settle()
 
     def _taken(self, looks: Sequence[FaceView], *, moved: bool) -> dict[FaceView, FaceImage]:
-        """What one picture by one camera shows."""
+        """Take one picture by one camera and measure its faces."""
         camera = looks[0].camera
         limit_us = self._settle_us[camera]
         with self._stopwatch.timing("capture"):
@@ -185,16 +185,16 @@ class Scanner:
         )
 
     def glance(self) -> tuple[int, NDArray[np.float32]]:
-        """What the first camera sees now, small and grey: us of its clock, float32[H, W]."""
+        """Return the first camera's picture now, small and grey: us of its clock, float32[H, W]."""
         frame = self._capture(next(iter(self._cameras)))
         return frame.time_us, small_and_grey(frame.image)
 
     def picture(self, camera: str | None) -> bytes:
-        """What a camera (None: the first) sees now, as the JPEG that is sent."""
+        """Return a camera's (None: the first) picture now, as the JPEG that is sent."""
         return as_jpeg(self.frame(camera))
 
     def frame(self, camera: str | None) -> Frame:
-        """What a camera (None: the first) sees now, as it took it."""
+        """Return a camera's (None: the first) picture now, as it took it."""
         return self._capture(self.camera_named(camera))
 
     @contextmanager
@@ -209,7 +209,7 @@ class Scanner:
             self._remembered = None
 
     def preview(self, camera: str) -> bytes:
-        """What a camera sees now, no larger than somebody who watches needs it."""
+        """Return a camera's picture now, no larger than a spectator needs."""
         frame = (self._remembered or {}).get(camera) or self._captured(camera)
         height, width = frame.image.shape[:2]
         factor = PREVIEW_WIDTH / width
@@ -274,7 +274,7 @@ class Scanner:
         return reading
 
     def take_explanation(self) -> Callable[[], bytes]:
-        """What draws, whenever it is called, how the last :meth:`read` came out, as PNG.
+        """Return a function that draws the result of the last :meth:`read` as PNG.
 
         Asked for once: whoever asks has the pictures from then on.
         """
@@ -313,7 +313,7 @@ class Scanner:
 
 
 def _at_once(act: Callable[[str], T], cameras: Sequence[str]) -> list[T]:
-    """What ``act`` returns for each camera, done by all of them at the same time."""
+    """Call ``act`` for all cameras at the same time and return the results."""
     if len(cameras) < 2:
         return [act(camera) for camera in cameras]
     with ThreadPoolExecutor(len(cameras), "camera") as pool:
@@ -326,7 +326,7 @@ def _slipped(what: str) -> RobotError:
 
 
 def stored_colours(profile: RobotProfile) -> ColourReferences | None:
-    """What the profile says of its cube's colours; None when it says nothing."""
+    """Return the cube's colours from the profile; None without any."""
     if profile.colours is None:
         return None
     return references_from_json(profile.colours.model_dump_json())
@@ -338,7 +338,7 @@ def as_values(references: ColourReferences) -> dict[str, object]:
 
 
 def odd_view(image: FaceImage, size: int, beside: Sequence[FaceGrid] = ()) -> OddView | None:
-    """What a picture shows instead of one face of a cube of ``size`` layers; None: such a face.
+    """Return what a picture shows instead of one face of such a cube; None: such a face.
 
     ``beside`` it are other faces of the same cube. A face of which the robot itself hides a part
     may be one, for all that can be told.
@@ -353,7 +353,7 @@ def odd_view(image: FaceImage, size: int, beside: Sequence[FaceGrid] = ()) -> Od
 
 
 def usual_oddity(images: Sequence[FaceImage], size: int) -> OddView | None:
-    """What is odd about most of the pictures in which anything is."""
+    """Return the most frequent problem of the pictures that have one."""
     found = [odd for image in images if (odd := odd_view(image, size)) is not None]
     if not found:
         return None
@@ -374,7 +374,7 @@ def explanation(
 
 
 def as_cube_face(seen: FaceColours, view: FaceView, size: int) -> FaceColours:
-    """From the site's drawing to the drawing of the face that is there, turned as it is held."""
+    """Convert colours from the site's drawing to that of the face there, turned as it is held."""
     hidden = np.isin(np.arange(1, size * size + 1), sorted(view.hidden))
     order = _order(view, size)
     positions = None if seen.positions is None else seen.positions[order]

@@ -1,4 +1,4 @@
-"""Motion of one actuator on its own: slow, wherever it goes."""
+"""Slow motion of one actuator on its own."""
 
 from __future__ import annotations
 
@@ -62,8 +62,10 @@ def require_within(name: str, target: int, low: int, high: int, unit: str) -> No
 def ways_back(
     setup: ActuatorSetup, at: int | None, turn: int | None, exactly: bool
 ) -> Iterator[int]:
-    """Where a stepper that stands ``at`` some place goes to be at its start: the last of the way
-    forwards, which takes up any play. Nowhere where it is there, or too far away.
+    """Yield the positions by which a stepper returns to its start from ``at``.
+
+    The last way is forwards, which takes up any play. Yields nothing if it is there, or too far
+    away.
 
     ``turn``: its steps. ``exactly``: no place that looks the same counts as the start.
     """

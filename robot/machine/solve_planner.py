@@ -76,12 +76,12 @@ class SolvePlanner:
 
     @property
     def start_positions(self) -> Mapping[str, str | int]:
-        """Where the actuators are after homing: a position's name or quarter turns."""
+        """The actuators' positions after homing: a position's name or quarter turns."""
         start = self._mechanism.start.configuration
         return self._mechanism.configurations[start].positions
 
     def scan(self, state: State | None, faces: Sequence[str] | None) -> ScanPlan:
-        """The tour that shows the cameras these faces (None: all)."""
+        """Plan the tour that shows the cameras these faces (None: all)."""
         tour = plan_scan(self._mechanism, state, faces or FACES)
         for step in tour.steps:
             if step.moves:
@@ -105,7 +105,7 @@ class SolvePlanner:
             raise InvalidRequest(f"moves: {error}") from error
 
     def prepare(self, cancel: threading.Event, progress: ProgressListener) -> None:
-        """Make the tables that plans need, where they are not there.
+        """Make the tables that plans need and that do not exist yet.
 
         The threads that make them take what the link and the cameras leave of the processor. Raises
         SearchError when ``cancel`` is set meanwhile.
@@ -120,7 +120,7 @@ class SolvePlanner:
         cancel: threading.Event,
         progress: ProgressListener,
     ) -> Plan:
-        """The fastest way to solve ``cube`` held in this state, in the time the profile allows."""
+        """Plan the fastest solve of ``cube`` in this state, in the time the profile allows."""
         begun = time.monotonic()
         with _cancelled_by(cancel) as flag, self._watch(flag) as watch:
             plan = plan_solve(
@@ -146,14 +146,14 @@ class SolvePlanner:
         cancel: threading.Event,
         progress: ProgressListener,
     ) -> Plan:
-        """A way to do to a cube what makes the solved one ``cube``."""
+        """Plan the scramble that turns a solved cube into ``cube``."""
         if isinstance(cube, StickerCube):
             with _cancelled_by(cancel) as flag:
                 return plan_scramble(cube, self._mechanism, state, cancel=flag, progress=progress)
         return self.plan(cube.inverse, state, cancel, progress)
 
     def greedy_us(self, parts: Sequence[Plan]) -> int | None:
-        """What the moves of ``parts`` take when each is done the fastest way by itself.
+        """Return the time the moves of ``parts`` take when each is done the fastest way by itself.
 
         None where the robot cannot do them so.
         """
@@ -177,7 +177,7 @@ class SolvePlanner:
         return SplitPlan(head, tail, turned(cube, head))
 
     def improve(self, parts: SplitPlan, enough: threading.Event) -> Plan:
-        """A faster tail, searched until ``enough`` is set, or the one there is.
+        """Return a faster tail, searched until ``enough`` is set, or the one there is.
 
         The search takes what the link and the cameras leave of the processor.
         """
@@ -203,7 +203,7 @@ class SolvePlanner:
         return replace(plan, search_s=parts.tail.search_s)
 
     def _watch(self, flag: CancelFlag) -> AbstractContextManager[Watch | None]:
-        """What ends a search that no longer pays, where the profile wants that.
+        """Return what ends a search that no longer pays, if the profile asks for that.
 
         A large cube's search gives a quick answer and its good ones at the end of its time: what it
         finds before says nothing of that.
@@ -225,14 +225,14 @@ def _cancelled_by(cancel: threading.Event) -> Iterator[CancelFlag]:
 
 
 def _stand_back() -> None:
-    """Let every other thread of this computer go before this one."""
+    """Give every other thread of this computer precedence over this one."""
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
 @contextmanager
 def _mirrored(cancel: threading.Event) -> Iterator[CancelFlag]:
-    """A flag for the native search that follows a Python event."""
+    """Provide a flag for the native search that follows a Python event."""
     flag, done = CancelFlag(), threading.Event()
     if cancel.is_set():
         flag.set()

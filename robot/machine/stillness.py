@@ -1,4 +1,4 @@
-"""Whether what a camera sees is at rest: two pictures, one after the other, that agree.
+"""Waiting until the camera's view is at rest: two successive pictures that agree.
 
 A cube swings after the robot has moved it, for how long depends on the robot. A fixed pause is too
 short for one and too long for another, so the pictures themselves decide.
@@ -24,7 +24,7 @@ seventh of a cell; noise, averaged over a cell, and a lamp that flickers make le
 
 
 def still_frame(capture: Callable[[], Frame], views: Sequence[View], limit_us: int) -> Frame:
-    """The first picture that agrees with the one before it where the ``views`` are.
+    """Return the first picture that agrees with the one before it where the ``views`` are.
 
     ``limit_us``, by the camera's clock from the first picture on: after that any picture will do.
     """
@@ -50,5 +50,5 @@ def cells(image: NDArray[np.uint8], views: Sequence[View]) -> NDArray[np.float32
 
 
 def alike(one: NDArray[np.float32], other: NDArray[np.float32]) -> bool:
-    """Whether nothing has moved between two pictures' cells."""
+    """Return whether nothing has moved between two pictures' cells."""
     return bool(np.abs(one - other).max() <= SAME_LEVELS)

@@ -58,7 +58,7 @@ def at_board(kind: str, profile: RobotProfile) -> RobotProfile:
 
 
 def fastest(profile: RobotProfile) -> float:
-    """How many times as fast as real time a robot can be simulated."""
+    """Return the highest speed of a simulation, in multiples of real time."""
     return FASTEST_TOGETHER if profile.boards else math.inf
 
 

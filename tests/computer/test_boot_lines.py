@@ -9,19 +9,13 @@ import pytest
 
 from robot.computer import boot_config
 from robot.computer.boot_config import (
-    BEGIN,
-    BEGIN_JOINED,
-    END,
     BootChange,
-    BootConfig,
     Need,
-    Overlay,
     filters_of,
     needs,
     pi_board,
     plan_fix,
     plan_undo,
-    read_boot_config,
 )
 from robot.records.storage import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
 from robot.settings import RobotProfile, load_profile
@@ -53,82 +47,6 @@ V_ARMS = load_profile("v-arms")
 )
 def test_models_pass_their_own_filters(model: str, names: set[str]) -> None:
     assert filters_of(model) == names
-
-
-def overlays(text: str, model: str = ZERO) -> list[tuple[str, int, bool, dict[str, str]]]:
-    found = read_boot_config(text.encode(), model).overlays
-    return [(one.name, one.line, one.certain, one.parameters) for one in found]
-
-
-def test_overlays_are_read_with_their_lines_and_parameters() -> None:
-    assert overlays("a=1\n dtoverlay = pwm , pin=12,func #x\n#dtoverlay=b\ndtoverlay=c:d=,=5") == [
-        ("pwm", 2, True, {"pin": "12", "func": "on"}),
-        ("c", 4, True, {"d": ""}),
-    ]
-    assert overlays("dtoverlay=pwm\ndtparam=pin=13,other=2\ndtoverlay=\ndtparam=pin=14") == [
-        ("pwm", 1, True, {"pin": "13"})
-    ]
-
-
-@pytest.mark.parametrize(
-    ("above", "certain"),
-    [
-        ("[pi0]", True),
-        ("[PI02]", True),
-        ("[ all ]", True),
-        ("[pi4]", None),
-        ("[cm4]", None),
-        ("[gpio4=1]", False),
-        ("[edid=x]\n[pi0]", False),
-        ("[pi4]\n[gpio4=1]", None),
-        ("[gpio4=1]\n[all]", True),
-        ("[pi4]\n[all]", True),
-        ("[pi4", True),
-        ("[pi]", False),
-    ],
-)
-def test_filters_let_through_what_is_for_this_pi(above: str, certain: bool | None) -> None:
-    found = overlays(f"{above}\ndtoverlay=pwm")
-    assert [one[2] for one in found] == ([] if certain is None else [certain])
-    unknown = overlays(f"{above}\ndtoverlay=pwm", "")
-    assert [one[2] for one in unknown] == [above.endswith(("[all]", "[ all ]", "[pi4"))]
-
-
-@pytest.mark.parametrize("word", ["off", "no", "false", "0", "n", "OFF", "on", "1", "yes", ""])
-def test_switches_are_on_unless_the_word_says_no(word: str) -> None:
-    config = read_boot_config(f"dtparam=audio={word}\n".encode(), ZERO)
-    on = word.lower() not in {"off", "no", "false", "0", "n"}
-    assert config.may_be("audio") == {on}
-    assert config.may_be("else") == {False}
-
-
-def test_switches_that_may_be_set_may_be_both() -> None:
-    config = BootConfig()
-    config.set("i2c1", "on", certain=False)
-    assert config.may_be("i2c_arm") == {True, False}
-    config.set("i2c", "on", certain=True)
-    assert config.may_be("i2c_arm") == {True}
-    config.set("i2c_arm", "off", certain=False)
-    assert config.may_be("i2c_arm") == {True, False}
-    config.set("audio", "on", certain=True)
-    config.set("audio", "off", certain=True)
-    assert config.may_be("audio") == {False}
-    assert config.may_be("i2c") == {False}
-
-
-def test_parameters_are_numbers_or_those_of_the_overlay() -> None:
-    one = Overlay("pwm-2chan", 1, True, {"pin": "0x0c", "func": "x"})
-    assert [one.number(key) for key in ("pin", "func", "pin2", "func2", "else")] == [
-        *(12, None, 19, 2, None),
-    ]
-    plain = {name: Overlay(name, 1, True) for name in ("pwm", "pwm-gpio", "pwm-pio", "vc4-x", "x")}
-    assert [plain["pwm"].number("pin"), plain["pwm"].number("func")] == [18, 2]
-    assert plain["pwm-gpio"].number("gpio") == plain["pwm-pio"].number("gpio") == 4
-    assert Overlay("i2c-pwm-pca9685a", 1, True).number("addr") == 0x40
-    assert [(name, one.takes("audio"), one.takes("pin")) for name, one in plain.items()] == [
-        *[("pwm", False, True), ("pwm-gpio", False, False), ("pwm-pio", False, False)],
-        *[("vc4-x", True, False), ("x", False, False)],
-    ]
 
 
 def test_the_pi_is_the_board_that_is_one() -> None:
@@ -221,52 +139,6 @@ def test_what_a_robot_lacks(
     assert needs(profile, text.encode(), model) == found
 
 
-@pytest.mark.parametrize(
-    ("data", "end"),
-    [
-        (b"a\r\nb\n", b"\n"),
-        (b"a\r\nb\r\nc\n", b"\r\n"),
-        (b"a\r\n", b"\r\n"),
-        (b"a\n", b"\n"),
-        (b"", b"\n"),
-    ],
-)
-def test_lines_end_as_most_of_the_file_does(data: bytes, end: bytes) -> None:
-    after = boot_config.with_lines(data, ["x=1"])
-    block = [BEGIN, b"[all]", b"dtoverlay=", b"x=1", END]
-    assert after == data + b"".join(line + end for line in block)
-    assert boot_config.with_lines(data, []) == data
-    assert boot_config._lines_in(after) == ["x=1"] and boot_config._lines_in(data) == []
-    joined = boot_config.with_lines(data + b"z", ["x=1"])
-    block[0] = BEGIN_JOINED
-    assert joined == data + b"z" + end + b"".join(line + end for line in block)
-    assert boot_config.without_lines(joined) == data + b"z"
-
-
-@pytest.mark.parametrize(
-    ("above", "below", "kept"),
-    [
-        (b"[pi4]\n", b"b=2\n", b"[all]\n"),
-        (b"[pi4]\n", b" \n", b""),
-        (b"[ALL]\n", b"b=2\n", b""),
-        (b"[pi4]\n [all] \n", b"b=2\n", b""),
-        (b"[all]\n[pi4]\n", b"b=2\n", b"[all]\n"),
-        (b"a=1\n", b"b=2\n", b""),
-    ],
-)
-def test_what_stands_below_stays_for_all(above: bytes, below: bytes, kept: bytes) -> None:
-    data = boot_config.with_lines(above, ["x=1"]) + below
-    assert boot_config.without_lines(data) == above + kept + below
-
-
-def test_only_marks_that_belong_together_are_ours() -> None:
-    begin, end = BEGIN + b"\n", END + b"\n"
-    for data in (end + begin, begin + b"a\n", end, b"x" + begin + end):
-        assert boot_config.without_lines(data) == data
-    assert boot_config._place([b"a", BEGIN, b"b", BEGIN_JOINED + b"\r\n", b"c", END]) == (3, 5)
-    assert boot_config._place([BEGIN, b"b", END, BEGIN, END]) == (0, 2)
-
-
 def test_a_change_is_shown_line_by_line(tmp_path: Path) -> None:
     change = BootChange(tmp_path / "c", b"a=1\r\nb=\xff\r\n", b"a=1\r\nb=\xff\r\nc=3\r\n")
     assert change.diff.splitlines()[2:] == ["@@ -1,2 +1,3 @@", " a=1", " b=\\xff", "+c=3"]
@@ -300,11 +172,3 @@ def test_a_file_keeps_its_mode_and_its_first_form(
     plan_undo(path).write()
     assert path.read_bytes() == b"a=1\nb=2\n"
     assert change.backup.read_bytes() == b"a=1\n", "what somebody wrote since is not in it"
-
-
-def test_lines_that_still_hold_stay_where_they_are(tmp_path: Path) -> None:
-    path = tmp_path / "config.txt"
-    path.write_bytes(boot_config.with_lines(b"a=1\n", [SERVOS]) + b"b=2\n")
-    assert plan_fix(path, CUBOTINO, ZERO).diff == ""
-    path.write_bytes(boot_config.with_lines(b"a=1\n", [SERVOS, "x=1"]))
-    assert plan_fix(path, CUBOTINO, ZERO).after == boot_config.with_lines(b"a=1\n", [SERVOS])

@@ -13,10 +13,8 @@ from types import SimpleNamespace
 import pytest
 
 from robot.computer import checkup
-from robot.computer.board_family import FAMILIES, JOIN_GROUP, ONE_BOARD
 from robot.computer.checkup import EARLIEST_CLOCK_S, MIN_FREE_BYTES
 from robot.computer.computer import CheckResult, Computer
-from robot.computer.families import linux
 from robot.panel.gpio import RpiGpio
 from robot.settings import load_profile
 from robot.settings.profile import PanelSettings
@@ -133,46 +131,6 @@ def test_without_the_pins_library_the_command_line_works(
     assert "apt install" in result.remedy and "command line" in result.remedy
 
 
-def test_groups_of_the_service_and_of_who_uses_it(machine: Computer) -> None:
-    assert list(linux.check_groups(machine)) == []
-    (found,) = linux.check_groups(replace(machine, members_of=lambda _: None))
-    assert (found.verdict, found.text) == ("warning", "Cubist is not installed as a service")
-
-    def members(group: str) -> frozenset[str] | None:
-        return frozenset({"cubist"}) if group != "gpio" else None
-
-    found, other = linux.check_groups(
-        replace(machine, members_of=members, own_groups=lambda: frozenset({"gpio"}))
-    )
-    assert (found.verdict, found.text) == (
-        *("bad", "the service's user cubist is not in the group gpio"),
-    )
-    assert (other.verdict, other.text) == (
-        *("warning", "you are not in the group cubist, which may use the robot"),
-    )
-    root = replace(machine, own_groups=lambda: None)
-    assert list(linux.check_groups(root)) == []
-
-
-def test_a_named_port_is_looked_at_as_it_is(machine: Computer) -> None:
-    port = machine.dev / "ttyACM7"
-    gone = FAMILIES["avr"].check_port(str(port), machine)
-    assert (gone.verdict, gone.text, gone.remedy) == (
-        *("bad", f"{port} does not exist", ONE_BOARD),
-    )
-    port.touch()
-    assert FAMILIES["avr"].check_port(str(port), machine) == CheckResult("board", "ok", str(port))
-    refused = FAMILIES["avr"].check_port(str(port), replace(machine, may_use=lambda _: False))
-    assert (refused.verdict, refused.text, refused.remedy) == (
-        *("bad", f"{port}: no permission", JOIN_GROUP),
-    )
-    unclear = FAMILIES["avr"].check_port("auto", machine)
-    assert unclear.remedy == ONE_BOARD
-    own = FAMILIES["linux"].check_port("auto", machine)
-    assert own.remedy != ONE_BOARD
-    assert own.text == f"{machine.run}/cubist-board/port does not exist"
-
-
 def test_settings_of_the_service_are_read_as_it_reads_them(machine: Computer) -> None:
     assert machine.service_profile is None
     path = machine.etc / "cubist/cubistd.env"
@@ -219,24 +177,6 @@ def test_what_is_looked_at_and_in_which_order(machine: Computer, tmp_path: Path)
     assert "gpio" not in found
     first = next(checkup.check_up(bare, tmp_path, machine))
     assert (first.verdict, first.text) == ("ok", f"{bare.name}: {bare.title}")
-
-
-def test_a_maestro_that_is_named_is_the_one(machine: Computer) -> None:
-    path = machine.etc / "cubist/cubistd.env"
-    path.parent.mkdir(parents=True)
-    for option in ("--maestro=", "--maestro  "):
-        path.write_text(f"CUBIST_BOARD_OPTIONS={option}{machine.dev}/uart\n")
-        assert (
-            linux.check_maestro(machine).text == f"there is no Pololu Maestro at {machine.dev}/uart"
-        )
-    path.write_text("")
-    assert linux.check_maestro(machine).text.endswith("*Maestro*-if00")
-    for number in (2, 1):
-        name = f"usb-Pololu_Corporation_Mini_Maestro_{number}-if00"
-        (machine.dev / "serial/by-id" / name).touch()
-    assert linux.check_maestro(machine).text.endswith("_1-if00")
-    refused = linux.check_maestro(replace(machine, may_use=lambda _: False))
-    assert (refused.verdict, refused.remedy) == ("bad", JOIN_GROUP)
 
 
 def test_the_worst_of_all() -> None:

@@ -89,19 +89,6 @@ async def test_emergency_stop_behind_a_full_queue(link: Link, uno: Rig) -> None:
     assert len(uno.pins.rises(STEP_PIN)) == steps + 400
 
 
-async def test_damaged_copies_of_an_emergency_stop(link: Link, uno: Rig) -> None:
-    """Among noise and with bits turned on its way, one of its copies comes through."""
-    run = await running(link, to_and_fro(70))
-    uno.port.outwards.damage = simulated_time.flip(0.05)
-    uno.port.write(bytes(range(1, 200)))
-    await link.emergency_stop()
-    with pytest.raises(RobotError) as caught:
-        await run
-    assert caught.value.code == "emergency-stop"
-    uno.port.outwards.damage = simulated_time.nothing
-    await recovers(link, uno)
-
-
 async def test_reset_in_mid_plan(link: Link, uno: Rig) -> None:
     run = await running(link, to_and_fro(70))
     uno.board.reset()
@@ -131,15 +118,6 @@ async def test_silence_holds_after_the_turn_and_then_makes_safe(link: Link, uno:
     await recovers(link, uno)
     steps = len(uno.pins.rises(STEP_PIN)) - 400
     assert steps % 100 == 0 and steps < 20_000
-
-
-async def test_a_host_stopped_for_a_while_is_waited_for(link: Link, uno: Rig) -> None:
-    plan = to_and_fro(25)
-    run = await running(link, plan)
-    uno.loop.pass_time(2.0)
-    execution = await run
-    assert execution.events[:1] == ("held",) and execution.turns_done == 50
-    assert len(uno.pins.rises(STEP_PIN)) == 5000
 
 
 async def test_a_starved_queue_is_reported_and_goes_on(link: Link, uno: Rig) -> None:
@@ -186,16 +164,6 @@ async def flood(board: Rig) -> None:
     while True:
         board.port.write(noise)
         await asyncio.sleep(len(noise) / BYTES_PER_S)
-
-
-async def test_more_steps_than_the_chip_can_make_are_a_fault(
-    uno: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The chip has to defend itself."""
-    link = uno.link(fast_motors(6, 60_000))
-    with pytest.raises(RobotError) as caught:
-        await run_unchecked(link, monkeypatch, 20_000)
-    assert caught.value.code in ("overload", "hung")
 
 
 async def test_a_full_line_beside_steps_that_leave_no_time_takes_no_more_stack(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import pairwise
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,14 +13,12 @@ from robot.link.protocol import (
     MAX_PAYLOAD,
     ActuatorKind,
     Board,
-    ClearProfiles,
     ProfileBegin,
     ProfileSegments,
     ResetCause,
     Timing,
     TurnBit,
     Turns,
-    Welcome,
 )
 from robot.link.wire import crc16
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
@@ -78,16 +73,6 @@ def test_starts_survive(pieces: list[tuple[int, int, bool]]) -> None:
     order = {shape.duration_ticks // 2: place for place, shape in enumerate(plan.shapes)}
     by_shape = [us for us, _ in sorted(order.items(), key=lambda item: item[1])]
     assert starts_read_back(plan.turns, by_shape) == [turn.start_us for turn in turns]
-
-
-def test_motors_that_move_alike_share_a_shape() -> None:
-    profiles = tuple(
-        stepper_move(name, 0, steps, LIMITS) for name in NAMES for steps in (50, -50, 100)
-    )
-    turns = tuple(TimedTurn(number * 1_000_000, number) for number in range(9))
-    plan = encode_schedule(Schedule(profiles, turns, 9_000_000), NAMES)
-    assert len(plan.shapes) == 2
-    assert [turn[1] for turn in plan.turns[:3]] == [0, 0 | TurnBit.REVERSE, 0]
 
 
 def test_turns_one_after_the_other_take_two_bytes_each() -> None:
@@ -188,23 +173,6 @@ def test_a_shape_is_uploaded_in_frames_of_whole_segments(count: int) -> None:
     assert shape.units == count + 1
 
 
-def test_an_upload_begins_by_clearing_what_was_there() -> None:
-    schedule = fast_schedule(2, 5000)
-    plan = encode_schedule(schedule, ("a", "b"))
-    assert plan.upload() == [ClearProfiles(), *plan.shapes[0].messages()]
-
-
-def test_frames_of_turns_are_filled_and_hold_whole_turns() -> None:
-    turns = tuple(TimedTurn(number * 300_000, 0) for number in range(40))
-    plan = encode_schedule(Schedule((profile("a", 200_000),), turns, 0), NAMES)
-    assert {len(turn) for turn in plan.turns[1:]} == {5}
-    sizes = [len(frame.payload()) for frame in plan.turn_messages()]
-    whole = PIECE - PIECE % 5
-    assert sum(sizes) == sum(len(turn) for turn in plan.turns)
-    assert set(sizes[1:-1]) == {whole} and whole - 3 <= sizes[0] <= PIECE
-    assert encode_schedule(Schedule((), (), 0), NAMES).turn_messages() == []
-
-
 def test_the_longest_pause_and_the_last_number_of_a_shape_still_fit() -> None:
     profiles = (profile("a", 100_000), profile("b", 100_000))
 
@@ -227,34 +195,6 @@ def test_the_longest_pause_and_the_last_number_of_a_shape_still_fit() -> None:
     assert caught.value.code == "beyond-board"
 
 
-def test_capabilities_are_what_the_greeting_says() -> None:
-    greeting = Welcome(9, 8, 77, 66, Board.ATMEGA328P, 1, 2, 3, 60, 320, 50, 40, 30, 2)
-    assert Capabilities.of(greeting) == Capabilities(
-        Board.ATMEGA328P, "1.2.3", 9, 77, 66, ResetCause(2), 60, 320, 50, 40, 30
-    )
-
-
-def test_time_per_step_grows_evenly_with_the_motors() -> None:
-    board = capabilities()
-    assert [board.rate(axes) for axes in (0, 1, 2)] == [60_000, 60_000, 32_000]
-    assert board.rate(6) == pytest.approx(12_000)
-    per_step = [1 / board.rate(axes) for axes in range(2, 8)]
-    assert [b - a for a, b in pairwise(per_step)] == pytest.approx([per_step[1] - per_step[0]] * 5)
-    assert [board.rate(axes, True) for axes in (1, 2)] == [16_000, 16_000]
-    assert board.rate(6, True) == pytest.approx(6_000)
-    faster_with_six = replace(board, rate_six=40_000)
-    assert faster_with_six.rate(6) == faster_with_six.rate(2), "measured wrongly: no gain"
-
-
-def test_memory_that_just_suffices_suffices() -> None:
-    schedule = fast_schedule(1, 5000)
-    plan = encode_schedule(schedule, ("a",))
-    units = sum(shape.units for shape in plan.shapes)
-    check_plan(schedule, plan, capabilities(units))
-    with pytest.raises(RobotError, match=f"take {units} units.*has {units - 1}"):
-        check_plan(schedule, plan, capabilities(units - 1))
-
-
 def test_motors_count_together_only_while_both_move() -> None:
     """One is too slow for the other's company, and which moves first makes no difference."""
     speed = 45_000.0
@@ -273,11 +213,3 @@ def test_motors_count_together_only_while_both_move() -> None:
     both = Schedule((profiles[0], slow), (TimedTurn(0, 0), TimedTurn(0, 1)), 0)
     with pytest.raises(RobotError, match="2 motors"):
         check_plan(both, encode_schedule(both, NAMES), capabilities())
-
-
-def test_servos_do_not_count_among_the_motors_that_step() -> None:
-    fast = fast_schedule(1, 57_143)
-    turns = (TimedTurn(0, 1), *fast.turns)
-    schedule = Schedule((*fast.profiles, profile("b", 900_000)), turns, 0)
-    assert peak_rate(schedule.profiles[1]) == 0.0
-    check_plan(schedule, encode_schedule(schedule, NAMES), capabilities())

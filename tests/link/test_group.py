@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,14 +10,14 @@ from typing import Any
 import pytest
 
 from robot.link import LinkGroup
-from robot.link.common_start import TOGETHER_S, CommonStart
-from robot.link.group import LONGEST_IDLE_US, paces, split, stages, stretched
+from robot.link.common_start import CommonStart
+from robot.link.group import LONGEST_IDLE_US, paces, stages, stretched
 from robot.link.link import Execution
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import stepper_move
 from robot.settings.board_table import TICKS_PER_S
 from robot.text.faults import Fault, LinkError, RobotError, Stopped
-from tests.link.conftest import (
+from tests.rig.boards import (
     BOOTED_LATER_S,
     FASTER,
     LIMITS,
@@ -28,7 +27,6 @@ from tests.link.conftest import (
     program,
     two_boards,
 )
-from tests.rig import simulated_time
 from tests.rig.simulated_time import VirtualBoard, VirtualLoop
 
 pytestmark = pytest.mark.quick
@@ -93,17 +91,6 @@ def test_each_board_plays_its_part_at_the_same_time(boards: Boards) -> None:
     assert heard[-1] == 1.0
 
 
-def test_progress_is_that_of_the_slowest(boards: Boards) -> None:
-    loop, rigs, group = boards
-    both = pushes()
-    heard: list[float] = []
-    one_and_six = replace(both, turns=(both.turns[0], *both.turns[1::2]))
-    loop.run_until_complete(group.run(one_and_six, heard.append))
-    assert [steps_of(rig) for rig in rigs] == [STEPS, TURNS * STEPS]
-    assert all(fraction < 1 for fraction in heard[:-1])
-    assert heard[-1] == 1.0
-
-
 @pytest.mark.parametrize("boards", [(), PI], indirect=True, ids=["alike", "pi"])
 def test_a_board_lost_in_the_middle_stops_the_other_and_is_named(boards: Boards) -> None:
     loop, rigs, group = boards
@@ -164,31 +151,6 @@ def test_an_emergency_stop_reaches_every_board(boards: Boards, lost: int | None)
     loop.run_until_complete(stopped())
 
 
-def test_a_stop_ends_the_turns_of_both(boards: Boards) -> None:
-    loop, rigs, group = boards
-
-    async def stopped() -> None:
-        run = asyncio.create_task(group.run(pushes()))
-        await asyncio.sleep(1.0)
-        await group.stop()
-        with pytest.raises(Stopped):
-            await run
-
-    loop.run_until_complete(stopped())
-    steps = {steps_of(rig) for rig in rigs}
-    assert len(steps) == 1
-    assert 0 < min(steps) < TURNS * STEPS
-
-
-def test_only_the_boards_that_are_needed_take_part() -> None:
-    left = Schedule(pushes().profiles, pushes().turns[::2], pushes().duration_us)
-    parts = split(left, {"left": "first", "right": "second"})
-    assert list(parts) == ["first"]
-    assert [profile.actuator for profile in parts["first"].profiles] == ["left"] * TURNS
-    with pytest.raises(RobotError, match="no actuator is called right"):
-        split(pushes(), {"left": "first"})
-
-
 def test_a_group_does_at_all_boards_what_a_link_does_at_one() -> None:
     with two_boards([program("cubist-firmware-host")]) as (loop, rigs):
         run = loop.run_until_complete
@@ -242,20 +204,6 @@ def test_one_board_alone_is_not_named_and_needs_no_clock(boards: Boards) -> None
     with pytest.raises(LinkError) as told:
         loop.run_until_complete(alone.stop())
     assert "board" not in told.value.detail
-
-
-def test_each_board_notes_where_a_stop_has_left_its_actuators(boards: Boards) -> None:
-    """Also when it stopped for the other one's sake."""
-    loop, rigs, group = boards
-
-    def pull(fraction: float) -> None:
-        if fraction > 0.3:
-            rigs[1].port.unplug()
-
-    with pytest.raises(LinkError, match="board right"):
-        loop.run_until_complete(group.run(pushes(), pull))
-    ledger = group.links["left"].ledger
-    assert (ledger.homed["left"], ledger.run) == (steps_of(rigs[0]), None)
 
 
 def test_boards_stay_together_however_long_a_plan_takes(boards: Boards) -> None:
@@ -324,46 +272,6 @@ def test_clocks_that_never_agree_are_named_and_nothing_moves(
     assert [link.ledger.run for link in group.links.values()] == [None, None]
     monkeypatch.undo()
     assert loop.run_until_complete(group.run(pushes())).turns_done == 2 * TURNS
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_boards_whose_time_passes_unevenly_start_together_all_the_same(
-    boards: Boards, seed: int
-) -> None:
-    """As those of a simulation on a busy computer do: the time of both stands still now and then,
-    also between the comparison of the one and that of the other."""
-    loop, rigs, group = boards
-    draw = random.Random(seed)
-
-    def stand_still(_: int) -> bool:
-        if draw.random() < 0.003:
-            for rig in rigs:
-                rig.board.lose_time(0.03)
-        return True
-
-    loop.attach(stand_still)
-    for number in range(5):
-        move = [stepper_move(name, number * STEPS, STEPS, LIMITS) for name in NAMES]
-        both = Schedule(tuple(move), (TimedTurn(0, 0), TimedTurn(0, 1)), move[0].duration_us)
-        assert loop.run_until_complete(group.run(both)).turns_done == 2
-        left, right = starts_s(rigs, number)
-        assert abs(left - right) <= TOGETHER_S, number
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_line_that_damages_one_byte_in_a_hundred_starts_boards_together(
-    boards: Boards, seed: int
-) -> None:
-    loop, rigs, group = boards
-    for number, rig in enumerate(rigs):
-        rig.port.outwards = simulated_time.Line(100 * seed + number, simulated_time.flip(0.01))
-        rig.port.inwards = simulated_time.Line(100 * seed + 10 + number, simulated_time.flip(0.01))
-    for number in range(10):
-        move = [stepper_move(name, number * STEPS, STEPS, LIMITS) for name in NAMES]
-        both = Schedule(tuple(move), (TimedTurn(0, 0), TimedTurn(0, 1)), move[0].duration_us)
-        assert loop.run_until_complete(group.run(both)).events == ()
-        left, right = starts_s(rigs, number)
-        assert abs(left - right) <= TOGETHER_S, number
 
 
 IDLE_S = 40

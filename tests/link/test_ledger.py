@@ -14,7 +14,6 @@ from robot.link.ledger import (
     LastPositions,
     PositionLedger,
     ScheduleProgress,
-    positions_after_break,
 )
 from robot.link.link import Gate, single
 from robot.link.protocol import BoardState, Home
@@ -39,21 +38,6 @@ def two_turns() -> Schedule:
     return Schedule((table, lid), (TimedTurn(0, 0), TimedTurn(500_000, 1)), 1_000_000)
 
 
-@pytest.mark.parametrize(
-    ("done_us", "moving", "holder"),
-    [(0, ("holder",), 1500), (400_000, ("lid",), 2400), (1_000_000, (), 2400)],
-)
-def test_what_a_fault_catches_in_motion(done_us: int, moving: tuple[str, ...], holder: int) -> None:
-    left = positions_after_break({"holder": 1500, "lid": 1200}, two_turns(), done_us)
-    assert (left.moving, left.positions["holder"]) == (moving, holder)
-
-
-def test_a_turn_that_begins_before_the_first_ends_may_be_under_way_too() -> None:
-    long, short = servo_slew("holder", 1500, 2400, 400_000), servo_slew("lid", 1200, 1500, 300_000)
-    overlapping = Schedule((long, short), (TimedTurn(0, 0), TimedTurn(300_000, 1)), 600_000)
-    assert positions_after_break({}, overlapping, 0).moving == ("holder", "lid")
-
-
 def test_what_moved_when_the_link_was_lost_is_what_moves_however_late_one_asks() -> None:
     now = [10.0]
     progress = ScheduleProgress(two_turns(), lambda: now[0])
@@ -63,14 +47,6 @@ def test_what_moved_when_the_link_was_lost_is_what_moves_however_late_one_asks()
     progress.note_lost()
     now[0] = 10.7
     assert progress.moving_now(5.0) == ("holder",)
-
-
-def test_what_is_not_heard_of_goes_on_no_longer_than_the_firmware_lets_it() -> None:
-    now = [10.0]
-    progress = ScheduleProgress(two_turns(), lambda: now[0])
-    now[0] = 10.7
-    assert progress.moving_now(5.0) == ("lid",)
-    assert progress.moving_now(0.3) == ("holder",)
 
 
 async def test_progress_of_the_plan_before_is_not_taken_for_ours(link: Link, rig: Rig) -> None:
@@ -139,13 +115,6 @@ async def test_a_successor_learns_where_everything_stands(
     assert (await heir.status()).homed == 0b1111
 
 
-async def test_what_was_released_still_stands_there(link: Link, rig: Rig) -> None:
-    await go_away(link)
-    await link.release()
-    await link.close()
-    assert (await successor(rig)).ledger.known["pusher"] == AWAY
-
-
 async def test_another_configuration_knows_of_nothing(link: Link, rig: Rig) -> None:
     await go_away(link)
     await link.close()
@@ -171,19 +140,6 @@ async def test_a_servo_that_another_configuration_lacks_gets_no_pulses(
     since = rig.pins.records[before:]
     assert {pin for _, pin, _ in since} == {STEP_PIN, DIRECTION_PIN, LID_PIN}
     assert sum(pin == STEP_PIN and level for _, pin, level in since) == AWAY
-
-
-async def test_a_reset_board_knows_of_nothing(link: Link, rig: Rig) -> None:
-    await go_away(link)
-    rig.board.reset()
-    assert (await successor(rig)).ledger.known == {}
-
-
-async def test_after_an_emergency_stop_nobody_knows(link: Link, rig: Rig) -> None:
-    await go_away(link)
-    await link.emergency_stop()
-    await link.configure()
-    assert link.ledger.known == {}
 
 
 async def test_what_was_stopped_in_motion_is_not_told(link: Link, rig: Rig) -> None:

@@ -9,30 +9,22 @@ from typing import Any
 
 import pytest
 
-from robot.link import EndstopHoming, Link, ServoSetup, StepperSetup
+from robot.link import Link, ServoSetup, StepperSetup
 from robot.link.actuators import TurnCheckSetup
 from robot.link.limits import Capabilities
 from robot.link.protocol import (
     HEARTBEAT_AT_REST_MS,
     TICKS_PER_US,
     VERSION,
-    Abort,
     BoardState,
-    Clear,
-    Go,
-    PlanBegin,
-    Status,
-    Turns,
     Welcome,
 )
-from robot.link.session import LOST_AFTER_S, STOP_EVERY_S, LinkSession
+from robot.link.session import LOST_AFTER_S, LinkSession
 from robot.link.wire import WireFrame
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
-from robot.text.faults import Fault, LinkError, RobotError, Stopped
-from tests.rig import simulated_time
-from tests.rig.simulated_time import drop
+from robot.text.faults import LinkError, RobotError, Stopped
 
 Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
@@ -116,17 +108,6 @@ async def test_an_eased_servo_gathers_speed_and_loses_it_again(link: Link, rig: 
     assert off_us < 5
 
 
-async def test_overlapping_turns_keep_their_times(link: Link, rig: Rig) -> None:
-    steps = stepper_move("pusher", 0, 60, LIMITS, settle_us=11)
-    slew = servo_slew("lid", 1500, 1000, 400_000)
-    schedule = Schedule((slew, steps), (TimedTurn(0, 0), TimedTurn(123_457, 1)), 400_000)
-    before = len(rig.pins.rises(STEP_PIN))
-    execution = await link.run(schedule)
-    assert execution.executed_us == 400_000
-    assert len(rig.pins.rises(STEP_PIN)) - before == 60
-    assert link.ledger.position("pusher") == 60
-
-
 async def test_homing_ends_at_the_start_position(link: Link, rig: Rig) -> None:
     status = await link.status()
     assert status.homed == 0b1111
@@ -138,16 +119,6 @@ def with_end_stop(rig: Rig, **other: Any) -> tuple[Any, ...]:
     """The usual actuators with another end stop at the turner."""
     actuators = rig.link().actuators
     return tuple(replace(a, **other) if a.name == "turner" else a for a in actuators)
-
-
-async def test_an_end_stop_may_be_high_when_pressed(rig: Rig) -> None:
-    (turner,) = (a for a in rig.link().actuators if a.name == "turner")
-    assert isinstance(turner.homing, EndstopHoming)
-    rig.pins.active_high = True
-    high = replace(turner.homing, active_high=True)
-    link = await rig.homed_link("turner", setups=with_end_stop(rig, homing=high))
-    assert link.ledger.position("turner") == 0
-    assert 36 <= rig.pins.turner_steps <= 40
 
 
 @pytest.mark.parametrize("active_high", [False, True])
@@ -165,18 +136,6 @@ async def test_an_index_sensor_is_looked_at_without_homing_too(rig: Rig, active_
     with pytest.raises(RobotError) as caught:
         await link.run(in_turn(stepper_move("turner", 100, 100, turner.limits)))
     assert (caught.value.code, caught.value.detail) == ("not-in-place", "turner")
-
-
-async def test_a_fault_of_an_actuator_that_is_not_there_is_named(link: Link, rig: Rig) -> None:
-    """Its number is one more than the last one's."""
-    session = link._session
-    assert session is not None and rig.board.running
-    session.put([Clear(), PlanBegin(1, 1), Turns(bytes([0, len(link.actuators)])), Go()])
-    await session.delivered()
-    assert (await link.status()).fault_detail == len(link.actuators)
-    with pytest.raises(RobotError) as caught:
-        await link.run(to_and_fro(1))
-    assert (caught.value.code, caught.value.detail) == ("bad-turn", "")
 
 
 async def test_a_closed_link_says_so(link: Link, rig: Rig) -> None:
@@ -202,49 +161,6 @@ async def test_positions_from_before_a_command_are_no_answer(link: Link, rig: Ri
     assert new.known == old.known and new.positions != old.positions
 
 
-async def test_a_session_that_is_over_asks_and_answers_nothing_more(
-    link: Link, rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever asks gets what ended it, at once: nothing goes to a port that may be gone."""
-    session = link._session
-    assert session is not None
-    written: list[bytes] = []
-    monkeypatch.setattr(rig.port, "write", written.append)
-    first = LinkError(Fault.RESET)
-    session.fail(first)
-    session.fail(LinkError(Fault.LINK_LOST))
-    for question in (session.positions, session.fresh_status, session.delivered):
-        before, written[:] = rig.loop.time(), []
-        with pytest.raises(LinkError) as caught:
-            await question()
-        assert caught.value is first and rig.loop.time() == before
-        assert not written or question == session.fresh_status  # which asks before it waits
-
-
-async def test_an_emergency_stop_needs_no_status_before(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Somebody hits the button as the link comes up, on a line that first says nothing."""
-    session = LinkSession(rig.port, clock=rig.loop.time, draw=rig.draw)
-    await session.open(1.0)
-    session.status = None
-    calm = asyncio.create_task(session.emergency_stop(0.5))
-    monkeypatch.setattr(rig.port.inwards, "damage", simulated_time.silence)
-    await asyncio.sleep(0.1)
-    assert session.status is None and not calm.done()
-    monkeypatch.setattr(rig.port.inwards, "damage", simulated_time.nothing)
-    await calm
-    assert session.status is not None and session.status.fault == Fault.EMERGENCY_STOP
-    session.status = None
-    monkeypatch.setattr(rig.port.inwards, "damage", simulated_time.silence)
-    began = rig.loop.time()
-    with pytest.raises(LinkError, match="emergency stop not confirmed") as caught:
-        await session.emergency_stop(0.5)
-    assert caught.value.code == "no-answer"
-    assert 0.5 < rig.loop.time() - began < 0.5 + 2 * STOP_EVERY_S + 0.01
-    await session.close()
-
-
 async def test_nothing_moves_before_homing(rig: Rig) -> None:
     link = rig.link()
     await link.open()
@@ -263,15 +179,6 @@ async def test_stop_finishes_the_turn(link: Link, rig: Rig) -> None:
     status = await link.status()
     assert status.state == BoardState.IDLE and 0 < status.turns_done < 400
     assert len(rig.pins.rises(STEP_PIN)) == 100 * status.turns_done
-
-
-async def test_a_stop_before_the_plan_begins_is_obeyed(link: Link, rig: Rig) -> None:
-    run = asyncio.create_task(link.run(to_and_fro(200)))
-    await asyncio.sleep(0)
-    await link.stop()
-    with pytest.raises(Stopped):
-        await run
-    assert rig.pins.rises(STEP_PIN) == []
 
 
 async def test_emergency_stop_is_immediate_and_latched(link: Link, rig: Rig) -> None:
@@ -357,12 +264,6 @@ async def test_a_link_that_is_used_again_beats_quickly_at_once(link: Link, rig: 
     assert link.statistics.received - heard >= 4
 
 
-async def test_at_rest_a_bad_line_is_not_a_lost_one(link: Link, rig: Rig) -> None:
-    rig.port.outwards.damage = rig.port.inwards.damage = drop(0.05)
-    await asyncio.sleep(120)
-    assert (await link.status()).state == BoardState.IDLE
-
-
 async def test_a_board_that_dies_at_rest_is_noticed(link: Link, rig: Rig) -> None:
     await asyncio.sleep(10)
     rig.board.running = False
@@ -399,13 +300,6 @@ async def test_a_host_that_slept_too_long_is_told_so(link: Link, rig: Rig) -> No
     assert len(rig.pins.rises(STEP_PIN)) == steps + steps % 200 + 200
 
 
-async def test_a_plan_from_elsewhere_is_refused(link: Link, rig: Rig) -> None:
-    with pytest.raises(RobotError, match="stands at 0") as caught:
-        await link.run(in_turn(stepper_move("pusher", 50, 10, LIMITS)))
-    assert caught.value.code == "bad-schedule"
-    assert rig.pins.rises(STEP_PIN) == []
-
-
 async def test_a_board_of_another_protocol_is_named_with_both(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -421,20 +315,3 @@ async def test_a_board_of_another_protocol_is_named_with_both(
     assert told.value.code == "wrong-protocol"
     assert f"{VERSION + 1}, expected {VERSION}" in str(told.value)
     await session.close()
-
-
-async def test_a_fault_that_a_command_meets_is_raised_unless_it_ends_a_plan(
-    link: Link, rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session = link._session
-    assert session is not None and session.status is not None
-    met = replace(session.status, state=BoardState.FAULT, fault=Fault.OVERLOAD, fault_detail=0)
-
-    async def fresh() -> Status:
-        return met
-
-    monkeypatch.setattr(session, "fresh_status", fresh)
-    await link._command(Abort())
-    with pytest.raises(RobotError) as told:
-        await link._command(Clear())
-    assert told.value.code == "overload"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import shutil
 import signal
@@ -26,7 +25,7 @@ from robot.motion.stepper import StepperLimits, stepper_move
 from robot.settings.board_table import FIRST_CHANNEL, FRAME_US
 from robot.text.faults import Fault, LinkError, RobotError
 from robot.twin.pwm import PwmChips
-from tests.link.conftest import LIMITS, program, rig_of
+from tests.rig.boards import program, rig_of
 
 Rig = Any
 LIMIT_S = 60.0
@@ -106,23 +105,6 @@ async def test_released_servos_have_no_pulses_and_no_half_ones(pi: Rig) -> None:
     assert enables == [1] * len(SERVOS)
 
 
-async def test_chips_are_told_by_their_device(tmp_path: Path, pi: Rig) -> None:
-    """Not by their number, which changes with kernels."""
-    chips = sorted(path.name for path in (tmp_path / "pwm").glob("pwmchip*"))
-    devices = {(tmp_path / "pwm" / chip / "device").resolve().name for chip in chips}
-    assert chips == ["pwmchip0", "pwmchip2", "pwmchip4"]
-    assert devices == {"fe20c000.pwm", "pwm_gpio@16", "1-0040"}
-    await pi.homed_link(setups=SERVOS)
-    assert all(pi.pins.pulses(servo.pin) for servo in SERVOS)
-
-
-async def test_a_channel_is_opened_by_period_then_duty_then_enable(pi: Rig) -> None:
-    """Each once: no pulse is cut where the driver takes the period at once."""
-    await pi.homed_link(setups=ONE)
-    opening = [write.file for write in pi.pins.chips.writes if write.pin == LID.pin][:3]
-    assert opening == ["period", "duty_cycle", "enable"]
-
-
 async def test_a_motor_at_lines_steps_beside_servos(pi: Rig) -> None:
     """Lines that the kernel lets it have are no fault."""
     motor = StepperSetup("motor", step_pin=17, direction_pin=27, limits=SLOW)
@@ -149,35 +131,6 @@ async def test_a_channel_that_is_not_exported_is_named(tmp_path: Path, pi: Rig) 
     fault = await configure_fails(pi)
     assert (fault.code, fault.detail) == ("pulse-missing", "lid")
     assert "overlay" in str(fault)
-
-
-async def test_a_pin_without_a_chip_is_named(pi: Rig) -> None:
-    fault = await configure_fails(pi, replace(LID, pin=18 + 5))
-    assert (fault.code, fault.detail) == ("pulse-missing", "lid")
-
-
-async def test_a_channel_is_no_line_for_a_motor(pi: Rig) -> None:
-    """Whatever the host asks for."""
-    motor = StepperSetup("motor", step_pin=FIRST_CHANNEL + 9, direction_pin=5, limits=LIMITS)
-    fault = await configure_fails(pi, motor)
-    assert (fault.code, fault.detail) == ("line-refused", f"GPIO {FIRST_CHANNEL + 9}")
-
-
-async def test_a_channel_that_may_not_be_written_is_named(tmp_path: Path, pi: Rig) -> None:
-    duty = tmp_path / "pwm" / "pwmchip0" / "pwm0" / "duty_cycle"
-    duty.unlink()
-    duty.mkdir()
-    fault = await configure_fails(pi)
-    assert (fault.code, fault.detail) == ("pulse-refused", "lid")
-
-
-async def test_a_period_that_the_driver_refuses_is_named(tmp_path: Path, pi: Rig) -> None:
-    """As a PCA9685 does whose other channels are in use at another frequency."""
-    period = tmp_path / "pwm" / "pwmchip0" / "pwm0" / "period"
-    period.unlink()
-    period.symlink_to("/dev/full")
-    fault = await configure_fails(pi)
-    assert (fault.code, fault.detail) == ("pulse-refused", "lid")
 
 
 async def test_a_write_that_fails_in_mid_turn_is_named_and_overcome(
@@ -241,15 +194,6 @@ def start(tmp_path: Path) -> Iterator[Callable[[], tuple[Process, Path]]]:
     chips.close()
 
 
-def duties(tmp_path: Path) -> list[int]:
-    """What was written to the lid's duty since the last look."""
-    pipe = os.open(tmp_path / "pwm/pwmchip0/pwm0/duty_cycle", os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        return [int(line) for line in os.read(pipe, 1 << 16).split()]
-    finally:
-        os.close(pipe)
-
-
 async def homed(port: Path) -> Link:
     """A link to a board: open, configured, homed."""
     link = Link(SerialTransport(str(port)), ONE, silence_hold_ms=2000)
@@ -257,32 +201,6 @@ async def homed(port: Path) -> Link:
     await link.configure()
     await link.home()
     return link
-
-
-def test_a_plan_is_played_in_real_time(
-    tmp_path: Path, start: Callable[[], tuple[Process, Path]]
-) -> None:
-    process, port = start()
-    away = one_after_another(servo_slew("lid", 1500, 2300, 400_000, FRAME_US))
-
-    async def run() -> None:
-        link = await homed(port)
-        duties(tmp_path)
-        execution = await link.run(away)
-        assert execution.executed_us == away.duration_us
-        await link.close()
-
-    asyncio.run(run())
-    values = duties(tmp_path)
-    assert values == sorted(set(values)) and values[-1] == 2_300_000
-    process.terminate()
-    assert process.wait(LIMIT_S) == 0
-    assert duties(tmp_path) == [0], "no pulses after its end"
-    assert process.stdout is not None
-    delays = json.loads(process.stdout.read())
-    assert delays["pulses"] >= len(values)
-    assert 0 <= delays["p50_us"] <= delays["p99_us"] <= delays["max_us"]
-    assert not port.is_symlink()
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])

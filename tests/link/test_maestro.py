@@ -16,8 +16,8 @@ from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.settings.board_table import FIRST_MAESTRO, FRAME_US
 from robot.text.faults import Fault, RobotError
-from robot.twin.maestro import GET_ERRORS, GET_POSITION, SET_TARGET, ChannelLimits, Maestro
-from tests.link.conftest import program, rig_of
+from robot.twin.maestro import SET_TARGET, ChannelLimits, Maestro
+from tests.rig.boards import program, rig_of
 
 Rig = Any
 FIRST = ServoSetup(
@@ -82,35 +82,6 @@ async def test_every_target_is_exact_and_one_in_each_frame(pi: Rig) -> None:
         assert pi.pins.pulses(servo.pin)[-1][1] == BEYOND * 2, "the servo got it"
 
 
-async def test_it_is_asked_between_pulses_and_one_question_at_a_time(pi: Rig) -> None:
-    await pi.homed_link(setups=SERVOS)
-    await asyncio.sleep(2.0)
-    asked = [one for one in pi.pins.chips.commands if one.command in (GET_POSITION, GET_ERRORS)]
-    assert {one.data for one in asked} == {b"", b"\x00", b"\x17"}, "errors, and both channels"
-    gaps = [b.time_us - a.time_us for a, b in pairwise(asked)]
-    assert min(gaps) >= 100_000
-    assert len(asked) >= 15
-
-
-async def test_released_servos_have_no_pulses(pi: Rig) -> None:
-    link = await pi.homed_link(setups=SERVOS)
-    await link.release()
-    await asyncio.sleep(0.05)
-    before = len(pi.pins.pulses(FIRST.pin))
-    await asyncio.sleep(0.2)
-    assert len(pi.pins.pulses(FIRST.pin)) == before
-    assert {ticks for _, ticks in pi.pins.pulses(FIRST.pin)} == {3000}, "none was cut"
-    assert targets(pi, FIRST)[-1][1] == 0
-
-
-@pytest.mark.parametrize("device", [("--maestro-id", "12")])
-async def test_a_number_makes_every_command_name_it(pi: Rig) -> None:
-    link = await pi.homed_link(setups=SERVOS)
-    await link.run(slew(FIRST))
-    assert {one.device for one in pi.pins.chips.commands} == {12}
-    assert targets(pi, FIRST)[-1][1] == BEYOND
-
-
 async def test_limits_of_its_own_are_found_and_named(said: Path, pi: Rig) -> None:
     """As every channel of a new one has: the servo would stop short without a word."""
     pi.pins.chips.faults.limits[23] = ChannelLimits(992, 2000)
@@ -122,30 +93,6 @@ async def test_limits_of_its_own_are_found_and_named(said: Path, pi: Rig) -> Non
     assert (status.fault, status.fault_detail) == (Fault.PULSE_LIMITED, 1)
     assert not status.homed & 2, "where it stands is not known"
     assert "channel 23 makes pulses of 2000.00 us instead of 2300.00" in said.read_text()
-
-
-async def test_a_target_that_was_lost_is_told_again(pi: Rig) -> None:
-    link = await pi.homed_link(setups=SERVOS)
-    away = slew(FIRST)
-    run = asyncio.create_task(link.run(away))
-    await asyncio.sleep(0.3)
-    pi.pins.chips.faults.drops = 100
-    await run
-    assert pi.pins.pulses(FIRST.pin)[-1][1] < BEYOND * 2
-    pi.pins.chips.faults.drops = 0
-    await asyncio.sleep(1.0)
-    assert pi.pins.pulses(FIRST.pin)[-1][1] == BEYOND * 2
-    assert (await link.status()).fault == Fault.NONE
-
-
-async def test_after_errors_everything_is_told_again(pi: Rig) -> None:
-    await pi.homed_link(setups=SERVOS)
-    await asyncio.sleep(0.5)
-    pi.pins.chips.commands.clear()
-    pi.pins.chips.errors = 0b10
-    await asyncio.sleep(0.5)
-    assert [width for _, width in targets(pi, FIRST)] == [1500]
-    assert [width for _, width in targets(pi, LAST)] == [1500]
 
 
 async def test_one_that_does_not_answer_is_named(pi: Rig) -> None:
@@ -160,16 +107,6 @@ async def test_one_that_does_not_answer_is_named(pi: Rig) -> None:
         await link.run(slew(FIRST))
     assert (caught.value.code, caught.value.detail) == ("pulse-silent", "first")
     assert "USB Dual Port" in caught.value.remedy
-
-
-async def test_a_port_that_is_not_there_is_named(tmp_path: Path, pi: Rig) -> None:
-    pi.pins.chips.close()
-    link = pi.link(SERVOS)
-    await link.open()
-    with pytest.raises(RobotError) as caught:
-        await link.configure()
-        await link.home()
-    assert caught.value.code == "pulse-missing"
 
 
 async def test_one_unplugged_in_mid_turn_is_named_and_overcome(tmp_path: Path, pi: Rig) -> None:

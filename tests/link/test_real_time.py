@@ -170,12 +170,3 @@ def test_closing_the_port_resets_no_board(
     asyncio.run(run())
     assert not termios.tcgetattr(onlooker)[2] & termios.HUPCL
     os.close(onlooker)
-
-
-def test_nothing_is_left_behind(
-    start: Callable[[float], tuple[subprocess.Popen[bytes], Path]],
-) -> None:
-    process, port = start(1.0)
-    process.terminate()
-    assert process.wait(LIMIT_S) == 0
-    assert not port.is_symlink()

@@ -117,32 +117,6 @@ def test_an_acknowledgement_of_nothing_sent_is_ignored() -> None:
     assert not window.idle and window.credit == 0
 
 
-def test_what_was_not_sent_is_forgotten_and_what_was_is_counted() -> None:
-    window = SendWindow()
-    window.acknowledge(255, 0.0, QUEUE_BYTES)
-    for value in range(WINDOW + 2):
-        window.put(Home(value))
-    assert len(list(window.pump(0.0))) == WINDOW == window.sent
-    window.discard()
-    assert not window.idle
-    window.acknowledge(WINDOW - 1, 0.0)
-    assert window.idle and not list(window.pump(0.0))
-    assert (window.sent, window.resent) == (WINDOW, 0)
-
-
-def test_progress_begins_the_patience_anew() -> None:
-    """What is acknowledged one after the other on a slow line is not sent again meanwhile."""
-    window = SendWindow()
-    window.acknowledge(255, 0.0, QUEUE_BYTES)
-    for value in range(3):
-        window.put(Home(value))
-    assert len(list(window.pump(0.0))) == 3
-    late = 0.8 * RESEND_AFTER_S
-    window.acknowledge(0, late)
-    assert list(window.pump(2 * late - 0.01 * late)) == []
-    assert [seq for seq, _ in window.pump(late + RESEND_AFTER_S)] == [1, 2]
-
-
 def test_patience_doubles_up_to_its_limit() -> None:
     window = SendWindow()
     window.put(Home(1))
@@ -157,15 +131,6 @@ def test_patience_doubles_up_to_its_limit() -> None:
     window.put(Home(2))
     assert window.pump(now) == [(1, Home(2))]
     assert window.pump(now + 1.001 * RESEND_AFTER_S) == [(1, Home(2))]
-
-
-def test_what_is_sent_later_does_not_put_off_what_is_overdue() -> None:
-    window = SendWindow()
-    window.put(Home(1))
-    window.pump(0.0)
-    window.put(Home(2))
-    assert window.pump(0.9 * RESEND_AFTER_S) == [(1, Home(2))]
-    assert window.pump(1.001 * RESEND_AFTER_S) == [(0, Home(1)), (1, Home(2))]
 
 
 def test_turns_wait_until_the_queue_has_room_for_all_of_them() -> None:

@@ -2,16 +2,21 @@
 
 import pytest
 
-from robot.link import EndstopHoming, ServoSetup, StepperSetup, TurnCheckSetup
 from robot.link.actuators import UNLIMITED_STEPS
 from robot.machine.board_configuration import actuator_setups, homing_order
-from robot.motion.stepper import StepperLimits
 from robot.settings import RobotProfile, load_profile, parse_profile, profile_path
 from solver.errors import InvalidRequest
 
 
 def setups_of(profile):
     return {setup.name: setup for setup in actuator_setups(profile)}
+
+
+def one_of(name, actuator, **changes):
+    """What the board is told of a stepper some of whose settings are others."""
+    document = load_profile(name).model_dump(mode="json")
+    document["actuators"][actuator] |= changes
+    return setups_of(RobotProfile.model_validate(document))[actuator]
 
 
 def test_servos_start_where_the_mechanism_does():
@@ -64,21 +69,6 @@ def test_what_holds_the_cube_is_homed_first():
     assert set(homing_order(load_profile("four-arm"))) == set(load_profile("four-arm").actuators)
 
 
-def one_of(name, actuator, **changes):
-    """What the board is told of a stepper some of whose settings are others."""
-    document = load_profile(name).model_dump(mode="json")
-    document["actuators"][actuator] |= changes
-    return setups_of(RobotProfile.model_validate(document))[actuator]
-
-
-def test_a_sensor_with_one_place_is_beyond_any_travel():
-    check = {"every_steps": None, "at_steps": 3}
-    found = one_of("soltvvo", "right", turn_check=check).check
-    assert (found.every_steps, found.at_steps) == (65_535, 3)
-    found = one_of("soltvvo", "right", turn_check=check | {"every_steps": 50}).check
-    assert found.every_steps == 50
-
-
 @pytest.mark.parametrize(
     ("changes", "low", "high"),
     [
@@ -93,41 +83,3 @@ def test_room_is_left_for_overshoot_and_play(changes, low, high):
     found = one_of("crane", "elevator", positions_steps=places, **changes)
     assert (found.minimum_steps, found.maximum_steps) == (low, high)
     assert found.backlash_steps == changes.get("backlash_steps", 0)
-
-
-def test_all_that_a_board_is_told_of_an_actuator():
-    assert setups_of(load_profile("cubotino"))["lid"] == ServoSetup(
-        name="lid",
-        pin=12,
-        minimum_us=900,
-        maximum_us=2100,
-        start_us=1335,
-        home_ms=800,
-        safe_off=False,
-    )
-    homing = EndstopHoming(
-        pin=14,
-        direction=-1,
-        speed=400,
-        slow_speed=100,
-        backoff_steps=20,
-        max_travel_steps=450,
-        edge_position=6,
-        active_high=False,
-    )
-    assert setups_of(load_profile("soltvvo"))["right"] == StepperSetup(
-        name="right",
-        step_pin=12,
-        direction_pin=11,
-        limits=StepperLimits(start_speed=300, max_speed=1800, acceleration=50_000, jerk=None),
-        enable_pin=None,
-        minimum_steps=-UNLIMITED_STEPS,
-        maximum_steps=UNLIMITED_STEPS,
-        start_steps=0,
-        period_steps=200,
-        backlash_steps=0,
-        homing=homing,
-        check=TurnCheckSetup(pin=14, every_steps=400, at_steps=0, active_high=False),
-        invert_direction=False,
-        safe_off=False,
-    )

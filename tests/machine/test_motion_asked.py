@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from robot.computer.board_family import BoardFamily
 from robot.link import Capabilities, Execution, LostPositions
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.link.session import SessionStatistics
-from robot.machine import motion_controller
-from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed
+from robot.machine.confirmed_range import ConfirmedRange
 from robot.machine.motion_controller import MotionController
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.records.latency import Stopwatch
-from robot.records.runs import LinkRecord
 from robot.settings import load_profile
 from robot.text.faults import Fault, LinkError, RobotError, Stopped
 from solver.errors import InvalidRequest
@@ -183,16 +179,6 @@ def homing_of(robot: Robot, *first: str) -> list[Any]:
     return [call for call in robot.calls if call[0] == "home"]
 
 
-def test_performing_is_timed_and_counted(uno: Robot) -> None:
-    uno.watch.begin("start")
-    uno.board.events = ("late", "held")
-    assert uno.motion.perform(table_turns(), lambda _: None) == 400_005
-    assert uno.calls[-1] == ("run", ("holder", 1500, 2400))
-    waits = uno.watch.take()
-    assert waits["upload"] == [0.25] and list(waits) == ["start", "upload"]
-    assert uno.motion.link_statistics() == LinkRecord(late=1, held=1)
-
-
 @pytest.mark.parametrize(
     ("error", "code", "closes"),
     [
@@ -272,28 +258,6 @@ def test_jogs_are_of_actuators_that_there_are_and_homed(uno: Robot) -> None:
     assert uno.calls == [], "it is there"
 
 
-def test_a_jog_asks_how_far_it_may_go() -> None:
-    robot = Robot("cubotino-uno", ConfirmedRange({}))
-    robot.motion.open()
-    robot.homed(["lid"])
-    with pytest.raises(NotConfirmed):
-        robot.motion.jog("lid", robot.places["lid"] + 300)
-    with pytest.raises(NotConfirmed):
-        robot.motion.require_confirmed()
-    with pytest.raises(NotConfirmed):
-        robot.motion.home()
-    with pytest.raises(NotConfirmed):
-        robot.motion.perform(table_turns(), lambda _: None)
-    assert not [call for call in robot.calls if call[0] in {"run", "home"}]
-
-
-def test_sensors_are_told_by_name(mindcuber: Robot) -> None:
-    mindcuber.board.active = frozenset({"arm"})
-    assert mindcuber.motion.is_sensor_active("arm") is True
-    assert mindcuber.motion.is_sensor_active("table") is False
-    assert mindcuber.calls[-2:] == ["sensors", "sensors"]
-
-
 def test_a_stepper_alone_is_homed_and_a_servo_taken_up(uno: Robot, mindcuber: Robot) -> None:
     assert mindcuber.motion.home_alone("table", 0) == mindcuber.places["table"]
     assert mindcuber.calls[-1] == ("home", "table")
@@ -302,29 +266,6 @@ def test_a_stepper_alone_is_homed_and_a_servo_taken_up(uno: Robot, mindcuber: Ro
     found = uno.calls
     assert found[-1] == ("take up", "lid")
     assert ("adopt", {"holder": None, "lid": uno.places["lid"]}) not in found[3:]
-
-
-def test_other_values_need_a_new_configuration_and_the_same_ones_none(uno: Robot) -> None:
-    uno.motion.open()
-    uno.calls.clear()
-    uno.motion.reconfigure(uno.profile, {})
-    assert uno.calls == []
-    document = uno.profile.model_dump(mode="json", exclude_unset=True)
-    document["actuators"]["lid"]["positions_us"]["open"] -= 5
-    other = type(uno.profile).model_validate(document)
-    uno.motion.reconfigure(other, {})
-    assert [call[0] for call in uno.calls] == ["adopt"]
-    uno.motion.open()
-    assert uno.calls == [("configure", False)]
-
-
-def test_some_motors_may_be_tried_faster(mindcuber: Robot) -> None:
-    before = {one.name: one for one in mindcuber.motion._setups}
-    mindcuber.motion.reconfigure(mindcuber.profile, {"table": 9000.0})
-    after = {one.name: one for one in mindcuber.motion._setups}
-    assert after["arm"] == before["arm"]
-    assert after["table"] == before["table"].allowing(9000.0) != before["table"]
-    assert mindcuber.calls == [], "there is no link yet"
 
 
 def test_after_an_emergency_stop_nothing_is_known(uno: Robot) -> None:
@@ -370,33 +311,3 @@ def test_distrusted_positions_are_told_at_homing(mindcuber: Robot) -> None:
     other.motion.mark_positions_lost(LostPositions.of_calibration(("table",)))
     other.motion.assume_start_positions()
     other.motion.home()
-
-
-def test_the_port_given_is_the_first_board_s_and_others_are_looked_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    profile = load_profile("cubotino-uno")
-    assert profile.every_board["first"].port == "auto"
-    monkeypatch.setattr(BoardFamily, "find_port", lambda family, computer: Path("/found"))
-    ports: list[tuple[str, int]] = []
-    monkeypatch.setattr(
-        motion_controller, "SerialTransport", lambda port, baud: ports.append((port, baud))
-    )
-    groups: list[Any] = []
-    monkeypatch.setattr(motion_controller, "LinkThread", lambda make: groups.append(make()))
-    monkeypatch.setattr(motion_controller, "Link", lambda *told: told)
-    monkeypatch.setattr(motion_controller, "LinkGroup", lambda links, clock: links)
-    baud = profile.every_board["first"].baud
-    for given, port in ((None, "/found"), ("/mine", "/mine")):
-        motion = MotionController(profile, ANYWHERE, given, 321)
-        motion._serial_link()
-        assert ports.pop() == (port, baud)
-        (link,) = groups.pop().values()
-        _, setups, _, silence_ms, _, ledger = link
-        assert [one.name for one in setups] == ["holder", "lid"] and silence_ms == 321
-        assert ledger is motion._ledger.of_board("first")
-    assert motion_controller._port_of(replace_port(profile, "/dev/x")) == "/dev/x"
-
-
-def replace_port(profile: Any, port: str) -> Any:
-    return profile.every_board["first"].model_copy(update={"port": port})

@@ -16,7 +16,7 @@ from robot.link.session import SessionStatistics
 from robot.machine import motion_controller
 from robot.machine.board_configuration import actuator_setups
 from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed
-from robot.machine.motion_controller import MotionController, require_ours
+from robot.machine.motion_controller import MotionController
 from robot.machine.slow_motion import jog_profile, ways_back
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
@@ -52,17 +52,6 @@ def test_what_a_fault_catches_in_motion(fraction: float, moving: tuple[str, ...]
         ledger.of_board("first").note_progress(fraction)
         raise RobotError(Fault.OVERLOAD)
     assert ledger.caught_moving == moving
-
-
-def test_only_what_stops_at_once_is_caught_in_motion() -> None:
-    ledger = PositionLedger(lambda: 0.0)
-    with pytest.raises(RobotError), ledger.performing(longest_silence_s=0.7):
-        ledger.of_board("first").begin(two_turns())
-        raise RobotError(Fault.BAD_TURN)
-    assert ledger.caught_moving == ()
-    with pytest.raises(RobotError), ledger.performing(longest_silence_s=0.7):
-        raise RobotError(Fault.NOT_IN_PLACE, detail="lid")
-    assert ledger.caught_moving == ("lid",)
 
 
 @pytest.mark.parametrize(
@@ -135,18 +124,6 @@ def test_jogging_is_slow_and_within_limits() -> None:
     assert jog_profile(lid(), 1500, 1500) is None
     with pytest.raises(InvalidRequest, match="lid cannot go to 2600 us: its limits"):
         jog_profile(lid(), 1500, 2600)
-
-
-@pytest.mark.parametrize(
-    ("fault", "recoverable"),
-    [(Fault.OVERLOAD, True), (Fault.RESET, True), (Fault.BAD_SCHEDULE, False)],
-)
-def test_faults_keep_name_cause_and_remedy(fault: Fault, recoverable: bool) -> None:
-    told = RobotError(fault, detail="lid")
-    assert told.code == fault.name.lower().replace("_", "-")
-    assert "lid" in told.cause
-    assert told.remedy
-    assert told.recoverable is recoverable
 
 
 class BoardOf:
@@ -244,26 +221,6 @@ def test_a_board_is_configured_anew_after_an_emergency_stop(
         assert board.configured == times
         robot.emergency_stop()
         robot.clear_emergency()
-
-
-def test_a_board_with_another_firmware_is_named_where_there_are_several() -> None:
-    found = asyncio.run(BoardOf("0.0.9").open())["first"]
-    with pytest.raises(LinkError, match=r"0\.0\.9 on board second, .* expected"):
-        require_ours(found, "second")
-
-
-def test_what_was_out_of_the_ordinary_in_a_motion_is_counted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    class Late(BoardOf):
-        async def run(self, schedule: Schedule, progress: object) -> Execution:
-            return Execution(schedule.duration_us + 5, len(schedule.turns), ("late",))
-
-    monkeypatch.setattr(motion_controller, "LinkThread", Late(FIRMWARE_VERSION))
-    robot = MotionController(load_profile("cubotino-uno"), ANYWHERE, port="nowhere")
-    for count in (1, 2):
-        assert robot.perform(two_turns(), lambda _: None) == 1_000_005
-        assert robot.link_statistics() == LinkRecord(late=count)
 
 
 def test_one_actuator_alone_gets_no_pulse_that_nobody_confirmed(

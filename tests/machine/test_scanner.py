@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
 
 import cv2
 import numpy as np
@@ -15,9 +14,6 @@ from robot.machine.scanner import (
     SITES,
     FaceImage,
     Scanner,
-    as_jpeg,
-    from_jpeg,
-    odd_view,
     usual_oddity,
 )
 from robot.machine.solve_planner import SolvePlanner
@@ -26,11 +22,9 @@ from robot.settings import load_profile
 from robot.text.faults import FAULTS, ScanError
 from solver.cube.cube import Cube
 from solver.cube.orientation import site_facelets
-from solver.errors import InvalidRequest
 from tests.rig.cameras import SceneCamera
 from vision.arrays import Image
 from vision.cameras.base import CameraTrouble, Unsettled
-from vision.decide.reader import read_cube
 from vision.frame import Frame
 from vision.locate.face import FaceGrid
 from vision.locate.view_check import OddView, ViewTrouble
@@ -128,22 +122,6 @@ def test_a_scan_is_read_and_explained_with_its_pictures() -> None:
     assert with_pictures.shape[0] > without.shape[0] > 100
 
 
-@pytest.mark.parametrize("name", ["cubotino-uno", "cubotino-pocket", "crane"])
-def test_what_is_read_beforehand_is_a_cube_that_leaves_no_trace(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    profile, read = load_profile(name), []
-    monkeypatch.setattr(
-        "robot.machine.scanner.read_cube",
-        lambda *given: read.append(read_cube(*given)) or read[-1],
-    )
-    scanner = Scanner(profile, {})
-    scanner.prepare()
-    (reading,) = read
-    assert reading.confident and reading.cube.is_solved
-    assert scanner.take_explanation()() == b""
-
-
 def test_five_faces_may_tell_a_cube_and_where_the_robot_is_then() -> None:
     cube = Cube.solved().apply("R U F2")
     scanner = scanner_of(camera := PaintedCamera(cube.facelets()))
@@ -181,19 +159,6 @@ def test_a_grid_is_turned_with_its_face() -> None:
         assert np.allclose(direct.linear_rgb, image.colours.linear_rgb, atol=0.02)
         turns.add(tuple(image.grid.corners[0].round().tolist()))
     assert len(turns) > 1, "faces are seen turned in several ways"
-
-
-def test_a_large_picture_is_kept_no_larger_than_faces_are_looked_for_in() -> None:
-    camera = PaintedCamera(Cube.random(np.random.default_rng(7)).facelets(), scale=3)
-    scanner = scanner_of(camera)
-    camera.shown = views()[0]
-    (image,) = scanner.take([camera.shown])
-    kept = image.reduced()
-    assert (image.frame.image.shape, kept.frame.image.shape) == ((1440, 1920, 3), (480, 640, 3))
-    seen = measure_face(kept.frame, kept.grid.quads)
-    assert np.allclose(seen.linear_rgb, image.colours.linear_rgb, atol=0.02)
-    assert odd_view(kept, 3) is None
-    assert kept.reduced() is kept
 
 
 class CornerCamera(SceneCamera):
@@ -266,53 +231,6 @@ def shows(image: Image) -> Scanner:
     return Scanner(PROFILE, {CAMERA.name: SceneCamera(lambda *_: image, CAMERA.name)})
 
 
-@pytest.mark.parametrize(
-    ("size", "shown"),
-    [
-        ((1280, 960), (480, 640, 3)),
-        ((640, 480), (480, 640, 3)),
-        ((1920, 1080), (360, 640, 3)),
-        ((320, 300), (300, 320, 3)),
-    ],
-)
-def test_who_watches_gets_pictures_no_wider_than_needed(
-    size: tuple[int, int], shown: tuple[int, int, int]
-) -> None:
-    image = np.random.default_rng(3).integers(0, 255, (*size[::-1], 3), dtype=np.uint8)
-    scanner = shows(image)
-    preview = scanner.preview(CAMERA.name)
-    assert from_jpeg(preview).shape == shown
-    assert from_jpeg(scanner.picture(None)).shape == (size[1], size[0], 3)
-    assert len(preview) < len(scanner.picture(None))
-
-
-def test_a_glance_is_small_and_grey() -> None:
-    scanner = shows(np.full((480, 640, 3), (200, 100, 50), np.uint8))
-    time_us, grey = scanner.glance()
-    assert (time_us, grey.shape, grey.dtype) == (0, (60, 80), np.float32)
-    assert grey == pytest.approx(0.299 * 200 + 0.587 * 100 + 0.114 * 50, abs=1)
-    assert scanner.frame(CAMERA.name).time_us == 33_333
-
-
-def test_a_camera_is_one_of_those_that_there_are() -> None:
-    scanner = shows(np.zeros((48, 64, 3), np.uint8))
-    assert scanner.camera_named(None) == scanner.camera_named(CAMERA.name) == CAMERA.name
-    with pytest.raises(InvalidRequest, match=f"there is no 'up'; there is {CAMERA.name}"):
-        scanner.camera_named("up")
-    with pytest.raises(InvalidRequest, match="there is no ''; there is none"):
-        Scanner(PROFILE, {}).camera_named(None)
-
-
-def test_a_picture_is_sent_in_its_own_colours() -> None:
-    image = np.zeros((16, 16, 3), np.uint8)
-    image[:] = (250, 20, 10)
-    sent = from_jpeg(as_jpeg(Frame(image, "top", 0)))
-    assert np.abs(sent.astype(int) - image).max() < 6
-    for odd in (b"", b"no jpeg"):
-        with pytest.raises(ValueError, match="sent no JPEG"):
-            from_jpeg(odd)
-
-
 def looked(face: str, whole: bool = True) -> FaceImage:
     frame = Frame(np.zeros((48, 64, 3), np.uint8), "top", 0)
     return FaceImage(face, frame, FaceColours.unseen(3), FaceGrid.from_corners(QUADS[0], 3), whole)
@@ -335,21 +253,6 @@ def test_most_of_what_is_odd_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert usual_oddity(images, 3) is None
     assert looked("U").whole
     assert FaceImage("U", images[0].frame, images[0].colours, images[0].grid).whole
-
-
-@pytest.mark.parametrize("same", [True, False])
-def test_only_faces_in_the_same_picture_are_beside_one(
-    same: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    beside: list[int] = []
-    monkeypatch.setattr(
-        scanning, "odd_view", lambda image, size, others: beside.append(len(others))
-    )
-    first, other, third = looked("U"), looked("R"), looked("F")
-    if same:
-        other = replace(other, frame=first.frame)
-    scanner_of(PaintedCamera("")).check_view([first, other, third])
-    assert beside == ([1, 1, 0] if same else [0, 0, 0])
 
 
 def test_a_hand_before_the_second_camera_is_seen_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import os
 import threading
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from robot.machine import solve_planner
 from robot.machine.solve_planner import SolvePlanner, SplitPlan
-from robot.planner import PlanningError, Watch, build_mechanism
+from robot.planner import build_mechanism
 from robot.records.latency import Stopwatch
 from robot.settings import load_profile
 from robot.settings.profile import PolicySettings
 from robot.text.faults import Stopped
 from solver.cube.cube import Cube
-from solver.cube.facelets import FACES
-from solver.errors import CubistError, InvalidRequest, SearchError
+from solver.errors import InvalidRequest, SearchError
 
 CUBOTINO = load_profile("cubotino")
 MECHANISM = build_mechanism(CUBOTINO)
@@ -67,37 +65,6 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 def plan(planner: SolvePlanner, cancel: threading.Event | None = None) -> Any:
     return planner.plan(SCRAMBLED, None, cancel or threading.Event(), print)
-
-
-def test_the_search_is_asked_for_what_the_profile_allows(
-    planner: SolvePlanner, asked: list[Any], watch: Stopwatch, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    times = iter([100.0, 103.25])
-    monkeypatch.setattr(solve_planner, "time", SimpleNamespace(monotonic=lambda: next(times)))
-    found = Scheduled(1000)
-    asked.append(found)
-    assert plan(planner) is found
-    (((cube, mechanism, state), more),) = asked
-    assert (cube, mechanism, state) == (SCRAMBLED, MECHANISM, None)
-    assert (more["time_limit"], more["threads"], more["progress"]) == (2.5, 1, print)
-    assert isinstance(more["on_better"].__self__, Watch), "which ends what no longer pays"
-    assert found.scheduled == 1, "not while the robot waits for it"
-    watch.end("start")
-    waits = watch.take()
-    assert list(waits) == ["search", "retrace", "start"]
-    assert waits["search"] == [0.5]
-    assert waits["retrace"] == [2.75], "the rest of the time"
-
-
-@pytest.mark.parametrize(("size", "early", "watched"), [(3, False, False), (4, True, False)])
-def test_some_searches_go_on_to_their_end(
-    planner: SolvePlanner, asked: list[Any], size: int, early: bool, watched: bool
-) -> None:
-    planner._policy = planner._policy.model_copy(update={"stop_early": early})
-    planner._size = size
-    asked.append(Scheduled(1))
-    plan(planner)
-    assert (asked[0][1]["on_better"] is not None) is watched
 
 
 @pytest.mark.parametrize(("stopped", "raised"), [(True, Stopped), (False, SearchError)])
@@ -192,43 +159,6 @@ def test_a_plan_is_cut_with_both_parts_worked_out(
     assert asked == [("plan", True), ("plan", False), ("short", False)]
 
 
-def test_a_tour_shows_what_was_asked_and_is_worked_out_where_it_moves(
-    planner: SolvePlanner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    parts = [Scheduled(1), Scheduled(2)]
-    steps = [SimpleNamespace(moves=bool(n), plan=part) for n, part in enumerate(parts)]
-    asked: list[Any] = []
-
-    def tour(*told: Any) -> Any:
-        asked.append(told)
-        return SimpleNamespace(steps=steps)
-
-    monkeypatch.setattr(solve_planner, "plan_scan", tour)
-    planner.scan(None, None)
-    planner.scan("state", "UF")  # type: ignore[arg-type]
-    assert asked == [(MECHANISM, None, FACES), (MECHANISM, "state", "UF")]
-    assert [part.scheduled for part in parts] == [0, 2]
-
-
-def test_the_greedy_time_is_that_of_the_merged_moves_where_there_is_one(
-    planner: SolvePlanner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[Any] = []
-
-    def greedy(*told: Any) -> int:
-        asked.append(told)
-        if len(asked) > 1:
-            raise PlanningError("no")
-        return 77
-
-    monkeypatch.setattr(solve_planner, "greedy_us", greedy)
-    parts: Any = [Scheduled(1, "first"), Scheduled(2, "second")]
-    assert planner.greedy_us(parts) == 77
-    assert asked == [(MECHANISM, "first", ())], "four quarter turns are none"
-    assert planner.greedy_us(parts[:1]) is None
-    assert asked[1][2] == ("R2",)
-
-
 def test_scrambles_and_states_of_people_are_checked(planner: SolvePlanner) -> None:
     assert planner.scrambled("R U") == Cube.solved().apply("R U")
     assert not planner.scrambled(None).is_solved and not planner.scrambled("").is_solved
@@ -248,20 +178,3 @@ def test_a_scramble_is_the_way_back_turned_round(
     ((cube, state, cancel, hear),) = asked
     assert (cube, state, cancel.is_set(), hear) == (SCRAMBLED.inverse, None, False, print)
     assert planner.start_positions == {"holder": "home", "lid": "open"}
-
-
-def test_tables_are_made_until_it_is_called_off(
-    planner: SolvePlanner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[Any] = []
-
-    def prepare(mechanism: Any, flag: Any, hear: Any) -> None:
-        asked.append((mechanism, flag.is_set(), hear, threading.current_thread().name))
-        raise CubistError("the disk is full")
-
-    monkeypatch.setattr(solve_planner, "prepare", prepare)
-    cancel = threading.Event()
-    cancel.set()
-    with pytest.raises(CubistError, match="full"):
-        planner.prepare(cancel, print)
-    assert asked == [(MECHANISM, True, print, "tables_0")]

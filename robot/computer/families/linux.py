@@ -45,6 +45,8 @@ MAESTRO_RULE = (
 SERVICE_USER = "cubist"
 """Whom the service's programs run as, and the group of people who may use them."""
 FIX = "sudo cubist doctor --fix"
+OWN_PORT = "cubist-board/port"
+"""Of the Pi's program, below /run; systemd/cubist-board.service makes it."""
 CHIPS, CONTROLLER = "pwm", "maestro"
 """The simulated PWM chips and the port of the simulated Maestro, in the folder of the demo."""
 
@@ -117,7 +119,7 @@ class LinuxFamily(BoardFamily):
 
     def find_port(self, computer: Computer) -> Path:
         """Return the port of the Pi's program; raises ``BOARD_ABSENT`` if it does not run."""
-        own = computer.run / "cubist-board/port"
+        own = computer.run / OWN_PORT
         if not own.exists():
             raise LinkError(Fault.BOARD_ABSENT, detail=f"{own} does not exist")
         return own

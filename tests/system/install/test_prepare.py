@@ -138,14 +138,6 @@ def test_another_compiler_compiles_everything_again(machine: Machine) -> None:
     assert not machine.objects()
 
 
-def test_another_option_of_the_compiler_compiles_everything_again(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CXXFLAGS", "-O1")
-    assert machine.prepare() == BUILD
-    assert not machine.objects()
-
-
 def test_a_changed_source_is_built(machine: Machine) -> None:
     (machine.checkout / "solver/native/source.c").write_text("int x;")
     assert machine.prepare() == BUILD
@@ -165,22 +157,6 @@ def test_a_moved_checkout_is_prepared_again(machine: Machine, tmp_path: Path) ->
     machine.checkout = machine.checkout.rename(tmp_path / "elsewhere")
     assert machine.prepare() == ALL
     assert not machine.objects()
-
-
-def test_a_checkout_reached_by_a_link_is_the_same(machine: Machine, tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(machine.checkout)
-    machine.checkout = tmp_path / "link"
-    assert machine.prepare() == []
-
-
-def test_half_an_environment_is_made_again(machine: Machine) -> None:
-    (machine.checkout / ".venv/pyvenv.cfg").unlink()
-    assert machine.prepare() == ALL
-
-
-def test_a_program_that_is_not_there_is_built(machine: Machine) -> None:
-    (machine.checkout / ".venv/bin/cubist-firmware-host").unlink()
-    assert machine.prepare() == BUILD
 
 
 def test_a_failed_build_leaves_nothing_that_counts_as_built(machine: Machine) -> None:

@@ -111,21 +111,6 @@ def test_a_small_machine_is_offered_a_package_from_a_pc(tools: Path, tmp_path: P
         assert "make deb ARCH=arm64" in said
 
 
-def test_packages_for_another_machine_are_for_a_pi(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [SYSTEMD / "deb"],
-        env=os.environ | {"ARCH": "riscv64", "TMPDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert done.stderr.strip() == (
-        "[deb] ARCH is riscv64: packages for another machine are for arm64"
-    )
-    assert not list(tmp_path.iterdir()), "nothing is left"
-
-
 def test_what_the_build_needs_is_named_in_a_line_to_paste(tools: Path, tmp_path: Path) -> None:
     program(tools, "python", "#!/bin/sh\nexit 1\n")
     for name in ("bash", "dirname"):
@@ -262,16 +247,6 @@ def test_the_version_before_stays_whatever_the_clock_says(
         assert installation.versions == {installation.current, before or installation.current}
         assert (installation.home / "previous").exists() == (before is not None)
         before = installation.current
-
-
-def test_only_versions_of_the_installer_are_removed(installation: Installation) -> None:
-    strangers = {installation.home / "versions" / name for name in ("mine", "20260501-backup")}
-    for folder in {*strangers, installation.home / "versions/20260101-120000"}:
-        folder.mkdir(parents=True)
-    for _ in range(3):
-        assert installation.install("good") == 0
-    previous = (installation.home / "previous").resolve(strict=True)
-    assert installation.versions == {installation.current, previous, *strangers}
 
 
 def test_a_first_version_that_does_not_start_stays_to_be_looked_at(

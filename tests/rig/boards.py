@@ -1,0 +1,218 @@
+"""A board in simulated time: the real firmware, a witness at its pins, and links to it.
+
+Tests whose arguments hold a :class:`Rig` may be coroutines: they run in its time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import random
+import struct
+import sys
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from robot.link import EndstopHoming, Link, ServoSetup, StepperSetup
+from robot.link.actuators import ActuatorSetup
+from robot.link.protocol import TICKS_PER_US
+from robot.motion.stepper import StepperLimits
+from robot.twin.pwm import PwmChips
+from robot.twin.simulated import Kind
+from tests.rig.simulated_time import VirtualBoard, VirtualLoop, VirtualPort
+
+RECORD = struct.Struct("<QHBB")
+STACK = 7
+"""Kind of record that only tests ask for."""
+STEP, DIRECTION, ENDSTOP = 2, 3, 5
+PUSHER_STEP, PUSHER_DIRECTION = 6, 7
+SERVO_PINS = 9, 10
+BOOTED_LATER_S = 1.0
+FASTER = 1e-4
+"""What the second of two boards has ahead."""
+LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
+SETUPS: tuple[ActuatorSetup, ...] = (
+    ServoSetup("holder", pin=9, minimum_us=500, maximum_us=2500, start_us=1500, home_ms=100),
+    ServoSetup("lid", pin=10, minimum_us=500, maximum_us=2500, start_us=1500, home_ms=100),
+    StepperSetup(
+        "turner",
+        step_pin=STEP,
+        direction_pin=DIRECTION,
+        limits=LIMITS,
+        minimum_steps=-500,
+        maximum_steps=2000,
+        homing=EndstopHoming(
+            pin=ENDSTOP,
+            direction=-1,
+            speed=400,
+            slow_speed=100,
+            backoff_steps=30,
+            max_travel_steps=1000,
+            edge_position=-40,
+        ),
+    ),
+    StepperSetup("pusher", step_pin=PUSHER_STEP, direction_pin=PUSHER_DIRECTION, limits=LIMITS),
+)
+
+
+@dataclass
+class Witness:
+    """Listens to the pins, and moves the turner's end stop."""
+
+    answer: Callable[[bytes], None]
+    records: list[tuple[int, int, int]] = field(default_factory=list)
+    turner_steps: int = 200
+    """Where the turner is, from the end stop's edge."""
+    pressed: Callable[[int], bool] = lambda steps: steps <= 0
+    """Whether the end stop is, with the turner there."""
+    active_high: bool = False
+    """The level of a pressed end stop."""
+    resets: int = 0
+    chips: PwmChips | None = None
+    """What makes the pulses of a board that only says how long they are."""
+    stack_left: int = 1 << 16
+    """Fewest bytes there ever were between the stack of a simulated AVR and its variables."""
+
+    def __post_init__(self) -> None:
+        self._levels: dict[int, int] = {}
+
+    def feed(self, data: bytes) -> None:
+        """Records as they come."""
+        for record in RECORD.iter_unpack(data):
+            self._take(*record)
+
+    def _take(self, ticks: int, pin: int, level: int, kind: int) -> None:
+        if self.chips is not None and kind != Kind.RESET:
+            self.chips.advance(ticks / TICKS_PER_US)
+        if kind == Kind.READ:
+            level = self.pressed(self.turner_steps) == self.active_high
+            self.answer(RECORD.pack(ticks, pin, level, kind))
+        elif kind == Kind.LEVEL:
+            self.records.append((ticks, pin, level))
+            self._levels[pin] = level
+            if pin == STEP and level:
+                self.turner_steps += 1 if self._levels.get(DIRECTION) else -1
+        elif kind == STACK:
+            self.stack_left = min(self.stack_left, pin)
+        elif kind == Kind.WRITE and self.chips is not None:
+            self.chips.written(ticks / TICKS_PER_US, pin, level)
+        elif kind == Kind.RESET:
+            if self.chips is not None:
+                self.chips.restart()
+            self._levels.clear()
+            self.resets += 1
+
+    def pulse_edge(self, time_us: float, pin: int, level: bool) -> None:
+        """The chips change a servo's wire."""
+        self.records.append((round(time_us * TICKS_PER_US), pin, int(level)))
+
+    def rises(self, pin: int) -> list[int]:
+        """Ticks of the rising edges of a pin."""
+        return [ticks for ticks, at, level in self.records if at == pin and level]
+
+    def pulses(self, pin: int) -> list[tuple[int, int]]:
+        """Rising tick and length in ticks of every pulse of a servo."""
+        edges = [(ticks, level) for ticks, at, level in self.records if at == pin]
+        return [
+            (rise, fall - rise) for (rise, high), (fall, low) in pairwise(edges) if high and not low
+        ]
+
+    def moves(self, step: int = PUSHER_STEP, direction: int = PUSHER_DIRECTION) -> list[int]:
+        """Signed numbers of steps of a stepper between changes of direction."""
+        moves: list[int] = []
+        sign = -1
+        for _, pin, level in self.records:
+            if pin == direction:
+                sign = 1 if level else -1
+            elif pin == step and level:
+                if not moves or (moves[-1] > 0) != (sign > 0):
+                    moves.append(0)
+                moves[-1] += sign
+        return moves
+
+
+@dataclass
+class Rig:
+    """A board with its witness and its serial port, and links to it."""
+
+    board: VirtualBoard
+    pins: Witness
+    port: VirtualPort
+    loop: VirtualLoop
+    links: list[Link] = field(default_factory=list)
+    draw: Callable[[int], int] = field(default_factory=lambda: random.Random(1).randrange)
+
+    def link(self, setups: tuple[ActuatorSetup, ...] = SETUPS) -> Link:
+        """A link to the board, closed."""
+        self.links.append(Link(self.port, setups, clock=self.loop.time, draw=self.draw))
+        return self.links[-1]
+
+    async def homed_link(self, *names: str, setups: tuple[ActuatorSetup, ...] = SETUPS) -> Link:
+        """A link to the board: open, configured, homed (all actuators, unless some are named)."""
+        link = self.link(setups)
+        await link.open()
+        await link.configure()
+        await link.home(names or None)
+        return link
+
+    async def end(self) -> None:
+        """Switch everything off."""
+        for link in self.links:
+            await link.close()
+        self.port.end()
+        self.board.end()
+
+
+def program(name: str) -> Path:
+    """Where the build installs a program of the firmware for this computer."""
+    return Path(sys.executable).with_name(name)
+
+
+def simulated(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """A coroutine one of whose arguments is a rig, as a function that runs it there."""
+
+    @functools.wraps(test)
+    def run(**fixtures: Any) -> None:
+        rig = next(fixture for fixture in fixtures.values() if isinstance(fixture, Rig))
+        rig.loop.run_until_complete(test(**fixtures))
+
+    return run
+
+
+@contextlib.contextmanager
+def rig_of(*command: str | Path) -> Iterator[Rig]:
+    """A board running a program, from time 0."""
+    with contextlib.closing(VirtualLoop()) as loop:
+        board = VirtualBoard(command)
+        board.listener = pins = Witness(board.answer)
+        rig = Rig(board, pins, VirtualPort(board, loop), loop)
+        try:
+            yield rig
+        finally:
+            loop.run_until_complete(rig.end())
+
+
+@contextlib.contextmanager
+def two_boards(
+    first: Sequence[str | Path], second: Sequence[str | Path] = ()
+) -> Iterator[tuple[VirtualLoop, list[Rig]]]:
+    """The second booted a second after the first, and has a clock that goes 100 ppm faster.
+
+    Each runs a program with its options; the second the same if none is given for it.
+    """
+    with contextlib.closing(VirtualLoop()) as loop:
+        loop.attach(lambda _: True)  # time passes in small steps, or answers would come late
+        rigs = []
+        for command, drift in ((first, 0.0), (second or first, FASTER)):
+            board = VirtualBoard(command, drift)
+            board.listener = pins = Witness(board.answer)
+            rigs.append(Rig(board, pins, VirtualPort(board, loop), loop))
+            loop.pass_time(BOOTED_LATER_S)
+        try:
+            yield loop, rigs
+        finally:
+            for rig in rigs:
+                loop.run_until_complete(rig.end())
