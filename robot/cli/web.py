@@ -20,12 +20,13 @@ def web(qr: bool | None, as_json: bool) -> int:
     Whoever has the token can move the robot: give it only to whom you would give the start button.
     """
     from robot.api.client import ControlClient
-    from robot.web.announcement import NoPage, find_page
+    from robot.web.announcement import PageError, find_page
 
     try:
         page = find_page()
-    except NoPage:
-        ControlClient().status()  # where no daemon runs either, that is what to mend first
+    except PageError as error:
+        if error.code == "no-page":
+            ControlClient().status()  # if no daemon runs either, that is the first thing to fix
         raise
     if as_json:
         emit({"urls": list(page.urls), "local": page.local})
@@ -43,7 +44,7 @@ def web(qr: bool | None, as_json: bool) -> int:
 
 
 def _draw(url: str) -> None:
-    """A QR code of half a character's height a module."""
+    """Draw a QR code with modules half a character high."""
     import segno
 
     segno.make(url, error="l", micro=False).terminal(out=sys.stdout, border=2, compact=True)

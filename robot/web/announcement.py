@@ -1,4 +1,4 @@
-"""Where the page is, for those who may know: a file that the group of the daemon's socket reads."""
+"""The file that announces the page's address to the group of the daemon's socket."""
 
 from __future__ import annotations
 
@@ -23,54 +23,50 @@ MODE = 0o640
 PageAddress = Annotated[str, Field(pattern=r"^http://[!-~]+:[0-9]{1,5}/#[!-~]+$", max_length=500)]
 
 
-class NoPage(CubistError, ConnectionError):
-    """No page is served for this daemon."""
+class PageError(CubistError, ConnectionError):
+    """No page was found for this daemon.
+
+    ``code`` is ``no-page``, or ``damaged-announcement`` if its file cannot be used.
+    """
 
     code = "no-page"
 
 
-class DamagedAnnouncement(CubistError, ConnectionError):
-    """The file that should say where the page is does not."""
-
-    code = "damaged-announcement"
-
-
 class Announcement(ApiDocument):
-    """The page's addresses, each with the token; ``process`` serves it, ``local`` says whether only
-    this machine reaches it."""
+    """The page's addresses, each with the token.
+
+    ``process`` serves it; ``local``: only this machine reaches it.
+    """
 
     urls: tuple[PageAddress, ...] = Field(min_length=1)
     process: int = Field(ge=1, lt=1 << 31)
     local: bool
 
     def publish(self, folder: Path) -> Path:
-        """Write it; the file, to be removed at the end."""
+        """Write the file and return its path, to be removed at the end."""
         path = folder / FILE_NAME
         write_atomically(path, self.model_dump_json().encode(), mode=MODE)
         return path
 
 
 def find_page(environ: Mapping[str, str] = os.environ) -> Announcement:
-    """The page of the daemon that commands talk to.
-
-    Raises :class:`NoPage` where there is none, and :class:`DamagedAnnouncement`.
-    """
+    """Return the page of the daemon that commands talk to; raises :class:`PageError`."""
     path = announcement_file(control_socket(environ))
     try:
         page = read_announcement(path)
     except NoSuchFile as error:
-        raise NoPage(_how_to_start(path)) from error
+        raise PageError(_how_to_start(path)) from error
     except BadFile as error:
         if isinstance(error.__cause__, PermissionError):
-            raise NoPage(
+            raise PageError(
                 f"{path}: no permission to read it. Join the group cubist "
                 "(`sudo usermod -aG cubist $USER`) and log in again."
             ) from error
-        raise DamagedAnnouncement(
-            f"{error}. Restart cubist-web, which writes this file anew."
+        raise PageError(
+            f"{error}. Restart cubist-web, which writes this file.", code="damaged-announcement"
         ) from error
     if not Path(f"/proc/{page.process}").exists():
-        raise NoPage(_how_to_start(path))
+        raise PageError(_how_to_start(path))
     return page
 
 
@@ -80,7 +76,7 @@ def read_announcement(path: Path) -> Announcement:
 
 
 def announcement_file(socket: Path) -> Path:
-    """Where the page of the daemon at a control socket is announced."""
+    """Return the file for the page of the daemon at a control socket."""
     service = socket.parent == SYSTEM_RUNTIME
     return (SYSTEM_WEB_RUNTIME if service else socket.parent) / FILE_NAME
 

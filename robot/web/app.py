@@ -1,4 +1,4 @@
-"""The page's server: what can be asked for, by whom, and what is answered."""
+"""The page's server: its routes, their guards and their answers."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from robot.api.http_server import ErrorAnswer, SparingLog, keep_connection, read
 from robot.api.rights import OPERATING, WATCHING
 from robot.records.documents import ApiRequest, parse_document
 from robot.text.languages import LANGUAGES, catalogue
-from robot.web.guards import (
+from robot.text.page_reasons import PageReason
+from robot.web.access import (
     HEADERS,
     Refusal,
+    Sessions,
     check_fetch_site,
     check_host,
     check_origin,
     check_own_header,
 )
 from robot.web.guides import Guides
-from robot.web.hub import LONGEST_MESSAGE, Hub
-from robot.web.reasons import Reason, reason_of
-from robot.web.sessions import Sessions, TooManyAttempts
+from robot.web.hub import LONGEST_MESSAGE, Hub, reason_of
 from solver.files import BadFile
 
 log = logging.getLogger("cubist-web")
@@ -49,7 +49,7 @@ MEDIA: Final = {
     ".svg": "image/svg+xml",
     ".webmanifest": "application/manifest+json",
 }
-"""Of the page's own files, all of them text."""
+"""Media types of the page's own files, all of them text."""
 
 OWN_NAME: Final = {"Server": "cubist-web"}
 """No versions for strangers."""
@@ -57,17 +57,17 @@ OWN_NAME: Final = {"Server": "cubist-web"}
 SOCKETS = frozenset({"/ws", "/ws/guide"})
 
 PUBLIC = frozenset({"/", "/login"})
-"""What is there without a session, beside the page's own files; nothing of it is secret."""
+"""Paths that need no session, like the page's own files; none of them is secret."""
 
 FORWARDED = tuple(
     endpoint
     for endpoint in sorted(WATCHING | OPERATING, key=lambda one: (one.path, one.method))
     if endpoint not in {EVENTS, PICTURE}  # these come over the WebSocket
 )
-"""The daemon's routes that are asked for below ``/api``; it would answer no others."""
+"""The daemon's routes that are available below ``/api``; it would answer no others."""
 
 _PART = re.compile(r"(?!\.+$)[A-Za-z0-9._-]{1,64}")
-"""Of a path that is handed on."""
+"""A part of a path that may be passed on to the daemon."""
 
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -83,28 +83,29 @@ class Asset:
 
 
 class Login(ApiRequest):
-    """Opens a session."""
+    """A request for a session."""
 
     token: str
 
 
 def load_assets() -> dict[str, Asset]:
-    """The page's own files and languages by their paths; they are read once, so that no path leads
-    elsewhere.
+    """Return the page's files and languages by their paths.
+
+    They are read only once, so no path can lead to another file.
     """
     found: dict[str, Asset] = {}
     for file in files("robot.web").joinpath("static").iterdir():
         media = MEDIA.get(f".{file.name.rpartition('.')[2]}")
         if media is not None:
             path = "/" if file.name == "index.html" else f"/static/{file.name}"
-            found[path] = _made(media, file.read_bytes())
+            found[path] = _make_asset(media, file.read_bytes())
     for language in LANGUAGES:
         document = json.dumps(catalogue(language).document(), ensure_ascii=False)
-        found[f"/static/{language}.json"] = _made("application/json", document.encode())
+        found[f"/static/{language}.json"] = _make_asset("application/json", document.encode())
     return found
 
 
-def _made(media: str, data: bytes) -> Asset:
+def _make_asset(media: str, data: bytes) -> Asset:
     tag = f'"{hashlib.sha256(data).hexdigest()[:16]}"'
     return Asset(media, gzip.compress(data, 9, mtime=0), tag)
 
@@ -112,17 +113,17 @@ def _made(media: str, data: bytes) -> Asset:
 def make_app(
     daemon: AsyncControlClient, hub: Hub, guides: Guides, sessions: Sessions, names: frozenset[str]
 ) -> web.Application:
-    """The application; ``names`` are those that the machine may be asked for under."""
+    """Return the application; ``names`` are the names of this machine."""
     app = web.Application(client_max_size=MAX_BODY)
-    app.middlewares.append(_guarding(sessions, names))
+    app.middlewares.append(_make_guard(sessions, names))
     app.on_response_prepare.append(_harden)
     for path, asset in load_assets().items():
-        app.router.add_get(path, partial(_asset, asset))
-    app.router.add_post("/login", partial(_login, sessions, SparingLog(log)))
-    app.router.add_post("/logout", partial(_logout, sessions))
-    app.router.add_get("/ws", partial(_socket, hub))
-    app.router.add_get("/ws/guide", partial(_guide, guides))
-    app.router.add_get("/api/guide", partial(_about_guide, guides))
+        app.router.add_get(path, partial(_send_asset, asset))
+    app.router.add_post("/login", partial(_log_in, sessions, SparingLog(log)))
+    app.router.add_post("/logout", partial(_log_out, sessions))
+    app.router.add_get("/ws", partial(_serve_tab, hub))
+    app.router.add_get("/ws/guide", partial(_serve_guide, guides))
+    app.router.add_get("/api/guide", partial(_describe_guide, guides))
     for endpoint in FORWARDED:
         forward = partial(_forward, daemon, endpoint)
         app.router.add_route(endpoint.method, f"/api{endpoint.path}", forward)
@@ -130,12 +131,12 @@ def make_app(
 
 
 def cookie_name(request: web.Request) -> str:
-    """Of the session: one for each port, because browsers keep all ports' cookies together."""
+    """Return the session cookie's name, one per port: browsers share cookies between ports."""
     local = request.transport.get_extra_info("sockname") if request.transport else None
     return f"cubist-{local[1]}" if local else "cubist"
 
 
-def _guarding(
+def _make_guard(
     sessions: Sessions, names: frozenset[str]
 ) -> Callable[..., Awaitable[web.StreamResponse]]:
     @web.middleware
@@ -143,28 +144,26 @@ def _guarding(
         check_host(request, names)
         asset = request.path == "/" or request.path.startswith("/static/")
         if not asset:
-            _check_asker(request, sessions)
+            _check_sender(request, sessions)
         return await handler(request)
 
     return guard
 
 
 def explain(error: Exception) -> ErrorAnswer | None:
-    """The answer to an error of ours."""
+    """Return the answer to one of our errors; None for any other."""
     if isinstance(error, Refusal):
         return ErrorAnswer(error.status, error.error, error.reason)
-    return (
-        ErrorAnswer(503, "no-daemon", reason_of(error)) if isinstance(error, DaemonError) else None
-    )
+    return None
 
 
 def is_api(path: str) -> bool:
-    """Return whether scripts ask for this path, not people: errors are JSON there."""
+    """Return whether scripts use this path, not people: its errors are JSON."""
     return path.startswith(("/api/", "/ws")) or path in {"/login", "/logout"}
 
 
-def _check_asker(request: web.Request, sessions: Sessions) -> None:
-    """Whoever asks is our own page, with a session of somebody who had the token."""
+def _check_sender(request: web.Request, sessions: Sessions) -> None:
+    """Raise :class:`Refusal` unless our own page sends this, in a session opened by the token."""
     check_fetch_site(request)
     if request.method not in {"GET", "HEAD"}:
         check_origin(request)
@@ -174,7 +173,7 @@ def _check_asker(request: web.Request, sessions: Sessions) -> None:
     if request.path in PUBLIC:
         return
     if not sessions.is_open(_session_of(request)):
-        raise Refusal(401, "no-session", Reason.NO_SESSION)
+        raise Refusal(401, "no-session", PageReason.NO_SESSION)
     keep_connection(request)
 
 
@@ -188,7 +187,7 @@ async def _harden(request: web.Request, response: web.StreamResponse) -> None:
     del request
 
 
-async def _asset(asset: Asset, request: web.Request) -> web.StreamResponse:
+async def _send_asset(asset: Asset, request: web.Request) -> web.StreamResponse:
     headers = {"ETag": asset.tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
     if request.headers.get("If-None-Match") == asset.tag:
         return web.Response(status=304, headers=headers)
@@ -200,7 +199,7 @@ async def _asset(asset: Asset, request: web.Request) -> web.StreamResponse:
     return web.Response(body=body, content_type=asset.media, charset="utf-8", headers=headers)
 
 
-async def _login(
+async def _log_in(
     sessions: Sessions, journal: SparingLog, request: web.Request
 ) -> web.StreamResponse:
     try:
@@ -208,27 +207,24 @@ async def _login(
         session = sessions.open(login.token, request.remote or "")
     except BadFile as error:
         raise Refusal(400, "bad-request", 'send {"token": "..."}') from error
-    except TooManyAttempts as error:
-        journal.write("tokens", f"wrong tokens from {request.remote}: not let in for a minute")
-        raise Refusal(429, "too-many", Reason.TOO_MANY_TOKENS) from error
-    if session is None:
-        journal.write("token", f"a wrong token from {request.remote}", logging.WARNING)
-        raise Refusal(401, "wrong-token", Reason.WRONG_TOKEN)
+    except Refusal as error:
+        journal.write(error.error, f"{error.error} from {request.remote}", logging.WARNING)
+        raise
     response = web.json_response({})
     response.set_cookie(cookie_name(request), session, httponly=True, samesite="Strict", path="/")
     return response
 
 
-async def _logout(sessions: Sessions, request: web.Request) -> web.StreamResponse:
+async def _log_out(sessions: Sessions, request: web.Request) -> web.StreamResponse:
     sessions.close(_session_of(request))
     response = web.json_response({})
     response.del_cookie(cookie_name(request), path="/")
     return response
 
 
-async def _socket(hub: Hub, request: web.Request) -> web.StreamResponse:
+async def _serve_tab(hub: Hub, request: web.Request) -> web.StreamResponse:
     if hub.is_full:
-        raise Refusal(503, "too-many", Reason.TOO_MANY_TABS)
+        raise Refusal(503, "too-many", PageReason.TOO_MANY_TABS)
     socket = web.WebSocketResponse(max_msg_size=LONGEST_MESSAGE, heartbeat=HEARTBEAT_S)
     await socket.prepare(request)
     transport = request.transport
@@ -240,16 +236,16 @@ async def _socket(hub: Hub, request: web.Request) -> web.StreamResponse:
     return socket
 
 
-async def _about_guide(guides: Guides, request: web.Request) -> web.StreamResponse:
+async def _describe_guide(guides: Guides, request: web.Request) -> web.StreamResponse:
     del request
     return web.json_response({"allowed": guides.are_allowed})
 
 
-async def _guide(guides: Guides, request: web.Request) -> web.StreamResponse:
+async def _serve_guide(guides: Guides, request: web.Request) -> web.StreamResponse:
     if not guides.are_allowed:
-        raise Refusal(403, "not-allowed", Reason.NO_GUIDE)
+        raise Refusal(403, "not-allowed", PageReason.NO_GUIDE)
     if guides.is_open:
-        raise Refusal(409, "busy", Reason.OTHER_GUIDE)
+        raise Refusal(409, "busy", PageReason.OTHER_GUIDE)
     session = _session_of(request)
     with guides.open_for(session):
         socket = web.WebSocketResponse(max_msg_size=LONGEST_MESSAGE, heartbeat=HEARTBEAT_S)
@@ -265,5 +261,8 @@ async def _forward(
         raise web.HTTPNotFound
     body = await read_body(request) if endpoint.method != "GET" else None
     query = {"count": request.query["count"]} if "count" in request.query else None
-    answer = await daemon.request(endpoint, request.match_info, body=body, query=query)
+    try:
+        answer = await daemon.request(endpoint, request.match_info, body=body, query=query)
+    except DaemonError as error:
+        raise Refusal(503, "no-daemon", reason_of(error)) from error
     return web.Response(status=answer.status, body=answer.body, content_type=answer.media)

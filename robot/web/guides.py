@@ -9,27 +9,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import logging
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from aiohttp import WSMsgType, web
+from aiohttp import web
 
-from robot.web.hub import MOST_MESSAGES
-from robot.web.reasons import Reason
-from solver.files import BadFile, parse_object
-
-log = logging.getLogger("cubist-web")
+from robot.text.page_reasons import PageReason
+from robot.web.hub import read_messages
 
 LONGEST_LINE = 8 * 1024 * 1024
-"""Of the guide: a picture of a large camera in base64."""
+"""Limit for a line of the guide: a large camera's picture in base64."""
 
 
 class Guides:
-    """At most one guide at a time; ``daemon``: its socket for guides, None: nobody may calibrate.
+    """The guide, at most one at a time.
 
-    The daemon has such a socket only where the owner lets the page calibrate.
+    ``daemon``: its socket for guides, which exists only if the owner lets the page calibrate. None:
+    nobody may calibrate.
     """
 
     def __init__(self, daemon: Path | None) -> None:
@@ -39,12 +36,12 @@ class Guides:
 
     @property
     def are_allowed(self) -> bool:
-        """True if the page may calibrate the robot; then the daemon has a socket for it."""
+        """True if the page may calibrate the robot."""
         return self._daemon is not None and self._daemon.is_socket()
 
     @property
     def is_open(self) -> bool:
-        """Whether somebody calibrates."""
+        """True if somebody is calibrating."""
         return self._session is not None
 
     def end_session(self, session: str) -> None:
@@ -60,7 +57,7 @@ class Guides:
 
     @contextlib.contextmanager
     def open_for(self, session: str) -> Iterator[None]:
-        """Nobody else's from now on, for as long as the context lasts."""
+        """Reserve the guide for a session while the context lasts."""
         self._session = session
         try:
             yield
@@ -68,17 +65,17 @@ class Guides:
             self._session = None
 
     async def serve(self, socket: web.WebSocketResponse) -> None:
-        """A guide for a tab, until it or the tab ends."""
-        self._process = process = await self._started()
-        showing = asyncio.create_task(_show(process, socket))
+        """Run a guide for a tab until one of them ends."""
+        self._process = process = await self._start()
+        showing = asyncio.create_task(_pass_states(process, socket))
         try:
-            await _hear(process, socket)
+            await _pass_presses(process, socket)
         finally:
             self.end()
             self._process = None
             await asyncio.gather(showing, process.wait(), return_exceptions=True)
 
-    async def _started(self) -> asyncio.subprocess.Process:
+    async def _start(self) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "robot.web.guide_process", "--socket", str(self._daemon)),
             stdin=asyncio.subprocess.PIPE,
@@ -87,8 +84,8 @@ class Guides:
         )
 
 
-async def _show(process: asyncio.subprocess.Process, socket: web.WebSocketResponse) -> None:
-    """Hand on what the guide shows; once it is over the tab is told, and closed."""
+async def _pass_states(process: asyncio.subprocess.Process, socket: web.WebSocketResponse) -> None:
+    """Pass on what the guide shows; when it ends, tell the tab why and close it."""
     assert process.stdout is not None
     said_why = False
     with contextlib.suppress(ConnectionError, ValueError):
@@ -98,32 +95,14 @@ async def _show(process: asyncio.subprocess.Process, socket: web.WebSocketRespon
             await socket.send_str(text)
     with contextlib.suppress(ConnectionError, RuntimeError):
         if not said_why:
-            await socket.send_str(json.dumps({"ended": Reason.GUIDE_FAILED}))
+            await socket.send_str(json.dumps({"ended": PageReason.GUIDE_FAILED}))
         await socket.close()
 
 
-async def _hear(process: asyncio.subprocess.Process, socket: web.WebSocketResponse) -> None:
-    """Hand on what is pressed, until the tab closes or sends what the page never sends."""
+async def _pass_presses(process: asyncio.subprocess.Process, socket: web.WebSocketResponse) -> None:
+    """Pass on what the tab sends."""
     assert process.stdin is not None
-    loop = asyncio.get_running_loop()
-    second, heard = loop.time(), 0
-    async for message in socket:
-        if loop.time() - second >= 1.0:
-            second, heard = loop.time(), 0
-        heard += 1
-        pressed = _pressed(message.data) if message.type is WSMsgType.TEXT else None
-        if pressed is None or heard > MOST_MESSAGES:
-            log.info("a tab that calibrates sent what the page never sends; it is closed")
-            return
+    async for pressed in read_messages(socket):
         with contextlib.suppress(ConnectionError):
             process.stdin.write(json.dumps(pressed).encode() + b"\n")
             await process.stdin.drain()
-
-
-def _pressed(text: str) -> dict[str, object] | None:
-    """A message of the tab; None for what it never sends."""
-    try:
-        found = parse_object(text, "a message")
-    except BadFile:
-        return None
-    return found if isinstance(found.get("do"), str) else None

@@ -1,11 +1,11 @@
 """The open tabs of the page: each has one WebSocket for events, pictures and stop.
 
-A browser allows six connections to a host over all its tabs. With one WebSocket a tab, and nothing
-else that stays open, a stop is sent at once from the twelfth tab, too.
+A browser allows six connections to a host, all its tabs together. Since each tab has only its
+WebSocket open, even the twelfth tab sends a stop at once.
 
     tab  -> {"do": "stop" | "estop" | "frame"}
-    tab <-  {"event": ...}, {"status": ...}, {"live": ...}, {"gone": why}, {"stopped": ...},
-            or bytes: the picture's number (4 bytes, the highest first), and a JPEG
+    tab <-  {"event": ...}, {"status": ...}, {"live": ...}, {"gone": reason}, {"stopped": ...},
+            or bytes: the picture's number (4 bytes, big-endian), and a JPEG
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import Coroutine, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from typing import Self
 
 from aiohttp import WSMsgType, web
@@ -22,7 +22,7 @@ from aiohttp import WSMsgType, web
 from robot.api.async_client import AsyncControlClient
 from robot.api.client import Absence, DaemonError
 from robot.api.endpoints import EVENTS, LIVE, PICTURE, STATUS, STOP
-from robot.web.reasons import Reason, reason_of
+from robot.text.page_reasons import PageReason
 from solver.files import BadFile, JsonObject, parse_object
 
 log = logging.getLogger("cubist-web")
@@ -31,7 +31,7 @@ MOST_TABS = 32
 QUEUE_LENGTH = 256
 LONGEST_MESSAGE = 1024
 MOST_MESSAGES = 100
-"""Of a tab in a second."""
+"""Limit for one tab in a second."""
 
 RETRY_S = 0.5
 FRAME_PERIOD_S = 0.25
@@ -41,7 +41,7 @@ STOPS: Mapping[str, bytes] = {"stop": b"{}", "estop": b'{"emergency": true}'}
 
 
 class Tab:
-    """One open page, of a session."""
+    """An open tab of a session."""
 
     def __init__(
         self,
@@ -57,18 +57,18 @@ class Tab:
         self._queue: asyncio.Queue[str | bytes | None] = asyncio.Queue()
 
     def put(self, message: str | bytes) -> None:
-        """Send something later; a tab that does not keep up is cut off, and nothing kept for it."""
+        """Send something soon; a tab that does not keep up is cut off."""
         if self._queue.qsize() < QUEUE_LENGTH:
             self._queue.put_nowait(message)
         elif self._transport is not None:
             self._transport.abort()
 
     def end(self) -> None:
-        """Close it, after what is still to be sent."""
+        """Close the tab once everything has been sent."""
         self._queue.put_nowait(None)
 
     async def write(self) -> None:
-        """Send what is put, until :meth:`end` or until nobody is there any more."""
+        """Send messages until :meth:`end`, or until the tab has gone."""
         with contextlib.suppress(ConnectionError, RuntimeError):
             while (message := await self._queue.get()) is not None:
                 if isinstance(message, str):
@@ -79,7 +79,7 @@ class Tab:
 
 
 class Hub:
-    """Follows the daemon while a tab is open, and tells all tabs; use as an async context."""
+    """Follow the daemon while a tab is open and inform all tabs; use as an async context."""
 
     def __init__(self, daemon: AsyncControlClient) -> None:
         self._daemon = daemon
@@ -87,8 +87,8 @@ class Hub:
         self._following: asyncio.Task[None] | None = None
         self._showing: asyncio.Task[None] | None = None
         self._ready: asyncio.Task[None] | None = None
-        self._told = 0
-        self._gone: str | None = Reason.NOT_YET
+        self._event_count = 0
+        self._gone: str | None = PageReason.NOT_YET
         self._frame: tuple[int, bytes] = (0, b"")
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -104,7 +104,7 @@ class Hub:
 
     @property
     def is_full(self) -> bool:
-        """Whether no other tab may open."""
+        """True if no other tab may open."""
         return len(self._tabs) >= MOST_TABS
 
     def end_session(self, session: str) -> None:
@@ -114,7 +114,7 @@ class Hub:
                 tab.end()
 
     def end(self) -> None:
-        """Close all tabs: the process ends."""
+        """Close all tabs because the process ends."""
         for tab in tuple(self._tabs):
             tab.end()
 
@@ -124,7 +124,7 @@ class Hub:
         socket: web.WebSocketResponse,
         transport: asyncio.WriteTransport | None,
     ) -> None:
-        """A tab, until it is closed; ``transport`` carries its ``socket``."""
+        """Serve a tab until it is closed; ``transport`` carries its ``socket``."""
         tab = Tab(session, socket, transport)
         self._tabs.add(tab)
         self._begin()
@@ -132,7 +132,7 @@ class Hub:
         try:
             if self._gone is None:
                 self._later(self._greet(tab))
-            await self._hear(tab)
+            await self._obey(tab)
         finally:
             self._tabs.discard(tab)
             writing.cancel()
@@ -140,32 +140,24 @@ class Hub:
             if not self._tabs:
                 self._pause()
 
-    async def _hear(self, tab: Tab) -> None:
-        """Do what the tab asks for."""
-        loop = asyncio.get_running_loop()
-        second, heard = loop.time(), 0
-        async for message in tab.socket:
-            if loop.time() - second >= 1.0:
-                second, heard = loop.time(), 0
-            heard += 1
-            asked = _wish(message.data) if message.type is WSMsgType.TEXT else None
-            if asked is not None and asked in STOPS:
+    async def _obey(self, tab: Tab) -> None:
+        """Do what a tab asks for, until it closes."""
+        async for message in read_messages(tab.socket):
+            asked = str(message["do"])
+            if asked in STOPS:
                 self._later(self._stop(tab, asked))
             elif asked == "frame":
                 tab.wants_frame = True
             else:
-                heard = MOST_MESSAGES + 1
-            if heard > MOST_MESSAGES:
-                log.info("a tab sent what the page never sends; it is closed")
                 return
 
     async def _stop(self, tab: Tab, kind: str) -> None:
         try:
             answer = await self._daemon.request(STOP, body=STOPS[kind], urgent=True)
-            told: JsonObject = {"stopped": kind} | answer.document
+            result: JsonObject = {"stopped": kind} | answer.document
         except DaemonError as error:
-            told = {"stopped": kind, "reason": reason_of(error)}
-        tab.put(json.dumps(told))
+            result = {"stopped": kind, "reason": reason_of(error)}
+        tab.put(json.dumps(result))
 
     def _later(self, work: Coroutine[object, object, None]) -> None:
         task = asyncio.create_task(work)
@@ -175,16 +167,16 @@ class Hub:
     def _begin(self) -> None:
         if self._following is None:
             self._following = asyncio.create_task(self._follow())
-            self._showing = asyncio.create_task(self._show())
+            self._showing = asyncio.create_task(self._send_pictures())
             self._ready = asyncio.create_task(self._daemon.keep_ready())
 
     def _pause(self) -> None:
-        """Nobody watches: neither events nor pictures are asked for."""
+        """Ask for neither events nor pictures while nobody watches."""
         for task in (self._following, self._showing, self._ready):
             if task is not None:
                 task.cancel()
         self._following = self._showing = self._ready = None
-        self._gone = Reason.NOT_YET
+        self._gone = PageReason.NOT_YET
 
     async def _follow(self) -> None:
         while True:
@@ -192,25 +184,25 @@ class Hub:
                 async with self._daemon.lines(EVENTS) as events:
                     self._gone = None
                     self._forget_frame()
-                    await self._tell_all()
+                    await self._send_state()
                     async for event in events:
-                        self._told += 1
+                        self._event_count += 1
                         self._publish({"event": event})
                         if event.get("event") in {"state", "finished"}:
-                            await self._tell_status()
-                raise DaemonError(Reason.ENDED, Absence.ENDED)
+                            await self._send_status()
+                raise DaemonError(PageReason.ENDED, Absence.ENDED)
             except DaemonError as error:
                 self._gone = reason_of(error)
                 self._publish({"gone": self._gone})
                 await asyncio.sleep(RETRY_S)
 
-    async def _tell_all(self, tab: Tab | None = None) -> None:
-        """Tell one tab, or all, what is; again if something happened meanwhile."""
+    async def _send_state(self, tab: Tab | None = None) -> None:
+        """Send the present state to one tab, or all; ask again if an event came meanwhile."""
         for _ in range(3):
-            told = self._told
+            count = self._event_count
             status = await self._daemon.request(STATUS)
             live = await self._daemon.request(LIVE)
-            if told == self._told:
+            if count == self._event_count:
                 break
         document = {"status": status.document, "live": live.document}
         if tab is None:
@@ -219,10 +211,10 @@ class Hub:
             tab.put(json.dumps(document))
 
     async def _greet(self, tab: Tab) -> None:
-        with contextlib.suppress(DaemonError):  # who follows the events notices that, too
-            await self._tell_all(tab)
+        with contextlib.suppress(DaemonError):  # the task that follows the events reports it
+            await self._send_state(tab)
 
-    async def _tell_status(self) -> None:
+    async def _send_status(self) -> None:
         self._publish({"status": (await self._daemon.request(STATUS)).document})
 
     def _publish(self, document: JsonObject) -> None:
@@ -230,8 +222,8 @@ class Hub:
         for tab in tuple(self._tabs):
             tab.put(text)
 
-    async def _show(self) -> None:
-        """Get each picture once, and give it to the tabs that want one."""
+    async def _send_pictures(self) -> None:
+        """Get each picture once and send it to the tabs that want one."""
         while True:
             period = FRAME_PERIOD_S
             if any(tab.wants_frame for tab in self._tabs):
@@ -244,16 +236,16 @@ class Hub:
                         period = NO_FRAME_S
                 except (DaemonError, ValueError):
                     period = NO_FRAME_S
-                self._hand_out()
+                self._send_frame()
             await asyncio.sleep(period)
 
     def _forget_frame(self) -> None:
-        """Another daemon numbers its pictures anew."""
+        """Forget the last picture: another daemon numbers them from 1."""
         self._frame = (0, b"")
         for tab in self._tabs:
             tab.seen = 0
 
-    def _hand_out(self) -> None:
+    def _send_frame(self) -> None:
         number, jpeg = self._frame
         for tab in self._tabs:
             if tab.wants_frame and number != tab.seen:
@@ -261,10 +253,32 @@ class Hub:
                 tab.put(number.to_bytes(4, "big") + jpeg)
 
 
-def _wish(text: str) -> str | None:
-    """What a tab's message asks for; None for what it never sends."""
+async def read_messages(socket: web.WebSocketResponse) -> AsyncIterator[JsonObject]:
+    """Yield what a tab sends, until it closes or sends something the page never sends.
+
+    A message is an object that says what to ``do``; there are at most 100 in a second.
+    """
+    loop = asyncio.get_running_loop()
+    second, count = loop.time(), 0
+    async for message in socket:
+        if loop.time() - second >= 1.0:
+            second, count = loop.time(), 0
+        count += 1
+        asked = _parse_message(message.data) if message.type is WSMsgType.TEXT else None
+        if asked is None or count > MOST_MESSAGES:
+            log.info("a tab sent something the page never sends; it is closed")
+            return
+        yield asked
+
+
+def _parse_message(text: str) -> JsonObject | None:
     try:
-        asked = parse_object(text, "a message").get("do")
+        message = parse_object(text, "a message")
     except BadFile:
         return None
-    return asked if isinstance(asked, str) else None
+    return message if isinstance(message.get("do"), str) else None
+
+
+def reason_of(error: DaemonError) -> PageReason:
+    """Return the page's text for a daemon that cannot be reached."""
+    return PageReason[error.why.name]

@@ -18,14 +18,13 @@ from robot.api.async_client import AsyncControlClient
 from robot.api.http_server import HttpServer
 from robot.api.paths import control_socket
 from robot.api.rights import Program
+from robot.text.page_reasons import PageReason
+from robot.web.access import HEADERS, Sessions, load_token, own_names
 from robot.web.announcement import Announcement, announcement_file
 from robot.web.app import OWN_NAME, explain, is_api, make_app
-from robot.web.guards import HEADERS, own_names
 from robot.web.guides import Guides
 from robot.web.hub import Hub
-from robot.web.reasons import Reason
-from robot.web.sessions import Sessions, kept_token
-from solver.errors import CubistError
+from solver.errors import CubistError, InvalidRequest
 
 log = logging.getLogger("cubist-web")
 
@@ -34,17 +33,14 @@ LOOPBACK = "127.0.0.1"
 BAD_USAGE = 2
 
 
-class CannotListen(CubistError, OSError):
-    """The address or port is not to be had."""
-
-    code = "cannot-listen"
-
-
 @dataclass(frozen=True)
 class PageOptions:
-    """``daemon``: its socket for the page; ``announce``: where the page's address is written;
-    ``state``: where the token is kept, None: a new one each time; ``names``: more names of this
-    machine; ``calibrates``: whether the robot may be calibrated on the page."""
+    """The program's options.
+
+    ``daemon``: its socket for the page. ``announce``: folder for the page's address. ``state``:
+    folder for the token; None: a new one each time. ``names``: more names of this machine.
+    ``calibrates``: the robot may be calibrated on the page.
+    """
 
     bind: str
     port: int
@@ -56,11 +52,11 @@ class PageOptions:
 
 
 def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.environ) -> PageOptions:
-    """Read flags; leaves with exit code 2 and a message when they are wrong."""
+    """Parse flags; exits with code 2 and a message if they are wrong."""
     parser = argparse.ArgumentParser(
         prog="cubist-web",
-        description="Serves the page on the robot. It listens on this machine only, unless told "
-        "otherwise; `cubist web` prints its address and token.",
+        description="Serves the page on the robot. By default it listens on this machine only; "
+        "`cubist web` prints its address and token.",
         epilog="Also in the environment: CUBIST_WEB_BIND, CUBIST_WEB_PORT, CUBIST_WEB_HOSTS, "
         "CUBIST_WEB_RUNTIME_DIR, CUBIST_WEB_STATE_DIR, CUBIST_WEB_CALIBRATE (yes or no).",
     )
@@ -70,8 +66,8 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.envir
     hosts = get("CUBIST_WEB_HOSTS", "").split()
     add("--host", action="append", default=hosts, help="another name of this machine")
     add("--socket", type=Path, help="the daemon's socket for the page")
-    add("--runtime-dir", type=Path, help="where the page's address is written")
-    add("--state-dir", type=Path, help="where the token is kept; a new one each time if not given")
+    add("--runtime-dir", type=Path, help="folder for the page's address")
+    add("--state-dir", type=Path, help="folder for the token (default: a new token each time)")
     add("--calibrate", action="store_true", help="let the robot be calibrated on the page")
     found = parser.parse_args(arguments)
     calibrates = get("CUBIST_WEB_CALIBRATE", "no")
@@ -94,7 +90,7 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.envir
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point; exit codes: 0 ended in order, 2 it cannot be served."""
+    """Run the program; exit codes: 0 ended in order, 2 it cannot serve the page."""
     options = parse(arguments)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(message)s")
     try:
@@ -109,7 +105,7 @@ async def _serve_until_ended(options: PageOptions) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
-    token = kept_token(options.state)
+    token = load_token(options.state)
     async with serving(options, token) as page:
         for url in page.urls:
             log.info("the page: %s", url.partition("#")[0])
@@ -118,9 +114,9 @@ async def _serve_until_ended(options: PageOptions) -> None:
 
 @contextlib.asynccontextmanager
 async def serving(options: PageOptions, token: str) -> AsyncIterator[Announcement]:
-    """Serve the page while the context lasts; where it is.
+    """Serve the page while the context lasts; yields its announcement.
 
-    Raises :class:`CannotListen` and :class:`robot.records.storage.StorageError`.
+    Raises :class:`InvalidRequest` if it cannot listen, and ``StorageError``.
     """
     listener = _listen(options.bind, options.port)
     async with contextlib.AsyncExitStack() as stack:
@@ -137,11 +133,11 @@ async def serving(options: PageOptions, token: str) -> AsyncIterator[Announcemen
 
         sessions = Sessions(token, end_session)
         app = make_app(daemon, hub, guides, sessions, own_names(options.names))
-        server = HttpServer(app, log, explain, HEADERS | OWN_NAME, is_api, Reason.INTERNAL)
+        server = HttpServer(app, log, explain, HEADERS | OWN_NAME, is_api, PageReason.INTERNAL)
         await stack.enter_async_context(server.serving(listener))
         stack.callback(hub.end)
         stack.callback(guides.end)
-        page = _announcement(options, listener.getsockname()[1], token)
+        page = _make_announcement(options, listener.getsockname()[1], token)
         written = page.publish(options.announce)
         stack.callback(written.unlink, missing_ok=True)
         yield page
@@ -152,13 +148,13 @@ def _listen(bind: str, port: int) -> socket.socket:
         family = socket.AF_INET6 if ":" in bind else socket.AF_INET
         return socket.create_server((bind, port), family=family, reuse_port=False)
     except OSError as error:
-        raise CannotListen(
+        raise InvalidRequest(
             f"{bind} port {port}: {error.strerror or error}; choose others with --bind and --port"
         ) from error
 
 
-def _announcement(options: PageOptions, port: int, token: str) -> Announcement:
-    """The page's addresses: those of this machine that others can use first."""
+def _make_announcement(options: PageOptions, port: int, token: str) -> Announcement:
+    """Return the page's addresses, first those that other machines can use."""
     hosts = [options.bind]
     if options.bind in {"0.0.0.0", "::"}:
         name = socket.gethostname().split(".")[0]
@@ -169,7 +165,7 @@ def _announcement(options: PageOptions, port: int, token: str) -> Announcement:
 
 
 def _outward_address() -> str | None:
-    """This machine's address in its network; nothing is sent to find it out."""
+    """Return this machine's address in its network; nothing is sent to find it."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))

@@ -11,7 +11,7 @@ from playwright.async_api import Page as BrowserPage
 from robot.planner import build_mechanism
 from robot.settings import list_profiles, load_profile
 from robot.text.languages import LANGUAGES
-from tests.web.browser import PHONE, hold, hold_down, needs_browser, scene, until
+from tests.rig.browser import PHONE, hold, hold_down, needs_browser, scene, until
 
 pytestmark = needs_browser
 

@@ -34,8 +34,8 @@ from robot.text.languages import (
 )
 from robot.text.notes import NOTES, PARTS, STAGES, Note
 from robot.text.outcomes import OUTCOMES
+from robot.text.page_reasons import PageReason
 from robot.text.steps import STEPS, JobStep, coded
-from robot.web.reasons import Reason
 from vision.cameras.base import Unsettled
 
 OTHERS = sorted(set(LANGUAGES) - {ENGLISH})
@@ -89,7 +89,7 @@ def texts_of_the_guide() -> set[str]:
 def texts_of_the_page() -> set[str]:
     parser = Texts()
     parser.feed(STATIC.joinpath("index.html").read_text(encoding="utf-8"))
-    found = parser.found | {str(reason) for reason in Reason}
+    found = parser.found | {str(reason) for reason in PageReason}
     for file in STATIC.iterdir():
         if not file.name.endswith(".js"):
             continue

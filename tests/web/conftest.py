@@ -1,138 +1,20 @@
-"""The page's server in front of a daemon that is all pretence, or of a whole simulated robot."""
+"""The page's server with a fake daemon behind it."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import aiohttp
 import pytest
-from aiohttp import web
 
-from robot.api.calibrations import FORMAT
 from robot.api.rights import Program
-from robot.web.main import PageOptions, serving
-
-TOKEN = "t" * 43
-STATUS = {"state": "idle", "since": "now", "robot": "fake"} | dict.fromkeys(
-    ("job", "fault", "last_run")
-)
-NOTHING = {"cube": None, "motion": None, "at_us": None, "look": None}
-
-
-@dataclass
-class FakeDaemon:
-    """Answers what the page asks, and notes it."""
-
-    path: Path
-    asked: list[tuple[str, str, bytes]] = field(default_factory=list)
-    events: asyncio.Queue[dict[str, Any] | None] = field(default_factory=asyncio.Queue)
-    pictures: int = 0
-    frame: int = 1
-    maintenances: int = 0
-    refusal: dict[str, Any] | None = None
-
-    @contextlib.asynccontextmanager
-    async def serving(self) -> AsyncIterator[None]:
-        app = web.Application()
-        app.router.add_route("*", "/{path:.*}", self._answer)
-        runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=True)
-        await runner.setup()
-        await web.UnixSite(runner, str(self.path)).start()
-        try:
-            yield
-        finally:
-            self.events.put_nowait(None)
-            await runner.cleanup()
-
-    async def _answer(self, request: web.Request) -> web.StreamResponse:
-        self.asked.append((request.method, request.path_qs, await request.read()))
-        endless = {"/events": self._tell, "/maintenance": self._maintain}
-        if request.path in endless:
-            return await endless[request.path](request)
-        if request.path == "/picture":
-            return self._picture(request)
-        if request.path.endswith(".jpg"):
-            return web.Response(body=b"\xff\xd8", content_type="image/jpeg")
-        if request.path.endswith(".png"):
-            return web.Response(body=b"<script>", content_type="text/html")
-        found = {
-            "/status": STATUS,
-            "/live": NOTHING,
-            "/stop": {"stopped": True},
-            "/calibration": {"format": FORMAT, "robot": "cubotino", "values": {}},
-        }
-        return web.json_response(found.get(request.path, {"path": request.path}))
-
-    def _picture(self, request: web.Request) -> web.Response:
-        self.pictures += 1
-        tag = f'"{self.frame}"'
-        if request.headers.get("If-None-Match") == tag:
-            return web.Response(status=304)
-        return web.Response(body=b"jpeg", content_type="image/jpeg", headers={"ETag": tag})
-
-    async def _maintain(self, request: web.Request) -> web.StreamResponse:
-        """Until whoever calibrates goes away."""
-        if self.refusal is not None:
-            return web.json_response(self.refusal, status=409)
-        response = web.StreamResponse()
-        await response.prepare(request)
-        self.maintenances += 1
-        try:
-            await response.write(b"{}\n")
-            await asyncio.Event().wait()
-        finally:
-            self.maintenances -= 1
-        return response
-
-    async def _tell(self, request: web.Request) -> web.StreamResponse:
-        response = web.StreamResponse()
-        await response.prepare(request)
-        with contextlib.suppress(ConnectionError):
-            while (event := await self.events.get()) is not None:
-                await response.write(json.dumps(event).encode() + b"\n")
-        return response
-
-    def posts(self) -> list[tuple[str, bytes]]:
-        return [(path, body) for method, path, body in self.asked if method == "POST"]
-
-
-@dataclass
-class Page:
-    """The page's server, and a visitor who is no browser: it sends what it is told to."""
-
-    url: str
-    daemon: FakeDaemon
-    visitor: aiohttp.ClientSession
-
-    @property
-    def port(self) -> int:
-        return int(self.url.rpartition(":")[2])
-
-    @property
-    def own(self) -> dict[str, str]:
-        """What the page itself sends with a POST."""
-        return {"Origin": self.url, "X-Cubist": "1", "Sec-Fetch-Site": "same-origin"}
-
-    async def ask(
-        self, method: str, path: str, headers: dict[str, str] | None = None, **more: Any
-    ) -> tuple[int, Any]:
-        async with self.visitor.request(method, path, headers=headers, **more) as response:
-            is_json = response.content_type == "application/json"
-            return response.status, await (response.json() if is_json else response.read())
-
-    async def log_in(self, token: str = TOKEN) -> int:
-        return (await self.ask("POST", "/login", self.own, json={"token": token}))[0]
+from robot.web.main import PageOptions
+from tests.rig.page_server import FakePageDaemon, PageVisitor, visited
 
 
 @pytest.fixture
-async def daemon(short_folder: Path) -> AsyncIterator[FakeDaemon]:
-    fake = FakeDaemon(short_folder / "control.sock")
+async def daemon(short_folder: Path) -> AsyncIterator[FakePageDaemon]:
+    fake = FakePageDaemon(short_folder / "control.sock")
     async with fake.serving():
         Program.GUIDE.socket_beside(fake.path).symlink_to(fake.path)
         yield fake
@@ -151,16 +33,7 @@ def options(short_folder: Path) -> PageOptions:
     )
 
 
-@contextlib.asynccontextmanager
-async def visited(daemon: FakeDaemon, options: PageOptions) -> AsyncIterator[Page]:
-    jar = aiohttp.CookieJar(unsafe=True)  # cookies of an address
-    async with serving(options, TOKEN) as announced:
-        url = announced.urls[0].partition("/#")[0]
-        async with aiohttp.ClientSession(url, cookie_jar=jar) as visitor:
-            yield Page(url, daemon, visitor)
-
-
 @pytest.fixture
-async def page(daemon: FakeDaemon, options: PageOptions) -> AsyncIterator[Page]:
+async def page(daemon: FakePageDaemon, options: PageOptions) -> AsyncIterator[PageVisitor]:
     async with visited(daemon, options) as page:
         yield page

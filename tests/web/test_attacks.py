@@ -11,10 +11,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from robot.web import app, guards, hub, sessions
-from robot.web.guards import HEADERS
-from robot.web.main import parse
-from robot.web.sessions import MOST_FAILURES, MOST_SESSIONS, Sessions, TooManyAttempts
+from robot.web import access, app, hub
+from robot.web.access import HEADERS, IDLE_LIMIT_S, MOST_FAILURES, MOST_SESSIONS, Sessions
 
 ELSEWHERE = "http://elsewhere.example"
 
@@ -82,7 +80,7 @@ def _nothing(*_: object) -> None:
         (calibrates_from_elsewhere, (app, "check_origin"), _nothing),
         (sends_a_form, (app, "check_own_header"), _nothing),
         (loads_what_is_ours, (app, "check_fetch_site"), _nothing),
-        (has_no_session, (sessions.Sessions, "is_open"), lambda *_: True),
+        (has_no_session, (Sessions, "is_open"), lambda *_: True),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -175,76 +173,49 @@ async def test_whatever_is_sent_as_a_token_is_refused(page: Any, body: bytes) ->
     assert set(answer) == {"error", "reason"}
 
 
-def test_sessions_end_by_themselves_and_are_few() -> None:
-    now, ended = 0.0, []
-    kept = Sessions("token", ended.append, lambda: now)
-    first = kept.open("token", "here")
-    assert first is not None
-    assert kept.open("wrong", "here") is None
-    now = sessions.IDLE_LIMIT_S - 1
-    assert kept.is_open(first)
-    now += sessions.IDLE_LIMIT_S + 1
-    assert not kept.is_open(first)
-    many = [kept.open("token", "here") for _ in range(MOST_SESSIONS + 1)]
-    assert not kept.is_open(str(many[0]))
-    assert kept.is_open(str(many[-1]))
-    assert ended == [first, many[0]]
-    for _ in range(MOST_FAILURES):
-        kept.open("wrong", "here")
-    with pytest.raises(TooManyAttempts):
-        kept.open("token", "here")
-    assert kept.open("token", "elsewhere"), "nobody else is locked out"
-    now += 61
-    assert kept.open("token", "here")
-
-
 def test_a_session_ends_a_week_after_its_last_use() -> None:
-    assert sessions.IDLE_LIMIT_S == 7 * 24 * 3600
-    now, ended = 0.0, []
-    kept = Sessions("token", ended.append, lambda: now)
-    session = str(kept.open("token", "here"))
+    now, ended = 0.0, list[str]()
+    sessions = Sessions("token", ended.append, lambda: now)
+    session = sessions.open("token", "here")
     for _ in range(2):
-        now += sessions.IDLE_LIMIT_S
-        assert kept.is_open(session)
-    now += sessions.IDLE_LIMIT_S + 0.1
-    assert not kept.is_open(session)
-    assert not kept.is_open(session)
-    assert ended == [session]
-    other = str(kept.open("token", "here"))
-    assert len({session, other}) == 2
-    kept.close(session)
-    kept.close(other)
-    assert ended == [session, other]
-    assert not kept.is_open(other)
+        now += IDLE_LIMIT_S
+        assert sessions.is_open(session)
+    now += IDLE_LIMIT_S + 0.1
+    assert not sessions.is_open(session)
+    other = sessions.open("token", "here")
+    sessions.close(session)
+    sessions.close(other)
+    assert (ended, sessions.is_open(other)) == ([session, other], False)
 
 
 def test_of_too_many_sessions_the_one_unused_for_longest_ends() -> None:
-    assert MOST_SESSIONS == 64
-    kept = Sessions("token")
-    first, second, *_ = (str(kept.open("token", "here")) for _ in range(MOST_SESSIONS))
-    assert kept.is_open(first)
-    kept.open("token", "here")
-    assert kept.is_open(first)
-    assert not kept.is_open(second)
+    sessions = Sessions("token")
+    first, second, *_ = (sessions.open("token", "here") for _ in range(MOST_SESSIONS))
+    assert sessions.is_open(first)
+    sessions.open("token", "here")
+    assert sessions.is_open(first) and not sessions.is_open(second)
 
 
-def test_ten_wrong_tokens_a_minute_are_heard_from_an_address() -> None:
-    assert MOST_FAILURES == 10
+def test_wrong_tokens_lock_their_address_out_for_a_minute() -> None:
     now = 100.0
-    kept = Sessions("token", clock=lambda: now)
-    assert kept.open("wrong", "here") is None
+    sessions = Sessions("token", clock=lambda: now)
+
+    def status(token: str, address: str = "here") -> int:
+        try:
+            sessions.open(token, address)
+        except access.Refusal as refusal:
+            return refusal.status
+        return 200
+
+    assert status("wrong") == 401
     now = 130.0
-    for _ in range(MOST_FAILURES - 1):
-        assert kept.open("wrong", "here") is None
+    assert {status("wrong") for _ in range(MOST_FAILURES - 1)} == {401}
     now = 159.9
-    with pytest.raises(TooManyAttempts):
-        kept.open("token", "here")
+    assert (status("token"), status("token", "elsewhere")) == (429, 200)
     now = 160.0
-    assert kept.open("wrong", "here") is None, "the first is forgotten"
-    with pytest.raises(TooManyAttempts):
-        kept.open("token", "here")
+    assert (status("wrong"), status("token")) == (401, 429), "only the first is forgotten"
     now = 190.0
-    assert kept.open("token", "here")
+    assert status("token") == 200
 
 
 def asking(sockname: tuple[str, int] | None, **headers: str) -> Any:
@@ -270,43 +241,43 @@ def test_an_address_of_its_own_is_a_name_of_the_page(
 ) -> None:
     request = asking(sockname, Host=host)
     if served:
-        guards.check_host(request, {"robot.example"})
+        access.check_host(request, {"robot.example"})
     else:
-        with pytest.raises(guards.Refusal) as refused:
-            guards.check_host(request, {"robot.example"})
+        with pytest.raises(access.Refusal) as refused:
+            access.check_host(request, {"robot.example"})
         assert (refused.value.status, refused.value.error) == (421, "wrong-host")
 
 
 @pytest.mark.parametrize(
     ("check", "headers", "error"),
     [
-        (guards.check_origin, {"Host": "a:1", "Origin": "http://a:1"}, ""),
-        (guards.check_origin, {"Host": "a:1", "Origin": "https://a:1"}, ""),
-        (guards.check_origin, {"Host": "a:1", "Origin": "http://a:2"}, "wrong-origin"),
-        (guards.check_origin, {"Host": "a:1"}, "wrong-origin"),
-        (guards.check_fetch_site, {}, ""),
-        (guards.check_fetch_site, {"Sec-Fetch-Site": "none"}, ""),
-        (guards.check_fetch_site, {"Sec-Fetch-Site": "same-origin"}, ""),
-        (guards.check_fetch_site, {"Sec-Fetch-Site": "same-site"}, "wrong-site"),
-        (guards.check_own_header, {"X-Cubist": "1"}, ""),
-        (guards.check_own_header, {"X-Cubist": "0"}, "no-header"),
-        (guards.check_own_header, {}, "no-header"),
+        (access.check_origin, {"Host": "a:1", "Origin": "http://a:1"}, ""),
+        (access.check_origin, {"Host": "a:1", "Origin": "https://a:1"}, ""),
+        (access.check_origin, {"Host": "a:1", "Origin": "http://a:2"}, "wrong-origin"),
+        (access.check_origin, {"Host": "a:1"}, "wrong-origin"),
+        (access.check_fetch_site, {}, ""),
+        (access.check_fetch_site, {"Sec-Fetch-Site": "none"}, ""),
+        (access.check_fetch_site, {"Sec-Fetch-Site": "same-origin"}, ""),
+        (access.check_fetch_site, {"Sec-Fetch-Site": "same-site"}, "wrong-site"),
+        (access.check_own_header, {"X-Cubist": "1"}, ""),
+        (access.check_own_header, {"X-Cubist": "0"}, "no-header"),
+        (access.check_own_header, {}, "no-header"),
     ],
 )
 def test_what_a_request_needs(check: Any, headers: dict[str, str], error: str) -> None:
     if not error:
         check(asking(None, **headers))
         return
-    with pytest.raises(guards.Refusal) as refused:
+    with pytest.raises(access.Refusal) as refused:
         check(asking(None, **headers))
     assert (refused.value.status, refused.value.error) == (403, error)
 
 
 def test_this_machine_has_its_own_names_and_those_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guards.socket, "gethostname", lambda: "Pi.Example.org")
+    monkeypatch.setattr(access.socket, "gethostname", lambda: "Pi.Example.org")
     names = {"localhost", "pi.example.org", "pi.local"}
-    assert guards.own_names() == names
-    assert guards.own_names(["Robot.Example"]) == names | {"robot.example"}
+    assert access.own_names() == names
+    assert access.own_names(["Robot.Example"]) == names | {"robot.example"}
 
 
 LOGIN = "POST /login HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nX-Cubist: 1\r\n"
@@ -382,50 +353,6 @@ async def test_large_bodies_and_messages_are_cut_off(page: Any) -> None:
     assert page.daemon.posts() == []
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"do": 1}', '{"do": "shutdown"}', "7"])
-async def test_a_tab_that_sends_what_the_page_never_sends_is_closed(page: Any, text: str) -> None:
-    await page.log_in()
-    async with page.visitor.ws_connect("/ws", headers={"Origin": page.url}) as socket:
-        await socket.send_str(text)
-        async with asyncio.timeout(60):
-            async for _ in socket:
-                pass
-    assert page.daemon.posts() == []
-
-
-async def test_a_flood_of_one_tab_is_ended_and_no_other_tab_is_hurt(page: Any) -> None:
-    await page.log_in()
-    own = {"Origin": page.url}
-    async with (
-        page.visitor.ws_connect("/ws", headers=own) as flooding,
-        page.visitor.ws_connect("/ws", headers=own) as other,
-    ):
-        for _ in range(hub.MOST_MESSAGES * 2):
-            await flooding.send_str('{"do": "frame"}')
-        await other.send_str('{"do": "estop"}')
-        async with asyncio.timeout(60):
-            async for message in other:
-                if "stopped" in json.loads(message.data):
-                    break
-            async for _ in flooding:
-                pass
-    assert page.daemon.posts() == [("/stop", b'{"emergency": true}')]
-
-
-async def test_a_tab_that_does_not_keep_up_is_cut_off(
-    page: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await page.log_in()
-    async with page.visitor.ws_connect("/ws", headers={"Origin": page.url}) as socket:
-        await socket.receive()
-        monkeypatch.setattr(hub, "QUEUE_LENGTH", 0)
-        page.daemon.events.put_nowait({"event": "state", "state": "homing"})
-        async with asyncio.timeout(60):
-            async for _ in socket:
-                pass
-        assert socket.closed
-
-
 async def test_no_more_tabs_than_a_small_computer_can_serve(
     page: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -438,9 +365,3 @@ async def test_no_more_tabs_than_a_small_computer_can_serve(
     ):
         with pytest.raises(aiohttp.WSServerHandshakeError):
             await page.visitor.ws_connect("/ws", headers=own)
-
-
-def test_it_listens_on_this_machine_only_unless_asked() -> None:
-    found = parse([], {"CUBIST_RUNTIME_DIR": "/r"})
-    assert (found.bind, found.port) == ("127.0.0.1", 8421)
-    assert guards.own_names() >= {"localhost"}

@@ -17,8 +17,7 @@ from robot.records.runs import FaultRecord
 from robot.settings import list_profiles, load_profile
 from robot.simulate.boards import fastest
 from robot.text.faults import RobotError
-from robot.text.languages import LANGUAGES
-from tests.web.browser import LIMIT_MS, PHONE, Scene, hold, hold_down, needs_browser, scene, until
+from tests.rig.browser import LIMIT_MS, PHONE, Scene, hold, hold_down, needs_browser, scene, until
 
 pytestmark = needs_browser
 
@@ -321,28 +320,6 @@ async def test_the_mechanism_is_known_once_it_is_homed() -> None:
         late = await here.tab(page.context, here.url.partition("#")[0])
         told = await late.locator("#mechanism svg").get_attribute("aria-label")
         assert told == "Mechanism: holder home, lid open"
-
-
-async def test_every_language_fits_a_phone() -> None:
-    async with scene() as here:
-        page = await here.open(PHONE)
-        await hold(page, "#start")
-        await until(page, "cubist.status.last_run && !cubist.status.job")
-        for language in sorted(set(LANGUAGES) - {"en"}):
-            await page.context.close()  # it would go on showing the robot
-            page = await here.open(PHONE, locale=language, bypass_csp=True)
-            box = await page.locator("#start").bounding_box()
-            assert box is not None and box["y"] + box["height"] <= PHONE["height"]
-            for panel in PANELS:
-                await page.click(f"#tab-{panel}")
-                await page.wait_for_selector(f"#{panel} *")
-                width = await page.evaluate("document.documentElement.scrollWidth")
-                assert width <= PHONE["width"], f"{panel}, {language}"
-                found = await Axe().run(page)
-                assert found.violations_count == 0, (
-                    f"{panel}, {language}: {found.generate_report()}"
-                )
-        assert here.complaints == []
 
 
 @pytest.mark.long

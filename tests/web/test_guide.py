@@ -23,9 +23,9 @@ from robot.guide.texts import GuideText
 from robot.twin.misadjustment import Misadjustment
 from robot.web.guide_process import run_guide
 from robot.web.main import PageOptions, parse
+from tests.rig.browser import PHONE, Scene, hold_down, needs_browser, scene, until
 from tests.rig.guide import FakeCalibrationClient
-from tests.web.browser import PHONE, Scene, hold_down, needs_browser, scene, until
-from tests.web.conftest import FakeDaemon, Page, visited
+from tests.rig.page_server import FakePageDaemon, PageVisitor, visited
 
 HEADING = "document.getElementById('guide-heading')?.textContent"
 MESSAGE = "document.getElementById('guide-message').textContent"
@@ -203,13 +203,13 @@ async def test_pictures_for_the_documentation(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-async def guided(page: Page) -> Page:
+async def guided(page: PageVisitor) -> PageVisitor:
     """The page's server with somebody logged in."""
     await page.log_in()
     return page
 
 
-async def ended(page: Page) -> None:
+async def ended(page: PageVisitor) -> None:
     """Wait until nobody is calibrating, as far as the page's server knows."""
     async with asyncio.timeout(30):
         while page.daemon.maintenances:
@@ -217,13 +217,13 @@ async def ended(page: Page) -> None:
 
 
 async def test_nobody_calibrates_where_the_owner_has_not_allowed_it(
-    daemon: FakeDaemon, options: PageOptions
+    daemon: FakePageDaemon, options: PageOptions
 ) -> None:
     async with visited(daemon, replace(options, calibrates=False)) as page:
         await refuses(page)
 
 
-async def refuses(page: Page) -> None:
+async def refuses(page: PageVisitor) -> None:
     await page.log_in()
     assert (await page.ask("GET", "/api/guide"))[1] == {"allowed": False}
     with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
@@ -241,7 +241,7 @@ def test_the_setting_is_yes_or_no(capsys: pytest.CaptureFixture[str]) -> None:
     assert "yes or no" in capsys.readouterr().err
 
 
-async def test_one_calibrates_at_a_time_until_the_tab_closes(guided: Page) -> None:
+async def test_one_calibrates_at_a_time_until_the_tab_closes(guided: PageVisitor) -> None:
     first = await guided.visitor.ws_connect("/ws/guide", headers=guided.own)
     menu = await first.receive_json(timeout=30)
     assert menu["heading"] == "Calibrate"
@@ -254,7 +254,7 @@ async def test_one_calibrates_at_a_time_until_the_tab_closes(guided: Page) -> No
 
 
 @pytest.mark.parametrize("odd", ["", "[]", '{"do": 1}', '{"page": 1}', "[" * 1000])
-async def test_what_the_page_never_sends_ends_it(guided: Page, odd: str) -> None:
+async def test_what_the_page_never_sends_ends_it(guided: PageVisitor, odd: str) -> None:
     socket = await guided.visitor.ws_connect("/ws/guide", headers=guided.own)
     await socket.receive_json(timeout=30)
     await socket.send_str(odd)
@@ -264,7 +264,7 @@ async def test_what_the_page_never_sends_ends_it(guided: Page, odd: str) -> None
     await ended(guided)
 
 
-async def test_who_logs_out_calibrates_no_more(guided: Page) -> None:
+async def test_who_logs_out_calibrates_no_more(guided: PageVisitor) -> None:
     socket = await guided.visitor.ws_connect("/ws/guide", headers=guided.own)
     await socket.receive_json(timeout=30)
     await guided.ask("POST", "/logout", guided.own)
@@ -272,7 +272,7 @@ async def test_who_logs_out_calibrates_no_more(guided: Page) -> None:
     assert "ended" in await socket.receive_json(timeout=30)
 
 
-async def test_presses_that_mean_nothing_change_nothing(guided: Page) -> None:
+async def test_presses_that_mean_nothing_change_nothing(guided: PageVisitor) -> None:
     socket = await guided.visitor.ws_connect("/ws/guide", headers=guided.own)
     menu = await socket.receive_json(timeout=30)
     now = menu["dialog"]
@@ -293,7 +293,9 @@ async def test_presses_that_mean_nothing_change_nothing(guided: Page) -> None:
     await socket.close()
 
 
-async def test_a_robot_that_is_busy_is_not_calibrated_and_the_page_says_why(guided: Page) -> None:
+async def test_a_robot_that_is_busy_is_not_calibrated_and_the_page_says_why(
+    guided: PageVisitor,
+) -> None:
     guided.daemon.refusal = {
         "error": "busy",
         "reason": "the robot is busy",

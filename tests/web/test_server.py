@@ -29,12 +29,12 @@ from robot.cli.main import run
 from robot.records import documents
 from robot.records.storage import StorageError
 from robot.text.languages import LANGUAGES
-from robot.web import announcement, hub
+from robot.web import announcement
 from robot.web import main as page_program
-from robot.web.announcement import Announcement, NoPage, announcement_file, find_page
+from robot.web.access import load_token
+from robot.web.announcement import Announcement, PageError, announcement_file, find_page
 from robot.web.app import load_assets
-from robot.web.main import CannotListen, PageOptions, main, parse, serving
-from robot.web.sessions import kept_token
+from robot.web.main import PageOptions, main, parse, serving
 from solver.files import BadFile
 
 MOST_BYTES = 120 * 1024
@@ -102,44 +102,6 @@ async def test_a_tab_hears_what_happens_and_stops_the_robot(page: Any) -> None:
     assert page.daemon.posts() == [("/stop", b"{}"), ("/stop", b'{"emergency": true}')]
 
 
-async def test_pictures_are_asked_for_once_for_all_and_never_without_a_viewer(page: Any) -> None:
-    await page.log_in()
-    own = {"Origin": page.url}
-    async with (
-        page.visitor.ws_connect("/ws", headers=own) as first,
-        page.visitor.ws_connect("/ws", headers=own) as second,
-    ):
-        await heard(first, "status")
-        await heard(second, "status")
-        assert page.daemon.pictures == 0, "nobody has asked for one"
-        for socket in (first, second):
-            await socket.send_str('{"do": "frame"}')
-        for socket in (first, second):
-            async with asyncio.timeout(60):
-                while not isinstance(data := (await socket.receive()).data, bytes):
-                    pass
-            assert data == b"\0\0\0\1jpeg"
-        assert page.daemon.pictures <= 2
-        await first.send_str('{"do": "frame"}')
-        page.daemon.frame = 2
-        async with asyncio.timeout(60):
-            while not isinstance(data := (await first.receive()).data, bytes):
-                pass
-        assert data == b"\0\0\0\2jpeg", "the same picture is not sent twice"
-
-
-async def test_a_daemon_that_goes_away_is_told_and_so_is_its_return(
-    page: Any, daemon: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(hub, "RETRY_S", 0.01)
-    await page.log_in()
-    async with page.visitor.ws_connect("/ws", headers={"Origin": page.url}) as socket:
-        await heard(socket, "status")
-        daemon.events.put_nowait(None)  # the stream ends, as it does with the daemon
-        assert "cubistd" in await heard(socket, "gone")
-        assert (await heard(socket, "status"))["state"] == "idle"
-
-
 async def test_without_a_daemon_the_page_says_so(options: PageOptions, short_folder: Path) -> None:
     async with serving(options, "t" * 43) as announced:
         url = announced.urls[0].partition("/#")[0]
@@ -170,13 +132,13 @@ async def test_it_is_gone_at_the_end(options: PageOptions) -> None:
     async with serving(options, "t" * 43):
         assert (options.announce / "web.json").exists()
     assert not (options.announce / "web.json").exists()
-    with pytest.raises(NoPage, match="cubist-web"):
+    with pytest.raises(PageError, match="cubist-web"):
         find_page({"CUBIST_RUNTIME_DIR": str(options.announce)})
 
 
 async def test_a_port_that_is_taken_is_said(page: Any, options: PageOptions) -> None:
     in_use = f"127.0.0.1 port {page.port}: Address already in use.*; choose others with --bind"
-    with pytest.raises(CannotListen, match=in_use):
+    with pytest.raises(match=in_use):
         async with serving(replace(options, port=page.port), "t" * 43):
             pass
 
@@ -193,21 +155,21 @@ def test_the_program_says_so_too_and_ends_as_for_bad_usage(
 
 
 def test_the_token_is_kept_and_nobody_else_reads_it(tmp_path: Path) -> None:
-    token = kept_token(tmp_path)
+    token = load_token(tmp_path)
     assert len(token) == 43
-    assert kept_token(tmp_path) == token
+    assert load_token(tmp_path) == token
     assert stat.S_IMODE((tmp_path / "token").stat().st_mode) == 0o600
-    assert kept_token(None) != kept_token(None)
+    assert load_token(None) != load_token(None)
     (tmp_path / "token").write_text("short")
-    assert len(kept_token(tmp_path)) == 43
+    assert len(load_token(tmp_path)) == 43
     with pytest.raises(StorageError):
-        kept_token(tmp_path / "nowhere")
+        load_token(tmp_path / "nowhere")
 
 
 def test_a_token_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     (tmp_path / "token").write_bytes(b"\xff")
     with pytest.raises(StorageError, match=f"{tmp_path}/token: .*; remove it"):
-        kept_token(tmp_path)
+        load_token(tmp_path)
 
 
 def test_what_is_said_of_the_page_in_its_environment_and_flags() -> None:
@@ -274,29 +236,9 @@ def test_addresses_that_others_can_use_come_first(
 ) -> None:
     monkeypatch.setattr(page_program, "_outward_address", lambda: outward)
     monkeypatch.setattr(socket, "gethostname", lambda: "pi.example.org")
-    found = page_program._announcement(replace(options, bind=bind), 80, "token")
+    found = page_program._make_announcement(replace(options, bind=bind), 80, "token")
     assert found.urls == tuple(f"http://{host}:80/#token" for host in urls)
     assert (found.process, found.local) == (os.getpid(), local)
-
-
-def test_the_outward_address_is_what_a_packet_would_leave_from(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    class Probe(socket.socket):
-        def connect(self, address: Any) -> None:
-            if address != ("192.0.2.1", 9):
-                raise OSError("elsewhere")
-            if not reaches:
-                raise OSError("no network")
-
-        def getsockname(self) -> Any:
-            return ("10.0.0.7", 4711)
-
-    monkeypatch.setattr(socket, "socket", Probe)
-    reaches = True
-    assert page_program._outward_address() == "10.0.0.7"
-    reaches = False
-    assert page_program._outward_address() is None
 
 
 def test_an_announcement_is_believed_while_its_process_lives(short_folder: Path) -> None:
@@ -305,7 +247,7 @@ def test_an_announcement_is_believed_while_its_process_lives(short_folder: Path)
     assert page.publish(short_folder) == short_folder / "web.json"
     assert find_page(environ) == page
     page.model_copy(update={"process": 2**30}).publish(short_folder)
-    with pytest.raises(NoPage, match="start one with `cubist-web`"):
+    with pytest.raises(PageError, match="start one with `cubist-web`"):
         find_page(environ)
 
 
@@ -313,14 +255,14 @@ def test_where_the_service_announces_its_page(monkeypatch: pytest.MonkeyPatch) -
     assert announcement_file(SYSTEM_RUNTIME / "control.sock") == Path("/run/cubist-web/web.json")
     assert announcement_file(Path("/r/control.sock")) == Path("/r/web.json")
     monkeypatch.setattr(announcement, "SYSTEM_WEB_RUNTIME", Path("/nonexistent"))
-    with pytest.raises(NoPage, match="sudo systemctl enable --now cubist-web"):
+    with pytest.raises(PageError, match="sudo systemctl enable --now cubist-web"):
         find_page({"CUBIST_RUNTIME_DIR": str(SYSTEM_RUNTIME)})
 
     def forbidden(path: Path, limit: int) -> bytes:
         raise BadFile(str(path)) from PermissionError(path)
 
     monkeypatch.setattr(documents, "read_file", forbidden)
-    with pytest.raises(NoPage, match="sudo usermod -aG cubist"):
+    with pytest.raises(PageError, match="sudo usermod -aG cubist"):
         find_page({"CUBIST_RUNTIME_DIR": "/r"})
 
 

@@ -1,14 +1,12 @@
-"""Why the page's server refuses, or cannot do, what a visitor asked for."""
+"""Reasons that the page's server gives for refusing or failing a request."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
-from robot.api.client import DaemonError
 
-
-class Reason(StrEnum):
-    """In English; the page translates them like its own texts."""
+class PageReason(StrEnum):
+    """Reasons in English; the page translates them like its own texts."""
 
     INTERNAL = "internal error; see the journal of cubist-web"
     NO_SESSION = "log in with the token that `cubist web` prints"
@@ -25,8 +23,3 @@ class Reason(StrEnum):
     NO_GUIDE = "calibrating on the page is switched off"
     OTHER_GUIDE = "the robot is being calibrated in another tab"
     GUIDE_FAILED = "the guide ended by itself; see the journal of cubist-web"
-
-
-def reason_of(error: DaemonError) -> Reason:
-    """Return the page's text for a daemon that cannot be talked to."""
-    return Reason[error.why.name]
