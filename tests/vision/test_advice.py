@@ -10,11 +10,10 @@ from tests.rig.scenes import render_cube
 from vision.decide.reader import read_cube
 from vision.frame import Frame
 from vision.locate import advice
-from vision.locate.advice import Matter, advise, edge_width, falloff, flatness
+from vision.locate.advice import Matter, advise, edge_width, flatness
 from vision.locate.face import FaceGrid
 from vision.locate.six_faces import scan_frames
 from vision.measure.colour_space import (
-    CalibrationFailed,
     references_from_json,
     references_of,
     references_to_json,
@@ -125,10 +124,6 @@ def matters(linear: np.ndarray, grid: FaceGrid) -> dict[Matter, str]:
     return {advice.matter: advice.text for advice in advise(photographed(linear), grid)}
 
 
-def test_a_good_view_needs_no_advice() -> None:
-    assert matters(*plain_face()) == {}
-
-
 @pytest.mark.parametrize(
     ("rows", "columns", "place"),
     [
@@ -142,20 +137,6 @@ def test_shadow_is_named_by_its_place(rows: slice, columns: slice, place: str) -
     mask[rows, columns] = 0.2
     text = matters(linear * cv2.GaussianBlur(mask, (0, 0), 70)[..., None], grid)[Matter.LIGHT]
     assert f"the {place} is in shadow" in text
-
-
-def test_falloff_does_not_mistake_colours_for_light() -> None:
-    linear, grid = plain_face()
-    assert falloff(photographed(linear), grid).min() > 0.9
-
-
-@pytest.mark.parametrize("size", [2, 3, 5])
-def test_falloff_is_measured(size: int) -> None:
-    linear, grid = plain_face(size=size)
-    ramp = np.linspace(1.4, 0.6, 640)
-    shading = falloff(photographed(linear * ramp[None, :, None]), grid)
-    expected = ramp[420] / ramp[220]
-    assert (shading[:, 2] / shading[:, 0]).mean() == pytest.approx(expected, rel=0.12)
 
 
 def test_dark_and_clipped_faces_are_told() -> None:
@@ -202,18 +183,3 @@ def test_references_survive_storing_and_help_reading() -> None:
     stored = references_from_json(references_to_json(references))
     assert stored.linear_rgb == pytest.approx(references.linear_rgb, abs=1e-4)
     assert read_cube(colours, stored).facelets == cube.facelets
-
-
-@pytest.mark.parametrize("text", ["", "[]", '{"linear_rgb": {"U": [1, 2, 3]}, "trust": 4}', "{}"])
-def test_damaged_references_are_refused(text: str) -> None:
-    with pytest.raises(CalibrationFailed, match="calibrate the colours again"):
-        references_from_json(text)
-
-
-def test_references_need_every_colour_once() -> None:
-    cube = render_cube(7201, 3)
-    colours = scan_frames(cube.frames).colours
-    with pytest.raises(CalibrationFailed, match="no sticker of colour L"):
-        references_of(colours, cube.facelets.replace("L", "R"))
-    with pytest.raises(CalibrationFailed, match="letters"):
-        references_of(colours, "URF")

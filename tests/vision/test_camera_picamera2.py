@@ -37,17 +37,6 @@ def test_settles_then_locks_what_was_found(clock: FakeClock) -> None:
     assert fake.state["AfMode"] == 0
 
 
-def test_exposure_stays_when_the_light_changes(clock: FakeClock) -> None:
-    fake = FakePicamera2(clock)
-    camera = opened(fake)
-    camera.settle()
-    fake.ideal_us = 2_000
-    before = camera.capture().image.mean()
-    for _ in range(20):
-        after = camera.capture().image.mean()
-    assert after == pytest.approx(before, rel=0.01)
-
-
 def test_a_camera_without_autofocus_is_not_asked_to_focus(clock: FakeClock) -> None:
     fake = FakePicamera2(clock, focus=False)
     opened(fake).settle()
@@ -311,21 +300,6 @@ def test_bright_stickers_are_seen_by_darker_pictures(clock: FakeClock) -> None:
     assert fake.state["ExposureTime"] == pytest.approx(60_000, rel=0.01), "the lock is back"
 
 
-def test_light_that_never_rests_is_locked_as_it_is_then(clock: FakeClock) -> None:
-    fake = FakePicamera2(clock, focus=False, steps=10**6)
-    adapt = fake._adapt
-
-    def flickering() -> None:
-        adapt()
-        if fake.state["AwbEnable"]:
-            fake.state["ColourGains"] = (1.0 + fake.frames % 2, 1.0)
-
-    fake._adapt = flickering  # type: ignore[method-assign] # a lamp
-    opened(fake).settle()
-    assert 90 < fake.frames < 90 + 12
-    assert fake.state["ColourGains"] == (1.0 + 90 % 2, 1.0)
-
-
 @pytest.mark.parametrize("name", ["ExposureTime", "AnalogueGain", "ColourGains"])
 def test_a_camera_that_does_not_keep_what_is_set_is_a_fault(clock: FakeClock, name: str) -> None:
     fake = FakePicamera2(clock, focus=False)
@@ -343,24 +317,3 @@ def test_a_camera_that_does_not_keep_what_is_set_is_a_fault(clock: FakeClock, na
         camera.settle()
     assert fault.value.trouble is CameraTrouble.STALE
     assert fake.frames - frames[0] == 20
-
-
-def test_a_darker_picture_that_cannot_be_had_is_left_out(clock: FakeClock) -> None:
-    fake = FakePicamera2(clock, ideal_us=60_000)
-    camera = opened(fake)
-    camera.settle()
-    take = fake.set_controls
-    usual = fake.state["ExposureTime"]
-    fake.set_controls = lambda _: take({"ExposureTime": usual})  # type: ignore[method-assign] # obeys nobody
-    quads = FaceGrid.from_corners([(18, 14), (46, 14), (46, 34), (18, 34)], 2).quads
-    colours = measure(camera, camera.capture(), quads)
-    assert colours.saturated.any()
-
-
-def test_close_is_idempotent(clock: FakeClock) -> None:
-    fake = FakePicamera2(clock)
-    camera = opened(fake)
-    camera.capture()
-    camera.close()
-    camera.close()
-    assert fake.closed

@@ -12,7 +12,6 @@ from vision.measure.colour_space import (
     CalibrationFailed,
     ColourReferences,
     LightFeatures,
-    cell_places,
     references_from_json,
     references_of,
     references_to_json,
@@ -30,17 +29,6 @@ def scan(size: int = 3, light: np.ndarray | None = None) -> StickerColours:
             face: FaceColours.from_light(part)
             for face, part in zip(FACES, np.split(rgb.astype(np.float32), 6), strict=True)
         }
-    )
-
-
-def test_stickers_stand_between_minus_one_and_one() -> None:
-    assert cell_places(2).tolist() == [[-0.5, -0.5], [0.5, -0.5], [-0.5, 0.5], [0.5, 0.5]]
-    third = 2 / 3
-    assert cell_places(3)[[0, 1, 3, 4, 8]] == pytest.approx(
-        np.array([[-third, -third], [0, -third], [-third, 0], [0, 0], [third, third]])
-    )
-    assert cell_places(5)[[0, 4, 24]] == pytest.approx(
-        np.array([[-0.8, -0.8], [0.8, -0.8], [0.8, 0.8]])
     )
 
 
@@ -70,23 +58,6 @@ def test_the_level_is_of_what_was_seen_and_never_nothing() -> None:
     dark = LightFeatures.from_colours(scan(2, np.full((24, 3), -1.0)))
     assert dark.level == 5e-4 and np.isfinite(dark.values).all()
     assert dark.values == pytest.approx(np.full((24, 3), np.log(1.02)))
-
-
-@pytest.mark.parametrize("size", [2, 3, 5])
-def test_how_remote_a_sticker_is_beyond_a_plane(size: int) -> None:
-    places = cell_places(size)
-    count = size * size
-    positions = (0.1 + 0.4 * places + 0.05 * places[:, ::-1]).astype(np.float32)
-    distance = (positions.astype(float) ** 2).sum(axis=1)
-    design = np.column_stack([np.ones(count), places])
-    plane = design @ np.linalg.lstsq(design, distance, rcond=None)[0]
-    colours = scan(size)
-    looks = {face: replace(colours.face(face), positions=positions) for face in "UR"}
-    seen = StickerColours.from_faces({face: colours.face(face) for face in FACES} | looks)
-    found = LightFeatures.from_colours(seen).remoteness.reshape(6, count)
-    assert found[:2] == pytest.approx(np.stack([distance - plane] * 2), abs=1e-6)
-    usual = (0.45**2 * places**2).sum(axis=1)
-    assert found[2] == pytest.approx(usual - usual.mean(), abs=1e-9)
 
 
 LETTERS = "".join(FACES[(face + cell) % 6] for face in range(6) for cell in range(9))

@@ -132,16 +132,6 @@ def test_two_turns_from_solved_with_any_picture_turned():
     assert counts["right"] > 0.9 * counts.total(), counts
 
 
-@pytest.mark.parametrize("swap", [(0, 2), (1, 4), (3, 5)])
-def test_swapped_faces_are_put_back(swap):
-    scan = synthetic_scan(5, 3)
-    a, b = swap
-    source = tuple({a: b, b: a}.get(i, i) for i in PLAIN)
-    reading = read_cube(altered(scan.colours, Explanation(source, (0, 0, 0, 0, 1, 0))))
-    assert reading.facelets == scan.facelets
-    assert f"faces {FACES[a]} and {FACES[b]} were swapped" in reading.corrections
-
-
 def test_a_good_scan_needs_no_explanation():
     for seed in range(10):
         colours = synthetic_scan(seed, 3).colours

@@ -14,13 +14,12 @@ from tests.rig.scans import synthetic_scan
 from vision.decide import reader
 from vision.decide.colour_model import centres
 from vision.decide.consistency import UNIQUE, ScanExplanation
-from vision.decide.estimate import Decision, decide, same_cube
+from vision.decide.estimate import Decision, decide
 from vision.decide.reader import Unreadable, Verdict
 from vision.decide.schemes import (
     all_namings,
     known_orders,
     recognise_colours,
-    rotations,
     scheme_costs,
 )
 from vision.measure.colour_space import USUAL, LightFeatures
@@ -174,13 +173,6 @@ def test_usual_colours_stand_as_on_a_cube_that_is_sold(
     assert found == (["WRGYOB", "WRGBOY"] if known is None else [known])
 
 
-@pytest.mark.parametrize(("renamed", "maybe"), [(0, False), (1, False), (2, True)])
-def test_two_centres_of_another_colour_may_be_exchanged_pictures(renamed: int, maybe: bool) -> None:
-    model = SimpleNamespace(mean=standing("WRGYOB"))
-    decision = some(model=model, features=features(), renamed_centres=renamed)
-    assert Verdict(decision, 3, None).may_be_exchanged == maybe
-
-
 def test_colours_too_far_from_the_usual_ones_have_no_names() -> None:
     usual = standing("WRGYOB", tint=-0.4)
     away = np.zeros((6, 3))
@@ -191,33 +183,6 @@ def test_colours_too_far_from_the_usual_ones_have_no_names() -> None:
         assert (known_orders(mean, features()) is not None) == is_known
         costs = scheme_costs(mean, features())(all_namings())
         assert bool(costs.any()) == is_known
-
-
-def test_colours_cost_more_the_less_they_stand_as_on_a_cube_that_is_sold() -> None:
-    rng = np.random.default_rng(1)
-    usual = features().to_features(USUAL)
-    mean = usual[rng.permutation(6)] + rng.normal(0, 0.2, (6, 3)) + (0.5, -0.2, 0.1)
-    for scheme in (None, "WOGYRB"):
-        sold = ("WRGYOB", "WRGBOY") if scheme is None else (scheme,)
-        held = [
-            np.array(["WRGYOB".index(one) for one in order])[way]
-            for order in sold
-            for way in rotations()
-        ]
-
-        def unlike(colours: np.ndarray, names: np.ndarray) -> float:
-            difference = mean[colours] - usual[names]
-            return float(((difference - difference.mean(axis=0)) ** 2).sum())
-
-        least = min(unlike(np.arange(6), names) for names in all_namings())
-        asked = all_namings()[::7]
-        expected = [
-            min((min(unlike(one, names) for names in held) - least) / (2 * 0.35**2), 8.0)
-            for one in asked
-        ]
-        found = scheme_costs(mean, features(), scheme)(asked)
-        assert found == pytest.approx(expected)
-        assert 8.0 in expected and min(expected) < 4
 
 
 class Thoughts:
@@ -309,15 +274,6 @@ def test_what_else_may_have_happened_to_the_pictures_bounds_the_margin(thoughts:
     assert thoughts.of(replace(clear(), price=price)).margin == 0.0
     price[4] = 0
     assert thoughts.of(replace(clear(), price=price)).margin == sure.margin
-
-
-def test_cubes_of_other_names_are_the_same() -> None:
-    letters = clear().letters
-    assert same_cube(letters, letters)
-    assert same_cube(letters, np.array([3, 5, 0, 1, 2, 4])[letters])
-    other = letters.copy()
-    other[0] = (other[0] + 1) % 6
-    assert not same_cube(letters, other)
 
 
 @pytest.mark.parametrize("seed", [3, 4, 5])

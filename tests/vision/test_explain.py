@@ -61,12 +61,6 @@ def test_photographs_show_the_grid():
     assert has_colour(picture, (10, 90, 30), least=10_000)
 
 
-def test_a_refusal_is_drawn_too():
-    colours = synthetic_scan(1, 3).colours
-    picture = explain(colours, Unreadable("no cube at all", ("R1",), "R"))
-    assert has_colour(picture, (248, 113, 113))
-
-
 def test_png_is_lossless():
     picture = explain(synthetic_scan(2, 2).colours, Unreadable("nothing", (), "U"))
     decoded = cv2.imdecode(np.frombuffer(png(picture), dtype=np.uint8), cv2.IMREAD_COLOR)
@@ -150,12 +144,6 @@ def test_a_picture_is_pasted_to_its_place_and_size(side):
     assert (canvas.picture()[[5, 36]] == BACK).all()
     # Where it is made larger, the border between its halves is soft.
     assert np.abs(np.array(bounds(inked(canvas))) - (12, 6, 22, 36)).max() <= 3
-
-
-def test_a_word_too_long_for_its_room_stands_alone():
-    long = "w" * 60
-    assert wrap_words(f"a {long} b", 12, 120) == ["a", long, "b"]
-    assert wrap_words("", 12, 120) == [""]
 
 
 def test_the_stickers_stand_as_on_an_unfolded_cube_and_by_their_hue():

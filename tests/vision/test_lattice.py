@@ -16,7 +16,6 @@ from vision.locate.lattice import (
     fit_homography,
     inverse_of,
     project,
-    spans_plane,
 )
 
 
@@ -64,12 +63,6 @@ def test_a_row_without_patches_leaves_a_lattice_of_the_rows_beside_it() -> None:
     steps = found.nodes - found.nodes.min(axis=0)
     assert sorted(map(tuple, steps.tolist())) == sorted(map(tuple, nodes.tolist()))
     assert np.linalg.norm(found.homography[:2, :2], axis=0) == pytest.approx([30.0, 30.0])
-
-
-def test_a_face_is_found_once_from_whichever_sticker() -> None:
-    nodes = np.array([[x, y] for y in range(3) for x in range(3)])
-    (found,) = find_lattices(squares(30.0 * nodes, np.full(9, 27.0)))
-    assert sorted(found.blobs.tolist()) == list(range(9))
 
 
 def test_memory_does_not_grow_with_the_pairs_of_patches() -> None:
@@ -161,20 +154,6 @@ def test_a_homography_is_fitted_to_points_and_leads_there_and_back() -> None:
     assert fit_homography(points, noisy) == pytest.approx(affine, abs=0.3)
 
 
-@pytest.mark.parametrize(
-    ("nodes", "spans"),
-    [
-        ([[0, 0], [1, 0], [0, 1]], True),
-        ([[0, 0], [1, 0], [2, 0]], False),
-        ([[1, 1], [2, 2], [5, 5]], False),
-        ([[1, 1], [2, 2], [5, 4]], True),
-        ([[4, 4], [4, 5], [4, 9]], False),
-    ],
-)
-def test_nodes_in_one_line_span_no_plane(nodes: list[list[int]], spans: bool) -> None:
-    assert spans_plane(np.array(nodes)) == spans
-
-
 @pytest.mark.parametrize("size", [2, 3, 5])
 @pytest.mark.parametrize("angle", [0.0, 20.0, 40.0])
 def test_a_face_turned_and_seen_from_aside_is_found_whole(size: int, angle: float) -> None:
@@ -222,19 +201,3 @@ def test_a_patch_off_its_node_is_no_part_of_the_lattice(off: float, taken: bool)
     found = find_lattices(squares(centres, np.full(16, 25.0)))[0]
     assert (15 in found.blobs) == taken
     assert (found.residual > 1e-3) == taken
-
-
-def test_the_nearest_patch_stands_on_a_node() -> None:
-    nodes = np.array([[x, y] for y in range(3) for x in range(3)])
-    both = squares(30.0 * nodes, np.full(9, 25.0)).join_with(
-        squares(np.array([[34.0, 30.0]]), np.array([25.0]))
-    )
-    found = find_lattices(both)[0]
-    assert sorted(found.blobs.tolist()) == list(range(9))
-
-
-def test_steps_between_stickers_are_neither_too_short_nor_too_long() -> None:
-    nodes = np.array([[x, y] for y in range(3) for x in range(3)])
-    for side, found in ((32.0, True), (33.5, False), (15.0, True), (13.5, False)):
-        lattices = find_lattices(squares(30.0 * nodes, np.full(9, side)))
-        assert any(len(each.blobs) == 9 for each in lattices) == found

@@ -79,7 +79,7 @@ def test_where_the_others_have_it_an_empty_place_is_no_face() -> None:
 
 
 def test_pictures_without_a_cube_have_no_face() -> None:
-    for seed in range(60):
+    for seed in range(30):
         rng = np.random.default_rng(seed)
         room = random_room(rng, (640, 480))
         exposure = random_exposure(rng, np.random.default_rng(seed + 1), (320, 240, 100))
@@ -98,7 +98,7 @@ def covered(cube: RenderedCube, face: str, share: float) -> np.ndarray:
 def test_a_face_half_covered_is_not_taken_for_a_smaller_one() -> None:
     taken = 0
     for seed in range(8):
-        cube = render_cube(3000 + seed, 3, stickerless=False, max_tilt=10)
+        cube = render_cube(3000 + seed, 3, stickerless=False, max_tilt=10, faces="F")
         taken += any(grid.fit > 0.6 for grid in locate_grids(covered(cube, "F", 0.36)))
     # Where glare hides one of the three columns as well, nobody could tell.
     assert taken <= 1
@@ -106,7 +106,7 @@ def test_a_face_half_covered_is_not_taken_for_a_smaller_one() -> None:
 
 def test_a_face_cut_by_the_edge_of_the_picture_is_not_read_a_row_off() -> None:
     for seed in range(8):
-        cube = render_cube(4000 + seed, 3, stickerless=False, max_tilt=10)
+        cube = render_cube(4000 + seed, 3, stickerless=False, max_tilt=10, faces="F")
         image = cube.frames["F"].image
         top = int(cube.corners["F"][:2, 1].max())
         height = int(cube.corners["F"][2:, 1].min()) - top
@@ -122,14 +122,6 @@ def test_no_face_says_what_to_do() -> None:
         scan_frames(frames)
 
 
-def test_the_picture_without_a_face_is_named() -> None:
-    cube = render_cube(5000, 3)
-    pictures = {face: cube.frames[face].image for face in FACES}
-    pictures["L"] = np.full((400, 300, 3), 90, dtype=np.uint8)
-    with pytest.raises(NoFace, match="picture L: no cube is in view"):
-        locate_cube(pictures)
-
-
 def test_a_lattice_laid_into_a_line_is_none() -> None:
     """As patches in a picture with its cube painted over made one."""
     flat = np.array([[2.0, 4.0, 100.0], [1.0, 2.0, 50.0], [0.0, 0.0, 1.0]])
@@ -139,7 +131,7 @@ def test_a_lattice_laid_into_a_line_is_none() -> None:
 
 
 def test_a_hint_from_another_picture_finds_what_glare_hides() -> None:
-    cube = render_cube(5003, 2, stickerless=False, max_tilt=10)
+    cube = render_cube(5003, 2, stickerless=False, max_tilt=10, faces="UR")
     hint = locate_face(cube.frames["U"].image, (2,))
     image = cube.frames["R"].image.copy()
     top_left, top_right = cube.corners["R"][0], cube.corners["R"][1]
@@ -167,19 +159,19 @@ def shining(cube: RenderedCube, face: str) -> np.ndarray:
 
 @pytest.mark.parametrize("seed", [7000, 7001, 7002])
 def test_a_reflection_across_a_whole_row_leaves_the_rows_beside_it(seed: int) -> None:
-    cube = render_cube(seed, 3, stickerless=False, max_tilt=8)
+    cube = render_cube(seed, 3, stickerless=False, max_tilt=8, faces="F")
     grids = locate_grids(shining(cube, "F"), (3,))
     assert grids and is_right(grids[0], cube, "F")
 
 
 @pytest.mark.parametrize("resolution", [(320, 240), (1280, 960), (480, 640), (2592, 1944)])
 def test_any_resolution_will_do(resolution: tuple[int, int]) -> None:
-    cube = render_cube(6000, 3, resolution=resolution, max_tilt=20)
+    cube = render_cube(6000, 3, resolution=resolution, max_tilt=20, faces="U")
     assert is_right(locate_face(cube.frames["U"].image), cube, "U")
 
 
 def test_grids_turn_with_the_picture_as_a_face_stands_in_it() -> None:
-    cube = render_cube(6001, 3, max_tilt=5, stickerless=False)
+    cube = render_cube(6001, 3, max_tilt=5, stickerless=False, faces="F")
     upright = locate_face(cube.frames["F"].image)
     turned = locate_face(np.ascontiguousarray(np.rot90(cube.frames["F"].image)))
     height, width = cube.frames["F"].image.shape[:2]

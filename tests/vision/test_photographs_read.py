@@ -111,7 +111,7 @@ def test_two_pictures_of_something_else_are_never_measured() -> None:
 
 
 def test_a_picture_of_something_else_makes_no_other_cube() -> None:
-    for seed in range(3_000, 3_006):
+    for seed in range(3_000, 3_004):
         cube = without(render_cube(seed, 2 + seed % 2), FACES[seed % 6])
         try:
             reading = read_cube(scan_frames(cube.frames, may_doubt=True).colours)

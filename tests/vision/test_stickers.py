@@ -46,15 +46,6 @@ def assert_right(linear: np.ndarray, tolerance: float = 0.03) -> None:
     assert np.abs(linear - truth).max() < tolerance
 
 
-def test_colours_are_linear_light_and_metadata_are_kept() -> None:
-    look = measure_face(Frame(face(), "test", 5), QUADS, fit=0.8)
-    assert_right(look.linear_rgb, 0.01)
-    assert look.valid.all()
-    assert not look.saturated.any()
-    assert (look.camera, look.time_us, look.fit) == ("test", 5, 0.8)
-    assert look.spread.max() < 0.03
-
-
 def test_positions_are_in_half_diagonals_from_the_middle() -> None:
     positions = measure_face(Frame(face(), "", 0), QUADS).positions
     assert positions is not None
@@ -136,27 +127,6 @@ def lines(image: np.ndarray, colour: tuple[int, int, int], count: int) -> np.nda
     border = int(np.ceil((steps[count - 1] + steps[count]) / 2)) if count else 0
     image[:border] = colour
     return image
-
-
-@pytest.mark.parametrize(
-    ("quad", "valid"),
-    [
-        (SQUARE, True),
-        # The outermost samples on the first and the last pixel.
-        ([[[-2.8, 10], [17.2, 10], [17.2, 30], [-2.8, 30]]], True),
-        (SQUARE + np.array([32.7, 0], np.float32), True),
-        (SQUARE - np.array([0, 12.7], np.float32), True),
-        (SQUARE + np.array([0, 12.7], np.float32), True),
-        # A fifth of the samples is enough.
-        (SQUARE + np.array([49.5, 0], np.float32), False),
-    ],
-)
-def test_samples_lie_inside_the_sticker_and_the_picture(quad: np.ndarray, valid: bool) -> None:
-    look = measure_face(Frame(flat(), "test", 5), quad)
-    assert look.valid.tolist() == [valid]
-    if valid:
-        assert look.linear_rgb[0] == pytest.approx(srgb_to_linear([120, 60, 30]), rel=1e-5)
-        assert look.spread.max() < 1e-6
 
 
 @pytest.mark.parametrize(("rows", "saturated"), [(0, False), (3, False), (4, True), (10, True)])

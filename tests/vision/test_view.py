@@ -26,7 +26,7 @@ def told(picture, size, place=None) -> str:
 
 @pytest.fixture(scope="module")
 def cubes() -> list[RenderedCube]:
-    return [render_cube(seed, (2, 3, 3, 4, 5)[seed % 5]) for seed in SEEDS]
+    return [render_cube(seed, (2, 3, 3, 4, 5)[seed % 5], faces=FACES[:2]) for seed in SEEDS]
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_a_hand_in_front_covers_the_face(cubes, rng):
 
 
 def test_the_covered_stickers_are_named(rng):
-    cube = render_cube(31, 3, max_tilt=5)
+    cube = render_cube(31, 3, max_tilt=5, faces="F")
     picture, corners = cube.frames["F"].image.copy(), cube.corners["F"]
     place = seated(corners, 3, rng, slack=0.0)
     right = int(place.centres[0, 0] + 0.4 * place.pitch)
@@ -106,15 +106,16 @@ def test_a_cube_of_another_size_is_told(cubes, rng):
 
 def test_two_cubes_are_told(cubes, rng):
     counts: Counter[str] = Counter()
+    other = render_cube(31, 3, faces="F").frames["F"].image
     for cube, picture, corners in faces(cubes):
-        both = side_by_side(picture, render_cube(31, 3).frames["F"].image)
+        both = side_by_side(picture, other)
         place = seated(in_the_left_part(corners), cube.size, rng)
         counts[told(both, cube.size, place)] += 1
     assert counts[ViewTrouble.TWO_CUBES] >= 21, counts
 
 
 def test_what_is_known_to_be_beside_the_face_is_no_other_cube(rng):
-    cube = render_cube(31, 3, max_tilt=5)
+    cube = render_cube(31, 3, max_tilt=5, faces="F")
     picture, left = cube.frames["F"].image, in_the_left_part(cube.corners["F"])
     both = side_by_side(picture, picture)
     right = left + np.array([both.shape[1] // 2, 0])
@@ -126,7 +127,7 @@ def test_what_is_known_to_be_beside_the_face_is_no_other_cube(rng):
 
 
 def test_other_sides_of_the_cube_are_no_other_cube():
-    for seed in range(40, 48):
+    for seed in range(40, 44):
         cube = render_cube(seed, 3, max_tilt=35)
         for face in FACES:
             place = seated(cube.corners[face], 3, np.random.default_rng(seed))
