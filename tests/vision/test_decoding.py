@@ -193,8 +193,11 @@ def test_figures_are_the_same_to_the_sixth_digit(
 Call = Callable[[], object]
 COSTS = np.arange(4 * 6 * 6, dtype=float).reshape(24, 6)
 SHORT = COSTS[:-1].copy()
-PIECES = kernel_pieces(orbits(2))
 NAMINGS = all_namings()
+
+
+def pieces(size: int = 2) -> _native.CubePieces:
+    return kernel_pieces(orbits(size))
 
 
 def ranked(*shape: int, ranks: int = 1) -> _native.RankedArrangements:
@@ -227,7 +230,7 @@ def bounds_of(
     six = np.arange(6)[None]
     cells = np.tile(np.arange(4), (4, 1)) if shown is None else np.array(shown, np.int64)
     orders = np.repeat(six, sources, 0)
-    return lambda: PIECES.turned_bounds(costs, orders, six, cells, np.empty(room))
+    return lambda: pieces().turned_bounds(costs, orders, six, cells, np.empty(room))
 
 
 COUNTS = {"priors": 13, "precision": 25, "values": 72, "sensitivity": 72, "fading": 72}
@@ -255,8 +258,7 @@ def fit_with(number: int, more: int, is_new: bool) -> Call:
 
 
 def estimate_with(size: int) -> Call:
-    pieces = kernel_pieces(orbits(size))
-    return lambda: scan().estimate(*MODEL, 0.0, pieces, np.ones(1), 0, 0.0, 0, *ROOM)
+    return lambda: scan().estimate(*MODEL, 0.0, pieces(size), np.ones(1), 0, 0.0, 0, *ROOM)
 
 
 def cost_of(letters: np.ndarray) -> Call:
@@ -292,13 +294,13 @@ REJECTED: list[tuple[Call, str]] = [
     (orbit(patterns=((0,), (6,))), "from 0 to 5"),
     (orbit(patterns=((0,), (-1,))), "from 0 to 5"),
     (orbit(facelets=((0,), (-1,))), "numbers from 0"),
-    (lambda: PIECES.shares(SHORT, 1.0, np.empty((23, 6))), "six costs"),
-    (lambda: PIECES.shares(COSTS, 1.0, np.empty((23, 6))), "another size"),
-    (lambda: PIECES.relaxed_costs(SHORT, NAMINGS), "six costs"),
-    (lambda: PIECES.relaxed_costs(COSTS, np.zeros((1, 5), np.int64)), "six colours"),
-    (lambda: PIECES.relaxed_costs(COSTS, np.array([[0, 1, 2, 3, 4, 6]])), "from 0 to 5"),
-    (lambda: PIECES.relaxed_costs(COSTS, np.array([[0, 1, 2, 3, 4, -1]])), "from 0 to 5"),
-    (lambda: PIECES.cheapest_naming(SHORT, NAMINGS, 9.0), "six costs"),
+    (lambda: pieces().shares(SHORT, 1.0, np.empty((23, 6))), "six costs"),
+    (lambda: pieces().shares(COSTS, 1.0, np.empty((23, 6))), "another size"),
+    (lambda: pieces().relaxed_costs(SHORT, NAMINGS), "six costs"),
+    (lambda: pieces().relaxed_costs(COSTS, np.zeros((1, 5), np.int64)), "six colours"),
+    (lambda: pieces().relaxed_costs(COSTS, np.array([[0, 1, 2, 3, 4, 6]])), "from 0 to 5"),
+    (lambda: pieces().relaxed_costs(COSTS, np.array([[0, 1, 2, 3, 4, -1]])), "from 0 to 5"),
+    (lambda: pieces().cheapest_naming(SHORT, NAMINGS, 9.0), "six costs"),
     (bounds_of(SHORT), "orders of the pictures"),
     (bounds_of(sources=2), "orders of the pictures"),
     (bounds_of(shown=np.tile(np.arange(4), (3, 1))), "orders of the pictures"),
@@ -345,7 +347,7 @@ def test_the_limits_themselves_are_accepted() -> None:
         orbit("corner", ((0, 1, 2),), ((0, 1, 2), (1, 2, 0), (2, 0, 1)), 3),
         orbit("wing", np.zeros((13, 1)), np.zeros((13, 1))),
         orbit("wing", ONE, ((0,), (1,))),
-        lambda: PIECES.shares(COSTS, 1.0, np.empty((24, 6))),
+        lambda: pieces().shares(COSTS, 1.0, np.empty((24, 6))),
         bounds_of(),
         cost_of(LETTERS + 5),
         fit_with(0, 0, is_new=False),
