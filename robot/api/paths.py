@@ -92,12 +92,6 @@ def how_to_start_the_daemon(unit_folders: Sequence[Path] = UNIT_FOLDERS) -> str:
     )
 
 
-class SimulationRuns(CubistError, RuntimeError):
-    """There is a simulated robot already."""
-
-    code = "simulation-runs"
-
-
 @dataclass(frozen=True)
 class Simulation:
     """A simulated robot that stays: its process, its profile's name, its folder, and how many
@@ -142,7 +136,7 @@ def running_simulation(environ: Mapping[str, str] = os.environ) -> Simulation | 
 def announced(simulation: Simulation, environ: Mapping[str, str] = os.environ) -> Iterator[None]:
     """Let clients find a simulated robot for as long as the context lasts.
 
-    Raises :class:`SimulationRuns` when another one of this user's is there, and
+    Raises :class:`CubistError` when another one of this user's is there, and
     :class:`solver.files.BadFile` where its file is none.
     """
     path = _simulation_file(environ)
@@ -150,7 +144,7 @@ def announced(simulation: Simulation, environ: Mapping[str, str] = os.environ) -
     descriptor = open_file(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
     with os.fdopen(descriptor, "r+", encoding="utf-8") as file:
         if not _lock(file):
-            raise SimulationRuns(_where(running_simulation(environ)))
+            raise CubistError(_where(running_simulation(environ)), code="simulation-runs")
         known = {"process": simulation.process, "robot": simulation.robot}
         document = known | {"speed": simulation.speed}
         file.truncate()

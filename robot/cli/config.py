@@ -15,7 +15,7 @@ from robot.text.outcomes import worst
 from solver.errors import ExitCode
 
 if TYPE_CHECKING:
-    from robot.settings import BadProfile, UnknownProfile
+    from robot.settings import BadProfile
 
 
 @click.group(cls=Listing)
@@ -116,7 +116,7 @@ def _plain(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def answer_bad_profile(name: str, error: BadProfile | UnknownProfile, as_json: bool) -> ExitCode:
+def answer_bad_profile(name: str, error: BadProfile, as_json: bool) -> ExitCode:
     """The answer of a check: everything that is wrong with a profile; the exit code for it."""
     complaints = getattr(error, "complaints", ())
     if as_json:
@@ -133,12 +133,12 @@ def answer_bad_profile(name: str, error: BadProfile | UnknownProfile, as_json: b
 def _check_one(name: str, as_json: bool) -> ExitCode:
     """Load a profile and compile its mechanism; say all that is wrong."""
     from robot.planner import build_mechanism
-    from robot.settings import BadProfile, UnknownProfile, load_profile
+    from robot.settings import BadProfile, load_profile
 
     try:
         profile = load_profile(name)
         build_mechanism(profile)
-    except (BadProfile, UnknownProfile) as error:
+    except BadProfile as error:
         return answer_bad_profile(name, error, as_json)
     if as_json:
         emit({"profile": name, "ok": True, "title": profile.title})

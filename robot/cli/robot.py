@@ -70,11 +70,11 @@ def check(profile: str, size: int | None, cubes: int, search_s: float, as_json: 
     cube.
     """
     from robot.cli.config import answer_bad_profile
-    from robot.settings import BadProfile, UnknownProfile
+    from robot.settings import BadProfile
 
     try:
         found = _survey(profile, size, cubes, search_s)
-    except (BadProfile, UnknownProfile) as error:
+    except BadProfile as error:
         return answer_bad_profile(profile, error, as_json)
     if as_json:
         emit(found.as_dict())

@@ -157,11 +157,12 @@ def mend(as_json: bool) -> int:
 
 def _do(request: JsonObject, done: str, as_json: bool) -> int:
     """Have it done, and print the line ``done``, or the request with ``"done": true``."""
-    from robot.simulate.simulation import HandRefused, ask
+    from robot.simulate.processes import SimulationError
+    from robot.simulate.simulation import ask
 
     simulation = running_simulation()
     if simulation is None:
-        raise HandRefused("no simulated robot runs: start one with `cubist simulate`")
+        raise SimulationError("no simulated robot runs: start one with `cubist simulate`")
     ask(simulation, request)
     if as_json:
         emit(request | {"done": True})

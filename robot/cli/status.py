@@ -133,12 +133,6 @@ def _tell_event(event: EventJson, as_json: bool) -> None:
     click.echo(f"{local:%H:%M:%S}  {event['state']:8}  {text}")
 
 
-class NoJournal(CubistError, RuntimeError):
-    """This machine has no systemd journal."""
-
-    code = "no-journal"
-
-
 @click.command()
 @click.option("--follow", "-f", is_flag=True, help="Keep showing new lines until Ctrl-C.")
 @click.option(
@@ -150,9 +144,10 @@ def logs(follow: bool, lines: int, since: str | None, as_json: bool) -> int:
     """Show the daemon's journal."""
     program = shutil.which("journalctl")
     if program is None:
-        raise NoJournal(
+        raise CubistError(
             "there is no systemd journal on this machine; a cubistd that you started yourself "
-            "writes to its own terminal"
+            "writes to its own terminal",
+            code="no-journal",
         )
     command = [program, "--unit", "cubistd", "--lines", str(lines), "--no-pager"]
     command += ["--follow"] if follow else []

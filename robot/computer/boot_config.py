@@ -262,12 +262,6 @@ BEGIN_JOINED = b"# Cubist: begin, below a line without end (sudo cubist doctor -
 END = b"# Cubist: end."
 
 
-class ChangedMeanwhile(CubistError, RuntimeError):
-    """Somebody else wrote to config.txt between the look at it and the change."""
-
-    code = "changed-meanwhile"
-
-
 @dataclass(frozen=True)
 class BootChange:
     """A change of config.txt, from what it holds to what it should; ``left`` needs a person."""
@@ -290,12 +284,15 @@ class BootChange:
         return self.path.with_name(self.path.name + BACKUP_SUFFIX)
 
     def write(self) -> None:
-        """Replace the file as a whole; raises :class:`ChangedMeanwhile` and ``StorageError``.
+        """Replace the file as a whole; raises :class:`CubistError` and ``StorageError``.
 
         The backup is a copy: the file system of a Pi's boot partition has no links.
         """
         if read_file(self.path, LIMIT) != self.before:
-            raise ChangedMeanwhile(f"{self.path}: somebody else changed it meanwhile. Try again.")
+            raise CubistError(
+                f"{self.path}: somebody else changed it meanwhile. Try again.",
+                code="changed-meanwhile",
+            )
         remove_leftovers(self.path.parent)
         mode = stat.S_IMODE(self.path.stat().st_mode)
         if without_lines(self.before) == self.before:

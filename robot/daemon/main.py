@@ -24,23 +24,15 @@ from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.server import make_app, serving
-from robot.daemon.service import (
-    AlreadyRunning,
-    EndSignals,
-    Notifier,
-    Options,
-    configure_logging,
-    owned,
-    parse,
-)
+from robot.daemon.service import EndSignals, Notifier, Options, configure_logging, owned, parse
 from robot.link import LostPositions
 from robot.machine.assembly import Machine, make_gpio, make_machine, panel_pins
 from robot.machine.confirmed_range import ConfirmedRange
 from robot.panel.gpio import PanelError
 from robot.records.runs import RunStore
 from robot.records.storage import StorageError, write_atomically
-from robot.settings import RobotProfile, UnknownProfile, load_profile
-from robot.text.faults import RobotError
+from robot.settings import RobotProfile, load_profile
+from robot.text.faults import Conflict, RobotError
 from solver.errors import CubistError
 from solver.tables import end_by_signal
 
@@ -53,8 +45,8 @@ STATUS_EVERY_S = 1.0
 JOB = "a job"
 """The name by which the store notes that a job, rather than calibrating, was interrupted."""
 
-_FOR_A_PERSON = (AlreadyRunning, StorageError, UnknownProfile, ValueError)
-"""Errors that a restart cannot fix. Bad profiles are ValueErrors."""
+_FOR_A_PERSON = (Conflict, StorageError, ValueError)
+"""Errors that a restart cannot fix: another daemon, a full disk, a bad profile (ValueError)."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

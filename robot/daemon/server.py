@@ -29,7 +29,7 @@ from robot.daemon.motion_run import CALLER, Caller
 from robot.daemon.routes import ROUTES, Call, Content, Parameter, Route, document
 from robot.daemon.service import complaint
 from robot.records.documents import parse_document
-from robot.records.storage import NotStored, StorageError
+from robot.records.storage import NOT_STORED, StorageError
 from robot.text.faults import FAULTS, Conflict
 from robot.text.notes import Note
 from solver.errors import CubistError, InvalidRequest, shortened
@@ -172,7 +172,9 @@ def _lease(maintenance: Maintenance) -> Handler:
         maintenance.enter(asked.place, CALLER.get().process)
         try:
             if not http_server.keep_connection(request):
-                raise _TooMany("too many connections last already; end one of them")
+                raise CubistError(
+                    "too many connections last already; end one of them", code="too-many"
+                )
             response = web.StreamResponse(headers={"Content-Type": "application/jsonl"})
             await response.prepare(request)
             with contextlib.suppress(ConnectionError):
@@ -193,7 +195,9 @@ def _events(controller: JobController) -> Handler:
         response = web.StreamResponse(headers={"Content-Type": "application/jsonl"})
         nonlocal followers
         if followers >= MOST_FOLLOWERS or not http_server.keep_connection(request):
-            raise _TooMany(f"{followers} programs follow the events already; end one of them")
+            raise CubistError(
+                f"{followers} programs follow the events already; end one of them", code="too-many"
+            )
         followers += 1
         try:
             # Listening begins before the head is sent: the client misses nothing after it.
@@ -259,12 +263,6 @@ def _check_value(parameter: Parameter, text: str) -> None:
         raise InvalidRequest(f"{parameter.name}: {low}..{high} is allowed, not {shortened(text)!r}")
 
 
-class _TooMany(CubistError, RuntimeError):
-    """More long-lasting connections than the daemon serves at once."""
-
-    code = "too-many"
-
-
 def explain(error: Exception) -> http_server.ErrorAnswer | None:
     """Return the answer to an error of Cubist's (an ``ErrorReply``), None for any other."""
     if not isinstance(error, CubistError):
@@ -283,10 +281,10 @@ def explain(error: Exception) -> http_server.ErrorAnswer | None:
 def _status_of(error: CubistError) -> tuple[int, str]:
     """Return the HTTP status and the stable name of an error."""
     if isinstance(error, StorageError):
-        return (404 if isinstance(error, NotStored) else 507), "storage"
+        return (404 if error.code == NOT_STORED else 507), "storage"
     if isinstance(error, Conflict):
         return 409, "refused"
-    if isinstance(error, _TooMany):
+    if error.code == "too-many":
         return 503, "too-many"
     bad = isinstance(error, InvalidRequest | BadCalibration)
     return (400, "bad-request") if bad else (503, "robot")

@@ -19,7 +19,8 @@ from robot.api.paths import runtime_directory, state_directory
 from robot.records.runs import RunRecord
 from robot.records.storage import StorageError
 from robot.settings import DEFAULT_PROFILE
-from solver.errors import CubistError, InvalidRequest, advise, one_line
+from robot.text.faults import Conflict
+from solver.errors import InvalidRequest, advise, one_line
 from solver.files import BadFile, open_file
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -155,15 +156,9 @@ class EndSignals:
         return 0 if by is None or by in ON_PURPOSE else 128 + by
 
 
-class AlreadyRunning(CubistError, RuntimeError):
-    """Another process owns the robot."""
-
-    code = "already-running"
-
-
 @contextlib.contextmanager
 def owned(path: Path) -> Iterator[None]:
-    """Hold the exclusive lock at ``path``; raises :class:`AlreadyRunning` if another process does.
+    """Hold the exclusive lock at ``path``; raises :class:`Conflict` if another process does.
 
     The kernel drops the lock with the process, however it ends, so a file left behind means
     nothing. It is never removed: removing it would let two processes lock two files of one name.
@@ -187,9 +182,10 @@ def _lock_file(descriptor: int, path: Path) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         owner = os.read(descriptor, 32).decode(errors="replace").strip() or "unknown"
-        raise AlreadyRunning(
+        raise Conflict(
             f"cubistd is already running (process {owner} holds {path}). "
-            "Use `cubist status` to talk to it, or `systemctl stop cubistd`."
+            "Use `cubist status` to talk to it, or `systemctl stop cubistd`.",
+            code="already-running",
         ) from error
 
 

@@ -11,19 +11,9 @@ from collections.abc import Iterator, Mapping
 from robot.mechanism.graph import ActuatorMotion
 from robot.motion.drive import Drive, drive_of
 from robot.motion.schedule import MotionError, MotionProfile
-from robot.settings.document import BadProfile, Path
+from robot.settings.document import BadProfile
 from robot.settings.mechanisms import RotatingPart
 from robot.settings.profile import RobotProfile
-
-
-class ImpossibleRobot(BadProfile):
-    """A robot that cannot do what a solve needs; the text says what and why.
-
-    It names the key of the profile to change.
-    """
-
-    def __init__(self, profile: RobotProfile, path: Path, text: str) -> None:
-        super().__init__([profile.complaint(path, text)])
 
 
 def travel_us(profile: RobotProfile, name: str, start: str, end: str, held: bool) -> int | None:
@@ -97,7 +87,7 @@ def _drive(profile: RobotProfile, name: str) -> Iterator[Drive]:
         yield drive_of(name, profile.actuators[name])
     except MotionError as error:
         text = str(error).removeprefix(f"{name}: ")
-        raise ImpossibleRobot(profile, ("actuators", name), text) from error
+        raise BadProfile([profile.complaint(("actuators", name), text)]) from error
 
 
 class Rotary:

@@ -64,7 +64,7 @@ Own = TypeVar("Own", bound=MechanismSettings)
 class MechanismKind(Generic[Own]):
     """What is done with a kind of mechanism.
 
-    ``build`` makes the graph and may raise ImpossibleRobot. A graph that is ``sound`` by
+    ``build`` makes the graph and may raise BadProfile. A graph that is ``sound`` by
     construction is not searched for dead ends. ``home`` says how to home a robot whose motion broke
     off. ``words`` are the kind's own operations for people, as templates of their fields.
     """
@@ -91,7 +91,7 @@ def words_of(operation: JsonMapping) -> str:
 def build_mechanism(profile: RobotProfile) -> Mechanism:
     """The mechanism that ``profile`` describes, as a graph.
 
-    Raises :class:`ImpossibleRobot` with the reason if it could not turn every face it must, or
+    Raises :class:`BadProfile` with the reason if it could not turn every face it must, or
     never get somewhere it has a position for.
     """
     kind = MECHANISMS[profile.mechanism.kind]

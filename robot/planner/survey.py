@@ -99,7 +99,7 @@ def survey(
     """Compile, scan and solve ``cubes`` random cubes with ``search_s`` seconds each.
 
     ``on_cube`` hears of every cube done, ``progress`` of tables that are made first. Raises
-    ImpossibleRobot for a robot that cannot solve.
+    BadProfile for a robot that cannot solve.
     """
     started = time.process_time()
     mechanism = build_mechanism(profile)

@@ -22,7 +22,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from robot.records.documents import ApiDocument, read_document
 from robot.records.storage import (
-    NotStored,
+    NOT_STORED,
     StorageError,
     flush_directory,
     is_leftover,
@@ -356,7 +356,7 @@ class RunStore:
     def load(self, run_id: str) -> RunRecord:
         """Return the record with this number, leading zeros optional.
 
-        Raises :class:`NotStored` if there is no such run, and :class:`StorageError`.
+        Raises :class:`StorageError`, with the code ``NOT_STORED`` if there is no such run.
         """
         path = self.directory_of(run_id) / RECORD_NAME
         try:
@@ -364,19 +364,21 @@ class RunStore:
         except NoSuchFile as error:
             if path.parent.exists():
                 raise StorageError(f"{path}: is missing") from None
-            raise NotStored(f"run {run_id}: no such run; `cubist runs` lists them") from error
+            raise StorageError(
+                f"run {run_id}: no such run; `cubist runs` lists them", code=NOT_STORED
+            ) from error
         except BadFile as error:
             raise StorageError(str(error)) from error
 
     def file(self, run_id: str, name: str) -> tuple[str, bytes]:
         """Return the media type and the bytes of a run's file: the record, or one it names.
 
-        Raises :class:`NotStored` if there is no such file, and :class:`StorageError`.
+        Raises :class:`StorageError`, with the code ``NOT_STORED`` if there is no such file.
         """
         media = MEDIA_TYPES.get(Path(name).suffix)
         if media is None or name not in (RECORD_NAME, *self.load(run_id).photos):
             missing = f"run {int(run_id)}: no file {shortened(name)!r}; the record names them"
-            raise NotStored(missing)
+            raise StorageError(missing, code=NOT_STORED)
         return media, read_regular(self.directory_of(run_id) / name, LARGEST_FILE_BYTES)
 
     def directory_of(self, run_id: str) -> Path:

@@ -34,15 +34,15 @@ _REMEDIES = {
 }
 
 
+NOT_STORED = "not-stored"
+"""Code of a :class:`StorageError` for a run, or a file of a run, that does not exist."""
+
+
 class StorageError(CubistError, OSError):
     """A file could not be written or read; the previous contents are untouched."""
 
     code = "storage-error"
     exit_code = ExitCode.USAGE
-
-
-class NotStored(StorageError):
-    """There is no such run, or no such file of it."""
 
 
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
@@ -86,12 +86,12 @@ def read_regular(path: Path, limit: int) -> bytes:
     """Return all bytes of an ordinary file of at most ``limit`` bytes.
 
     A pipe, device, folder or socket in its place is never waited for nor read. Raises
-    :class:`NotStored` if nothing is there, and :class:`StorageError` for everything else.
+    :class:`StorageError`, with the code ``NOT_STORED`` if nothing is there.
     """
     try:
         return read_file(path, limit)
     except NoSuchFile as error:
-        raise NotStored(str(error)) from error
+        raise StorageError(str(error), code=NOT_STORED) from error
     except BadFile as error:
         raise StorageError(str(error)) from error
 

@@ -4,7 +4,6 @@ from robot.settings.actuators import ActuatorSettings, Servo, Timed, TravelRow
 from robot.settings.document import BadProfile, Complaint
 from robot.settings.loader import (
     DEFAULT_PROFILE,
-    UnknownProfile,
     list_profiles,
     load_profile,
     parse_profile,
@@ -27,7 +26,6 @@ __all__ = [
     "Stepper",
     "Timed",
     "TravelRow",
-    "UnknownProfile",
     "View",
     "list_profiles",
     "load_profile",

@@ -52,8 +52,8 @@ class BadProfile(CubistError, ValueError):
     code = "bad-profile"
     exit_code = ExitCode.USAGE
 
-    def __init__(self, complaints: Sequence[Complaint]) -> None:
-        super().__init__("\n".join(map(str, complaints)))
+    def __init__(self, complaints: Sequence[Complaint], text: str = "") -> None:
+        super().__init__(text or "\n".join(map(str, complaints)))
         self.complaints = tuple(complaints)
 
 

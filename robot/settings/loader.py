@@ -11,20 +11,13 @@ from robot.settings.checks import check_profile
 from robot.settings.complaints import complaints_of
 from robot.settings.document import BadProfile, Complaint, parse_document
 from robot.settings.profile import RobotProfile
-from solver.errors import CubistError, ExitCode, shortened
+from solver.errors import shortened
 from solver.files import BadFile, read_text
 
 DEFAULT_PROFILE = "cubotino"
 
 MAX_BYTES = 64 * 1024
 """Of a profile's file; those that ship with Cubist have 2,000."""
-
-
-class UnknownProfile(CubistError, LookupError):
-    """No profile of that name exists; the text lists those that do."""
-
-    code = "unknown-profile"
-    exit_code = ExitCode.USAGE
 
 
 def profile_folders() -> tuple[Path, ...]:
@@ -46,19 +39,19 @@ def list_profiles(reference: bool = False) -> tuple[str, ...]:
 
 
 def profile_path(name: str) -> Path:
-    """The file of the profile called ``name``; :class:`UnknownProfile` if there is none."""
+    """The file of the profile called ``name``; :class:`BadProfile` if there is none."""
     for folder in profile_folders():
         path = folder / f"{name}.yaml"
         if path.is_file():
             return path
     known = ", ".join(list_profiles())
-    raise UnknownProfile(
-        f"no profile named {shortened(name)}; there is {known} (or give a path to a .yaml)"
+    raise BadProfile(
+        (), f"no profile named {shortened(name)}; there is {known} (or give a path to a .yaml)"
     )
 
 
 def profile_file(name_or_path: str | Path) -> Path:
-    """The file a profile is in, given as a path or by its name; :class:`UnknownProfile`."""
+    """The file a profile is in, given as a path or by its name; :class:`BadProfile`."""
     given = Path(name_or_path)
     is_path = isinstance(name_or_path, Path) or given.suffix in {".yaml", ".yml"}
     return given if is_path else profile_path(str(name_or_path))

@@ -41,12 +41,6 @@ LONGEST_REQUEST = 10_000
 ANSWER_LIMIT_S = 30.0
 
 
-class HandRefused(CubistError, RuntimeError):
-    """A request that cannot be carried out now; the robot is as it was."""
-
-    code = "hand-refused"
-
-
 Ready = Callable[[Simulation, str | None], None]
 """Called when everything is ready, with the address of the page."""
 
@@ -56,7 +50,7 @@ async def stay(options: DemoOptions, ready: Ready, *, web: bool = True, drift: f
 
     ``web``: serve its page, too. ``drift``: degrees by which it drifts with each job.
 
-    Raises ``SimulationError`` when a part of it ends, ``SimulationRuns`` when
+    Raises ``SimulationError`` when a part of it ends, ``CubistError`` when
     this user has one already.
     """
     with workspace() as folder:
@@ -185,12 +179,12 @@ class SimulationController:
         self._stage.scene.mend()
 
     async def _require_rest(self) -> None:
-        """Raise :class:`HandRefused` while the robot works, or calibrates itself with its cube."""
+        """Raise ``SimulationError`` while the robot works, or calibrates itself with its cube."""
         status = await self._stage.daemon.status()
         if status.calibrating:
-            raise HandRefused("the robot is being calibrated with this cube: end that first")
+            raise SimulationError("the robot is being calibrated with this cube: end that first")
         if status.job is not None or status.state in WORKING:
-            raise HandRefused(
+            raise SimulationError(
                 f"the robot is {status.state}: wait for its end, or stop it with `cubist stop`"
             )
 
@@ -198,7 +192,7 @@ class SimulationController:
 def ask(simulation: Simulation, request: JsonObject) -> None:
     """Send a request to a simulated robot, from another process.
 
-    Raises :class:`HandRefused` with the reason if it was not carried out, and
+    Raises :class:`SimulationError` with the reason if it was not carried out, and
     :class:`InvalidRequest` if it names something that does not exist.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
@@ -209,9 +203,9 @@ def ask(simulation: Simulation, request: JsonObject) -> None:
             with connection.makefile("rb") as stream:
                 answer = parse_object(stream.readline(LONGEST_REQUEST), "its answer")
         except (OSError, BadFile) as error:
-            raise HandRefused(f"the simulated robot does not answer: {error}") from error
+            raise SimulationError(f"the simulated robot does not answer: {error}") from error
     if "error" in answer:
-        kind = HandRefused if answer.get("exists", True) else InvalidRequest
+        kind = SimulationError if answer.get("exists", True) else InvalidRequest
         raise kind(str(answer["error"]))
 
 

@@ -13,7 +13,6 @@ from robot.computer.boot_config import (
     BEGIN_JOINED,
     END,
     BootChange,
-    ChangedMeanwhile,
     needs,
     plan_fix,
     plan_undo,
@@ -21,6 +20,7 @@ from robot.computer.boot_config import (
     without_lines,
 )
 from robot.settings import RobotProfile, load_profile
+from solver.errors import CubistError
 
 SERVOS = "dtoverlay=pwm-2chan,pin=12,func=4,pin2=13,func2=4"
 SOUND_OFF = "dtparam=audio=off"
@@ -227,6 +227,6 @@ def test_the_file_is_kept_and_comes_back(tmp_path: Path) -> None:
 def test_somebody_else_s_change_is_not_overwritten(tmp_path: Path) -> None:
     change = fixed(tmp_path, "cubotino", AS_SHIPPED, ZERO)
     change.path.write_bytes(b"other\n")
-    with pytest.raises(ChangedMeanwhile):
+    with pytest.raises(CubistError):
         change.write()
     assert change.path.read_bytes() == b"other\n"

@@ -13,7 +13,8 @@ import pytest
 
 from robot.api.endpoints import RobotState
 from robot.api.models import ALLOWED, WORKING, check_transition
-from robot.daemon.service import AlreadyRunning, Notifier, owned
+from robot.daemon.service import Notifier, owned
+from robot.text.faults import Conflict
 
 HOLDER = """
 import sys, time
@@ -29,7 +30,7 @@ def test_a_second_owner_is_told_who_holds_the_lock(tmp_path: Path) -> None:
     path = tmp_path / "cubistd.lock"
     with (
         owned(path),
-        pytest.raises(AlreadyRunning, match=f"process {os.getpid()}"),
+        pytest.raises(Conflict, match=f"process {os.getpid()}"),
         owned(path),
     ):
         pass
@@ -43,7 +44,7 @@ def test_a_killed_owner_leaves_no_lock(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
-        with pytest.raises(AlreadyRunning, match=str(holder.pid)), owned(path):
+        with pytest.raises(Conflict, match=str(holder.pid)), owned(path):
             pass
         holder.send_signal(signal.SIGKILL)
         holder.wait()

@@ -21,7 +21,7 @@ from robot.daemon import routes, server
 from robot.daemon.job_control import JobController
 from robot.daemon.routes import CAMERA_QUERY, ROUTES, RUN_NUMBER, Content, document
 from robot.daemon.server import make_app, serving
-from robot.records.storage import NotStored, StorageError
+from robot.records.storage import NOT_STORED, StorageError
 from robot.text.faults import Conflict, RobotError, ScanError
 from robot.text.notes import Note
 from solver.errors import CubistError, InvalidRequest
@@ -215,7 +215,7 @@ async def test_a_trial_gets_its_body_or_what_it_knows_of_the_query() -> None:
     ("error", "status", "name", "fault"),
     [
         (StorageError("the disk is full"), 507, "storage", None),
-        (NotStored("no such run"), 404, "storage", None),
+        (StorageError("no such run", code=NOT_STORED), 404, "storage", None),
         (Conflict(Note.of("starting")), 409, "refused", None),
         (InvalidRequest("no"), 400, "bad-request", None),
         (BadCalibration("no"), 400, "bad-request", None),

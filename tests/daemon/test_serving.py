@@ -26,12 +26,12 @@ from robot.calibration.versions import CubeSizes
 from robot.daemon import main as daemon_main
 from robot.daemon.job_control import JobController
 from robot.daemon.main import POWER_OFF_MARK, _keep_manager_informed, _make_directory, main, serve
-from robot.daemon.service import END_SIGNALS, ON_PURPOSE, AlreadyRunning, EndSignals, Options, parse
+from robot.daemon.service import END_SIGNALS, ON_PURPOSE, EndSignals, Options, parse
 from robot.panel.gpio import PanelError
 from robot.records.runs import RunStore, utc_now
 from robot.records.storage import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, StorageError
-from robot.settings import BadProfile, UnknownProfile, load_profile
-from robot.text.faults import RobotError
+from robot.settings import BadProfile, load_profile
+from robot.text.faults import Conflict, RobotError
 from tests.rig.state_folder import kept
 
 MAY = date(2026, 5, 3)
@@ -345,9 +345,9 @@ async def test_the_manager_hears_in_time_and_of_each_state_once(
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (AlreadyRunning("it is running"), 2),
+        (Conflict("it is running"), 2),
         (StorageError("the disk is full"), 2),
-        (UnknownProfile("no such robot"), 2),
+        (BadProfile("no such robot"), 2),
         (BadProfile([]), 2),
         (RobotError("board-absent", "it is gone", "Plug it in"), 3),
     ],

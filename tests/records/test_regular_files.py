@@ -13,7 +13,7 @@ import pytest
 from robot.calibration.drift import DriftStore
 from robot.calibration.store import CalibrationStore
 from robot.calibration.values import BadCalibration
-from robot.records.storage import NotStored, StorageError, read_regular
+from robot.records.storage import StorageError, read_regular
 from robot.settings import load_profile
 
 CUBOTINO = load_profile("cubotino")
@@ -54,7 +54,7 @@ def test_nothing_else_is_waited_for_or_read(tmp_path: Path, kind: str) -> None:
 
 
 def test_an_ordinary_file_is_read_up_to_the_limit(tmp_path: Path) -> None:
-    with pytest.raises(NotStored, match="it: cannot be read"):
+    with pytest.raises(StorageError, match="it: cannot be read"):
         read_regular(tmp_path / "it", LIMIT)
     (tmp_path / "it").write_bytes(bytes(LIMIT))
     assert read_regular(tmp_path / "it", LIMIT) == bytes(LIMIT)

@@ -7,7 +7,6 @@ from robot.panel.panel import Input, Output
 from robot.settings import (
     BadProfile,
     Servo,
-    UnknownProfile,
     list_profiles,
     load_profile,
     parse_profile,
@@ -102,7 +101,7 @@ def test_what_is_no_profile_is_refused(text):
 
 
 def test_names_that_do_not_exist_list_those_that_do():
-    with pytest.raises(UnknownProfile, match="cubotino-uno"):
+    with pytest.raises(BadProfile, match="cubotino-uno"):
         load_profile("cubotimo")
     with pytest.raises(BadProfile, match="cannot be read"):
         load_profile("nowhere.yaml")

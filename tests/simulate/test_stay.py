@@ -19,14 +19,9 @@ from typing import Any
 import pytest
 
 from robot.api.client import ControlClient
-from robot.api.paths import (
-    Simulation,
-    SimulationRuns,
-    announced,
-    control_socket,
-    running_simulation,
-)
+from robot.api.paths import Simulation, announced, control_socket, running_simulation
 from robot.cli.main import run
+from solver.errors import CubistError
 
 READY_S = 120
 SPEED = "20"
@@ -210,5 +205,8 @@ def test_a_damaged_announcement_is_none(place: Path, text: str) -> None:
     with file.open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         assert running_simulation() is None
-        with pytest.raises(SimulationRuns), announced(Simulation(1, "x", place)):
+        with (
+            pytest.raises(CubistError, match="simulated robot"),
+            announced(Simulation(1, "x", place)),
+        ):
             pass

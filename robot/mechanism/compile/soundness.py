@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 
 from robot.mechanism.compile.closure import rotated
-from robot.mechanism.durations import ImpossibleRobot
 from robot.mechanism.graph import Mechanism, State
+from robot.settings import BadProfile
 from solver.cost import AXES
 from solver.cube.orientation import Orientation
 
@@ -16,7 +16,7 @@ Node = tuple[int, int]
 
 
 def check_turnable(mechanism: Mechanism) -> None:
-    """Raise :class:`ImpossibleRobot` if some face cannot be turned, at once or later on.
+    """Raise :class:`BadProfile` if some face cannot be turned, at once or later on.
 
     Every face of a 3x3x3 (one of each axis of a 2x2x2, whose layers can stand in for each other)
     must be within reach, by a quarter turn, from every state the robot can get into; of larger
@@ -38,11 +38,11 @@ def check_turnable(mechanism: Mechanism) -> None:
         stuck = next((node for node in edges if node not in safe), None)
         if stuck is not None:
             reason = _reason(mechanism, faces, stuck, bool(goals), layers)
-            raise ImpossibleRobot(mechanism.profile, ("mechanism",), reason)
+            raise BadProfile([mechanism.profile.complaint(("mechanism",), reason)])
 
 
 def check_reachable(mechanism: Mechanism) -> None:
-    """Raise :class:`ImpossibleRobot` if some actuator has a position that it can never get to."""
+    """Raise :class:`BadProfile` if some actuator has a position that it can never get to."""
     reached = {configuration for configuration, _ in _reachable(mechanism)}
     been = {
         place for number in reached for place in mechanism.configurations[number].positions.items()
@@ -51,11 +51,14 @@ def check_reachable(mechanism: Mechanism) -> None:
         for actuator, place in configuration.positions.items():
             if (actuator, place) not in been:
                 quarters = " quarter turns" if isinstance(place, int) else ""
-                raise ImpossibleRobot(
-                    mechanism.profile,
-                    ("actuators", actuator),
-                    f"{actuator} can never get to {place}{quarters}; "
-                    "a way to it is missing, or something is always in the way",
+                raise BadProfile(
+                    [
+                        mechanism.profile.complaint(
+                            ("actuators", actuator),
+                            f"{actuator} can never get to {place}{quarters}; "
+                            "a way to it is missing, or something is always in the way",
+                        )
+                    ]
                 )
 
 

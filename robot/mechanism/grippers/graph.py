@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from itertools import product
 
 from robot.mechanism.clearance import clear_place, with_clear_place
-from robot.mechanism.durations import ImpossibleRobot
 from robot.mechanism.graph import Configuration, Mechanism, State, Transition, weight_of
 from robot.mechanism.grippers.homing import home_grippers
 from robot.mechanism.grippers.jaws import (
@@ -34,6 +33,7 @@ from robot.mechanism.grippers.jaws import (
 from robot.mechanism.grippers.settings import GrippersSettings
 from robot.mechanism.grippers.showing import widen
 from robot.mechanism.registry import MECHANISMS, MechanismKind
+from robot.settings import BadProfile
 from robot.settings.profile import RobotProfile
 from solver.cube.orientation import Orientation
 
@@ -50,7 +50,7 @@ def build_grippers(profile: RobotProfile, robot: GrippersSettings) -> Mechanism:
     start = tuple(gripper.rotary.start for gripper in maker.grippers)
     if start not in index:
         text = "at their start angles the grippers' jaws collide"
-        raise ImpossibleRobot(profile, ("mechanism", "grippers"), text)
+        raise BadProfile([profile.complaint(("mechanism", "grippers"), text)])
     best: dict[object, Transition] = {}
     for angles in rests:
         for step in maker.transitions(angles, index):

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robot.mechanism.durations import ImpossibleRobot, Rotary, near_ends_us, travel_us
+from robot.mechanism.durations import Rotary, near_ends_us, travel_us
 from robot.mechanism.graph import SITE_AXIS, ActuatorMotion, Operation, Transition, signed
 from robot.mechanism.grippers.settings import GripperSettings, GrippersSettings
+from robot.settings import BadProfile
 from robot.settings.base import AXIS_OF, Site
 from robot.settings.profile import RobotProfile
 from solver.cube.facelets import FACES, places, vector
@@ -52,11 +53,14 @@ class Gripper:
         ends = (settings.closed, settings.open) if opening else (settings.open, settings.closed)
         duration = travel_us(profile, settings.jaw, *ends, held=False)
         if duration is None:
-            raise ImpossibleRobot(
-                profile,
-                ("actuators", settings.jaw, "travel"),
-                f"gripper {self.site} cannot get from {ends[0]} to {ends[1]}: "
-                f"{settings.jaw} has no travel row for it",
+            raise BadProfile(
+                [
+                    profile.complaint(
+                        ("actuators", settings.jaw, "travel"),
+                        f"gripper {self.site} cannot get from {ends[0]} to {ends[1]}: "
+                        f"{settings.jaw} has no travel row for it",
+                    )
+                ]
             )
         return duration
 

@@ -39,7 +39,7 @@ class MachinePose:
 def build_layered_flipper(profile: RobotProfile, settings: LayeredFlipperSettings) -> Mechanism:
     """The graph of a layered flipper: one configuration for each pose.
 
-    Raises :class:`robot.mechanism.durations.ImpossibleRobot` for a motion that cannot be made.
+    Raises :class:`robot.settings.document.BadProfile` for a motion that cannot be made.
     """
     return _Builder(profile, settings).mechanism()
 
