@@ -75,7 +75,7 @@ class PositionDrift(BaseModel):
     turns_face: bool = True
 
     @property
-    def moved(self) -> float:
+    def moved_degrees(self) -> float:
         """Degrees moved in all."""
         return self.degrees + self.corrected
 
@@ -169,7 +169,7 @@ class DriftRecord(BaseModel):
     corrections: list[Correction] = Field(default_factory=list)
 
     @classmethod
-    def of(cls, profile: RobotProfile, today: date) -> DriftRecord:
+    def begin(cls, profile: RobotProfile, today: date) -> DriftRecord:
         """Return the record of a robot that was just calibrated."""
         below = {one.part.motor for one in turners(profile) if one.site == BELOW}
         return cls(
@@ -194,7 +194,7 @@ class DriftRecord(BaseModel):
         same = self.robot == profile.name and self.views == _views(profile)
         return same and pulses == list(_pulses(profile))
 
-    def after(self, seen: Sequence[PoseDeviation]) -> DriftRecord:
+    def add_solve(self, seen: Sequence[PoseDeviation]) -> DriftRecord:
         """Return the record after a solve in which faces were seen like this."""
         if not seen:
             return self
@@ -245,12 +245,12 @@ class DriftRecord(BaseModel):
         for one, part in zip(far, parts, strict=True):
             if part != 0.0:
                 continue
-            code = "moved-too-far" if abs(one.moved) > MOST_DEGREES else "moved"
+            code = "moved-too-far" if abs(one.moved_degrees) > MOST_DEGREES else "moved"
             yield Note.of(
                 code,
                 actuator=one.actuator,
                 position=one.position,
-                degrees=f"{abs(one.moved):.1f}",
+                degrees=f"{abs(one.moved_degrees):.1f}",
                 since=one.since,
             )
 
@@ -318,11 +318,11 @@ class DriftStore:
         try:
             found = read_document(self.path, DriftRecord, LARGEST_BYTES)
         except NoSuchFile:
-            return DriftRecord.of(profile, today)
+            return DriftRecord.begin(profile, today)
         except BadFile as error:
             log.warning("drift is counted from today, %s: %s", self._kept_apart(), error)
-            return DriftRecord.of(profile, today)
-        return found if found.is_of(profile) else DriftRecord.of(profile, today)
+            return DriftRecord.begin(profile, today)
+        return found if found.is_of(profile) else DriftRecord.begin(profile, today)
 
     def _kept_apart(self) -> str:
         try:

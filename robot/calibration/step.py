@@ -78,7 +78,7 @@ class Session:
         threading.Thread(target=stop, name="stop", daemon=True).start()
 
     @property
-    def kept(self) -> list[str]:
+    def kept_keys(self) -> list[str]:
         """Return the keys of all values kept so far and not undone."""
         return list(dict.fromkeys(key for keys in self._undo for key in keys))
 
@@ -92,7 +92,7 @@ class Session:
 
     @property
     def calibration(self) -> Calibration:
-        """What is kept by now."""
+        """Return the calibration in force, with the values that are tried out."""
         return check_document(self._client.call(CALIBRATION), Calibration, ANSWER)
 
     @property

@@ -66,7 +66,7 @@ def camera(  # one argument per option
         if save_to:
             write_given(save_to, view.jpeg)
         if not (as_json or place):
-            _print_picture(view.drawn(), width)
+            _print_picture(view.draw(), width)
         conduct(view, as_json)
         kept = save and view.keep()
     with printing_beside(save_to):

@@ -43,7 +43,7 @@ def _left_behind(session: Session) -> str:
 
     A value that was kept stays: somebody has seen the robot with it. All of them are one version.
     """
-    count = len(session.kept)
+    count = len(session.kept_keys)
     if count == 0:
         return f"The calibration from before stays in force. {WHERE_IT_STANDS}"
     values = "1 value that was" if count == 1 else f"{count} values that were"

@@ -75,7 +75,7 @@ class DriftWatch:
                 position=one.position,
                 since=one.since,
                 solves=one.solves,
-                degrees=round(one.moved - part, 2),
+                degrees=round(one.moved_degrees - part, 2),
                 corrected_degrees=round(one.corrected, 2),
             )
             for one, part in parts.items()
@@ -133,7 +133,7 @@ class DriftWatch:
         return calibrated, self._store.load(calibrated, self._today())
 
     def _noted(self, record: DriftRecord, seen: list[PoseDeviation]) -> DriftRecord:
-        after = record.after(seen)
+        after = record.add_solve(seen)
         if after is not record:
             self._store.save(after)
         return after

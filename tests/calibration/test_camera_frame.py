@@ -127,12 +127,12 @@ def test_a_camera_s_view_is_taken_once_with_advice_for_each_face(
         "views": {site: [f"{site} is well"] for site in sites},
     }
     assert session.asked == [("picture", {"camera": names[1]})]
-    view.drawn()
+    view.draw()
     list(view.measure())
     assert len(session.asked) == 1, "one picture"
     assert view.jpeg.startswith(b"\xff\xd8")
     assert not view.keeps
-    assert view.drawn().shape == (8, 8, 3)
+    assert view.draw().shape == (8, 8, 3)
     first = CameraAdvice(session)
     list(first.measure())
     assert first.document["camera"] == names[0]

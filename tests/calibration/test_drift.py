@@ -51,9 +51,9 @@ def seen(
 
 def followed(*solves: list[PoseDeviation], since: date = MAY) -> DriftRecord:
     """A record of a robot in order, and after more solves."""
-    record = DriftRecord.of(CUBOTINO, since)
+    record = DriftRecord.begin(CUBOTINO, since)
     for one in [seen(0.0, "home", "cw")] * FIRST_SOLVES + list(solves):
-        record = record.after(one)
+        record = record.add_solve(one)
     return record
 
 
@@ -65,12 +65,12 @@ def moved(record: DriftRecord) -> dict[str, float]:
 def test_what_the_first_solves_show_is_in_order_and_what_differs_has_moved(
     first: float, later: float
 ) -> None:
-    record = DriftRecord.of(CUBOTINO, MAY)
+    record = DriftRecord.begin(CUBOTINO, MAY)
     for _ in range(FIRST_SOLVES):
-        record = record.after(seen(first))
+        record = record.add_solve(seen(first))
     assert moved(record)["home"] == 0.0
     for _ in range(30):
-        record = record.after(seen(first + later))
+        record = record.add_solve(seen(first + later))
     assert moved(record)["home"] == pytest.approx(later, abs=0.01)
     assert moved(record)["ccw"] == 0.0
 
@@ -120,7 +120,7 @@ def test_corrections_stay_within_bounds(step: float, sign: int, solves: int) -> 
     for _ in range(solves):
         true += sign * step
         corrected = record.positions[1].corrected
-        record = record.after(seen(true - corrected, "home", "cw"))
+        record = record.add_solve(seen(true - corrected, "home", "cw"))
         made = record.correction(profile, MAY)
         if made is None:
             continue
@@ -146,12 +146,12 @@ def test_a_camera_that_has_moved_is_named_and_nothing_is_corrected() -> None:
 def test_the_table_is_corrected_only_where_the_camera_cannot_be_to_blame(
     table: float, camera: float, noise: float, draw: Random
 ) -> None:
-    record = DriftRecord.of(CUBOTINO, MAY)
+    record = DriftRecord.begin(CUBOTINO, MAY)
     for _ in range(FIRST_SOLVES):
-        record = record.after(seen(0.0, "home", "cw", picture=draw.gauss(0.0, noise)))
+        record = record.add_solve(seen(0.0, "home", "cw", picture=draw.gauss(0.0, noise)))
     for _ in range(20):
         picture = camera + draw.gauss(0.0, noise)
-        record = record.after(seen(table + camera, "home", "cw", picture=picture))
+        record = record.add_solve(seen(table + camera, "home", "cw", picture=picture))
         if record.correction(CUBOTINO, MAY) is not None:
             assert abs(table) > abs(camera) - noise
     noted = {note.code for note in record.notes()}
@@ -176,7 +176,7 @@ def test_what_cannot_be_read_is_kept_and_the_estimate_starts_anew(
         store.save(followed(*[seen(3.0)] * 9))
         assert moved(store.load(CUBOTINO, MAY))["home"] > 2
         store.path.write_bytes(content)
-        assert store.load(CUBOTINO, MAY) == DriftRecord.of(CUBOTINO, MAY)
+        assert store.load(CUBOTINO, MAY) == DriftRecord.begin(CUBOTINO, MAY)
         kept = [one.read_bytes() for one in tmp_path.iterdir() if one != store.path]
         assert kept == [content] * count
 
@@ -192,11 +192,11 @@ def test_what_a_person_changes_is_right(tmp_path: Path, values: Mapping[str, Any
     store = DriftStore(tmp_path)
     store.save(followed(*[seen(3.0)] * 9))
     changed = apply(CUBOTINO, Calibration(robot="cubotino", values=dict(values)))
-    assert store.load(changed, date(2026, 6, 1)) == DriftRecord.of(changed, date(2026, 6, 1))
+    assert store.load(changed, date(2026, 6, 1)) == DriftRecord.begin(changed, date(2026, 6, 1))
 
 
 def test_robots_without_a_table_or_grippers_on_servos_have_nothing_to_follow() -> None:
-    records = {name: DriftRecord.of(load_profile(name), MAY) for name in list_profiles()}
+    records = {name: DriftRecord.begin(load_profile(name), MAY) for name in list_profiles()}
     followed = {
         name: {one.actuator for one in record.positions} for name, record in records.items()
     }
@@ -222,20 +222,20 @@ def drifting(
 def put_in_order(robot: DriftingRobot) -> None:
     """As after the first solves of a robot that was just calibrated."""
     robot.drifts.save(
-        DriftRecord.of(robot.profile, FIRST_DAY)
-        .after(seen(0.0, "home", "ccw"))
-        .after(seen(0.0, "home", "ccw"))
-        .after(seen(0.0, "home", "ccw"))
+        DriftRecord.begin(robot.profile, FIRST_DAY)
+        .add_solve(seen(0.0, "home", "ccw"))
+        .add_solve(seen(0.0, "home", "ccw"))
+        .add_solve(seen(0.0, "home", "ccw"))
     )
 
 
 def due_for_correction(robot: DriftingRobot) -> None:
     """As after solves that have shown enough for a correction."""
     robot.drifts.save(
-        DriftRecord.of(robot.profile, FIRST_DAY)
-        .after(seen(-4.0, "home", "ccw"))
-        .after(seen(-4.0, "home", "ccw"))
-        .after(seen(-4.0, "home", "ccw"))
+        DriftRecord.begin(robot.profile, FIRST_DAY)
+        .add_solve(seen(-4.0, "home", "ccw"))
+        .add_solve(seen(-4.0, "home", "ccw"))
+        .add_solve(seen(-4.0, "home", "ccw"))
     )
 
 

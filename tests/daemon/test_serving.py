@@ -208,9 +208,9 @@ async def test_what_is_calibrated_and_what_has_moved_is_known_from_the_start(
     values = CalibrationStore(store, sizes)
     values.save(kept(CUBOTINO.name, {key: 1340}))
     values.note_under_way()
-    record = DriftRecord.of(CUBOTINO, MAY)
+    record = DriftRecord.begin(CUBOTINO, MAY)
     for degrees in [0.0] * FIRST_SOLVES + [3.0] * 20:
-        record = record.after([PoseDeviation("holder", "home", degrees, 0.0, 0.0)])
+        record = record.add_solve([PoseDeviation("holder", "home", degrees, 0.0, 0.0)])
     DriftStore(store).save(record)
     left = store / f"{TEMPORARY_PREFIX}calibration.json.1{TEMPORARY_SUFFIX}"
     left.touch()

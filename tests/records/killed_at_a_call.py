@@ -90,7 +90,7 @@ def adjust(folder: Path, value: int) -> None:
         "person" if value < 3 else "drift",
         present.version if present.by == "drift" else None,
     )
-    DriftStore(folder).save(DriftRecord.of(apply(profile, after), NOW.date()))
+    DriftStore(folder).save(DriftRecord.begin(apply(profile, after), NOW.date()))
 
 
 def look_at_adjustment(folder: Path) -> Any:

@@ -115,7 +115,7 @@ class QuadEditor:
             return None
         return float(np.linalg.norm(found - self.corners, axis=1).max())
 
-    def drawn(self, image: Image) -> Image:
+    def draw(self, image: Image) -> Image:
         """Return the picture with the frame in it, see :func:`draw_quad`."""
         return draw_quad(image, self.corners / self._resolution)
 
@@ -168,7 +168,7 @@ def take_picture(session: Session, camera: str | None) -> tuple[bytes, Image]:
 
 
 class CameraAdvice(Measurement):
-    """What a camera sees, with advice; ``place``: the site of the face to find."""
+    """The check of a camera, with advice; ``place``: the site of the face to find."""
 
     name = "camera"
     columns = ("", "")
@@ -203,11 +203,11 @@ class CameraAdvice(Measurement):
             for line in lines:
                 yield Row((f"face {site}:", line))
 
-    def drawn(self) -> Image:
+    def draw(self) -> Image:
         """Return the picture with the frames of all faces."""
         picture = self.take() if self.image is None else self.image
         for frame in self._frames():
-            picture = frame.drawn(picture)
+            picture = frame.draw(picture)
         return picture
 
     def _frames(self) -> list[QuadEditor]:
@@ -232,7 +232,7 @@ class CameraAdvice(Measurement):
         )
 
 
-def _unattended(session: Session, _: Mapping[str, int]) -> Iterator[CameraAdvice]:
+def _check_cameras(session: Session, _: Mapping[str, int]) -> Iterator[CameraAdvice]:
     for camera in session.profile.cameras:
         session.perform(HOMING)  # out of the picture
         yield CameraAdvice(session, camera.name)
@@ -246,7 +246,7 @@ STEPS["camera"] = Step(
         "corner can be moved: with the arrow keys, far with Shift. Keep keeps the frame."
     ),
     trials=[PICTURE],
-    unattended=_unattended,
+    unattended=_check_cameras,
     is_done=lambda profile, found: all(
         f"cameras.{camera.name}.views.{view.site}.quad" in found.values
         for camera in profile.cameras
