@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -14,12 +13,14 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from robot.calibration.auto.face_watch import RotationGauge, chromaticities
-from robot.calibration.steps.travel import AT_ONCE_US, PATIENCE, STILL_PICTURES, servo_between
+from robot.calibration.steps.travel import (
+    STILL_PICTURES,
+    servo_between,
+    slew_between,
+    watch_slew,
+)
 from robot.calibration.trials.trial import Bench, Trial
-from robot.motion.schedule import Schedule, TimedTurn
-from robot.motion.servo import servo_slew
 from robot.records.documents import ApiDocument, ApiRequest
-from solver.errors import InvalidRequest
 from vision.frame import Frame
 from vision.locate.view_check import OddView, face_in_view
 
@@ -71,26 +72,13 @@ def _film_servo(bench: Bench, asked: FilmRequest) -> Film:
 
     Raises ``RobotError``, and ``InvalidRequest`` for what is no servo or has no such positions.
     """
-    machine, name = bench.machine, asked.actuator
-    way = (asked.between[0], asked.between[1])
-    servo, (start_us, end_us) = servo_between(bench.profile, name, way)
-    planned = servo.transition_us(*way)
-    if planned is None:
-        raise InvalidRequest(f"{name}: the profile gives no travel from {way[0]} to {way[1]}")
+    machine = bench.machine
+    slew = slew_between(bench.profile, asked.actuator, (asked.between[0], asked.between[1]))
     aside = [(other, _place(bench, other, at)) for other, at in asked.aside.items()]
     machine.motion.home()
     for other, place in aside:
         machine.motion.jog(other, place)
-    machine.motion.jog(name, start_us)
-    move = servo_slew(name, start_us, end_us, AT_ONCE_US, round(PATIENCE * planned[0]))
-    schedule = Schedule((move,), (TimedTurn(0, 0),), move.duration_us)
-    machine.scanner.settle()
-    frames = [_reduce(machine.scanner.frame(asked.camera)) for _ in range(STILL_PICTURES)]
-    with ThreadPoolExecutor(1) as pool:
-        moving = pool.submit(machine.motion.perform, schedule, lambda _: None)
-        while not moving.done():
-            frames.append(_reduce(machine.scanner.frame(asked.camera)))
-        moving.result()
+    frames = watch_slew(machine, slew, lambda: _reduce(machine.scanner.frame(asked.camera)))
     machine.motion.home()
     return Film(pictures=[_locate_face(frame, bench.profile.cube.size) for frame in frames])
 

@@ -7,12 +7,12 @@ the one before it to the last.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from robot.calibration.step import (
     Step,
 )
 from robot.calibration.trials.trial import Bench, Trial
-from robot.motion.schedule import Schedule, TimedTurn
+from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.records.documents import ApiDocument, ApiRequest
 from robot.settings import RobotProfile
@@ -98,23 +98,17 @@ def measured_travel(bench: Bench, asked: TravelRequest) -> Travel:
     Raises ``RobotError``, and ``InvalidRequest`` for what is no servo or has no such positions.
     """
     machine, name, way = bench.machine, asked.actuator, (asked.between[0], asked.between[1])
-    servo, (start_us, end_us) = servo_between(bench.profile, name, way)
-    transition = servo.transition_us(*way)
-    if transition is None:
-        raise InvalidRequest(f"{name}: the profile gives no travel from {way[0]} to {way[1]}")
-    planned_us = transition[0]
+    slew = slew_between(bench.profile, name, way)
+    planned_us = slew.planned_us
     machine.motion.home()
-    machine.motion.jog(name, start_us)
-    watch_us = round(PATIENCE * planned_us)
-    move = servo_slew(name, start_us, end_us, AT_ONCE_US, watch_us)
-    schedule = Schedule((move,), (TimedTurn(0, 0),), move.duration_us)
-    pictures = _watch(machine, schedule)
+    pictures = watch_slew(machine, slew, machine.scanner.glance)
     seen = motion_in(pictures)
     machine.motion.home()
     if seen is None:
         why = why_unseen(pictures, planned_us)
         return Travel(actuator=name, between=way, planned_us=planned_us, why=why)
     measured_us = seen.ended_us - seen.began_us
+    servo = bench.profile.actuators_of(Servo)[name]
     return Travel(
         actuator=name,
         between=way,
@@ -184,16 +178,41 @@ def _find_changes(pictures: Sequence[tuple[int, Grey]], still: int) -> list[int]
     return [number for number, change in enumerate(changes) if change > threshold]
 
 
-def _watch(machine: Machine, schedule: Schedule) -> list[tuple[int, Grey]]:
-    """Return pictures from before, during and after a schedule."""
+Picture = TypeVar("Picture")
+
+
+@dataclass(frozen=True)
+class Slew:
+    """The fastest motion of a servo from a pulse, which lasts far longer than ``planned_us``."""
+
+    start_us: int
+    motion: MotionProfile
+    planned_us: int
+
+
+def watch_slew(machine: Machine, slew: Slew, take: Callable[[], Picture]) -> list[Picture]:
+    """Have a servo slew, and return the pictures taken before, meanwhile and after."""
+    motion = slew.motion
+    machine.motion.jog(motion.actuator, slew.start_us)
+    schedule = Schedule((motion,), (TimedTurn(0, 0),), motion.duration_us)
     machine.scanner.settle()
-    pictures = [machine.scanner.glance() for _ in range(STILL_PICTURES)]
+    pictures = [take() for _ in range(STILL_PICTURES)]
     with ThreadPoolExecutor(1) as pool:
         moving = pool.submit(machine.motion.perform, schedule, lambda _: None)
         while not moving.done():
-            pictures.append(machine.scanner.glance())
+            pictures.append(take())
         moving.result()
     return pictures
+
+
+def slew_between(profile: RobotProfile, name: str, way: tuple[str, str]) -> Slew:
+    """Return the fastest motion of a servo between two positions; raises ``InvalidRequest``."""
+    servo, (start_us, end_us) = servo_between(profile, name, way)
+    planned = servo.transition_us(*way)
+    if planned is None:
+        raise InvalidRequest(f"{name}: the profile gives no travel from {way[0]} to {way[1]}")
+    watch_us = round(PATIENCE * planned[0])
+    return Slew(start_us, servo_slew(name, start_us, end_us, AT_ONCE_US, watch_us), planned[0])
 
 
 def servo_between(
