@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
@@ -22,14 +21,12 @@ from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.machine.assembly import Machine
 from robot.machine.confirmed_range import ConfirmedRange
-from robot.machine.scanner import Scanner
-from robot.planner import build_mechanism
 from robot.records.runs import RunRecord, RunStore
 from robot.settings import RobotProfile
 from robot.simulate.simulation import cube_after
 from robot.twin.cube import CubeBody, scrambled
 from robot.twin.render import Image
-from tests.rig.simulated_calibration import SimulatedMotion, VirtualCamera
+from tests.rig.simulated_calibration import SimulatedMotion, cameras_of, machine_of
 from tests.rig.simulated_run import FirstSolutionPlanner, SimulatedRun, kept_memory
 
 FIRST_DAY = date(2026, 5, 3)
@@ -51,10 +48,7 @@ class DriftingRobot:
         self.drifts = DriftStore(state_dir)
         self._state_dir = state_dir
         self._contact = ConfirmedRange({}, simulated=True)
-        turn = threading.Lock()
-        self._cameras = {
-            camera.name: VirtualCamera(self.run, camera.name, turn) for camera in profile.cameras
-        }
+        self._cameras = cameras_of(self.run)
 
     def __enter__(self) -> Self:
         """Switched on."""
@@ -139,11 +133,4 @@ class DriftingRobot:
 
     def _machine(self, calibrated: RobotProfile) -> Machine:
         motion = SimulatedMotion(self.run, calibrated, self._contact, [])
-        return Machine(
-            calibrated.name,
-            motion,
-            Scanner(calibrated, self._cameras),
-            FirstSolutionPlanner(calibrated, build_mechanism(calibrated)),
-            calibrated.policy,
-            size=calibrated.cube.size,
-        )
+        return machine_of(calibrated, motion, self._cameras, FirstSolutionPlanner)

@@ -122,6 +122,29 @@ class VirtualCamera:
         return False
 
 
+def cameras_of(run: SimulatedRun) -> dict[str, VirtualCamera]:
+    """Return all cameras of a robot, by name; they take turns."""
+    turn = threading.Lock()
+    return {one.name: VirtualCamera(run, one.name, turn) for one in run.profile.cameras}
+
+
+def machine_of(
+    profile: RobotProfile,
+    motion: MotionController,
+    cameras: dict[str, VirtualCamera],
+    planner: type[SolvePlanner] = SolvePlanner,
+) -> Machine:
+    """Return a robot by its calibrated profile, with its cameras."""
+    return Machine(
+        profile.name,
+        motion,
+        Scanner(profile, dict(cameras)),
+        planner(profile, build_mechanism(profile)),
+        profile.policy,
+        size=profile.cube.size,
+    )
+
+
 class SimulatedCalibration(Session):
     """The session of a daemon in maintenance, without the daemon: calls go to the robot itself."""
 
@@ -134,10 +157,7 @@ class SimulatedCalibration(Session):
         self._undo = []
         self.contact = ConfirmedRange({}, simulated=True)
         self.contact.calibrating = True
-        turn = threading.Lock()
-        self.cameras = {
-            camera.name: VirtualCamera(run, camera.name, turn) for camera in run.profile.cameras
-        }
+        self.cameras = cameras_of(run)
         self._machine: Machine | None = None
         self.trials: list[str] = []
 
@@ -212,14 +232,7 @@ class SimulatedCalibration(Session):
     def _made(self, profile: RobotProfile) -> Machine:
         run = self._run
         motion = SimulatedMotion(run, profile, self.contact, [*self.cameras.values()])
-        return Machine(
-            profile.name,
-            motion,
-            Scanner(profile, self.cameras),
-            SolvePlanner(profile, build_mechanism(profile)),
-            profile.policy,
-            size=profile.cube.size,
-        )
+        return machine_of(profile, motion, self.cameras)
 
 
 class SimulatedMotion(MotionController):
@@ -355,8 +368,7 @@ class VirtualDaemon:
         self.store = CalibrationStore(folder / "state")
         self.store.save(Calibration(robot=profile.name, values=confirmable(profile)))
         self.contact = ConfirmedRange(confirmable(profile), simulated=True)
-        turn = threading.Lock()
-        self.cameras = {one.name: VirtualCamera(run, one.name, turn) for one in profile.cameras}
+        self.cameras = cameras_of(run)
         self.controller = JobController(
             self._machine(apply(profile, self.store.load(profile))),
             RunStore(folder / "state" / "runs"),
@@ -399,14 +411,7 @@ class VirtualDaemon:
         motion = SharedMotion(
             self.run, profile, self.contact, [*self.cameras.values()], self.freezer
         )
-        return Machine(
-            profile.name,
-            motion,
-            Scanner(profile, dict(self.cameras)),
-            SolvePlanner(profile, build_mechanism(profile)),
-            profile.policy,
-            size=profile.cube.size,
-        )
+        return machine_of(profile, motion, self.cameras)
 
 
 class SharedMotion(SimulatedMotion):

@@ -24,6 +24,24 @@ from robot.simulate.cable import Damage, Line, flip, nothing
 from robot.text.faults import Fault, LinkError
 from robot.twin.simulated import RECORD, Kind
 
+__all__ = [
+    "BoardDied",
+    "Damage",
+    "Line",
+    "PinListener",
+    "VirtualBoard",
+    "VirtualLink",
+    "VirtualLoop",
+    "VirtualPort",
+    "drop",
+    "flip",
+    "insert",
+    "nothing",
+    "reorder",
+    "repeat",
+    "silence",
+]
+
 BUSY_STEP_TICKS = 1_000
 """Time granted at once while something has just been said and an answer may come."""
 QUIET_STEP_TICKS = 10_000
@@ -216,9 +234,6 @@ class VirtualBoard:
         with contextlib.suppress(BlockingIOError):
             return bool(self._serial.recv(1, socket.MSG_PEEK))
         return False
-
-
-__all__ = ["Damage", "Line", "drop", "flip", "insert", "nothing", "reorder", "repeat", "silence"]
 
 
 def drop(rate: float) -> Damage:
