@@ -13,8 +13,8 @@ namespace {
 // Pieces with larger numbers that came earlier are the inversions that a piece adds.
 int odd_inversions(std::size_t before, int piece) { return std::popcount(before >> piece) & 1; }
 
-// The table of one number of turns and ranks: everything but the sets is known when compiling, so
-// that the states of a set are worked on together, without branches.
+// The table for one number of turns and ranks. Both are known at compile time, so that the states
+// of a set are computed together, without branches.
 template <int Turns, int Ranks>
 struct Table {
     static constexpr int kLanes = 2 * Turns;
@@ -105,7 +105,7 @@ RankedArrangements::Way RankedArrangements::way(std::size_t set, int parity, int
                 ways.push_back({so_far + piece_cost(slot, piece, turn), piece, turn, from});
             }
     }
-    // Ways come in a fixed order, so that equal costs are different ranks.
+    // Ways come in a fixed order, so that equal costs get different ranks.
     std::stable_sort(ways.begin(), ways.end(),
                      [](const Way& a, const Way& b) { return a.total < b.total; });
     return ways[rank];

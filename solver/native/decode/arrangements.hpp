@@ -1,9 +1,9 @@
 // The cheapest arrangements of pieces in slots under twist or flip and parity.
 //
-// Slots are filled one after the other; a partial arrangement is known by the set of pieces used,
-// the sum of turns so far and the parity of the permutation so far. Dynamic programming over those
-// sets (Held and Karp's idea) keeps the `ranks` cheapest of each: exact for any costs, and as quick
-// for hard ones as for easy ones.
+// Slots are filled one after the other. The state of a partial arrangement is the set of pieces
+// used, the sum of their turns and the parity of their permutation. Dynamic programming over those
+// sets (Held and Karp's idea) keeps the `ranks` cheapest of each: it is exact for any costs, and
+// hard ones take no longer than easy ones.
 #pragma once
 
 #include <cstddef>
@@ -34,8 +34,8 @@ public:
     int ranks() const { return ranks_; }
 
 private:
-    // A way to reach a partial arrangement: what it costs so far, the last slot's piece and turn,
-    // and where among the cheapest the rest stands.
+    // A way to reach a partial arrangement: its cost, the last slot's piece and turn, and the
+    // rank of the rest among the cheapest.
     struct Way {
         double total;
         int piece, turn, rank;

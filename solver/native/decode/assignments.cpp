@@ -15,11 +15,11 @@ constexpr int kNone = -1;
 constexpr double kFar = std::numeric_limits<double>::infinity();
 
 // Shortest augmenting paths (Jonker and Volgenant 1987): rows are added one by one. Each time
-// Dijkstra's search finds the cheapest way to a free column, over costs that the prices of rows and
-// columns keep from being negative; along that way every row changes its column.
+// Dijkstra's search finds the cheapest path to a free column; the prices of rows and columns keep
+// costs from being negative. Along that path every row changes its column.
 //
-// With as many rows as columns it can be changed afterwards: a row that may not have its column any
-// more is released and added again, for the prices still hold for all other rows.
+// A square assignment can be changed afterwards: a row that must give up its column is released and
+// added again, because the prices still hold for all other rows.
 class Assignment {
 public:
     Assignment(std::vector<double> costs, int rows, int columns)
@@ -40,8 +40,8 @@ public:
         change_columns(row, column);
     }
 
-    // What all costs when the row takes none of `count` columns from `first` on, one of which it
-    // has; kFar where that is `limit` or more.
+    // The total cost if the row takes none of `count` columns from `first` on, one of which it
+    // has; kFar if that is `limit` or more.
     double total_without(int row, int first, int count, double limit) {
         const int column = column_of_[row];
         const double gained = cost(row, column) - column_price_[column], own = row_price_[row];
@@ -57,16 +57,16 @@ public:
         return total;
     }
 
-    // The same, done.
+    // Makes that change.
     void change(int row, int first, int count) {
         release(row, first, count);
         add(row);
     }
 
-    // The row keeps its column whatever comes.
+    // Fixes the row's column.
     void close(int row) { closed_[column_of_[row]] = 1; }
 
-    // What all rows cost; to be called when every row has its column.
+    // The cost of all rows; call it when every row has its column.
     double sum_up() {
         total_ = 0.0;
         for (int row = 0; row < int(column_of_.size()); ++row) total_ += cost(row, column_of_[row]);
@@ -85,8 +85,7 @@ private:
         row_price_[row] = 0.0;
     }
 
-    // The free column that is reached from the row most cheaply; kNone where that costs `limit` or
-    // more.
+    // The free column with the cheapest path from the row; kNone if that costs `limit` or more.
     int nearest_free(int row, double limit) {
         way_.assign(columns_, kFar);
         before_.assign(columns_, kNone);
@@ -103,7 +102,7 @@ private:
         return column;
     }
 
-    // Looks on from a row that is reached at `least`, and chooses what is settled next.
+    // Continues from a row reached at cost `least`, and chooses the column to settle next.
     int nearest_column(int row, double least) {
         int nearest = kNone;
         const double* const cost = costs_.data() + std::size_t(row) * columns_;
@@ -143,10 +142,10 @@ private:
     double total_ = 0.0;
     std::vector<double> row_price_, column_price_;
     std::vector<int> column_of_, row_of_;
-    // Columns of rows that keep them.
+    // Columns of rows that are fixed.
     std::vector<char> closed_;
-    // Of the search under way: what reaching each column costs, from which row, whether that is the
-    // least there is.
+    // The current search: the cost of reaching each column, from which row, and whether that cost
+    // is final.
     std::vector<double> way_;
     std::vector<int> before_;
     std::vector<char> settled_;
@@ -157,11 +156,11 @@ void check_finite(std::span<const double> costs) {
         if (!std::isfinite(cost)) throw std::invalid_argument("costs must be finite numbers");
 }
 
-// Assignments that agree with `whole` in the slots before `slot`, but not there: the least they
-// cost is known, the cheapest of them only once it is wanted.
+// Assignments that agree with `whole` in the slots before `slot`, but not there. Their least cost
+// is known; the cheapest one is computed on demand.
 struct Part {
     std::shared_ptr<const Assignment> whole;
-    int settled;  // so many slots have kept their pieces in `whole`
+    int settled;  // number of slots whose pieces are fixed in `whole`
     int slot;
     double total;
 };
@@ -176,9 +175,9 @@ double limit_of(std::vector<Part>& parts, int wanted) {
     return parts.back().total;
 }
 
-// Murty's partition (1968) of what is left without the cheapest: for each slot the assignments that
-// agree with it in the slots before, but not there. One row changes its column, so what each part
-// costs is found by one search from the prices of the whole. Keeps the `wanted` cheapest parts.
+// Murty's partition (1968) of all assignments but the cheapest: for each slot those that agree with
+// it in the slots before, but not there. One row changes its column, so one search from the prices
+// of the whole finds the cost of each part. Keeps the `wanted` cheapest parts.
 void divide(const std::shared_ptr<const Assignment>& whole, int settled, int copies, int wanted,
             std::vector<Part>& parts) {
     Assignment common = *whole;

@@ -41,7 +41,7 @@ Channels product(const Matrix3& m, const Channels& v) {
 
 double dot(const Channels& a, const Channels& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
-// Beyond so many powers of e one of two terms vanishes beside the other.
+// Beyond this many powers of e the smaller of two terms vanishes.
 constexpr double kVanishes = 40.0;
 
 // The logarithm of the sum of two likelihoods, and the share of the first in it.
@@ -56,8 +56,7 @@ struct Mixture {
     }
 };
 
-// Features without light minus what a colour gives; a clipped channel only says that there was at
-// least so much.
+// Features without light minus a colour's; a clipped channel is only a lower bound.
 Channels residual(const ColourScan& scan, std::size_t sticker, const Channels& shift,
                   const Channels& mean) {
     Channels result;
@@ -68,8 +67,8 @@ Channels residual(const ColourScan& scan, std::size_t sticker, const Channels& s
     return result;
 }
 
-// A colour under a reflection that adds more or less of the lamp's light: spread along the middle
-// of the way between the two in log light. The covariance is 2 C + h h', inverted by Sherman and
+// A colour under a reflection that adds some of the lamp's light: spread along the middle of the
+// path between the two in log light. The covariance is 2 C + h h', inverted by Sherman and
 // Morrison's formula.
 struct Reflection {
     Channels mean, half;
@@ -94,7 +93,7 @@ struct Reflection {
     }
 };
 
-// One colour's densities: as it is, with a reflection, and with one that nearly drowns it.
+// One colour's densities: alone, with a reflection, and with one that nearly drowns it.
 struct Density {
     Matrix3 precision;
     Channels mean;
@@ -145,7 +144,7 @@ Channels fading_of(const ColourScan& scan, std::size_t sticker) {
 
 }  // namespace
 
-// How strongly, and where to, the colours pull the light on a sticker.
+// The pull of the colours on the light of a sticker: its strength and its target.
 struct ColourEstimator::Pull {
     Matrix3 weight{};
     Channels target{};
@@ -180,7 +179,7 @@ Matrix3 ColourEstimator::expected(const Channels& mean, double floor) const {
     return result;
 }
 
-// What one sticker says about one colour.
+// The evidence of one sticker about one colour.
 class ColourEstimator::Likelihoods {
 public:
     Likelihoods(const ColourPriors& priors, const ColourScan& scan, const ColourModel& model,
@@ -240,7 +239,7 @@ ColourModel ColourEstimator::update(const ColourScan& scan, const ColourModel& m
                                     std::span<const double> share) const {
     std::array<Matrix3, kColours> precision;
     for (int c = 0; c < kColours; ++c) precision[c] = inverse(model.covariance[c]).matrix;
-    // What a clipped channel hides is taken to be as the model has it so far.
+    // A clipped channel is taken to be as the current model has it.
     std::vector<Channels> off(scan.stickers * kColours);
     std::vector<Pull> pulls(scan.stickers);
     for (std::size_t i = 0; i < scan.stickers; ++i) {
@@ -401,7 +400,7 @@ FaceLight ColourEstimator::light_of(const ColourScan& scan, const std::vector<Pu
         light.faces[face] = solved(normal, right);
         for (int k = 0; k < 3; ++k) common[k] += light.faces[face][k] / 6;
     }
-    // What all faces share belongs to the colours.
+    // The part that all faces share belongs to the colours.
     for (auto& face : light.faces)
         for (int k = 0; k < 3; ++k) face[k] -= common[k];
     double stiffness = priors_.falloff_precision, pull = 0.0;

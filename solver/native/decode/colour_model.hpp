@@ -1,5 +1,5 @@
-// What the six colours look like on a cube and how its faces are lit: likelihoods, and their
-// re-estimation (vision/decide/colour_model.py explains the model and holds its constants).
+// The model of a cube's six colours and of the light on its faces: likelihoods, and estimation
+// (vision/decide/colour_model.py explains the model and holds its constants).
 #pragma once
 
 #include <array>
@@ -22,8 +22,8 @@ struct ColourPriors {
     double sticker_variance, dark_sd, shade_variance;
     double stickers;
     double wide_log_share, wider;
-    double glare_log_share, glare;    // light from none to so much, of white
-    double dazzle_log_share, dazzle;  // from there to so much
+    double glare_log_share, glare;    // light from none to this share of white
+    double dazzle_log_share, dazzle;  // from there to this share
     double strange_log_density, strict_log_density;
 };
 
@@ -49,13 +49,13 @@ struct ColourScan {
     double floor;
 };
 
-// How expectation-maximisation goes on: a round for each temperature (1 at the end; the first are
-// hotter, so that early mistakes are not final).
+// The schedule of expectation-maximisation: a round for each temperature (1 at the end; the first
+// are hotter, so that early mistakes are not final).
 struct Schedule {
     std::span<const double> temperatures;
-    int least;     // so many rounds and one more, however still the model is
-    double still;  // a model whose colours move less in a round is done
-    int patience;  // in so many rounds nothing is taken for an outlier
+    int least;     // at least this many rounds and one more
+    double still;  // stop if the colours move less in a round
+    int patience;  // rounds at the start without outliers
 };
 
 class ColourEstimator {
@@ -65,8 +65,8 @@ public:
     ColourEstimator(const ColourPriors& priors, const LightPrecision& light_precision)
         : priors_(priors), light_precision_(light_precision) {}
 
-    // Cost of each colour on each sticker and how much of it is no outlier, [stickers][6] each;
-    // strictly taken, what lies far from a colour says nothing about it.
+    // Cost of each colour on each sticker and the share that is no outlier, [stickers][6] each;
+    // if strict, stickers far from a colour are no evidence about it.
     void evidence(const ColourScan& scan, const ColourModel& model, bool strict,
                   std::span<double> cost, std::span<double> inlier) const;
 
@@ -74,12 +74,12 @@ public:
     ColourModel update(const ColourScan& scan, const ColourModel& model,
                        std::span<const double> share) const;
 
-    // The model after rounds of expectation-maximisation with the pieces that there are.
+    // The model after rounds of expectation-maximisation with these pieces.
     ColourModel estimate(const ColourScan& scan, ColourModel model, const CubePieces& pieces,
                          const Schedule& schedule) const;
 
-    // The model estimated again in so many rounds, the colours of the stickers taken as known: as
-    // many of each. It starts from their medians, which a bad sticker cannot move far.
+    // The model estimated again with the colours of the stickers taken as known, as many of each.
+    // It starts from their medians, which a bad sticker cannot move far.
     ColourModel fit(const ColourScan& scan, ColourModel model,
                     std::span<const std::int64_t> letters, int rounds) const;
 
@@ -90,7 +90,7 @@ public:
     // The covariance expected around a colour: noise, dark noise, uneven shade.
     Matrix3 expected(const Channels& mean, double floor) const;
 
-    // What the light does to the features of a sticker.
+    // The light's part of the features of a sticker.
     static Channels shift(const ColourScan& scan, const FaceLight& light, std::size_t sticker);
 
 private:

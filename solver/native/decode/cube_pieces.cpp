@@ -17,13 +17,13 @@ namespace {
 using Costs = std::span<const double>;
 
 constexpr int kBalancings = 8;
-// More than sums of costs differ that are added up in another order.
+// Larger than the rounding differences of sums in another order.
 constexpr double kRounding = 1e-9;
 constexpr double kLeastLikelihood = 1e-30;
-// Powers of e below are nothing beside the least likelihood.
+// Smaller powers of e vanish beside the least likelihood.
 constexpr double kVanishes = -110.0;
 
-// What pattern p costs in slot s, [slots][patterns].
+// The cost of pattern p in slot s, [slots][patterns].
 void pattern_costs(const PieceOrbit& orbit, Costs costs, const Naming& naming,
                    std::vector<double>& shown) {
     const int patterns = orbit.patterns_count();
@@ -54,7 +54,7 @@ double fixed_cost(const PieceOrbit& orbit, const std::vector<double>& shown) {
     return total;
 }
 
-// The cheapest pieces of an orbit, whatever their turns add up to; fixed centres anywhere too.
+// The cheapest pieces of an orbit for any sum of turns, with fixed centres in any place.
 double assigned_cost(const PieceOrbit& orbit, const std::vector<double>& shown) {
     const std::vector<double> least = piece_costs(orbit, shown);
     const int pieces = orbit.pieces(), columns = pieces * orbit.copies;
@@ -97,7 +97,7 @@ struct FaceTable {
     std::vector<int> faces;       // in order
     std::array<double, 64> cost;  // the turns of the last face count fastest
 
-    // Where the turns of the six faces find their cost.
+    // The index of the cost for the turns of the six faces.
     std::vector<std::uint8_t> places(std::size_t ways) const {
         std::vector<std::uint8_t> found(ways);
         for (std::size_t way = 0; way < ways; ++way) {
@@ -112,7 +112,7 @@ struct FaceTable {
         return std::includes(faces.begin(), faces.end(), other.faces.begin(), other.faces.end());
     }
 
-    // Adds what depends on some of the faces, whose turns are counted in the order of `own`.
+    // Adds a cost that depends on some of the faces; their turns are counted in the order of `own`.
     void add(const std::vector<int>& own, const double* costs) {
         const std::size_t count = std::size_t{1} << (2 * faces.size());
         for (std::size_t place = 0; place < count; ++place) {
@@ -148,9 +148,9 @@ PatternSet shown_patterns(const PieceOrbit& orbit, const Naming& naming) {
     return set;
 }
 
-// What an orbit costs at least under each of some namings. Those under which it shows the same
-// patterns cost the same: edges and wings only ask which colours are opposite (15 ways), corners
-// how they go round (30), fixed centres for all.
+// Lower bounds of an orbit's cost under some namings. Namings under which it shows the same
+// patterns cost the same: edges and wings depend on which colours are opposite (15 ways), corners
+// on their order around (30), fixed centres on everything.
 class OrbitBounds {
 public:
     OrbitBounds(const PieceOrbit& orbit, Costs costs, std::span<const Naming> namings)
@@ -170,7 +170,7 @@ public:
 private:
     struct Group {
         PatternSet patterns;
-        double by_slots, by_pieces;  // kUnknown until asked for
+        double by_slots, by_pieces;  // kUnknown until computed
     };
 
     int group_of(const Naming& naming) {
@@ -203,8 +203,8 @@ private:
     std::vector<double> shown_;
 };
 
-// A naming on its way: what its cheapest cube costs at least, with the pieces of every orbit
-// assigned or every slot on its own.
+// A candidate naming: a lower bound of its cheapest cube, with the pieces of every orbit assigned
+// or every slot on its own.
 struct Candidate {
     int naming;
     double bound;
@@ -310,12 +310,12 @@ std::vector<double> CubePieces::relaxed_costs(Costs costs, std::span<const Namin
     return totals;
 }
 
-// Bounds that cost more and more to compute thin out the namings: every slot on its own; then,
-// cheapest bound first, pieces assigned without regard to turns and parity, and the exact cost.
+// Increasingly expensive bounds rule namings out: every slot on its own; then, in order of the
+// bound, pieces assigned without regard to turns and parity, and the exact cost.
 CubePieces::Cheapest CubePieces::cheapest_naming(Costs costs, std::span<const Naming> namings,
                                                  double limit) const {
     std::vector<double> shown;
-    // Naming colours anew leaves the centres that are free in the same orbit.
+    // Other names of the colours leave the free centres in the same orbit.
     double centres = 0.0;
     for (const PieceOrbit& orbit : orbits_)
         if (orbit.is_centre()) {
@@ -330,7 +330,7 @@ CubePieces::Cheapest CubePieces::cheapest_naming(Costs costs, std::span<const Na
         for (OrbitBounds& part : parts) total += part.by_slots(naming);
         return total;
     };
-    // Goes no further than to what shows that it is no better.
+    // Stops as soon as it cannot be better.
     const auto assigned = [&](Candidate candidate, double most) {
         for (OrbitBounds& part : parts) {
             if (candidate.bound > most + kRounding) break;
@@ -413,7 +413,7 @@ void CubePieces::turned_bounds(Costs costs, std::span<const Order> orders,
         std::fill(out.begin(), out.end(), 0.0);
         for (std::size_t i = places.size(); i < tables.size(); ++i)
             places.push_back(tables[i].places(kWays));
-        // What depends on two faces joins a table of three, so that few are left to add up.
+        // Tables of two faces are merged into tables of three, so that fewer remain to add up.
         for (const FaceTable& pair : tables) {
             if (pair.faces.size() != 2) continue;
             for (FaceTable& corner : tables)

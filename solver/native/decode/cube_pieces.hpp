@@ -1,5 +1,5 @@
-// Which pieces stand in the slots of a cube of any size, from the cost of every colour on every
-// sticker: how likely each is, and what the cheapest legal cubes cost when colours are named anew
+// The pieces in the slots of a cube of any size, from the cost of every colour on every sticker:
+// their probabilities, and the cheapest legal cubes under other names of the colours
 // (vision/decide/orbits.py describes the orbits).
 #pragma once
 
@@ -13,7 +13,7 @@ namespace cubist {
 
 constexpr int kColours = 6;
 
-// Slots whose pieces only ever change places among themselves.
+// Slots whose pieces change places only among themselves.
 struct PieceOrbit {
     enum class Rule {
         fixed,    // slot i shows pattern i
@@ -37,7 +37,7 @@ constexpr Naming kPlainNaming = {0, 1, 2, 3, 4, 5};
 
 class CubePieces {
 public:
-    // Throws std::invalid_argument for orbits that are none: letters or counts out of range.
+    // Throws std::invalid_argument for letters or counts out of range.
     explicit CubePieces(std::vector<PieceOrbit> orbits);
 
     // One more than the largest sticker of the orbits.
@@ -48,13 +48,13 @@ public:
     // every piece is used as often as it exists (Sinkhorn's iteration).
     void shares(std::span<const double> costs, double temperature, std::span<double> share) const;
 
-    // Lower bounds on the cheapest cube under each naming, whatever colours its centres are named
-    // by: twist, flip and parity left aside, fixed centres in any order.
+    // Lower bounds on the cheapest cube under each naming, without regard to twist, flip and
+    // parity, and with fixed centres in any order.
     std::vector<double> relaxed_costs(std::span<const double> costs,
                                       std::span<const Naming> namings) const;
 
-    // `naming` is its number, -1 where no cube costs less than the limit; `solved` says for how
-    // many namings the cheapest cube had to be found.
+    // `naming` is its number, -1 if no cube costs less than the limit; `solved` is the number of
+    // namings whose cheapest cube was computed.
     struct Cheapest {
         int naming = -1;
         double cost = 0.0;
