@@ -147,7 +147,7 @@ async def test_emergency_stop_in_mid_turn_then_the_daemon_dies() -> None:
         )
         await page.locator("#estop").click()
         await until(page, "cubist.status.state === 'fault'")
-        await until(page, "document.getElementById('answer').textContent.includes('told')")
+        await until(page, "document.getElementById('answer').textContent.includes('sent')")
         assert await page.locator("#fault").is_visible()
         assert "square" in str(await page.text_content("#fault-remedy"))
         await at_rest(here.robot)

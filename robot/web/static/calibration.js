@@ -3,7 +3,7 @@
 import { Guide } from "./guide.js";
 import { Hold } from "./hold.js";
 import { reasonOf, spoken, t } from "./language.js";
-import { $, ask, el } from "./util.js";
+import { $, ask, el, table } from "./util.js";
 
 export class Calibration {
   #watcher;
@@ -39,16 +39,16 @@ export class Calibration {
 
   #about(allowed) {
     const name = this.#watcher.status?.robot ?? "NAME";
-    const terminal = el("p", {}, t("In a terminal this command does it:"), " ", el("code", {}, `cubist calibrate all --robot ${name}`));
-    const told = t("Stay at the robot while you calibrate. Its button stops what moves, and nobody else can start anything.");
+    const terminal = el("p", {}, t("In a terminal, use this command:"), " ", el("code", {}, `cubist calibrate all --robot ${name}`));
+    const told = t("Stay at the robot while you calibrate. Its button stops any motion, and nobody else can start anything.");
     if (!allowed) {
       return el("div", { class: "card" }, el("h2", {}, t("Calibrate")), el("p", {}, told), terminal,
-        el("p", { class: "quiet" }, t("It can be done here, too, once CUBIST_WEB_CALIBRATE=yes stands in the settings of cubist-web on the robot.")));
+        el("p", { class: "quiet" }, t("To calibrate here as well, set CUBIST_WEB_CALIBRATE=yes in the settings of cubist-web on the robot.")));
     }
     const begin = el("button", { class: "hold", id: "guide-begin" }, t("Calibrate here"));
     new Hold(begin, () => this.#begin(), (text) => { this.#answer.textContent = text; });
     return el("div", { class: "card" }, el("h2", {}, t("Calibrate")), el("p", {}, told),
-      el("p", {}, t("It ends when this page is closed.")), el("div", { class: "holds" }, begin), this.#answer, terminal);
+      el("p", {}, t("Calibration ends when this page is closed.")), el("div", { class: "holds" }, begin), this.#answer, terminal);
   }
 
   #enable() {
@@ -69,14 +69,12 @@ export class Calibration {
   }
 
   #table(values) {
-    if (!values.length) return el("p", { class: "card" }, t("Nothing is calibrated yet: all values are those of the profile."));
+    if (!values.length) return el("p", { class: "card" }, t("Nothing is calibrated yet: all values are from the profile."));
     const rows = values.filter(([, value]) => value === null || typeof value !== "object")
       .map(([key, value]) => el("tr", {}, el("td", {}, el("code", {}, key)), el("td", { class: "number" }, String(value))));
     const tables = values.filter(([, value]) => value !== null && typeof value === "object");
     return el("div", { class: "card" }, el("h2", {}, t("Calibrated values")),
-      el("div", { class: "table", tabindex: 0, role: "group", "aria-label": t("Calibrated values") }, el("table", {},
-        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("Key of the profile")), el("th", { scope: "col", class: "number" }, t("Value")))),
-        el("tbody", {}, rows))),
+      table(t("Calibrated values"), [[t("Key of the profile")], [t("Value"), "number"]], rows),
       tables.map(([key, value]) => el("details", {}, el("summary", {}, key), el("code", {}, JSON.stringify(value)))));
   }
 }

@@ -1,6 +1,6 @@
 // One WebSocket for everything that happens: events, pictures (asked for one at a time) and stop.
 
-import { NoSession, ask, msg } from "./util.js";
+import { NoSession, ask, msg, socketTo } from "./util.js";
 
 const RETRY_MS = 1000;
 const FRAME_EVERY_MS = 200;
@@ -13,7 +13,7 @@ export class Connection extends EventTarget {
 
   open() {
     this.#closed = false;
-    const socket = new WebSocket(`ws${location.protocol === "https:" ? "s" : ""}://${location.host}/ws`);
+    const socket = socketTo("/ws");
     socket.binaryType = "arraybuffer";
     socket.onmessage = ({ data }) => (typeof data === "string" ? this.#hear(JSON.parse(data)) : this.#see(data));
     socket.onopen = () => { this.#socket = socket; this.#askFrame(); };
@@ -30,7 +30,7 @@ export class Connection extends EventTarget {
     this.#socket?.close();
   }
 
-  /** Whether a panel wants pictures; they come for as long as any does. */
+  /** Sets if a panel wants pictures; they come as long as any panel does. */
   wantFrames(panel, wanted) {
     const before = this.#watching.size > 0;
     if (wanted) this.#watching.add(panel);
@@ -38,7 +38,7 @@ export class Connection extends EventTarget {
     if (wanted && !before) this.#askFrame();
   }
 
-  /** At once and without a question; over HTTP where the WebSocket is gone. */
+  /** Stops at once and without a question; over HTTP if the WebSocket is gone. */
   async stop(kind) {
     if (this.#socket?.readyState === WebSocket.OPEN) return this.#socket.send(JSON.stringify({ do: kind }));
     try {
@@ -49,7 +49,7 @@ export class Connection extends EventTarget {
     }
   }
 
-  /** Whether the session has ended, or only the connection. */
+  /** Finds out if the session has ended, or only the connection. */
   async #check() {
     try {
       await ask("GET", "/api/status");

@@ -94,7 +94,7 @@ export class CubeModel {
   }
 }
 
-/** What an operation turns: the axis, signed quarters about it, and which places; null: nothing. */
+/** The axis an operation turns about, its signed quarters and the places it moves; null: nothing. */
 function partOf(operation, size) {
   const quarters = operation.quarter_turns;
   if (operation.op === "rotate") return { axis: operation.axis, quarters, whole: true, holds: () => true };

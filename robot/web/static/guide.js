@@ -2,7 +2,7 @@
 
 import { Hold } from "./hold.js";
 import { guided, reasonOf, t } from "./language.js";
-import { el, msg } from "./util.js";
+import { el, msg, socketTo, table } from "./util.js";
 
 const GRIP_PX = 40;
 const DRAG_EVERY_MS = 50;
@@ -25,7 +25,7 @@ export class Guide {
     this.#connection = connection;
     this.#ended = ended;
     this.#build(room);
-    const socket = new WebSocket(`ws${location.protocol === "https:" ? "s" : ""}://${location.host}/ws/guide`);
+    const socket = socketTo("/ws/guide");
     socket.onmessage = ({ data }) => this.#hear(JSON.parse(data));
     socket.onclose = () => this.#close();
     this.#socket = socket;
@@ -52,7 +52,7 @@ export class Guide {
       value: el("p", { id: "guide-value" }),
       found: el("div", { id: "guide-found" }),
       question: el("p", { class: "question", role: "alert", hidden: "" }),
-      message: el("p", { id: "guide-message", role: "status" }, t("The robot goes into maintenance")),
+      message: el("p", { id: "guide-message", role: "status" }, t("The robot is entering maintenance")),
       buttons: el("div", { class: "holds", id: "guide-buttons" }),
       end: el("button", { class: "plain", id: "guide-end", click: () => this.end() }, t("End calibration")),
     };
@@ -147,7 +147,7 @@ export class Guide {
   }
 
   #table(columns, lines) {
-    const head = columns.map((column) => el("th", { scope: "col" }, guided(column)));
+    const heads = columns.map((column) => [guided(column)]);
     const body = lines.map(({ cells, colour, opens }, row) => el("tr", {}, cells.map((cell, i) => {
       if (i > 0) return el("td", {}, guided(cell));
       const swatch = colour && el("i", { class: "swatch" });
@@ -156,9 +156,8 @@ export class Guide {
     })));
     // The button that opens a line names it by its first two cells.
     if (lines[0].opens) body.forEach((line) => line.children[1]?.remove());
-    const heads = lines[0].opens ? [el("th", { scope: "col" }, columns.slice(0, 2).map((column) => guided(column)).join(", ")), ...head.slice(2)] : head;
-    return el("div", { class: "table", tabindex: 0, role: "group", "aria-label": t("Found") },
-      el("table", {}, el("thead", {}, el("tr", {}, heads)), el("tbody", {}, body)));
+    const shown = lines[0].opens ? [[heads.slice(0, 2).join(", ")], ...heads.slice(2)] : heads;
+    return table(t("Found"), shown, body);
   }
 
   async #see(jpeg) {

@@ -16,10 +16,10 @@ export const guided = (english, values = {}) => fill(texts.calibration[english] 
 export const stateName = (code) => texts.states[code] ?? code;
 export const outcomeName = (code) => texts.outcomes[code] ?? code;
 
-/** What an outcome means, of its English sentence. */
+/** The meaning of an outcome, given its English sentence. */
 export const endingOf = (reason) => texts.endings[reason] ?? reason;
 
-/** What happened. What only the robot knows of it stays English, in brackets. */
+/** The cause of a fault; details that only the robot knows stay English, in brackets. */
 export function causeOf({ code, cause, detail }) {
   const ours = texts.faults[code], theirs = texts.english[code];
   if (!ours || !theirs) return cause;
@@ -32,7 +32,7 @@ export function remedyOf({ code, remedy }) {
   return remedy === texts.english[code]?.[2] ? texts.faults[code][2] : remedy;
 }
 
-/** What a job does, of a document with its step. */
+/** The step of a job, given a document that has it. */
 export function stepOf({ step, step_code: code, step_parameters: values }) {
   if (texts.language === "en" || !texts.steps[code]) return step;
   const fault = texts.faults[values.fault]?.[0] ?? values.fault;
@@ -40,13 +40,13 @@ export function stepOf({ step, step_code: code, step_parameters: values }) {
   return fill(texts.steps[code], { ...values, fault, seconds: time });
 }
 
-/** A recovery or warning, of a document with its notes. */
+/** A recovery or warning, given a document with its notes. */
 export function noteOf(told, notes = []) {
   const found = notes.find((note) => note.text === told);
   return found ? noted(told, found.code, found.parameters) : told;
 }
 
-/** Why something was refused, of the error that told it; what has no code stays English. */
+/** The reason of a refusal, given its error; one without a code stays English. */
 export function reasonOf(error) {
   const { fault, reason_code: code, reason_parameters: values } = error.answer ?? {};
   if (fault && texts.english[fault]) return texts.faults[fault][0];
@@ -72,7 +72,7 @@ export function when(time) {
 
 export const whole = (count) => count.toLocaleString(locale());
 
-/** Says "change" when the page has another language: whoever shows texts shows them again. */
+/** Sends "change" when the language changes, so that all panels show their texts again. */
 export const spoken = new EventTarget();
 
 /** Loads the texts and puts them into the page; before anything else is shown. */
@@ -96,7 +96,7 @@ async function load(language) {
     const answer = await fetch(`/static/${language}.json`);
     if (answer.ok) texts = await answer.json();
   } catch {
-    // It stays as it is; that the server does not answer, others say.
+    // The page stays as it is; other parts report that the server does not answer.
   }
   made.clear();
   document.documentElement.lang = texts.language;
@@ -118,7 +118,7 @@ function rememberDocument() {
   }
 }
 
-/** What a panel has put in the place of a text since, it says again by itself. */
+/** Texts that a panel has replaced since are left to it. */
 function translateDocument() {
   for (const text of written) {
     const shown = text.read();

@@ -64,7 +64,7 @@ export class Live {
     const what = t(stopped === "estop" ? "Emergency stop" : "Stop");
     $("answer").textContent = reason || error
       ? t("{what} did not reach the robot: {why}. Use the switch at the robot.", { what, why: t(reason || error) })
-      : t("{what}: the robot has been told.", { what });
+      : t("{what}: sent to the robot.", { what });
   }
 
   #tell() {
@@ -83,7 +83,7 @@ export class Live {
     $("acknowledging").hidden = !isStopped;
     const busy = job !== null || status.state === "maintenance" || gone !== null;
     for (const button of document.querySelectorAll("button.hold")) button.disabled = busy;
-    // What cannot be started leaves its room to what is to be seen.
+    // Buttons that cannot be used leave their room to the rest.
     $("holds").hidden = job !== null || isStopped;
     $("cube").setAttribute("aria-label", describeCube(cube, this.#watcher));
     const moves = motion?.purpose === "turn" ? motion.moves.split(" ").filter(Boolean) : [];
@@ -94,7 +94,7 @@ export class Live {
     }
   }
 
-  /** What changes all the time: clock, bar, layers, mechanism. */
+  /** Everything that changes all the time: clock, bar, layers, mechanism. */
   #paint() {
     if (!this.#shown) return;
     const watcher = this.#watcher;
@@ -145,7 +145,7 @@ export class Live {
     const isLook = look && cube && look.picture === number;
     if (isLook) grid(g, look.corners, cube.size, image.width, image.height);
     if (this.#seen?.number !== number) {
-      // What is there already when the page opens while no pictures are taken, is older than that.
+      // A picture that exists when the page opens, while none are taken, is older than that.
       const isOlder = !this.#seen && WITHOUT_PICTURES.has(this.#watcher.status?.state);
       this.#seen = { number, at: performance.now(), isOlder };
     }
@@ -154,7 +154,7 @@ export class Live {
     canvas.setAttribute("aria-label", isLook ? t("The camera's picture of face {face}, with the stickers it found", look) : t("The camera's picture"));
   }
 
-  /** What the picture shows and, where it is no live one, how old it is. */
+  /** The subject of the picture and, if it is not live, its age. */
   #tellPicture() {
     const seen = this.#seen;
     const what = seen?.face ? t("Camera: face {face}", seen) : t("Camera");

@@ -104,7 +104,7 @@ watcher.addEventListener("change", () => {
   const { status, gone } = watcher;
   document.body.classList.toggle("gone", gone !== null);
   $("gone").hidden = gone === null;
-  const said = gone === null ? "" : t("Not connected: {why}. What is shown may be old.", { why: t(gone) });
+  const said = gone === null ? "" : t("Not connected: {why}. The page may be out of date.", { why: t(gone) });
   if ($("gone").textContent !== said) $("gone").textContent = said;
   if (!status) return;
   $("robot").textContent = status.simulated ? `${status.robot} · ${t("simulated")}` : status.robot;

@@ -31,7 +31,7 @@ export function drawMechanism(mechanism, actuators) {
   return [el("svg", { viewBox: `0 0 240 ${height}`, class: actuators ? "drawn" : "drawn unknown", role: "img", "aria-label": label }, children)];
 }
 
-/** What an arm opens nearly to, for looking, is drawn as open. */
+/** A position that an arm opens nearly to, for the camera, is drawn as open. */
 const drawnAt = (place) => (typeof place === "string" ? place.replace(/^nearly /, "") : place);
 
 /** Numbers for drawing, from the actuators' places; what is not known is as after homing. */
@@ -57,7 +57,7 @@ class Parts {
     return DEGREES * this.number(name, (place) => (typeof place === "number" ? place : angles[place]));
   }
 
-  /** A group of shapes that says whether its actuator moves. */
+  /** A group of shapes, marked while its actuator moves. */
   group(name, transform, ...shapes) {
     return el("g", { class: this.isMoving(name) ? "moving" : null, transform }, shapes);
   }
@@ -124,7 +124,7 @@ function around(sites, drawn) {
     [[x + h, y - h], [x + h + deep, y - h - deep], [x + h + deep, y + h - deep], [x + h, y + h]],
   ];
   const cube = faces.map((corners) => el("polygon", { points: corners.join(" "), class: "held" }));
-  // What is behind the cube or beside it, the cube, what is before it.
+  // First the parts behind or beside the cube, then the cube, then the parts before it.
   const order = ["B", "L", "D", "U", "R"].filter((site) => sites.includes(site));
   return { height: 172, children: [...order.flatMap(drawn), ...cube, ...(sites.includes("F") ? drawn("F") : [])] };
 }

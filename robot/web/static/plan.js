@@ -125,7 +125,7 @@ function shares({ operations, duration_us }) {
       el("dt", {}, t(KINDS[kind])), el("dd", {}, `${seconds(us / 1e6)} (${Math.round((100 * us) / Math.max(1, duration_us))} %)`)])));
 }
 
-/** What the plan takes against the same moves one at a time, as two bars; nothing where that is not known. */
+/** The plan's time and that of the same moves one at a time, as two bars; nothing if unknown. */
 function savings({ duration_us, greedy_us }) {
   if (!greedy_us) return [];
   const longest = Math.max(duration_us, greedy_us), saved = Math.round(100 * (1 - duration_us / greedy_us));
@@ -136,5 +136,5 @@ function savings({ duration_us, greedy_us }) {
       el("dt", {}, name),
       el("dd", {}, el("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", class: "chart", "aria-hidden": "true" },
         el("rect", { width: (100 * us) / longest, height: 10, class: kind })), seconds(us / 1e6, 2))])),
-    el("p", { class: "quiet small" }, t("One move at a time: the same moves, each done the fastest way by itself, with no thought of the next.")))];
+    el("p", { class: "quiet small" }, t("One move at a time: the same moves, each done as fast as possible, without looking ahead.")))];
 }

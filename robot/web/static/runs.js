@@ -3,7 +3,7 @@
 import { CubeDrawing, CubeModel, coloursOf, drawNet, plainColour, poseAt, reversed } from "./cube.js";
 import { cubeTheme } from "./live.js";
 import { causeOf, endingOf, outcomeName, reasonOf, noteOf, remedyOf, seconds, spoken, stageName, stepOf, t, when } from "./language.js";
-import { $, ask, el, endedWell, msg } from "./util.js";
+import { $, ask, el, endedWell, facts, msg, table } from "./util.js";
 
 const LISTED = 100;
 const KINDS = { solve: msg("Solve"), scramble: msg("Scramble"), home: msg("Home") };
@@ -75,9 +75,7 @@ export class Runs {
       el("td", { class: "number" }, run.kind === "home" ? "" : movesOf(run).length),
       el("td", { class: "number" }, seconds(run.duration_s))));
     $("runs").replaceChildren(runs.length
-      ? el("div", { class: "card table", tabindex: 0, role: "group", "aria-label": t("Runs") }, el("table", {},
-        el("thead", {}, el("tr", {}, heads.map(([text, kind]) => el("th", { scope: "col", class: kind }, t(text))))),
-        el("tbody", {}, rows)))
+      ? table(t("Runs"), heads.map(([text, kind]) => [t(text), kind]), rows, "card table")
       : el("p", { class: "card" }, t("There are no runs yet.")));
   }
 
@@ -87,7 +85,7 @@ export class Runs {
     this.#replay = null;
     const back = () => { location.hash = "#/runs"; };
     const cards = [summary(record, back)];
-    // What ended it is told once, at the top with its remedy.
+    // The fault that ended the run is shown at the top with its remedy.
     const others = record.faults.filter((fault) => fault !== lastFault(record));
     if (others.length) cards.push(faults(others));
     if (record.facelets) cards.push(reading(record));
@@ -102,16 +100,12 @@ export class Runs {
 
 function unreadable({ id, reason }) {
   return el("tr", {}, el("td", {}, Number(id)),
-    el("td", { colspan: 5 }, el("span", { class: "bad" }, t("Cannot be read and stays as it is: {why}", { why: reason }))));
-}
-
-function facts(pairs) {
-  return el("dl", { class: "facts" }, pairs.filter(([, value]) => value).flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+    el("td", { colspan: 5 }, el("span", { class: "bad" }, t("This record cannot be read and is left as it is: {why}", { why: reason }))));
 }
 
 function summary(record, back) {
-  // What ended the run is told once, as its reason.
-  const told = (texts) => texts.filter((text) => !(record.reason && text.endsWith(record.reason)))
+  // The reason that ended the run is not repeated here.
+  const notes = (texts) => texts.filter((text) => !(record.reason && text.endsWith(record.reason)))
     .map((text) => noteOf(text, record.notes)).join("; ");
   const link = record.link, us = (time) => (time ? seconds(time / 1e6, 2) : null);
   return el("div", { class: "card wide" },
@@ -123,16 +117,16 @@ function summary(record, back) {
       [t("Started"), when(record.started_at)], [t("Took"), seconds(record.duration_s)],
       [t("Moves"), movesOf(record).join(" ")], [t("Planned"), us(record.planned_us)], [t("Executed"), us(record.executed_us)],
       [t("Stages"), Object.entries(record.timings_s).filter(([, s]) => s >= 0.05).map(([name, s]) => `${stageName(name)} ${seconds(s)}`).join(", ")],
-      [t("On the way"), told(record.recoveries)], [t("Warnings"), told(record.warnings)],
+      [t("On the way"), notes(record.recoveries)], [t("Warnings"), notes(record.warnings)],
       [t("Serial line"), link?.resent ? t("{count} messages sent again", { count: link.resent }) : null],
     ]),
     el("p", {}, el("a", { href: fileOf(record.id, "run.json"), download: `run-${Number(record.id)}.json` }, t("Download the record"))));
 }
 
-/** The fault that ended a run; undefined where none did. */
+/** The fault that ended a run; undefined if none did. */
 const lastFault = ({ reason, faults: found }) => (found.at(-1)?.cause === reason ? found.at(-1) : undefined);
 
-/** Why it ended so. */
+/** The reason a run ended as it did. */
 function endOf(record) {
   const last = lastFault(record);
   return last ? causeOf(last) : endingOf(record.reason);
@@ -184,10 +178,9 @@ class Replay {
   constructor(record) {
     this.operations = record.operations;
     this.end = record.planned_us || 1;
-    const facelets = record.facelets ?? "URFDLB".split("").map((f) => f.repeat(9)).join("");
-    const size = Math.round(Math.sqrt(facelets.length / 6));
+    const facelets = record.facelets ?? solvedLetters(3), size = sizeOf({ facelets });
     const held = new CubeModel(size).hold(record.orientation ?? "UF");
-    // What the last plan began with is known best from its end, where that was a solved cube.
+    // If the last plan ended with a solved cube, its start follows best from that end.
     this.start = record.outcome === "solved" ? undone(held, this.operations) : held;
     this.colours = coloursOf(record.outcome === "solved" ? { facelets: solvedLetters(size) } : { facelets });
     this.canvas = el("canvas", { tabindex: 0, role: "img", "aria-label": t("Replay on the cube; arrow keys turn the view") });

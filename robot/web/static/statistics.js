@@ -1,7 +1,7 @@
 // The panel "Statistics": times as a histogram and a trend, outcomes, the serial line, records.
 
 import { outcomeName, reasonOf, seconds, spoken, t, when, whole } from "./language.js";
-import { $, ask, el, msg } from "./util.js";
+import { $, ask, el, facts, msg } from "./util.js";
 
 const ASKED = 300;
 const WIDTH = 560, HEIGHT = 220, LEFT = 46, BOTTOM = 28;
@@ -121,11 +121,11 @@ function trend(times) {
 function outcomes(solves) {
   const counts = new Map();
   for (const { outcome } of solves) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
-  return el("dl", { class: "facts" }, [...counts].sort((p, q) => q[1] - p[1]).flatMap(([name, count]) => [el("dt", {}, outcomeName(name)), el("dd", {}, count)]));
+  return facts([...counts].sort((p, q) => q[1] - p[1]).map(([name, count]) => [outcomeName(name), count]));
 }
 
 function line(runs) {
   const sum = (key) => runs.reduce((total, run) => total + (run.link?.[key] ?? 0), 0);
   const pairs = [[msg("messages sent"), "sent"], [msg("sent again"), "resent"], [msg("damaged"), "damaged"]].filter(([, key]) => key in (runs[0]?.link ?? {}));
-  return el("dl", { class: "facts" }, pairs.flatMap(([text, key]) => [el("dt", {}, t(text)), el("dd", {}, whole(sum(key)))]));
+  return facts(pairs.map(([text, key]) => [t(text), whole(sum(key))]));
 }

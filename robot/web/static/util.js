@@ -16,8 +16,24 @@ export function el(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** Whether a run did what it was for. */
+/** True if a run achieved its purpose. */
 export const endedWell = (outcome) => ["solved", "already-solved", "done"].includes(outcome);
+
+/** A table in a room that scrolls sideways; `heads` are texts, each with its class if it has one. */
+export function table(label, heads, rows, kind = "table") {
+  const head = heads.map(([text, style]) => el("th", { scope: "col", class: style }, text));
+  return el("div", { class: kind, tabindex: 0, role: "group", "aria-label": label },
+    el("table", {}, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows)));
+}
+
+/** A list of names and values; those without a value are left out. */
+export function facts(pairs) {
+  const known = pairs.filter(([, value]) => value !== null && value !== undefined && value !== "");
+  return el("dl", { class: "facts" }, known.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+}
+
+/** A WebSocket to a path of our own server. */
+export const socketTo = (path) => new WebSocket(`ws${location.protocol === "https:" ? "s" : ""}://${location.host}${path}`);
 
 /** Marks an English text of the page that is translated only when it is shown. */
 export const msg = (english) => english;

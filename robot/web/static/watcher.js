@@ -1,4 +1,4 @@
-// What is known of the robot: its status, the cube, the motion under way and its clock.
+// The state of the robot: its status, the cube, the motion under way and its clock.
 
 import { CubeModel, coloursOf, poseAt } from "./cube.js";
 import { actuatorsAt } from "./mechanism.js";
@@ -33,7 +33,7 @@ export class Watcher extends EventTarget {
     return !this.gone && this.status !== null && MOVING.has(this.status.state) && this.motion !== null;
   }
 
-  /** Where the motion is by its own clock, told by the robot and guessed between. */
+  /** The motion's own clock, sent by the robot and estimated in between. */
   get atUs() {
     if (!this.motion) return 0;
     if (!this.isMoving || reducedMotion()) return this.#atUs;
@@ -47,14 +47,14 @@ export class Watcher extends EventTarget {
     return job.elapsed_s + (this.gone ? 0 : (performance.now() - this.#jobHeardAt) / 1000);
   }
 
-  /** The cube with its moving layers, and its colours; null where nothing is known. */
+  /** The cube with its moving layers, and its colours; null if nothing is known. */
   get pose() {
     if (!this.#start) return null;
     const operations = this.motion?.operations ?? [];
     return { ...poseAt(this.#start, operations, this.atUs, !reducedMotion()), colours: coloursOf(this.cube) };
   }
 
-  /** The cube's faces at the robot's sites U and F now, such as "UF"; null where nothing is known. */
+  /** The cube's faces at the robot's sites U and F now, such as "UF"; null if nothing is known. */
   get heldBy() {
     if (!this.cube) return null;
     const turns = (this.motion?.operations ?? []).filter((o) => o.op === "rotate" && o.start_us + o.duration_us <= this.atUs);
@@ -64,7 +64,7 @@ export class Watcher extends EventTarget {
     return "URFDLB"[Math.floor(model.at[0] / face)] + "URFDLB"[Math.floor(model.at[2 * face] / face)];
   }
 
-  /** Where each actuator is: {from, to, share, isMoving} by name; null where that is not known. */
+  /** The place of each actuator: {from, to, share, isMoving} by name; null if unknown. */
   get actuators() {
     if (!this.positions || (!this.status?.homed && !this.isMoving)) return null;
     return actuatorsAt(this.positions, this.motion?.actuators ?? [], this.atUs, !reducedMotion());
