@@ -1,224 +1,153 @@
-"""What single turns cost, from every way to hold the cube, and the parts that the tables are of."""
+"""Compiled cost models against plain shortest paths over the same transitions."""
 
 from __future__ import annotations
 
+import heapq
 from functools import cache
-from heapq import heappop, heappush
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from robot.mechanism.compile import cost_model
-from robot.mechanism.compile.closure import FAR, microseconds_of, turns_layers, whole_rotation
-from robot.mechanism.compile.cost_model import Compiled, compile_mechanism, numbered, to_classes
-from robot.mechanism.graph import Mechanism, State, weight_of
+from robot.mechanism.compile.closure import FAR, microseconds_of
+from robot.mechanism.compile.cost_model import compile_mechanism, cost_model, numbered, to_classes
+from robot.mechanism.graph import SITE_AXIS, Mechanism, State, Transition
 from robot.mechanism.registry import build_mechanism
 from robot.settings import load_profile
-from solver.cost import AXES, IMPOSSIBLE
+from solver.cost import AXES, IMPOSSIBLE, CostModel, composite_of
 from solver.cube.orientation import Orientation
 
-SENSE = dict(zip("URFDLB", "yxzyxz", strict=True))
-NONE = (0, 0)
+ROBOTS = ["cubotino-uno", "mindcuber", "two-arm-2x2x2", *(f"reference/{x}" for x in "abd")]
+OTHER_LAYER = str.maketrans("DLB", "URF")
 
 
 @cache
-def rotated(orientation: int, axis: str, quarters: int) -> int:
-    return Orientation(orientation).rotated(axis, quarters).index
+def built(name: str) -> Mechanism:
+    return build_mechanism(load_profile(name))
 
 
-@cache
-def face_at(orientation: int, site: str) -> str:
-    return Orientation(orientation).face_at(site)
-
-
-def weights_from(mechanism: Mechanism, axis: int, node: int) -> dict[tuple[int, int], int]:
-    """``{(composite of the axis, node just after it): weight}``, by Dijkstra's search."""
-    found: dict[tuple[int, int], int] = {}
-    onward = [
-        [step for step in mechanism.transitions if step.start == number and step.layers < 2]
-        for number in range(len(mechanism.configurations))
-    ]
-    begin = (node // 24, node % 24, NONE, NONE)
-    best: dict[Any, int] = {begin: 0}
-    heap, count = [(0, 0, begin)], 0
+def fastest_us(mechanism: Mechanism, state: State, composites: list[int]) -> int | None:
+    """The least time to perform composites in order, by a heap and nothing clever."""
+    goal = [dict(zip(AXES[t[0]], t[1:], strict=True)) for t in map(composite_of, composites)]
+    start = (state.configuration, state.orientation, 0, (0, 0))
+    best: dict[Any, int] = {start: 0}
+    heap: list[Any] = [(0, 0, start)]
+    count, finish = 0, None
     while heap:
-        weight, _, here = heappop(heap)
-        if weight > best[here]:
+        time_us, _, here = heapq.heappop(heap)
+        if time_us > best[here] or (finish is not None and time_us >= finish):
             continue
-        for step in onward[here[0]]:
-            after, turned = _after(mechanism, step, axis, here)
+        for step in mechanism.transitions:
+            if step.start != here[0]:
+                continue
+            after = _advance(here, step, goal, mechanism.size == 2)
             if after is None:
                 continue
-            total = weight + weight_of(step)
-            if turned:
-                end = 24 * after[0] + after[1]
-                first, second = after[2]
-                key = (4 * first + second - 1, end)
-                if first or second:
-                    found[key] = min(total, found.get(key, total))
-                if after[3] == NONE:
-                    continue
-            if total < best.get(after, total + 1):
+            total = time_us + step.duration_us
+            if after[2] == len(goal):
+                total += mechanism.configurations[step.end].residual_motion_us
+                finish = min(total, total if finish is None else finish)
+            elif total < best.get(after, total + 1):
                 best[after] = total
                 count += 1
-                heappush(heap, (total, count, after))
-    return found
+                heapq.heappush(heap, (total, count, after))
+    return finish
 
 
-def _after(mechanism: Mechanism, step: Any, axis: int, here: Any) -> tuple[Any, bool]:
-    """The state after a step, and whether it turned; no state where it turns another axis.
+def _advance(here: Any, step: Transition, goal: list[dict[str, int]], pocket: bool) -> Any:
+    """The state after a step; None if it turns what is not to be turned now.
 
-    A state: configuration, orientation, progress, and progress of the sites' own faces.
+    A composite is finished by the turn that completes it, never by a movement.
     """
-    _, orientation, done, raw = here
-    pocket = mechanism.size == 2
-    if not turns_layers(step, mechanism.size):
-        rotation = whole_rotation(step, mechanism.size)
-        held = orientation if rotation is None else rotated(orientation, *rotation)
-        return (step.end, held, done, raw), False
-    held, done, raw = orientation, list(done), list(raw)
-    for site, quarters in step.turns:
-        face = face_at(held, site)
-        if face not in AXES[axis]:
-            return None, False
-        which = AXES[axis].index(face)
-        raw[which] = (raw[which] + quarters) % 4
-        if pocket and which:
-            # The frame of the corner at DLB turns with it: it is the other layer that has turned.
-            sense = 1 if site in "URF" else -1
-            held = rotated(held, SENSE[site], sense * quarters % 4)
-            which = 0
-        done[which] = (done[which] + quarters) % 4
-    held = held if step.rotation is None else rotated(held, *step.rotation)
-    return (step.end, held, tuple(done), tuple(raw)), True
+    _, orientation, index, progress = here
+    faces, done = list(goal[index]), list(progress)
+    turned = {orientation.face_at(site): (site, quarters) for site, quarters in step.turns}
+    both = len(turned) == 2 and sum(quarters for _, quarters in turned.values()) % 4 == 0
+    if not set(turned) <= set(faces) and not (pocket and both):
+        return None
+    for face, (site, quarters) in turned.items():
+        if pocket and face in "DLB":
+            # Turning the layer of the corner at DLB turns the other one, and the frame.
+            axis, sense = SITE_AXIS[site]
+            orientation = orientation.rotated(axis, sense * quarters % 4)
+        stands_for = face.translate(OTHER_LAYER) if pocket else face
+        if stands_for in faces:
+            done[faces.index(stands_for)] = (done[faces.index(stands_for)] + quarters) % 4
+    if step.rotation is not None:
+        orientation = orientation.rotated(*step.rotation)
+    if turned and not (pocket and both) and done == list(goal[index].values()):
+        return step.end, orientation, index + 1, (0, 0)
+    return step.end, orientation, index, tuple(done)
 
 
-@pytest.mark.parametrize(
-    ("name", "nodes"), [("mindcuber", 72), ("reference/b", 72), ("two-arm-2x2x2", 120)]
-)
-def test_every_turn_costs_what_the_shortest_way_takes_from_however_the_cube_is_held(
-    name: str, nodes: int
-) -> None:
-    mechanism = build_mechanism(load_profile(name))
-    compiled = compile_mechanism(mechanism)
-    rng = np.random.default_rng(1)
+def model_us(model: CostModel, composites: list[int]) -> int:
+    """The time a cost model states: its matrices, multiplied."""
+    costs, axis = model.first[composites[0]].astype("int64"), composites[0] // 15
+    for composite in composites[1:]:
+        costs = (costs[:, None] + model.turns.next[axis, composite].astype("int64")).min(axis=0)
+        axis = composite // 15
+    return int((costs + model.turns.final[axis]).min())
+
+
+@st.composite
+def turns_from_states(draw: Any) -> tuple[str, State, list[int]]:
+    """A robot, a state it can get into, and one or two composites of different axes."""
+    name = draw(st.sampled_from(ROBOTS))
+    configurations = len(built(name).configurations)
+    number, held = draw(st.integers(0, configurations - 1)), draw(st.integers(0, 23))
+    axes = draw(st.permutations(range(3)))[: draw(st.integers(1, 2))]
+    columns = [3, 7, 11] if built(name).size == 2 else list(range(15))
+    composites = [15 * axis + draw(st.sampled_from(columns)) for axis in axes]
+    return name, State(number, Orientation(held)), composites
+
+
+@settings(max_examples=25)
+@given(turns_from_states())
+def test_turns_cost_the_shortest_path_from_any_state(case: tuple[str, State, list[int]]) -> None:
+    name, state, composites = case
+    mechanism = built(name)
+    expected = fastest_us(mechanism, state, composites)
+    found = model_us(compile_mechanism(mechanism).cost_model(state), composites)
+    assert found == expected if expected is not None else found >= IMPOSSIBLE
+
+
+@pytest.mark.parametrize("name", ["reference/c", "soltvvo"])
+def test_turns_of_four_arms_cost_the_shortest_path(name: str) -> None:
+    mechanism = built(name)
+    model = cost_model(mechanism, mechanism.start)
+    for composites in ([3, 15 + 7], [30 + 11, 3]):
+        assert model_us(model, composites) == fastest_us(mechanism, mechanism.start, composites)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_model_has_the_form_the_search_expects(name: str) -> None:
+    model = cost_model(built(name), built(name).start)
+    size = model.turns.states
+    assert model.first.shape == (45, size) and model.first.dtype == np.uint32
+    assert model.turns.next.shape == (3, 45, size, size) and model.turns.final.shape == (3, size)
     for axis in range(3):
-        assert compiled.rows[axis].shape == (nodes, 15, len(compiled.nodes[axis]))
-        for node in rng.choice(nodes, 1):
-            expected = np.full((15, nodes), FAR)
-            for (composite, end), weight in weights_from(mechanism, axis, int(node)).items():
-                expected[composite, end] = weight
-            assert (compiled.rows[axis][node] == expected[:, compiled.nodes[axis]]).all()
+        assert (model.turns.next[axis, 15 * axis : 15 * axis + 15] == IMPOSSIBLE).all()
+        others = np.delete(model.turns.next[axis], np.s_[15 * axis : 15 * axis + 15], axis=0)
+        assert (others[:, 0].min(axis=-1) < IMPOSSIBLE).all()
 
 
 def test_equal_rows_are_numbered_alike_in_the_order_in_which_they_appear() -> None:
     rows = np.array([[5, 1], [5, 2], [5, 1], [4, 1], [5, 2]], np.uint32)
     assert numbered(rows).tolist() == [0, 1, 0, 2, 1]
     assert numbered(np.zeros((0, 3), np.uint32)).tolist() == []
-    assert numbered(rows.astype(np.uint32)).dtype == np.int64
 
 
 def test_a_class_costs_what_its_cheapest_member_does() -> None:
     costs = np.array([[9, 4, 7, 1], [2, 8, 3, 6]], np.uint32)
     assert to_classes(costs, np.array([1, 0, 1, 0])).tolist() == [[1, 7], [6, 2]]
-    assert to_classes(costs, np.array([0, 1, 2, 3])).tolist() == costs.tolist()
     nothing = np.zeros((2, 0), np.uint32)
     assert to_classes(nothing, np.zeros(0, np.int64)).shape == (2, 0)
-    assert [cost_model._count(np.array(one, np.int64)) for one in ([], [0], [2, 0, 1])] == [0, 1, 3]
 
 
-def test_times_are_weights_without_the_count_of_what_moves() -> None:
+def test_times_are_weights_without_the_count_of_motions() -> None:
     weights = np.array([0, 4095, 4096, 4096 * 70_000 + 5, FAR, FAR + 7])
     times = microseconds_of(weights)
-    assert times.dtype == np.uint32
     assert times[:4].tolist() == [0, 0, 1, 70_000]
     assert (times[4:] == IMPOSSIBLE).all()
-
-
-class Standing:
-    """As much of a mechanism as classes need: what still moves in each configuration."""
-
-    size, name = 3, "made up"
-
-    def __init__(self, *residual_motion_us: int) -> None:
-        self.configurations = [SimpleNamespace(residual_motion_us=us) for us in residual_motion_us]
-
-
-def test_the_matrices_have_room_for_the_axis_with_most_classes() -> None:
-    """Three nodes after a turn on the first axis, two of one class; one node on the others."""
-    mechanism: Any = Standing(0, 300)
-    nodes = (np.array([0, 3, 24]), np.array([5]), np.array([30]))
-    classes = (np.array([0, 0, 1]), np.array([0]), np.array([0]))
-    rows = tuple(np.full((48, 15, len(there)), FAR) for there in nodes)
-    for axis, there in enumerate(nodes):
-        for start in range(48):
-            for composite in range(15):
-                for number in range(len(there)):
-                    us = 1000 * axis + 100 * start + 5 * composite + number
-                    rows[axis][start, composite, number] = 4096 * us
-    made = Compiled(SimpleNamespace(mechanism=mechanism), nodes, rows, classes)  # type: ignore[arg-type]
-    assert made.states == 2
-    turns = made.turn_costs
-    assert (turns.name, turns.next.shape) == ("made up", (3, 45, 2, 2))
-    # From either class of the first axis to the one class of the second.
-    assert turns.next[0, 15 + 3, :, 0].tolist() == [1015, 1000 + 2400 + 15]
-    assert (turns.next[0, 15:, :, 1] == IMPOSSIBLE).all()
-    # From the second axis to both classes of the first: the nearer of two nodes.
-    assert turns.next[1, 4, 0].tolist() == [520, 522]
-    assert (turns.next[1, :, 1] == IMPOSSIBLE).all()
-    assert turns.next[1, 30, 0, 0] == 2500 and turns.next[2, 15, 0, 0] == 1000 + 3000
-    for axis in range(3):
-        assert (turns.next[axis, 15 * axis : 15 * axis + 15] == IMPOSSIBLE).all()
-    assert turns.final.tolist() == [[0, 300], [0, 0], [300, 0]]
-    first = made.cost_model(State(1, Orientation(2))).first
-    assert first.shape == (45, 2)
-    assert first[2].tolist() == [2610, 2612]
-    assert first[15 + 2].tolist() == [1000 + 2610, IMPOSSIBLE]
-    assert first[44, 0] == 2000 + 2600 + 70
-
-
-def test_nodes_differ_by_what_still_moves_and_by_what_follows() -> None:
-    """Of four nodes after the first axis, one still moves and one costs more from there on."""
-    mechanism: Any = Standing(0, 300)
-    nodes = (np.array([0, 1, 2, 24]), np.array([5, 6]), np.array([7]))
-    rows = tuple(np.full((48, 15, len(there)), 4096 * 100) for there in nodes)
-    assert [one.tolist() for one in cost_model._refine(mechanism, rows, nodes)] == [
-        *([0, 0, 0, 1], [0, 0], [0]),
-    ]
-    rows[2][1, 7, 0] += 4096
-    assert [one.tolist() for one in cost_model._refine(mechanism, rows, nodes)] == [
-        *([0, 1, 0, 2], [0, 0], [0]),
-    ]
-    # Two nodes of the second axis that lead to different classes of the first differ as well.
-    rows[0][6, 3, 1] -= 4096
-    assert [one.tolist() for one in cost_model._refine(mechanism, rows, nodes)] == [
-        *([0, 1, 0, 2], [0, 1], [0]),
-    ]
-    assert cost_model.residual_motion_us(mechanism, np.array([23, 24, 47, 0])).tolist() == [
-        0,
-        300,
-        300,
-        0,
-    ]
-    assert cost_model.node_of(State(2, Orientation(5))) == 53
-
-
-def test_only_states_that_can_be_got_into_are_nodes() -> None:
-    step = SimpleNamespace
-    mechanism: Any = SimpleNamespace(
-        size=3,
-        start=State(1, Orientation(0)),
-        configurations=[None] * 4,
-        transitions=[
-            step(start=1, end=2, rotation=("y", 1)),
-            step(start=2, end=2, rotation=("y", 2)),
-            step(start=3, end=1, rotation=None),
-        ],
-    )
-    turned = Orientation(0).rotated("y", 1)
-    expected = sorted([24, 48 + turned.index, 48 + turned.rotated("y", 2).index])
-    assert cost_model._reachable(mechanism).tolist() == expected
-    mechanism.size = 2
-    assert cost_model._reachable(mechanism).tolist() == list(range(96))

@@ -8,6 +8,7 @@ from robot.mechanism.compile.cost_model import compile_mechanism
 from robot.mechanism.registry import build_mechanism
 from robot.settings import parse_profile, profile_path
 from solver.cost import composite_index
+from tests.mechanism.test_compile import fastest_us, model_us
 
 U, F, B, D = ((0, 1, 0), (2, 1, 0), (2, 0, 1), (0, 0, 1))
 
@@ -62,12 +63,12 @@ def turn_us(name, turn):
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_every_variant_costs_what_the_shortest_way_takes(name, fastest, modelled):
+def test_every_variant_costs_the_shortest_path(name):
     mechanism = variant(name)
     model = compiled(name).cost_model(mechanism.start)
     for turns in ([D, F], [U, B], [(0, 2, 1), (1, 3, 0)]):
         composites = [composite_index(*turn) for turn in turns]
-        assert modelled(model, composites) == fastest(mechanism, mechanism.start, composites)
+        assert model_us(model, composites) == fastest_us(mechanism, mechanism.start, composites)
 
 
 def test_a_second_direction_saves_flips():

@@ -15,17 +15,11 @@ def text_of(name, *changes):
 
 
 REFUSED_AT_LOAD = [
-    ("reference/d", [("U: up, R", "R"), (", L: left", "")], "nobody can turn U, L"),
-    ("reference/d", [("U: up, R: right", "U: up, R: up")], "cannot drive two faces"),
     (
         "reference/b",
         [("    D: {rotation: down", "    L: {rotation: down")],
         "all grippers are on one axis",
     ),
-    ("reference/b", [("kind: grippers", "kind: grippers\n  holders: 2")], "none is left to turn"),
-    ("reference/b", [("kind: grippers", "kind: grippers\n  others: release")], "only a 2x2x2"),
-    ("reference/b", [("jaw: right-jaw}", "jaw: right-jaw, jaws: x}")], "across its axis"),
-    ("reference/b", [("jaw: right-jaw}", "jaw: right-jaw, open: wide}")], "no position wide"),
     (
         "reference/b",
         [("jaw: right-jaw}", "jaw: right-jaw, range_quarters: [0, 0]}")],
@@ -37,7 +31,6 @@ REFUSED_AT_LOAD = [
         [("angles: {ccw: -1, home: 0, cw: 1}, start: home", "start: home")],
         "name two or more",
     ),
-    ("cubotino-uno", [("close: hold", "close: open")], "no position holds"),
 ]
 
 

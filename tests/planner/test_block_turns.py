@@ -1,7 +1,6 @@
 """Turns of several layers: as runs, on the simulated body, and against a search of everything."""
 
 import heapq
-from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -19,7 +18,7 @@ from robot.settings import load_profile
 from robot.settings.other_cubes import for_cube
 from robot.twin.cube import NORMALS, SITE_OF_AXIS, CubeBody
 from solver import _native
-from solver.cost import AXES, BlockTurnTimes
+from solver.cost import AXES
 from solver.cube.cube import Cube
 from solver.cube.facelets import FACES
 from solver.cube.notation import Move, parse_moves
@@ -225,22 +224,6 @@ def kernel_times(crane):
     return _native.BlockTimes(crane.size, times.next, times.first), turns
 
 
-@dataclass(frozen=True)
-class Timed:
-    """Costs of turns, of which only the times matter."""
-
-    turn_times: BlockTurnTimes
-
-
-def test_robots_of_more_states_than_the_kernel_takes_are_searched_for_in_turns(crane):
-    times = block_turns(crane).start(crane.start).turn_times
-    assert phased._times(crane.size, Timed(times)) is not None
-    states = _native.BLOCK_STATES + 1
-    more = replace(times, first=np.zeros((*times.first.shape[:-1], states), np.uint32))
-    assert more.states == states
-    assert phased._times(crane.size, Timed(more)) is None
-
-
 def near_turns(rng, count):
     """Turns of one or two layers from U, R or F and of one from D, L or B."""
     faces = rng.integers(6, size=count).tolist()
@@ -284,31 +267,6 @@ def test_fast_reductions_come_first_and_reduce(crane):
         assert reduced_cube(turned_by(stickers, phases, crane.size), crane.size)
         times_us.append(turns.time_us(moves))
     assert times_us == pytest.approx(sorted(times_us), abs=40 * 10_000), "but for what is rounded"
-
-
-def test_two_threads_plan_as_one_does(crane):
-    cube = random_cube(crane.size, np.random.default_rng(19))
-    plan = plan_solve(cube, crane, time_limit=0.2, threads=2)
-    assert cube.apply(" ".join(plan.moves)).is_solved
-
-
-def test_time_that_is_left_is_for_other_reductions(monkeypatch):
-    """Where those there are were looked at long enough before it is over."""
-    left_s: list[float] = []
-    reduce = phased.reductions
-
-    def one(size, stickers, for_s, request, choice):
-        left_s.append(for_s)
-        return reduce(size, stickers, min(for_s, 0.3), request, choice)[:1]
-
-    monkeypatch.setattr(phased, "reductions", one)
-    crane = build_mechanism(for_cube(load_profile("crane"), 4))
-    cube = random_cube(4, np.random.default_rng(5))
-    plan = plan_solve(cube, crane, time_limit=2.0)
-    assert cube.apply(" ".join(plan.moves)).is_solved
-    first, whole, *more = left_s
-    assert first < 0.3 and whole > 1.0, left_s
-    assert more and more[0] < whole - 0.1, left_s
 
 
 def test_a_look_finds_what_takes_less_than_it_may(crane):

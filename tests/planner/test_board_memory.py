@@ -21,7 +21,11 @@ ROOT = Path(__file__).parents[2]
 EVERY_CONFIGURATION, EVERY_ORIENTATION = 2, 5
 """Of the states in which a turn may begin."""
 UNO = "atmega328p"
-SMALL = [name for name in list_profiles() if load_profile(name).firmware.target == UNO]
+SMALL = [
+    pytest.param(name, marks=[] if name == "two-arm" else [pytest.mark.long])
+    for name in list_profiles()
+    if load_profile(name).firmware.target == UNO
+]
 
 
 def uno_units() -> int:

@@ -2,7 +2,6 @@
 
 from itertools import pairwise
 
-import numpy as np
 import pytest
 
 from robot.mechanism.clearance import (
@@ -11,9 +10,8 @@ from robot.mechanism.clearance import (
     with_clear_place,
     with_look_place,
 )
-from robot.planner import build_mechanism, plan_scan, plan_solve
+from robot.planner import build_mechanism, plan_scan
 from robot.settings import BadProfile, load_profile, parse_profile, profile_path
-from solver.cube.cube import Cube
 
 KEYS = {
     "cubotino-uno": ["clear_part: 0.86", "look_part: 0.702"],
@@ -92,17 +90,6 @@ def test_turns_are_made_as_before(name):
     assert looking.configurations[: len(before.configurations)] == before.configurations
 
 
-@pytest.mark.parametrize("name", ["cubotino-uno", "mindcuber"])
-def test_a_flipper_solves_from_where_it_looked(name, replayed):
-    mechanism = build_mechanism(load_profile(name))
-    cube = Cube.random(np.random.default_rng(9))
-    tour = plan_scan(mechanism)
-    for step in (tour.steps[1], tour.steps[-1]):
-        plan = plan_solve(cube, mechanism, step.plan.end, time_limit=0.05)
-        assert plan.start == step.plan.end
-        assert replayed(plan, cube.facelets()).solved
-
-
 @pytest.mark.parametrize("name", ["two-arm", "four-arm"])
 def test_jaws_still_move_while_the_cube_is_nearly_square(name):
     """And never while it is further off than that."""
@@ -123,13 +110,6 @@ def test_jaws_still_move_while_the_cube_is_nearly_square(name):
     assert overlaps == ({True, False} if name == "two-arm" else {False})
     slower = plan_scan(without(name, KEYS[name][1:]))
     assert plan_scan(mechanism).duration_us < slower.duration_us
-
-
-def test_tours_of_grippers_are_shorter_than_with_jaws_all_open():
-    for name, least_part in (("two-arm", 0.15), ("four-arm", 0.1)):
-        tours = plan_scan(build_mechanism(load_profile(name))), plan_scan(without(name, KEYS[name]))
-        motion_us = [sum(step.plan.duration_us for step in tour.steps) for tour in tours]
-        assert motion_us[0] < (1 - least_part) * motion_us[1]
 
 
 def test_ways_are_divided_where_the_new_place_is():

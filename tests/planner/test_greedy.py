@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from robot.machine.solve_planner import SolvePlanner
-from robot.planner import Plan, build_mechanism, greedy, greedy_us, plan_composites, plan_solve
+from robot.planner import Plan, build_mechanism, greedy_us, plan_composites, plan_solve
 from robot.planner.approach import plan_approach
 from robot.planner.survey import random_cube
 from robot.settings import load_profile
@@ -17,7 +17,7 @@ from robot.settings.other_cubes import for_cube
 from solver.cost import AXES, composite_index, merged_moves
 from solver.cube.notation import parse_moves
 
-ROBOTS = ["cubotino", "four-arm", "two-arm", "six-motor", "five-motor", "crane"]
+ROBOTS = ["cubotino", "four-arm", "crane"]
 
 
 def one_by_one(plan: Plan) -> list[Plan]:
@@ -39,7 +39,7 @@ def random_plan(robot: str, seed: int, size: int | None = None) -> Plan:
 
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_it_is_the_sum_of_a_plan_for_each_move(robot: str) -> None:
-    for seed in range(3):
+    for seed in range(2):
         plan = random_plan(robot, seed)
         found = greedy_us(plan.mechanism, plan.start, plan.moves)
         steps = [step for part in one_by_one(plan) for step in part.transitions]
@@ -53,20 +53,13 @@ def test_it_is_the_sum_of_a_plan_for_each_move(robot: str) -> None:
 def test_two_layers() -> None:
     """Turning one layer of a 2x2x2 is turning the other back and the whole cube with it, so plans
     of each move alone cannot be put one after the other; each of them is known."""
-    for seed in range(5):
+    for seed in range(2):
         plan = random_plan("two-arm-2x2x2", seed)
         found = greedy_us(plan.mechanism, plan.start, plan.moves)
         assert plan.duration_us <= found < 2 * plan.duration_us
         first = plan.moves[:1]
         (alone,) = one_by_one(replace(plan, moves=first))
         assert greedy_us(plan.mechanism, plan.start, first) == alone.duration_us
-
-
-@pytest.mark.parametrize("robot", ["cubotino", "four-arm"])
-def test_planning_saves_time(robot: str) -> None:
-    plans = [random_plan(robot, seed) for seed in range(5)]
-    saved = [1 - p.duration_us / greedy_us(p.mechanism, p.start, p.moves) for p in plans]
-    assert min(saved) > 0.02
 
 
 def test_cubes_of_many_layers() -> None:
@@ -111,13 +104,3 @@ def test_what_the_robot_cannot_turn_has_no_time() -> None:
     start = mechanism.start
     down = Plan(mechanism, (), start, start, moves=("D",))
     assert SolvePlanner(profile, mechanism).greedy_us([down]) is None
-
-
-def test_what_the_last_move_leaves_to_do_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    mechanism = build_mechanism(load_profile("four-arm"))
-    before = greedy_us(mechanism, mechanism.start, ("R", "U"))
-    monkeypatch.setattr(
-        greedy, "residual_motion_us", lambda mechanism, nodes: np.array([250] * len(nodes))
-    )
-    assert greedy_us(mechanism, mechanism.start, ("R", "U")) == before + 250
-    assert greedy_us(mechanism, mechanism.start, ()) == 0

@@ -2,6 +2,7 @@
 
 import math
 import threading
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +26,7 @@ from robot.settings.other_cubes import for_cube
 from solver.cost import composite_index
 from solver.cube.cube import Cube
 from solver.solution import CancelFlag
+from tests.rig.stickers import replay
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +38,7 @@ def planned():
     return Cube.solved().apply(" ".join(plan.moves)).inverse, plan
 
 
-def test_a_cut_plan_is_the_whole_plan(planned, replayed):
+def test_a_cut_plan_is_the_whole_plan(planned):
     cube, plan = planned
     head, tail = split_at(plan, 20_000_000)
     assert head.duration_us >= 20_000_000 > head.duration_us - head.transitions[-1].duration_us
@@ -45,7 +47,7 @@ def test_a_cut_plan_is_the_whole_plan(planned, replayed):
     assert head.transitions + tail.transitions == plan.transitions
     middle = turned(cube, head)
     assert middle == cube.apply(" ".join(head.moves))
-    assert replayed(tail, middle.facelets()).solved
+    assert replay(tail, middle.facelets()).is_solved
 
 
 def test_a_boundary_at_the_very_time_is_cut_at(planned):
@@ -58,13 +60,13 @@ def test_a_boundary_at_the_very_time_is_cut_at(planned):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.9])
-def test_a_better_tail_fits_the_head_and_solves(planned, replayed, share):
+def test_a_better_tail_fits_the_head_and_solves(planned, share):
     cube, plan = planned
     head, tail = split_at(plan, int(share * plan.duration_us))
     better = plan_solve(turned(cube, head), plan.mechanism, tail.start, time_limit=0.1)
     assert head.end == better.start
     assert head.duration_us >= share * plan.duration_us
-    assert replayed(better, turned(cube, head).facelets()).solved
+    assert replay(better, turned(cube, head).facelets()).is_solved
     if share > 0.5:
         assert better.duration_us >= tail.duration_us, "the last turns are as good as they can be"
     else:
@@ -100,12 +102,6 @@ def test_the_rest_of_a_large_cube_is_cut_again(planned):
     assert where_to_cut_us(replace(long, search_s=1000.0)) is None, "thought about long enough"
     assert where_to_cut_us(replace(lasting(10, 3.0, planned), mechanism=crane)) is None
     assert where_to_cut_us(lasting(64, 0.3, planned), again=True) is None, "a small cube's rest"
-
-
-def test_the_rest_knows_how_long_it_was_thought_about(planned):
-    _, plan = planned
-    head, tail = split_at(replace(plan, search_s=2.0), 20_000_000)
-    assert tail.search_s == pytest.approx(2.0 + head.duration_us / 1e6)
 
 
 def test_the_rule_stops_when_a_second_saves_less_than_a_second():
@@ -159,5 +155,7 @@ def test_the_watch_cancels_a_search_that_no_longer_pays():
     cancel = CancelFlag()
     with Watch(cancel, clock=lambda: float(next(now))) as watch:
         watch.better(1_000_000)
-        watch._thread.join(timeout=10)
+        until = time.monotonic() + 10
+        while not cancel.is_set() and time.monotonic() < until:
+            time.sleep(0.01)
     assert cancel.is_set()

@@ -10,6 +10,8 @@ from robot.settings import parse_profile, profile_path
 from robot.twin.cube import scrambled
 from solver.cost import composite_index
 from solver.cube.cube import Cube
+from tests.mechanism.test_compile import model_us
+from tests.rig.pins import PinDriver
 
 
 def overlapping(degrees, name="six-motor"):
@@ -43,34 +45,20 @@ def test_the_same_motor_never_moves_twice_at_once():
         busy[motion.actuator] = turn.start_us + motion.duration_us
 
 
-def test_the_model_knows_what_is_owed(fastest_owed):
+def test_the_model_knows_the_residual_motion():
     mechanism = build_mechanism(overlapping(9, "reference/d"))
     model = compile_mechanism(mechanism).cost_model(mechanism.start)
     assert model.turns.final.max() > 0
     first, second = composite_index(0, 1, 0), composite_index(1, 2, 0)
-    assert fastest_owed(model, [first, second]) == 18_000 + 32_000
+    assert model_us(model, [first, second]) == 18_000 + 32_000
 
 
-@pytest.fixture(scope="module")
-def fastest_owed():
-    def total(model, composites):
-        costs, axis = model.first[composites[0]].astype(np.int64), composites[0] // 15
-        for composite in composites[1:]:
-            costs = (costs[:, None] + model.turns.next[axis, composite].astype(np.int64)).min(
-                axis=0
-            )
-            axis = composite // 15
-        return int((costs + model.turns.final[axis]).min())
-
-    return total
-
-
-def test_the_simulated_robot_bears_a_small_overlap(pin_hand):
+def test_the_simulated_robot_bears_a_small_overlap():
     profile = overlapping(6)
     body = scrambled(3, 2)
     mechanism = build_mechanism(profile)
     plan = plan_solve(Cube.from_facelets(body.facelets()), mechanism, time_limit=0.3)
-    hand = pin_hand(profile, body)
+    hand = PinDriver(profile, body)
     hand.play(plan.schedule())
     assert hand.robot.solved and hand.robot.violations == []
 
@@ -82,14 +70,14 @@ def test_a_plan_is_never_cut_while_something_moves():
 
 
 @pytest.mark.parametrize(("bears_degrees", "collides"), [(30, False), (24, True), (10, True)])
-def test_the_simulated_cube_judges_how_far_corners_are_cut(pin_hand, bears_degrees, collides):
+def test_the_simulated_cube_judges_how_far_corners_are_cut(bears_degrees, collides):
     text = profile_path("six-motor-record").read_text()
     old = "corner_cutting_degrees: 30"
     assert old in text
     profile = parse_profile(text.replace(old, f"corner_cutting_degrees: {bears_degrees}"))
     body = scrambled(3, 2)
     plan = plan_solve(Cube.from_facelets(body.facelets()), build_mechanism(profile), time_limit=0.3)
-    hand = pin_hand(profile, body)
+    hand = PinDriver(profile, body)
     hand.play(plan.schedule())
     assert ("layers-collide" in {v.kind for v in hand.robot.violations}) is collides
     assert plan.schedule().duration_us == plan.duration_us

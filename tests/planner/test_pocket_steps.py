@@ -137,40 +137,8 @@ def test_every_time_is_that_of_its_best_next_step(one_way_model, one_way_steps):
             assert one_way_steps.left(cube.states, axis, state) == min(ways, default=None)
 
 
-def test_the_turns_found_solve_and_take_the_time_told(one_way_model, one_way_steps):
-    rng = np.random.default_rng(10)
-    for _ in range(40):
-        cube = PocketCube.random(rng)
-        found = one_way_steps.solve(cube.states, one_way_model.first)
-        turns = [TURNS[number] for number in found.turns]
-        after = cube
-        for turn in turns:
-            after = after.move(_move(turn))
-        assert after.is_solved
-        assert least_us(one_way_model, turns) == found.cost
-
-
-def least_us(model, turns):
-    """Of some turns on the robot, the best states in between."""
-    (begin, *others) = turns
-    times = model.first[composite_index(*begin, 0)].astype(float)
-    times[times == IMPOSSIBLE] = np.inf
-    axis = begin[0]
-    for turn in others:
-        onward = model.turns.next[axis, composite_index(*turn, 0)].astype(float)
-        onward[onward == IMPOSSIBLE] = np.inf
-        times, axis = (times[:, None] + onward).min(axis=0), turn[0]
-    return (times + model.turns.final[axis]).min()
-
-
 def _move(turn):
     return Move("URF"[turn[0]], turn[1])
-
-
-def test_nothing_is_left_to_do_of_a_solved_cube(one_way_model, one_way_steps):
-    solved = PocketCube.solved().states
-    for axis, state in product(range(3), range(one_way_model.turns.states)):
-        assert one_way_steps.left(solved, axis, state) == one_way_model.turns.final[axis, state]
 
 
 def test_table_and_search_agree():

@@ -1,91 +1,106 @@
-"""Every robot that ships: scan and solve, performed on the pins of the simulated robot."""
+"""Every robot that ships: its figures, and a scan and a solve on the pins of the simulated robot.
+
+``figures.json`` has a line for each robot and size of cube; changes of a graph or a profile show
+there. ``python -m tests.planner.test_shipped`` writes it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from robot.mechanism.compile.cost_model import compile_mechanism, cost_model
+from robot.mechanism.graph import Mechanism
 from robot.planner import build_mechanism, plan_scan, plan_solve
 from robot.planner.survey import random_cube
 from robot.settings import list_profiles, load_profile
 from robot.settings.other_cubes import for_cube, sizes_of
 from robot.twin.cube import scrambled
+from solver.cost import IMPOSSIBLE
 from solver.cube.cube import from_facelets
+from tests.rig.pins import PinDriver
+from tests.rig.stickers import replay
 
-LONGEST_S = {
-    "crane": {2: 26.0, 3: 47.0, 4: 115.0, 5: 200.0, 6: 360.0, 7: 560.0},
-    "cubotino": 82.5,
-    "cubotino-micro": 82.0,
-    "cubotino-pocket": 60.0,
-    "cubotino-uno": 80.0,
-    "cubotone": 45.0,
-    "five-motor": 1.1,
-    "four-arm": 9.5,
-    "mindcuber": 58.0,
-    "otvinta": 27.0,
-    "rubpyx": 31.0,
-    "six-motor": 1.0,
-    "six-motor-cnc": 1.6,
-    "six-motor-record": 0.13,
-    "soltvvo": 6.5,
-    "two-arm": 41.0,
-    "two-arm-2x2x2": 11.5,
-    "v-arms": 44.5,
-}
-"""Of motion for the cube scanned here: a tenth more than what 0.01 s of search finds."""
-
-LONG_SIZES = (4, 5, 6, 7)
-"""Of the robots that take several: their motion takes minutes to simulate."""
+FIGURES = Path(__file__).with_name("figures.json")
+USUAL = {("cubotino-uno", 3), ("two-arm", 3), ("six-motor", 3)}
+"""The robots of ``make test``; ``make test-long`` takes all."""
 
 
-def robots():
+def robots() -> Iterator[tuple[str, int]]:
     for name in list_profiles():
-        for size in sizes_of(load_profile(name)):
-            marks = [pytest.mark.long] * (size in LONG_SIZES)
-            yield pytest.param((name, size), id=f"{name}-{size}", marks=marks)
+        yield from ((str(name), size) for size in sizes_of(load_profile(name)))
 
 
-@pytest.fixture(scope="module", params=robots())
-def profile(request):
-    name, size = request.param
-    return for_cube(load_profile(name), size)
+CASES = [
+    pytest.param(*case, marks=[] if case in USUAL else [pytest.mark.long]) for case in robots()
+]
+each_robot = pytest.mark.parametrize(("name", "size"), CASES)
 
 
-@pytest.fixture(scope="module")
-def mechanism(profile):
-    """Built, and compiled, once for all tests of a robot."""
-    return build_mechanism(profile)
+@cache
+def built(name: str, size: int) -> Mechanism:
+    return build_mechanism(for_cube(load_profile(name), size))
 
 
-def longest_s(profile):
-    found = LONGEST_S[profile.name]
-    return found[profile.cube.size] if isinstance(found, dict) else found
+def figures(mechanism: Mechanism) -> dict[str, Any]:
+    """Sizes of a graph, and sums of microseconds over its transitions, tour and single turns."""
+    first = cost_model(mechanism, mechanism.start).first.min(axis=1)
+    looking = mechanism.looking
+    return {
+        "configurations": len(looking.configurations),
+        "transitions": len(looking.transitions),
+        "classes": compile_mechanism(mechanism).states,
+        "steps_us": sum(step.duration_us for step in looking.transitions),
+        "scan_us": plan_scan(mechanism).duration_us,
+        "turns_us": int(first[first != IMPOSSIBLE].astype(np.int64).sum()),
+    }
 
 
-def test_it_sees_every_face_and_solves(profile, mechanism, pin_hand):
-    size = profile.cube.size
-    body = scrambled(size, 4)
+@each_robot
+def test_its_figures_are_as_written(name: str, size: int) -> None:
+    assert figures(built(name, size)) == json.loads(FIGURES.read_text())[f"{name} {size}"]
+
+
+@each_robot
+def test_it_sees_every_face_and_solves(name: str, size: int) -> None:
+    mechanism, body = built(name, size), scrambled(size, 4)
     cube = from_facelets(body.facelets(), size)
-    hand = pin_hand(profile, body)
+    pins = PinDriver(mechanism.profile, body)
     scan = plan_scan(mechanism)
-    shown = set()
+    shown: set[int] = set()
     for step in scan.steps:
-        hand.play(step.plan.schedule())
+        pins.play(step.plan.schedule())
         for look in step.looks:
-            assert hand.robot.body.face_at(look.site) == look.face
+            assert pins.robot.body.face_at(look.site) == look.face
             shown |= look.shown(size)
     assert shown == set(range(6 * size * size))
     plan = plan_solve(cube, mechanism, scan.end, time_limit=0.3)
-    assert plan.duration_us < longest_s(profile) * 1e6
-    hand.play(plan.schedule())
-    assert hand.robot.solved
-    assert hand.robot.violations == []
+    pins.play(plan.schedule())
+    assert pins.robot.solved
+    assert pins.robot.violations == []
     assert plan.schedule().duration_us == plan.duration_us
 
 
-def test_its_operations_solve_the_cube(profile, mechanism, replayed):
-    size = profile.cube.size
+@each_robot
+def test_its_operations_solve_the_cube(name: str, size: int) -> None:
     cube = random_cube(size, np.random.default_rng(size))
-    plan = plan_solve(cube, mechanism, time_limit=0.3)
-    assert replayed(plan, cube.facelets(), size).solved
+    plan = plan_solve(cube, built(name, size), time_limit=0.3)
+    assert replay(plan, cube.facelets(), size).is_solved
     ends = [operation.end_us for operation in plan.operations]
     starts = [operation.start_us for operation in plan.operations]
     assert max(ends) == plan.duration_us and starts == sorted(starts)
+
+
+def main() -> None:
+    rows = [f'"{name} {size}": {json.dumps(figures(built(name, size)))}' for name, size in robots()]
+    FIGURES.write_text("{\n" + ",\n".join(rows) + "\n}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -38,6 +38,8 @@ from robot.twin.twisting import Slipping, TwistingCube
 from robot.twin.violations import Reporter
 from solver.cube.cube import Cube
 from solver.cube.orientation import Orientation
+from tests.rig.pins import PinDriver
+from tests.rig.stickers import replay
 
 PROFILE = """\
 format: 1
@@ -197,9 +199,9 @@ def test_what_a_new_kind_cannot_do_is_found(gimbal):
         build_mechanism(parse_profile(one_ring))
 
 
-def test_a_new_kind_is_planned_and_simulated(gimbal, pin_hand, replayed):
+def test_a_new_kind_is_planned_and_simulated(gimbal):
     body = scrambled(3, 5)
-    hand = pin_hand(gimbal, body)
+    hand = PinDriver(gimbal, body)
     mechanism = build_mechanism(gimbal)
     tour = plan_scan(mechanism)
     assert {look.face for step in tour.steps for look in step.looks} == set("URFDLB")
@@ -208,14 +210,14 @@ def test_a_new_kind_is_planned_and_simulated(gimbal, pin_hand, replayed):
             hand.play(step.plan.schedule())
     cube = Cube.from_facelets(body.held_upright().facelets())
     plan = plan_solve(cube, mechanism, tour.end, time_limit=1.0)
-    assert replayed(plan, cube.facelets()).solved
+    assert replay(plan, cube.facelets()).is_solved
     hand.play(plan.schedule())
     assert hand.robot.solved
     assert not hand.robot.violations
 
 
-def test_a_new_kind_is_drawn(gimbal, pin_hand):
-    hand = pin_hand(gimbal, scrambled(3, 5))
+def test_a_new_kind_is_drawn(gimbal):
+    hand = PinDriver(gimbal, scrambled(3, 5))
     studio = Studio(hand.robot, seed=1)
     before = studio.shoot().image[100:300, 200:440].astype(int)
     tipped = next(step.plan for step in plan_scan(build_mechanism(gimbal)).steps[1:])

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from robot.motion.schedule import Schedule, ServoSegment
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
 from robot.twin.cube import CubeBody, scrambled
@@ -49,67 +48,6 @@ class PulseHand:
             self.robot.pin_changed(time, pin, level)
         self.time_us = frame + FRAME_US
         self.robot.advance(self.time_us)
-
-
-def pulse_at(path: list[tuple[int, int, int, int]], time_us: float, before: float) -> float:
-    """Where a servo's pulse is at a time; ``path`` rows are begin, end, from, to."""
-    pulse = before
-    for begin, end, start, target in path:
-        if begin <= time_us:
-            part = min(1.0, (time_us - begin) / (end - begin))
-            pulse = start + (target - start) * part
-    return pulse
-
-
-@dataclass
-class ScheduleHand:
-    """Plays schedules as the firmware does: each pulse is where its frame will end."""
-
-    robot: SimulatedRobot
-    pulses: dict[str, float]
-    pins: dict[str, int]
-    time_us: float = 0.0
-
-    def play(self, schedule: Schedule) -> None:
-        """Perform a schedule of servo motions to its end."""
-        paths = {name: _servo_path(schedule, name) for name in self.pins}
-        begin, before = self.time_us, dict(self.pulses)
-        while self.time_us < begin + schedule.duration_us:
-            end = self.time_us + FRAME_US
-            for number, (name, pin) in enumerate(self.pins.items()):
-                pulse = pulse_at(paths[name], end - begin, before[name])
-                rise = self.time_us + 2_500 * number
-                self.robot.pin_changed(rise, pin, True)
-                self.robot.pin_changed(rise + pulse, pin, False)
-                self.pulses[name] = pulse
-            self.time_us = end
-            self.robot.advance(end)
-
-
-def _servo_path(schedule: Schedule, name: str) -> list[tuple[int, int, int, int]]:
-    rows = []
-    for turn in schedule.turns:
-        profile = schedule.profiles[turn.profile]
-        time, pulse = turn.start_us, profile.start
-        for segment in profile.segments if profile.actuator == name else ():
-            assert isinstance(segment, ServoSegment)
-            rows.append((time, time + segment.duration_us, pulse, segment.pulse_us))
-            time, pulse = time + segment.duration_us, segment.pulse_us
-    return rows
-
-
-@pytest.fixture
-def make_schedule_hand(cubotino: RobotProfile) -> Callable[[CubeBody], ScheduleHand]:
-    def make(body: CubeBody) -> ScheduleHand:
-        robot = SimulatedRobot(cubotino, body)
-        pins = {
-            name: servo.pins.pulse
-            for name, servo in cubotino.actuators.items()
-            if isinstance(servo, Servo)
-        }
-        return ScheduleHand(robot, {"holder": 1500.0, "lid": 1335.0}, pins)
-
-    return make
 
 
 @pytest.fixture(scope="session")

@@ -9,10 +9,17 @@ import numpy as np
 import pytest
 
 from robot.settings import RobotProfile, load_profile
-from robot.twin.cube import NORMALS, SITES, CubeBody, scrambled
-from robot.twin.render import COLOURS, Image, place_camera, site_corners
+from robot.twin.cube import NORMALS, SITES, CubeBody, Pose, scrambled
+from robot.twin.render import (
+    COLOURS,
+    Image,
+    Painter,
+    StudioLight,
+    place_camera,
+    site_corners,
+)
 from robot.twin.simulated import SimulatedRobot
-from robot.twin.studio import OddScene, Studio, load_photographs
+from robot.twin.studio import Studio, load_photographs
 
 # How to turn the cube so that a face stands at the site U upright, as Kociemba draws it.
 UPRIGHT = {
@@ -119,15 +126,6 @@ def test_a_cube_in_motion_is_seen_in_motion(cubotino: RobotProfile) -> None:
     assert np.abs(moved - rest).mean() > 4 * np.abs(again - rest).mean()
 
 
-def test_nothing_of_a_picture_is_left_in_the_next(cubotino: RobotProfile) -> None:
-    used, fresh = (studio(cubotino, scrambled(3, 5)) for _ in range(2))
-    used.warm_up()
-    for scene in (used, fresh):
-        scene.disturbances.odd = OddScene.NO_CUBE
-    after, first = (scene.shoot().image.astype(int) for scene in (used, fresh))
-    assert np.abs(after - first).mean() < 5
-
-
 def test_glare_and_colour_cast_change_the_picture(cubotino: RobotProfile) -> None:
     scene = studio(cubotino, scrambled(3, 5))
     plain = scene.shoot().image.astype(int)
@@ -209,6 +207,11 @@ def test_photographs_come_from_a_folder(tmp_path: Path) -> None:
     assert [int(loaded[face][0, 0, 0]) for face in SITES] == [0, 20, 40, 60, 80, 100]
 
 
-def test_corners_are_those_of_the_drawing() -> None:
-    assert site_corners("U").tolist()[0] == [-1, 1, -1]
-    assert site_corners("B").tolist()[0] == [1, 1, -1]
+def test_noise_is_about_the_picture_without_it(cubotino: RobotProfile) -> None:
+    optics, white = place_camera(cubotino.cameras[0]), StudioLight((1.0, 1.0, 1.0), (0.0, 0.0), 0.0)
+    plain = Painter(optics, 0.0).paint(None, Pose(), white).astype(int)
+    noisy = Painter(optics, 4.0, seed=2)
+    first, second = (noisy.paint(None, Pose(), white).astype(int) for _ in range(2))
+    assert (first - plain).std() == pytest.approx(4.0, rel=0.03)
+    assert (first - second).std() == pytest.approx(4.0 * 2**0.5, rel=0.03)
+    assert np.array_equal(first, Painter(optics, 4.0, seed=2).paint(None, Pose(), white))

@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from robot.settings.profile import PanelSettings
 from robot.twin.cube import NORMALS, CubeBody, scrambled, turned
 from robot.twin.flipper import ArmPlace, Flipper, SimulatedArm
-from robot.twin.server import SimulatedPanel
 
 ROLL = (NORMALS["R"], 1)
 PLACES = (
@@ -204,13 +202,3 @@ def test_an_arm_with_play_turns_the_cube_until_it_fits() -> None:
     assert table.angles() == pytest.approx((-0.0625, 0)), "its neighbours square it"
     table.flipper.set_square()
     assert table.angles() == pytest.approx((0, 0)) and table.is_changed_by()
-
-
-def test_emergency_circuits_are_closed_at_first() -> None:
-    for active, level in (("low", True), ("high", False)):
-        panel = SimulatedPanel()
-        panel.connect(PanelSettings(estop_gpio=17, estop_active=active))
-        assert panel.pull(17, not level) is level
-    panel = SimulatedPanel()
-    panel.connect(PanelSettings())
-    assert panel.pull(17, False) is False and panel.pull(17, True) is False

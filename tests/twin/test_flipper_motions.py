@@ -76,53 +76,10 @@ def test_half_turns_after_a_held_quarter_stay_in_step(make_hand: MakeHand) -> No
     assert not kinds(hand)
 
 
-def test_turning_while_the_lid_moves_is_a_violation(make_hand: MakeHand) -> None:
-    hand = make_hand()
-    hand.move(150_000, lid=1410)
-    hand.move(700_000, holder=2000)
-    assert kinds(hand) == ["turn-while-arm-moves"]
-
-
 def test_turning_during_a_flip_is_a_violation(make_hand: MakeHand) -> None:
     hand = make_hand()
     hand.move(700_000, lid=1050, holder=2000)
     assert "turn-while-arm-moves" in kinds(hand)
-
-
-def test_flipping_off_square_is_a_violation(make_hand: MakeHand) -> None:
-    hand = make_hand()
-    hand.move(300_000, holder=1695)
-    hand.rest()
-    hand.move(500_000, lid=1050)
-    assert kinds(hand) == ["flip-not-square"]
-
-
-def test_closing_off_square_is_a_violation(make_hand: MakeHand) -> None:
-    hand = make_hand()
-    hand.move(300_000, holder=1695)
-    hand.rest()
-    hand.move(300_000, lid=1500)
-    assert kinds(hand) == ["hold-not-square"]
-
-
-def test_a_layer_left_between_quarters_is_a_violation(make_hand: MakeHand) -> None:
-    hand = make_hand()
-    hand.move(300_000, lid=1500)
-    hand.rest()
-    hand.move(400_000, holder=1720)
-    hand.rest()
-    hand.move(300_000, lid=1335)
-    assert kinds(hand) == ["layer-not-square"]
-
-
-def test_a_flip_that_turns_back_is_a_violation(make_hand: MakeHand) -> None:
-    hand = make_hand()
-    hand.move(300_000, lid=1175)
-    hand.rest()
-    hand.move(300_000, lid=1335)
-    hand.rest()
-    assert kinds(hand) == ["flip-incomplete"]
-    assert hand.robot.body.facelets() == scrambled(3, 1).facelets()
 
 
 def test_a_servo_driven_past_its_stops_is_a_violation(make_hand: MakeHand) -> None:

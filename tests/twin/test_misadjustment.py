@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import astuple, replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,22 +15,18 @@ from robot.settings.stepper import HomingSettings, Stepper
 from robot.twin.cube import CubeBody, scrambled
 from robot.twin.flipper import Flipper, SimulatedArm, flipper_parts
 from robot.twin.misadjustment import (
-    BUILT_AS_DRAWN,
-    CAMERA_ROTATED_DEGREES,
     GAIN,
     MICROSTEPS,
     MOTOR_PLAY_DEGREES,
     SPEED,
     STALL,
     ZERO_DEGREES,
-    CameraTruth,
     Misadjustment,
     ServoTruth,
     StepperTruth,
     parse_misadjustment,
 )
 from robot.twin.registry import Stop, parts_of
-from robot.twin.render import moved_camera, place_camera, site_corners
 from robot.twin.servo import ServoMotor
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.stepper import Rotor, StepMotor, pause_us
@@ -88,85 +83,17 @@ def test_a_seed_is_always_the_same_robot_and_parts_draw_for_themselves(seed: int
     assert first.camera("top") != Misadjustment(seed + 1).camera("top")
 
 
-@pytest.mark.parametrize(
-    ("scale", "servo", "arm", "camera", "light", "colours"),
-    [
-        (
-            0.5,
-            (-20.309486, 0.972169, 1.436647, 0.879580),
-            (0.225471, 12.083198, 11.528661),
-            (-1.652611, (0.244524, 1.900125), (-0.0202723, -0.0101583), 0.996925),
-            ((0.995331, 0.993981, 1.016500), (0.0943083, 0.0696005)),
-            ((249, 245, 250), (204, 30, 19)),
-        ),
-        (
-            2.0,
-            (-81.237945, 0.888676, 5.746587, 0.518320),
-            (0.901884, 6.041599, 11.528661),
-            (-6.610445, (0.978095, 7.600501), (-0.0810893, -0.0406331), 0.987698),
-            ((0.981325, 0.975924, 1.065999), (0.377233, 0.278402)),
-            ((232, 216, 250), (215, 31, 17)),
-        ),
-    ],
-)
-def test_a_seed_says_what_everything_in_a_robot_is(
-    scale: float,
-    servo: tuple[float, ...],
-    arm: tuple[float, ...],
-    camera: tuple[Any, ...],
-    light: tuple[Any, ...],
-    colours: tuple[Any, ...],
-) -> None:
-    """Robots that somebody told others of by their seed stay the same."""
-    robot = Misadjustment(7, scale)
+def test_a_seed_stays_the_same_robot() -> None:
+    """People tell each other of robots by their seed."""
+    robot = Misadjustment(7, 0.5)
     lid = robot.servo("lid", load_profile("cubotino").actuators_of(Servo)["lid"], 5.0)
-    assert lid.middle_us == 1500.0
-    assert (lid.zero_us, lid.gain, lid.slack_us, lid.speed) == pytest.approx(servo, rel=1e-5)
-    assert astuple(robot.arm("lid")) == pytest.approx(arm, rel=1e-5)
-    top = robot.camera("top")
-    assert (top.rotated_degrees, top.distance) == pytest.approx(camera[::3], rel=1e-5)
-    assert top.tilted_degrees == pytest.approx(camera[1], rel=1e-5)
-    assert top.shift == pytest.approx(camera[2], rel=1e-5)
-    assert robot.light.gains == pytest.approx(light[0], rel=1e-5)
-    assert robot.light.slope == pytest.approx(light[1], rel=1e-5)
-    white, red = robot.colour("U", (255, 255, 255)), robot.colour("F", (200, 30, 20))
-    assert (white, red) == colours
-
-
-@pytest.mark.parametrize(
-    ("scale", "strength", "play_steps"), [(0.5, 1.084821, 1), (2.0, 1.339284, 3)]
-)
-def test_a_seed_says_how_a_stepper_is_wired(scale: float, strength: float, play_steps: int) -> None:
-    table = STEPPERS["mindcuber"]["table"]
-    truth = Misadjustment(7, scale).stepper("table", table)
-    assert truth == StepperTruth(truth.strength, True, 2.0, play_steps)
-    assert truth.strength == pytest.approx(strength, rel=1e-5)
-    endless = table.model_copy(update={"steps_per_turn": None})
-    assert Misadjustment(7, scale).stepper("table", endless) == StepperTruth(truth.strength)
-
-
-def test_however_large_the_scale_motors_turn() -> None:
-    servo = load_profile("cubotino").actuators_of(Servo)["lid"]
-    table = STEPPERS["mindcuber"]["table"]
-    robots = [Misadjustment(seed, 5.0) for seed in range(60)]
-    speeds = [robot.servo("lid", servo, 5.0).speed for robot in robots]
-    strengths = [robot.stepper("table", table).strength for robot in robots]
-    assert min(speeds) == min(strengths) == pytest.approx(0.2)
-    assert max(speeds) > 1.8 and max(strengths) > 1.8
-
-
-def test_built_as_drawn_is_without_deviation() -> None:
-    servo = load_profile("cubotino").actuators_of(Servo)["lid"]
-    assert BUILT_AS_DRAWN.servo("lid", servo, 5.0) == ServoTruth()
-    for stepper in STEPPERS["six-motor"].values():
-        assert BUILT_AS_DRAWN.stepper("motor", stepper) == StepperTruth()
-    assert BUILT_AS_DRAWN.camera("top") == CameraTruth(0.0, (0.0, 0.0), (0.0, 0.0), 1.0)
-    assert astuple(BUILT_AS_DRAWN.light) == ((1.0, 1.0, 1.0), (0.0, 0.0))
-    assert BUILT_AS_DRAWN.colour("R", (1, 128, 250)) == (1, 128, 250)
-    arm = BUILT_AS_DRAWN.arm("lid")
-    assert arm.play_degrees == 0
-    assert 3.0 <= arm.grip_degrees <= 15.0 and 8.0 <= arm.stop_degrees <= 16.0
-    assert arm == replace(Misadjustment(0, 1.0).arm("lid"), play_degrees=0.0)
+    found = (lid.zero_us, lid.gain, lid.slack_us, lid.speed)
+    assert found == pytest.approx((-20.309486, 0.972169, 1.436647, 0.879580), rel=1e-5)
+    assert astuple(robot.arm("lid")) == pytest.approx((0.225471, 12.083198, 11.528661), rel=1e-5)
+    assert robot.camera("top").rotated_degrees == pytest.approx(-1.652611, rel=1e-5)
+    assert robot.light.gains == pytest.approx((0.995331, 0.993981, 1.016500), rel=1e-5)
+    table = robot.stepper("table", STEPPERS["mindcuber"]["table"])
+    assert table == StepperTruth(table.strength, True, 2.0, 1)
 
 
 def test_a_servo_that_no_horn_fits_is_refused() -> None:
@@ -185,15 +112,6 @@ def test_a_servo_that_no_horn_fits_is_refused() -> None:
 def test_a_seed_may_have_a_scale(text: str, seed: int, scale: float) -> None:
     robot = parse_misadjustment(text)
     assert (robot.seed, robot.scale) == (seed, scale)
-
-
-def test_with_a_large_scale_positions_may_be_out_of_reach() -> None:
-    holder = load_profile("cubotino").actuators_of(Servo)["holder"]
-    low, high = holder.limits_us
-    robots = (Misadjustment(seed, 3.0).servo("holder", holder, 5.56) for seed in range(30))
-    reached = [low <= robot.pulse(1000) and robot.pulse(2000) <= high for robot in robots]
-    assert not all(reached)
-    assert any(reached)
 
 
 @pytest.mark.parametrize(
@@ -308,24 +226,6 @@ def test_every_kind_of_robot_can_be_built_badly(name: str) -> None:
     if profile.cameras:
         difference = Studio(robot).shoot().image.astype(int) - Studio(as_drawn).shoot().image
         assert np.abs(difference).mean() > 1
-
-
-def test_a_camera_turned_in_its_picture_turns_the_face_as_far() -> None:
-    (camera, *_) = load_profile("cubotino").cameras
-    optics = place_camera(camera)
-    truth = CameraTruth(CAMERA_ROTATED_DEGREES, (0.0, 0.0), (0.0, 0.0), 1.0)
-    edges = [
-        np.subtract(*one.project(site_corners("U"))[1::-1])
-        for one in (optics, moved_camera(optics, truth))
-    ]
-    degrees = [float(np.degrees(np.arctan2(y, x))) for x, y in edges]
-    assert abs(degrees[1] - degrees[0]) == pytest.approx(CAMERA_ROTATED_DEGREES, abs=0.5)
-    farther = replace(truth, rotated_degrees=0.0, distance=1.1)
-    width = [
-        float(np.linalg.norm(np.subtract(*one.project(site_corners("U"))[1::-1])))
-        for one in (optics, moved_camera(optics, farther))
-    ]
-    assert width[0] / width[1] == pytest.approx(1.1, abs=0.02)
 
 
 @given(SEEDS, st.sampled_from(["mindcuber", "four-arm", "six-motor"]))

@@ -10,7 +10,7 @@ from robot.settings import Stepper, load_profile
 from robot.settings.profile import SimulatedActuator
 from robot.twin.registry import Build
 from robot.twin.servo import ServoMotor
-from robot.twin.stepper import Rotor, StepMotor, StepperEndStop, wire_stepper
+from robot.twin.stepper import Rotor, StepMotor, StepperEndStop, pause_us, wire_stepper
 from robot.twin.violations import Incidents
 
 
@@ -97,15 +97,6 @@ def test_stepper_follows_a_ramp(
     assert not kinds(incidents)
 
 
-def test_stepper_follows_uneven_edges_of_a_good_ramp(
-    stepper: StepMotor, incidents: Incidents
-) -> None:
-    step(
-        stepper, [round(time + (3 if i % 2 else -3)) for i, time in enumerate(ramp(3e3, 15e3, 800))]
-    )
-    assert not kinds(incidents)
-
-
 def losses() -> dict[str, Callable[[StepMotor], None]]:
     def too_fast(motor: StepMotor) -> None:
         step(motor, ramp(4_500, 15_000, 2_000))
@@ -163,26 +154,6 @@ def test_a_motor_that_jams_in_full_run_is_at_rest(stepper: StepMotor, incidents:
     assert (stepper.lost_steps, kinds(incidents)) == (1, [])
 
 
-def test_end_stop() -> None:
-    stop = StepperEndStop(-20, -1, active_level=False)
-    assert stop.level(0)
-    assert not stop.level(-20)
-    assert not stop.level(-300)
-    stop.stuck = True
-    assert not stop.level(0)
-    stop.stuck = False
-    assert stop.level(-300)
-
-
-def test_an_incident_that_goes_on_is_reported_once() -> None:
-    incidents = Incidents()
-    for time in (0.0, 400_000.0, 800_000.0, 2_000_000.0):
-        incidents.time_us = time
-        incidents.report("lost-steps", "it slips", "arm")
-    incidents.report("lost-steps", "it slips", "other")
-    assert [violation.time_us for violation in incidents.violations] == [0, 2_000_000, 2_000_000]
-
-
 def test_play_is_lost_whenever_the_motor_turns_round(incidents: Incidents) -> None:
     motor = StepMotor("table", 0, Rotor(4_000.0, 20_000.0), incidents.report, play=5)
     places = []
@@ -199,12 +170,6 @@ def test_play_is_lost_whenever_the_motor_turns_round(incidents: Incidents) -> No
     assert not kinds(incidents)
 
 
-def test_an_index_sensor_answers_at_every_mark() -> None:
-    index = StepperEndStop(-5, 1, active_level=False, width=10, period=200)
-    active = [place for place in range(-110, 310) if not index.level(place)]
-    assert active == [*range(-5, 6), *range(195, 206)]
-
-
 @pytest.mark.parametrize(("more", "steps"), [({}, 0.0), ({"power_on_steps": 37}, 37.0)])
 def test_a_stepper_stands_where_it_was_left(
     incidents: Incidents, more: dict[str, int], steps: float
@@ -215,15 +180,79 @@ def test_a_stepper_stands_where_it_was_left(
     assert wired.motor.position == steps
 
 
-def test_a_rotor_that_was_stopped_dead_starts_again_from_rest(
-    stepper: StepMotor, incidents: Incidents
-) -> None:
-    running = ramp(3_000.0, 15_000.0, 300, down=False)
-    step(stepper, running)
-    rest = running[-1] + 1e6
-    stepper.advance(running[-1], rest)
-    assert kinds(incidents) == ["lost-steps"]
-    assert not stepper.moving
-    lost = stepper.lost_steps
-    step(stepper, [rest + time for time in ramp(2_000.0, 10_000.0, 300)])
-    assert (kinds(incidents), stepper.lost_steps) == (["lost-steps"], lost)
+STALL_SPEED, STALL_ACCELERATION = 4_000.0, 20_000.0
+
+
+def rotor() -> Rotor:
+    return Rotor(STALL_SPEED, STALL_ACCELERATION)
+
+
+def rotor_steps(rotor: Rotor, *times_us: float) -> list[str | None]:
+    return [rotor.step(time_us) for time_us in times_us]
+
+
+def test_it_rests_after_five_milliseconds_or_three_intervals() -> None:
+    single, several = rotor(), rotor()
+    assert not single.turning and single.wait(1e9) is None
+    assert rotor_steps(single, 0) == [None] and single.turning
+    assert single.wait(5_000) is None and single.turning
+    assert single.wait(5_001) is None and not single.turning
+    assert rotor_steps(several, 0, 4_000) == [None, None]
+    several.wait(16_000)
+    assert several.turning
+    several.wait(16_001)
+    assert not several.turning
+    assert rotor_steps(several, 20_000, 21_666) != [None, None], "it begins anew"
+    patient = Rotor(STALL_SPEED, STALL_ACCELERATION, 7_000.0)
+    rotor_steps(patient, 0)
+    patient.wait(7_000)
+    assert patient.turning
+
+
+@pytest.mark.parametrize(
+    "interval_us, fault",
+    [
+        (2_662, None),
+        (2_661, "accelerated too suddenly at 376 steps/s"),
+        (250, "accelerated too suddenly at 4000 steps/s"),
+        (249, "4016 steps/s is more than it can do"),
+        (0, "2000000 steps/s is more than it can do"),
+    ],
+)
+def test_how_fast_it_starts(interval_us: float, fault: str | None) -> None:
+    started = rotor()
+    assert rotor_steps(started, 100, 100 + interval_us) == [None, fault]
+    assert started.turning == (interval_us >= 250)
+
+
+def test_it_stops_dead_only_from_little_speed() -> None:
+    for interval_us, fault in ((1_000, None), (999, "stopped dead from 1001 steps/s")):
+        strong = Rotor(1e5, 1e5)
+        rotor_steps(strong, 0, interval_us)
+        assert strong.stop() == fault and not strong.turning
+        assert strong.stop() is None
+
+
+def test_larger_steps_are_waited_for_longer() -> None:
+    assert [pause_us(part) for part in (0.5, 1.0, 2.0)] == [10_000, 5_000, 5_000]
+
+
+def test_an_end_stop_is_active_from_its_edge_on() -> None:
+    forwards, backwards = StepperEndStop(10, 1, True), StepperEndStop(10, -1, False)
+    assert [forwards.level(at) for at in (9.99, 10, 1e9)] == [False, True, True]
+    assert [backwards.level(at) for at in (10.01, 10, -1e9)] == [True, False, False]
+    narrow = StepperEndStop(10, 1, True, 4, 100)
+    places = {9.99: False, 10: True, 14: True, 14.01: False, 110: True, 115: False, -90: True}
+    assert {at: narrow.level(at) for at in places} == places
+    narrow.stuck = True
+    assert all(narrow.level(at) for at in places)
+    narrow.stuck = False
+    assert not any(narrow.level(at) for at in places)
+
+
+def test_a_worn_end_stop_is_active_at_every_other_step_near_its_edges() -> None:
+    worn = StepperEndStop(10, 1, True, 10)
+    worn.chatter = 2
+    places = {8: False, 9: False, 10: True, 11: False, 12: True, 13: True, 18: True, 19: False}
+    assert {at: worn.level(at) for at in places} == places
+    assert [worn.level(at) for at in (20, 21, 22, 23)] == [True, False, False, False]

@@ -7,91 +7,11 @@ import pytest
 
 from robot.settings.stepper import HomingSettings, Stepper, StepperPins, TurnCheckSettings
 from robot.twin.cube import CubeBody
-from robot.twin.flipper import ArmPlace, SimulatedArm
 from robot.twin.stepper import StepperEndStop, _end_stop
 from robot.twin.twisting import Slipping, TwistingCube
 from robot.twin.violations import Incidents
 
-ROLL = ((1, 0, 0), 1)
-ARM = SimulatedArm(
-    "lid",
-    [
-        ArmPlace("open", 0.0, "open"),
-        ArmPlace("hold", 100.0, "hold"),
-        ArmPlace("flip", 300.0, "block", ROLL),
-    ],
-)
 SOLVED = "".join(face * 9 for face in "URFDLB")
-
-
-@pytest.mark.parametrize(
-    ("position", "name", "role"),
-    [
-        (-35.0, "open", "open"),
-        (-36.0, None, "moving"),
-        (35.0, "open", "open"),
-        (36.0, None, "moving"),
-        (65.0, "hold", "hold"),
-        (135.0, "hold", "hold"),
-        (136.0, None, "moving"),
-        (229.0, None, "moving"),
-        (230.0, "flip", "block"),
-        (370.0, "flip", "block"),
-    ],
-)
-def test_near_a_place_an_arm_does_what_that_place_does(
-    position: float, name: str | None, role: str
-) -> None:
-    place = ARM.place(position)
-    assert (place and place.name, ARM.role(position)) == (name, role)
-
-
-@pytest.mark.parametrize(
-    ("position", "part"), [(300.0, 1.0), (400.0, 0.375), (200.0, 0.375), (142.0, 0.0125)]
-)
-def test_a_lift_begins_when_the_arm_touches_the_cube(position: float, part: float) -> None:
-    lift = ARM.lifts(position)
-    assert lift is not None
-    assert (lift[0], lift[1]) == (ROLL, pytest.approx(part))
-
-
-def test_an_arm_that_does_not_touch_the_cube_lifts_nothing() -> None:
-    assert [ARM.lifts(position) for position in (0.0, 100.0, 139.0)] == [None, None, None]
-
-
-LATE = SimulatedArm(
-    "lid",
-    [
-        ArmPlace("hold", -60.0, "hold"),
-        ArmPlace("open", 0.0, "open"),
-        ArmPlace("flip", 100.0, "block", ROLL),
-    ],
-    slack_part=0.4,
-)
-
-
-@pytest.mark.parametrize(
-    ("position", "appears", "role"),
-    [
-        (21.0, "open", "open"),
-        (22.0, "open", "moving"),
-        (39.0, "open", "moving"),
-        (41.0, None, "moving"),
-        (-22.0, None, "moving"),
-        (-60.0, "hold", "hold"),
-    ],
-)
-def test_a_lid_that_has_let_go_of_the_cube_is_out_of_the_picture(
-    position: float, appears: str | None, role: str
-) -> None:
-    """On the way back from a roll, not on that to where it holds."""
-    place = LATE.appears(position)
-    assert (place and place.name, LATE.role(position)) == (appears, role)
-    assert (LATE.lifts(position) is not None) == (position > 40)
-
-
-def test_an_arm_that_rolls_beyond_its_hold_hides_the_cube_until_it_is_open() -> None:
-    assert [ARM.appears(position) for position in (36.0, 64.0, 136.0)] == [None, None, None]
 
 
 def twisting(

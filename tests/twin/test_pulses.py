@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from robot.twin.pulses import PulseMaker, PulseTrain
+from robot.twin.pulses import PulseMaker
 from solver.errors import InvalidRequest
 
 RUN, HALT = 0, -1
@@ -126,28 +126,7 @@ def test_pulses_go_on_when_the_firmware_boots_again(at_us: float) -> None:
     ]
 
 
-def test_what_is_written_counts_from_its_time_on() -> None:
-    chip = Chip(9)
-    chip.run(0.0, 9, 1000)
-    chip.written(20_000.0, 9, 600)  # the period that begins just then has begun
-    chip.advance(41_000.0)
-    falls = [time_us for time_us, _, level in chip.fresh() if not level]
-    assert falls == [1000.0, 21_000.0, 40_600.0]
-
-
 def test_a_pin_without_a_channel_is_refused() -> None:
     chip = Chip(9)
     with pytest.raises(InvalidRequest, match=r"^pin 8 has no channel$"):
         chip.written(0.0, 8, 1000)
-
-
-def test_a_train_that_never_ran_has_nothing_to_do() -> None:
-    train = PulseTrain(9, 100.0)
-    train.shift(5.0)
-    assert train.next_edge_us() is None
-    train.run(50.0)
-    assert train.next_edge_us() == 150.0
-    train.shift(5.0)
-    assert train.next_edge_us() == 145.0
-    train.halt()
-    assert train.next_edge_us() is None

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from robot.settings import Stepper, load_profile
+from robot.settings import load_profile
 from robot.twin.cube import scrambled
 from robot.twin.server import PinPort, SimulatedPanel, TwinServer
 from robot.twin.shared_time import SLICE_TICKS, keep_time
@@ -48,28 +48,6 @@ def test_the_same_pin_is_another_actuator_at_each_board(robot: SimulatedRobot) -
     assert robot.place("right-jaw") == "closed"
 
 
-def test_the_mechanism_hears_of_every_step_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the driver steps: at the rising edge, and not again at the falling one."""
-    profile = load_profile("six-motor")
-    robot = SimulatedRobot(profile, scrambled(3, 1))
-    told: list[float] = []
-    update = robot._parts.mechanism.update
-
-    def noted(positions: dict[str, float]) -> None:
-        told.append(positions["up"])
-        update(positions)
-
-    monkeypatch.setattr(robot._parts.mechanism, "update", noted)
-    motor = profile.actuators_of(Stepper)["up"]
-    assert motor.pins.enable is not None
-    robot.pin_changed(500.0, motor.pins.enable, False)
-    told.clear()
-    robot.pin_changed(1_000.0, motor.pins.step, True)
-    assert len(told) == 1 and told[0] != 0.0
-    robot.pin_changed(1_010.0, motor.pins.step, False)
-    assert len(told) == 1
-
-
 def test_pulses_last_as_long_when_another_board_is_ahead(robot: SimulatedRobot) -> None:
     """Boards are told of one after the other: the second's past is the robot's, too."""
     first, second = (PinStream(robot, lambda _: None, board=name) for name in ("first", "second"))
@@ -77,13 +55,6 @@ def test_pulses_last_as_long_when_another_board_is_ahead(robot: SimulatedRobot) 
     second.feed(opening(10))
     assert robot.place("left-jaw") == "open"
     assert robot.violations == []
-
-
-def test_a_clock_that_goes_faster_is_told_in_the_robot_s_time(robot: SimulatedRobot) -> None:
-    drift = 0.1
-    stream = PinStream(robot, lambda _: None, board="second", drift=drift)
-    stream.feed(record(2 * 1_100_000, NO_PIN, False, Kind.TIME))
-    assert robot.time_us == pytest.approx(1_000_000)
 
 
 def test_a_reset_is_of_one_board_alone(robot: SimulatedRobot) -> None:

@@ -24,7 +24,7 @@ from robot.settings import RobotProfile
 from robot.twin.client import TwinCamera, TwinGpio
 from robot.twin.cube import scrambled
 from robot.twin.render import Image, Painter
-from robot.twin.server import BOUNCES, LevelListener, SimulatedPanel, TwinServer
+from robot.twin.server import SimulatedPanel, TwinServer
 from robot.twin.simulated import Kind, SimulatedRobot
 from robot.twin.studio import Studio
 from vision.cameras.base import CameraFault
@@ -135,27 +135,6 @@ async def test_pins_are_answered_while_a_picture_is_painted(
     camera.close()
 
 
-async def test_every_edge_of_a_pin_is_counted(server: TwinServer, robot: SimulatedRobot) -> None:
-    with firmware(server) as pins:
-        pins.sendall(record(0, 0xFFFF, False, Kind.RESET))
-        for number in range(3):
-            pins.sendall(record(1000 + number, LID_PIN, number % 2 == 0, Kind.LEVEL))
-        await until(lambda: robot.time_us == 1002)
-    assert robot.edges == 3
-
-
-async def test_a_port_closed_twice_is_closed(robot: SimulatedRobot, tmp_path: Path) -> None:
-    server = TwinServer(robot, Studio(robot), SimulatedPanel(), tmp_path)
-    async with server.running():
-        port = server.pins["first"]
-        port.close()
-        with (
-            socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection,
-            pytest.raises(ConnectionRefusedError),
-        ):
-            connection.connect(str(port.path))
-
-
 async def test_the_button_is_pressed_with_bounce(server: TwinServer) -> None:
     gpio = await asyncio.to_thread(TwinGpio, str(server.daemon_path))
     await asyncio.to_thread(gpio.setup_input, BUTTON, "up")
@@ -179,25 +158,6 @@ async def test_outputs_reach_the_panel(server: TwinServer) -> None:
         gpio.input(27)
     await asyncio.to_thread(gpio.cleanup)
     await asyncio.to_thread(gpio.cleanup)
-
-
-async def test_a_listener_that_goes_away_is_forgotten(server: TwinServer) -> None:
-    gpio = await asyncio.to_thread(TwinGpio, str(server.daemon_path))
-    other = await asyncio.to_thread(TwinGpio, str(server.daemon_path))
-    heard: list[int] = []
-    for one in (gpio, other):
-        await asyncio.to_thread(one.setup_input, BUTTON, "up")
-        one.on_edge(BUTTON, heard.append)
-    left: list[LevelListener] = []
-    leave = server.panel.leave
-    server.panel.leave = lambda listener: (left.append(listener), leave(listener))[1]  # type: ignore[method-assign]
-    await asyncio.to_thread(gpio.cleanup)
-    await until(lambda: len(left) == 1)
-    await server.panel.press(BUTTON, held_s=0.01)
-    await until(lambda: len(heard) >= 2 * BOUNCES)
-    assert len(heard) == 2 * BOUNCES
-    assert server.panel._listeners.count(left[0]) == 0
-    await asyncio.to_thread(other.cleanup)
 
 
 @pytest.mark.parametrize("client", [TwinCamera, TwinGpio])
