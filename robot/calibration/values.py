@@ -20,7 +20,7 @@ from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from robot.settings.checks import check_profile
 from robot.settings.complaints import complaints_of
-from robot.settings.document import ProfileDocument, dotted
+from robot.settings.document import ProfileDocument, dotted_path
 from robot.settings.stepper import Stepper, StepperLoad
 from solver.errors import CubistError, ExitCode
 from solver.files import JsonMapping, JsonObject
@@ -63,7 +63,7 @@ def apply(profile: RobotProfile, calibration: Calibration) -> RobotProfile:
     findings = check_profile(calibrated)
     if findings:
         path, text = findings[0]
-        raise BadCalibration(f"{dotted(path)}: {text}")
+        raise BadCalibration(f"{dotted_path(path)}: {text}")
     return calibrated
 
 
@@ -88,7 +88,7 @@ def require_possible(profile: RobotProfile, before: Calibration, after: Calibrat
     }
     found = profile.mechanism.check_built_like(profile.actuators, calibrated.actuators, known)
     for path, text in found:
-        raise BadCalibration(f"{dotted(path)}: {text}")
+        raise BadCalibration(f"{dotted_path(path)}: {text}")
 
 
 def ignored_keys(profile: RobotProfile, keys: Iterable[str]) -> list[str]:

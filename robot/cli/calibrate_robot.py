@@ -195,7 +195,7 @@ def _true_errors(
     robot: RobotProfile, twin: SimulatedRobot, values: JsonMapping
 ) -> dict[str, float]:
     """Return how many degrees found positions are off the simulated robot's true ones."""
-    from robot.twin.calibrated import position_errors
+    from robot.twin.registry import position_errors
 
     errors = position_errors(robot, twin.misadjusted, values)
     return {key: round(degrees, 2) for key, degrees in errors.items()}

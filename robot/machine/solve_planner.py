@@ -26,7 +26,7 @@ from robot.planner import (
     plan_solve,
     prepare,
     split_at,
-    turned,
+    turn_cube,
     where_to_cut_us,
 )
 from robot.planner.solve import LAYERED_SIZES
@@ -174,7 +174,7 @@ class SolvePlanner:
         head, tail = parts
         head.schedule()
         tail.schedule()
-        return SplitPlan(head, tail, turned(cube, head))
+        return SplitPlan(head, tail, turn_cube(cube, head))
 
     def improve(self, parts: SplitPlan, enough: threading.Event) -> Plan:
         """Return a faster tail, searched until ``enough`` is set, or the one there is.

@@ -1,4 +1,4 @@
-"""How long the actuators of a robot take, and how a rotating part gets from angle to angle.
+"""Durations of the actuators of a robot, and the rotations of a part from angle to angle.
 
 The times come from the very motions that the firmware will follow.
 """
@@ -114,7 +114,7 @@ class Rotary:
         return tuple(range(part.range_quarters[0], part.range_quarters[1] + 1))
 
     def position(self, angle: int) -> str | int:
-        """What a configuration says about the part at ``angle``."""
+        """Return the part's place in a configuration at ``angle``."""
         return angle if self._free else self._names[angle]
 
     def angle(self, positions: Mapping[str, str | int]) -> int:

@@ -50,7 +50,7 @@ def reframe_table() -> Table:
 @cache
 def seen_table() -> Table:
     """``[o, t]``: the composite of *sites* that turns the cube's composite t. int64[24, 45]."""
-    return _frozen([[_seen(o, t) for t in range(COMPOSITES)] for o in all_orientations()])
+    return _frozen([[_seen_composite(o, t) for t in range(COMPOSITES)] for o in all_orientations()])
 
 
 @cache
@@ -70,7 +70,7 @@ def _axis_and_weight(face: str) -> tuple[int, int]:
     return axis, 4 if AXES[axis][0] == face else 1
 
 
-def _seen(orientation: Orientation, composite: int) -> int:
+def _seen_composite(orientation: Orientation, composite: int) -> int:
     axis, first, second = composite_of(composite)
     site_axis, weight = _axis_and_weight(orientation.site_of(AXES[axis][0]))
     return composite_index(site_axis, *((first, second) if weight == 4 else (second, first)))

@@ -69,7 +69,7 @@ SITE_AXIS = {
 
 @dataclass(frozen=True, slots=True)
 class ActuatorMotion:
-    """What one actuator does in a transition, starting ``offset_us`` after the transition does.
+    """The motion of one actuator in a transition, starting ``offset_us`` after the transition does.
 
     Between named positions ``start`` and ``end``, or by ``quarters`` (signed, clockwise seen from
     outside the site it drives, or from below for a table). ``held``: it turns a layer of a held
@@ -92,7 +92,7 @@ class ActuatorMotion:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """From configuration ``start`` to ``end`` (indexes) in ``duration_us``.
+    """A change from configuration ``start`` to ``end`` (indexes) in ``duration_us``.
 
     ``turns``: layers turned, ``(site, clockwise quarters 1..3)``, all on one axis, and of each so
     many ``layers`` from the site inwards, at most half of the cube's. ``rotation``: the whole cube
@@ -113,7 +113,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """Where the actuators are: ``positions[actuator]`` is a position's name or a quarter count.
+    """The places of the actuators: ``positions[actuator]`` is a position's name or a quarter count.
 
     ``residual_motion_us``: time for which something still moves when the next transition may
     already start. ``covered``: robot sites whose stickers the mechanism hides, with the numbers
@@ -173,6 +173,6 @@ def weight_of(step: Transition) -> int:
     return step.duration_us * CALM + len(step.motions)
 
 
-def signed(quarters: int) -> int:
+def signed_quarters(quarters: int) -> int:
     """Quarter turns as written in operations: 1, 2 or -1 (0 for none)."""
     return {0: 0, 1: 1, 2: 2, 3: -1}[quarters % 4]

@@ -38,7 +38,7 @@ HomingStep = HomeActuator | MoveActuator
 
 @dataclass(frozen=True)
 class HomingRequest:
-    """What is known before homing: the usual ``order``, the ``places`` of actuators that are known
+    """The state before homing: the usual ``order``, the ``places`` of actuators that are known
     to rest somewhere, which of these are ``away`` from their start, which actuators ``seek`` their
     place by a sensor, wherever they stand, and which a fault has ``caught`` in a turn."""
 
@@ -62,7 +62,7 @@ Own = TypeVar("Own", bound=MechanismSettings)
 
 @dataclass(frozen=True)
 class MechanismKind(Generic[Own]):
-    """What is done with a kind of mechanism.
+    """The functions of a kind of mechanism.
 
     ``build`` makes the graph and may raise BadProfile. A graph that is ``sound`` by
     construction is not searched for dead ends. ``home`` says how to home a robot whose motion broke

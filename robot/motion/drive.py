@@ -1,4 +1,4 @@
-"""How each kind of actuator moves: the times the planner counts and the profiles the board plays.
+"""Motion of each kind of actuator: times for the planner and profiles for the board.
 
 Both come from the same place, so what was planned is what is executed.
 """

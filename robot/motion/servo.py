@@ -34,7 +34,7 @@ def servo_slew(
         )
     beyond_us, back_us = overshoot
     turning_us = end_pulse_us + (beyond_us if end_pulse_us > start_pulse_us else -beyond_us)
-    path = list(_eased(start_pulse_us, turning_us, travel_us, ease_us))
+    path = list(_ease(start_pulse_us, turning_us, travel_us, ease_us))
     if beyond_us:
         path.append((end_pulse_us, back_us))
     if settle_us:
@@ -67,7 +67,7 @@ def servo_path(
     )
 
 
-def _eased(start: int, end: int, travel_us: int, ease_us: int) -> Iterable[tuple[int, int]]:
+def _ease(start: int, end: int, travel_us: int, ease_us: int) -> Iterable[tuple[int, int]]:
     """Pieces of a slew whose speed rises over ``ease_us``, is constant, and falls again."""
     if not ease_us:
         yield end, travel_us

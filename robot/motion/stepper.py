@@ -92,7 +92,7 @@ def stepper_move(
     segments: tuple[StepSegment, ...] = ()
     for part in _parts(steps, overshoot_steps, backlash_steps):
         runs = _runs(abs(part), limits)
-        segments += runs if part > 0 else tuple(_reversed(run) for run in runs)
+        segments += runs if part > 0 else tuple(_reverse(run) for run in runs)
     return stepper_path(actuator, start_steps, steps > 0, segments, settle_us)
 
 
@@ -126,18 +126,18 @@ def stepper_path(
     )
 
 
-def _reversed(run: StepSegment) -> StepSegment:
+def _reverse(run: StepSegment) -> StepSegment:
     return StepSegment(run.interval_ticks, -run.count, run.add_ticks)
 
 
 @lru_cache(maxsize=4096)
 def _runs(steps: int, limits: StepperLimits) -> tuple[StepSegment, ...]:
     """Runs of a move from rest to rest; the same few moves are asked for again and again."""
-    times_s = step_times(steps, on_whole_ticks(limits))
+    times_s = step_times(steps, round_to_ticks(limits))
     return compress(np.rint(times_s * TICKS_PER_S).astype(np.int64))
 
 
-def on_whole_ticks(limits: StepperLimits) -> StepperLimits:
+def round_to_ticks(limits: StepperLimits) -> StepperLimits:
     """The next lower top speed with an interval of whole ticks, so that one run plays all of it."""
     top = TICKS_PER_S / math.ceil(TICKS_PER_S / limits.max_speed - 1e-9)
     return replace(limits, max_speed=top, start_speed=min(limits.start_speed, top))
@@ -249,7 +249,7 @@ def compress(times_ticks: NDArray[np.int64]) -> tuple[StepSegment, ...]:
 
 
 def run_ticks(run: StepSegment) -> int:
-    """How long a run takes, in ticks."""
+    """Return the ticks a run takes."""
     count = abs(run.count)
     return count * run.interval_ticks + run.add_ticks * count * (count - 1) // 2
 
@@ -343,7 +343,7 @@ class StepperDrive(Drive):
 
 
 def stepper_limits(stepper: Stepper, held: bool) -> StepperLimits:
-    """What the motor can do, alone or with the layer of a held cube."""
+    """Return the motor's limits, alone or with the layer of a held cube."""
     loaded = stepper.held if held and stepper.held is not None else stepper
     return StepperLimits(
         start_speed=min(stepper.start_speed_steps_per_s, loaded.max_speed_steps_per_s),

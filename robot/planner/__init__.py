@@ -3,14 +3,12 @@
 from robot.mechanism.compile.cost_model import cost_model
 from robot.mechanism.graph import Mechanism, State
 from robot.mechanism.registry import build_mechanism
-from robot.planner.greedy import greedy_us
-from robot.planner.improve import split_at, turned, where_to_cut_us
+from robot.planner.move_times import greedy_us, move_ends_us
 from robot.planner.plan import Plan
-from robot.planner.progress_of_moves import move_ends_us
 from robot.planner.retrace import PlanningError
 from robot.planner.scan import FaceView, ScanPlan, ScanStep, plan_scan
 from robot.planner.solve import plan_composites, plan_scramble, plan_solve, prepare
-from robot.planner.stopping import StoppingRule, Watch
+from robot.planner.stopping import StoppingRule, Watch, split_at, turn_cube, where_to_cut_us
 
 __all__ = [
     "FaceView",
@@ -32,6 +30,6 @@ __all__ = [
     "plan_solve",
     "prepare",
     "split_at",
-    "turned",
+    "turn_cube",
     "where_to_cut_us",
 ]

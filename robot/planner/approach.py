@@ -43,7 +43,7 @@ def plan_approach(mechanism: Mechanism, start: State) -> Plan:
         return make_plan(mechanism, start, ())
     closure = path_closure(mechanism.looking)
     rests = np.arange(ORIENTATIONS * len(mechanism.configurations))
-    weights = closure.between(np.array([node_of(start)]), rests)
+    weights = closure.weights_between(np.array([node_of(start)]), rests)
     steps = path(closure, node_of(start), int(weights.argmin()))
     return make_plan(mechanism.looking, start, steps)
 
@@ -84,7 +84,7 @@ def bound_with_approach(bound_us: int | None, approach: Plan) -> int | None:
     rest: the bound less the time of that way back.
     """
     nodes = np.array([node_of(approach.end)]), np.array([node_of(approach.start)])
-    back = path_closure(approach.mechanism).between(*nodes).item()
+    back = path_closure(approach.mechanism).weights_between(*nodes).item()
     return None if bound_us is None or back >= FAR else max(0, bound_us - back // CALM)
 
 

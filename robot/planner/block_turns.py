@@ -25,7 +25,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.mechanism.compile.closure import FAR, Closure, Weights, path_closure, rotated
+from robot.mechanism.compile.closure import FAR, Closure, Weights, path_closure, rotate_orientation
 from robot.mechanism.compile.cost_model import Compiled, compile_mechanism, node_of
 from robot.mechanism.frames import ORIENTATIONS, reframe_table
 from robot.mechanism.graph import CALM, Mechanism, State, Transition, weight_of
@@ -69,8 +69,8 @@ def runs_of(moves: Iterable[Move], size: int) -> list[Run]:
 
 
 def _run(axis: int, layers: Ints) -> list[Run]:
-    """From the quarters of each layer, counted from the axis's first face; none where nothing is
-    turned."""
+    """Return the run of quarters of each layer, counted from the axis's first face; none if nothing
+    turns."""
     steps = (layers[:-1] - layers[1:]) % 4
     cuts = tuple((i + 1, int(q)) for i, q in enumerate(steps.tolist()) if q)
     outermost = sum(_usual(len(layers), cut, quarters) for cut, quarters in cuts)
@@ -112,7 +112,7 @@ class _Reached:
     origin: Ints | None = None
     source: Ints | None = None
 
-    def reframed(self, axis: int, whole: int) -> _Reached:
+    def reframe(self, axis: int, whole: int) -> _Reached:
         """The same with the frame turned by ``whole`` quarters about the axis."""
         configurations, held = np.divmod(self.nodes, ORIENTATIONS)
         table = reframe_table()[axis, whole]
@@ -121,7 +121,7 @@ class _Reached:
 
 
 class BlockTurns:
-    """What turns of any number of layers take on a mechanism that turns one block at a time.
+    """Times of turns of any number of layers on a mechanism that turns one block at a time.
 
     ``closure``: its ways without turns; ``compiled``: its turns of outer layers alone, for the
     3x3x3 that a reduction leaves.
@@ -135,7 +135,7 @@ class BlockTurns:
         self._first: dict[int, NDArray[np.uint32]] = {}
 
     def start(self, state: State) -> BlockTurnsFrom:
-        """The same, from ``state`` on."""
+        """Return the times from ``state`` on."""
         return BlockTurnsFrom(self, state)
 
     @cached_property
@@ -155,7 +155,7 @@ class BlockTurns:
         ((site, quarters),) = step.turns
         face = Orientation(held).face_at(site)
         axis = next(number for number, faces in enumerate(AXES) if face in faces)
-        after = rotated(held, step.rotation)
+        after = rotate_orientation(held, step.rotation)
         if face == AXES[axis][0]:
             cut, outermost = step.layers, quarters
         else:
@@ -170,30 +170,31 @@ class BlockTurns:
         return TurnClasses(self)
 
     def edges_of(self, turn: CutTurn) -> _Edges | None:
-        """How the mechanism turns a cut; None where it cannot."""
+        """Return the transitions that turn a cut; None if there are none."""
         return self._edges.get(turn)
 
     def edges(self, turn: CutTurn) -> _Edges:
-        """How the mechanism turns a cut; raises :class:`PlanningError` where it cannot."""
+        """Return the transitions that turn a cut; raises :class:`PlanningError` if there are
+        none."""
         found = self.edges_of(turn)
         if found is None:
             raise PlanningError(f"{self.mechanism.name} cannot turn {_move(turn)}")
         return found
 
-    def between(self, reached: _Reached, then: CutTurn) -> Weights:
+    def weights_between(self, reached: _Reached, then: CutTurn) -> Weights:
         """Weights of the ways from states to a turn. int64[states, edges]."""
         starts = self.edges(then).start
         if reached.turn is None:
-            return self.closure.between(reached.nodes, starts)
+            return self.closure.weights_between(reached.nodes, starts)
         key = reached.turn, reached.frame, then
         if key not in self._between:
-            self._between[key] = self.closure.between(reached.nodes, starts)
+            self._between[key] = self.closure.weights_between(reached.nodes, starts)
         return self._between[key]
 
     def model(self, ends: Ints, weights: Weights) -> CostModel:
-        """What turns of outer layers cost after such ends, what they took before included.
+        """Return what turns of outer layers cost after these ends, weights included.
 
-        Counted from the soonest of them.
+        Counted from the fastest of them.
         """
         least = weights.min()
         first = np.minimum.reduce(
@@ -205,7 +206,7 @@ class BlockTurns:
         return CostModel(first, self._compiled.turn_costs)
 
     def _first_from(self, node: int) -> NDArray[np.uint32]:
-        """What a first composite of outer layers costs from a node."""
+        """Return the costs of a first composite of outer layers from a node."""
         if node not in self._first:
             self._first[node] = self._compiled.cost_model(_state(node)).first
         return self._first[node]
@@ -240,7 +241,7 @@ def _later(first: NDArray[np.uint32], late_us: int) -> NDArray[np.uint32]:
 
 
 class BlockTurnsFrom:
-    """What lists of moves take from one state on: see :class:`solver.cost.BlockTurnCosts`."""
+    """Times of lists of moves from one state on: see :class:`solver.cost.BlockTurnCosts`."""
 
     def __init__(self, turns: BlockTurns, state: State) -> None:
         self._turns = turns
@@ -252,49 +253,50 @@ class BlockTurnsFrom:
         return self._turns.mechanism.name
 
     def time_us(self, moves: Iterable[Move]) -> int:
-        """The least time that ``moves`` take; raises ``PlanningError`` if they cannot be done."""
-        return min(int(found.weights.min()) for found in self._performed(moves)) // CALM
+        """The least time that ``moves`` take; raises :class:`PlanningError` if they cannot be
+        done."""
+        return min(int(found.weights.min()) for found in self._perform(moves)) // CALM
 
     def after(self, moves: Iterable[Move]) -> tuple[int, CostModel]:
         """The least time that ``moves`` take, and what turns of outer layers cost then."""
-        found = self._performed(moves)
+        found = self._perform(moves)
         nodes = np.concatenate([one.nodes for one in found])
         weights = np.concatenate([one.weights for one in found])
         return int(weights.min()) // CALM, self._turns.model(nodes, weights)
 
     @cached_property
     def turn_times(self) -> BlockTurnTimes:
-        """What single turns take."""
+        """The times of single turns."""
         return self._turns.classes.times_from(self._state)
 
     def plan(self, moves: Iterable[Move]) -> Plan:
         """The fastest plan that performs ``moves``; raises :class:`PlanningError`."""
         mechanism = self._turns.mechanism
-        steps = self._steps(self._performed(moves))
+        steps = self._steps(self._perform(moves))
         made = moves_made(mechanism, self._state, steps)
         return make_plan(mechanism, self._state, steps, merged_moves(made))
 
-    def _performed(self, moves: Iterable[Move]) -> list[_Reached]:
+    def _perform(self, moves: Iterable[Move]) -> list[_Reached]:
         """The states after all moves."""
         start = np.array([node_of(self._state)])
         found = [_Reached(start, np.zeros(1, dtype=np.int64))]
         for run in runs_of(moves, self._turns.mechanism.size):
-            found = [one.reframed(run.axis, -run.whole % 4) for one in self._after(found, run)]
+            found = [one.reframe(run.axis, -run.whole % 4) for one in self._perform_run(found, run)]
         return found
 
-    def _after(self, before: list[_Reached], run: Run) -> list[_Reached]:
+    def _perform_run(self, before: list[_Reached], run: Run) -> list[_Reached]:
         """The states after all cuts of a run: for each set of cuts, by the last of them."""
         turns = [(run.axis, cut, quarters) for cut, quarters in run.cuts]
         done: list[list[_Reached]] = [before]
         for cuts in range(1, 1 << len(turns)):
             members = [number for number in range(len(turns)) if cuts >> number & 1]
-            done.append([self._turned(done[cuts - (1 << last)], turns[last]) for last in members])
+            done.append([self._turn(done[cuts - (1 << last)], turns[last]) for last in members])
         return done[-1]
 
-    def _turned(self, before: Sequence[_Reached], turn: CutTurn) -> _Reached:
+    def _turn(self, before: Sequence[_Reached], turn: CutTurn) -> _Reached:
         """The states after one more turn."""
         edges = self._turns.edges(turn)
-        ways = [one.weights[:, None] + self._turns.between(one, turn) for one in before]
+        ways = [one.weights[:, None] + self._turns.weights_between(one, turn) for one in before]
         sources = [way.argmin(axis=0) for way in ways]
         least = np.stack([way.min(axis=0) for way in ways])
         origin = least.argmin(axis=0)
@@ -306,7 +308,7 @@ class BlockTurnsFrom:
         return _Reached(edges.end, weights, 0, turn, edges, before, origin, source)
 
     def _steps(self, ends: list[_Reached]) -> list[Transition]:
-        """The transitions to the soonest of ``ends``, found from the last backwards."""
+        """Return the transitions to the fastest of ``ends``, found from the last backwards."""
         at = min(ends, key=lambda one: int(one.weights.min()))
         state = int(at.weights.argmin())
         legs: list[list[Transition]] = []

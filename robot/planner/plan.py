@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from robot.mechanism.compile.closure import rotated, turns_layers, whole_rotation
+from robot.mechanism.compile.closure import rotate_orientation, turns_layers, whole_rotation
 from robot.mechanism.durations import rotation_profile, travel_profile
 from robot.mechanism.graph import ActuatorMotion, Mechanism, Operation, State, Transition
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
@@ -16,7 +16,7 @@ from solver.cube.orientation import Orientation
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What the robot does between two states, costed by the motions it is executed with.
+    """The transitions between two states, costed by the motions they are executed with.
 
     ``moves`` are the cube's turns in notation. An empty plan has no transitions. No plan for the
     same cube and start takes less than ``lower_bound_us``; None when that is not known. The search
@@ -36,33 +36,33 @@ class Plan:
 
     @property
     def optimal(self) -> bool:
-        """Whether it is proven that no plan takes less time."""
+        """True if it is proven that no plan takes less time."""
         return self.lower_bound_us is not None and self.duration_us <= self.lower_bound_us
 
     @property
     def initial_orientation(self) -> Orientation:
-        """How the robot holds the cube before the plan."""
+        """The cube's orientation before the plan."""
         return self.start.orientation
 
     @property
     def final_orientation(self) -> Orientation:
-        """How the robot holds the cube after it."""
+        """The cube's orientation after the plan."""
         return self.end.orientation
 
     @property
     def initial_positions(self) -> Mapping[str, str | int]:
-        """Where the actuators are before it: a position's name or quarter turns."""
+        """The actuators' places before the plan: a position's name or quarter turns."""
         return self.mechanism.configurations[self.start.configuration].positions
 
     @property
     def final_positions(self) -> Mapping[str, str | int]:
-        """Where they are after it."""
+        """The actuators' places after the plan."""
         return self.mechanism.configurations[self.end.configuration].positions
 
     @property
     def motions(self) -> Iterator[tuple[int, ActuatorMotion]]:
-        """What each actuator does, with when that starts."""
-        for start_us, step in self.timed():
+        """Each actuator's motions, with their starts."""
+        for start_us, step in self.timed_transitions():
             for motion in step.motions:
                 yield start_us + motion.offset_us, motion
 
@@ -74,15 +74,15 @@ class Plan:
 
     @cached_property
     def operations(self) -> tuple[Operation, ...]:
-        """What the robot does, ordered by start."""
+        """The robot's operations, ordered by start."""
         found = [
             replace(operation, start_us=start_us + operation.start_us)
-            for start_us, step in self.timed()
+            for start_us, step in self.timed_transitions()
             for operation in step.operations
         ]
         return tuple(sorted(found, key=lambda operation: operation.start_us))
 
-    def timed(self) -> Iterator[tuple[int, Transition]]:
+    def timed_transitions(self) -> Iterator[tuple[int, Transition]]:
         """Each transition with its start in microseconds."""
         time_us = 0
         for step in self.transitions:
@@ -95,7 +95,7 @@ class Plan:
 
     @cached_property
     def _schedule(self) -> Schedule:
-        return schedule_of(self.mechanism, self.start, self.timed())
+        return schedule_of(self.mechanism, self.start, self.timed_transitions())
 
 
 def make_plan(
@@ -116,7 +116,7 @@ def state_after(mechanism: Mechanism, state: State, step: Transition) -> State:
     Turning both layers of a 2x2x2 together rotates it; turning one leaves its frame where it is.
     """
     rotation = whole_rotation(step, mechanism.size)
-    return State(step.end, Orientation(rotated(state.orientation.index, rotation)))
+    return State(step.end, Orientation(rotate_orientation(state.orientation.index, rotation)))
 
 
 def moves_made(mechanism: Mechanism, state: State, steps: Sequence[Transition]) -> tuple[str, ...]:
@@ -153,7 +153,7 @@ def schedule_of(
 
 
 def _quarters(positions: Mapping[str, str | int]) -> dict[str, int]:
-    """Where the rotating steppers are, in quarter turns."""
+    """Return the angles of the rotating steppers, in quarter turns."""
     return {name: place for name, place in positions.items() if isinstance(place, int)}
 
 

@@ -147,7 +147,7 @@ def _last_turn(
     edges = composites.edges[axis]
     turns = np.flatnonzero(edges.end == node)
     everywhere = np.arange(composites.closure.nodes)
-    onward = composites.closure.between(everywhere, edges.start[turns])
+    onward = composites.closure.weights_between(everywhere, edges.start[turns])
     for edge, way in zip(turns, onward.T, strict=True):
         before = _retreat(progress, int(edges.gain[edge]))
         sources = _sources(composites, axis, configuration, number, before)
@@ -161,7 +161,7 @@ def _last_turn(
 def _sources(
     composites: Composites, axis: int, configuration: int, number: int, progress: int
 ) -> Weights:
-    """What is known before round ``number``: the start, or where the round before ended."""
+    """Return the weights before round ``number``: of the start, or of the round before."""
     sources: Weights = np.full(composites.closure.nodes, FAR)
     if number:
         sources[:] = composites.turned[axis][number - 1][configuration, progress]

@@ -41,7 +41,7 @@ class FaceView:
     orientation: Orientation
     hidden: Stickers = frozenset()
 
-    def shown(self, size: int) -> Stickers:
+    def shown_facelets(self, size: int) -> Stickers:
         """Numbers of the cube's facelets (in its facelet string) that can be seen."""
         block = size * size
         first = FACES.index(self.site) * block
@@ -66,11 +66,11 @@ class Places:
 
     @property
     def bits(self) -> int:
-        """How many parts there are."""
+        """The number of parts."""
         return sum(len(parts) for _, parts in self.faces)
 
     def complete(self, seen: int) -> bool:
-        """Whether the parts in ``seen`` leave out nothing that could be seen of any face."""
+        """Return true if the parts in ``seen`` show all that can be seen of every face."""
         return all(_union(parts, seen) == _union(parts, -1) for _, parts in self.faces)
 
 
@@ -92,7 +92,7 @@ def find_places(mechanism: Mechanism, nodes: Iterable[int], faces: Iterable[str]
     masks = {
         node: sum(
             1 << bit_of[key]
-            for key in {(look.face, look.shown(mechanism.size)) for look in looks}
+            for key in {(look.face, look.shown_facelets(mechanism.size)) for look in looks}
             if key in bit_of
         )
         for node, looks in everywhere.items()
@@ -134,7 +134,7 @@ def _parts(
     """The parts of each wanted face that no other look shows more of, numbered through."""
     shown: dict[str, set[Stickers]] = {face: set() for face in wanted}
     for look in (look for there in looks for look in there):
-        shown[look.face].add(look.shown(mechanism.size))
+        shown[look.face].add(look.shown_facelets(mechanism.size))
     missing = [face for face, sets in shown.items() if not any(sets)]
     if missing:
         raise PlanningError(
@@ -176,7 +176,7 @@ class ScanStep:
 
     @property
     def moves(self) -> bool:
-        """Whether the robot moves before the looks."""
+        """True if the robot moves before the looks."""
         return bool(self.plan.transitions)
 
 
@@ -199,7 +199,7 @@ def plan_scan(
     """
     start = mechanism.start if start is None else start
     mechanism = mechanism.looking
-    places = find_places(mechanism, _reached(mechanism, node_of(start)), faces)
+    places = find_places(mechanism, _reachable_nodes(mechanism, node_of(start)), faces)
     if places.bits > MAX_BITS:
         raise PlanningError(
             f"{mechanism.name}: the grippers hide the cube in too many different ways to plan a "
@@ -210,12 +210,12 @@ def plan_scan(
     return _plan_of(mechanism, places, start, order)
 
 
-def _reached(mechanism: Mechanism, start: int) -> list[int]:
+def _reachable_nodes(mechanism: Mechanism, start: int) -> list[int]:
     """Nodes that can be reached without turning a layer."""
     closure = path_closure(mechanism)
     everywhere = np.arange(closure.nodes)
     reached: list[int] = np.flatnonzero(
-        closure.between(np.array([start]), everywhere)[0] < FAR
+        closure.weights_between(np.array([start]), everywhere)[0] < FAR
     ).tolist()
     return reached
 
@@ -224,10 +224,10 @@ def _tour(mechanism: Mechanism, places: Places, start: int) -> list[int]:
     """Numbers of the places to look from, in order."""
     closure = path_closure(mechanism)
     looking = CALM * places.costs
-    onward_costs = closure.between(places.nodes, places.nodes) + looking
+    onward_costs = closure.weights_between(places.nodes, places.nodes) + looking
     best: dict[int, Weights] = {}
     came: Came = {}
-    first = closure.between(np.array([start]), places.nodes)[0] + looking
+    first = closure.weights_between(np.array([start]), places.nodes)[0] + looking
     _arrive(places, 0, first, np.full(len(looking), -1), best, came)
     for seen in range(1, 1 << places.bits):
         if seen in best and not places.complete(seen):

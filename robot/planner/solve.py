@@ -1,4 +1,4 @@
-"""From a cube in the robot to the plan that solves it fastest."""
+"""Plans that solve or scramble the cube in the robot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a robot can do and how soon: the figures of ``cubist robot check`` and ``compare``."""
+"""The figures of ``cubist robot check`` and ``compare``: sizes, tables, scan tour and solves."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Scan:
 
 @dataclass(frozen=True)
 class Tables:
-    """What the search keeps on disk for a robot, and the ``metric`` that guides it.
+    """The search tables on disk for a robot, and the ``metric`` that guides the search.
 
     ``metric`` is None for a 2x2x2, which is solved in the robot's time alone.
     """

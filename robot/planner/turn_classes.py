@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot.mechanism.compile.closure import FAR, Closure, microseconds_of
-from robot.mechanism.compile.cost_model import node_of, numbered, to_classes
+from robot.mechanism.compile.cost_model import node_of, number_rows, to_classes
 from robot.mechanism.graph import Mechanism, State
 from solver.cost import IMPOSSIBLE, BlockTurnTimes
 from solver.cube.facelets import FACES
@@ -40,17 +40,17 @@ class CutEdges(Protocol):
 
     @property
     def weight(self) -> Ints:
-        """As of the closure's ways."""
+        """Weights, as of the closure's paths."""
 
 
 class Turning(Protocol):
-    """What turns the cuts of a cube: :class:`robot.planner.block_turns.BlockTurns`."""
+    """A mechanism that turns the cuts of a cube: :class:`robot.planner.block_turns.BlockTurns`."""
 
     mechanism: Mechanism
     closure: Closure
 
     def edges_of(self, turn: CutTurn) -> CutEdges | None:
-        """How it turns a cut; None where it cannot."""
+        """Return the transitions that turn a cut; None if there are none."""
 
 
 class TurnClasses:
@@ -61,7 +61,7 @@ class TurnClasses:
         cuts = range(1, turning.mechanism.size)
         self._turns = tuple(product(range(3), cuts, range(1, 4)))
         self._nodes = tuple(self._ends(axis) for axis in range(3))
-        self._classes = self._refined()
+        self._classes = self._refine()
         self.states = max(_count(classes) for classes in self._classes)
 
     def times_from(self, start: State) -> BlockTurnTimes:
@@ -71,7 +71,7 @@ class TurnClasses:
         for before in range(3):
             _, members = np.unique(self._classes[before], return_index=True)
             for axis, cut, quarters in self._turns:
-                block = self._between(self._nodes[before][members], (axis, cut, quarters))
+                block = self._times_to_classes(self._nodes[before][members], (axis, cut, quarters))
                 onward[before, axis, cut - 1, quarters - 1, : block.shape[0], : block.shape[1]] = (
                     block
                 )
@@ -81,7 +81,7 @@ class TurnClasses:
             seen = "".join(held.site_of(start.orientation.face_at(site)) for site in "UF")
             state = State(start.configuration, Orientation.named(seen))
             for axis, cut, quarters in self._turns:
-                row = self._between(np.array([node_of(state)]), (axis, cut, quarters))[0]
+                row = self._times_to_classes(np.array([node_of(state)]), (axis, cut, quarters))[0]
                 first[6 * up + front, axis, cut - 1, quarters - 1, : len(row)] = row
         return BlockTurnTimes(onward, first)
 
@@ -97,16 +97,16 @@ class TurnClasses:
         least = np.full((len(starts), len(nodes)), FAR)
         edges = self._turning.edges_of(turn)
         if edges is not None:
-            ways = self._turning.closure.between(starts, edges.start) + edges.weight
+            ways = self._turning.closure.weights_between(starts, edges.start) + edges.weight
             for column, end in zip(ways.T, np.searchsorted(nodes, edges.end), strict=True):
                 least[:, end] = np.minimum(least[:, end], column)
         return microseconds_of(least)
 
-    def _between(self, starts: Ints, turn: CutTurn) -> Times:
+    def _times_to_classes(self, starts: Ints, turn: CutTurn) -> Times:
         """Microseconds from nodes through a turn to classes of its axis."""
         return to_classes(self._times(starts, turn), self._classes[turn[0]])
 
-    def _refined(self) -> tuple[Ints, ...]:
+    def _refine(self) -> tuple[Ints, ...]:
         """Classes of the nodes after turns on each axis, the coarsest that lose no cost."""
         classes = tuple(np.zeros(len(nodes), dtype=np.int64) for nodes in self._nodes)
         times = [[self._times(nodes, turn) for turn in self._turns] for nodes in self._nodes]
@@ -124,7 +124,7 @@ class TurnClasses:
             to_classes(costs, classes[axis])
             for costs, (axis, _, _) in zip(times, self._turns, strict=True)
         ]
-        return numbered(np.concatenate([own[:, None].astype(np.uint32), *ahead], axis=1))
+        return number_rows(np.concatenate([own[:, None].astype(np.uint32), *ahead], axis=1))
 
 
 def _count(classes: Ints) -> int:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from robot.settings.board_table import PINS, PULSE_US
-from robot.settings.pins import CHANNEL_NAMES, pin_number
+from robot.settings.board_table import CHANNELS, FIRST_CHANNEL, FIRST_MAESTRO, PINS, PULSE_US
+
+SERVO_BOARDS: Mapping[str, range] = {
+    "pca9685": range(FIRST_CHANNEL, FIRST_CHANNEL + CHANNELS),
+    "maestro": range(FIRST_MAESTRO, PINS["linux"].stop),
+}
+"""Numbers of the channels of servo boards at a Raspberry Pi; they make pulses and nothing else."""
+
+CHANNEL_NAMES = " or ".join(
+    f"{board}:0 to {board}:{len(numbers) - 1}" for board, numbers in SERVO_BOARDS.items()
+)
+"""How people name them."""
 
 Site = Literal["U", "R", "F", "D", "L", "B"]
 """A face position of the robot: x to the right, y up, z towards the viewer."""
-
 OPPOSITE = {"U": "D", "D": "U", "R": "L", "L": "R", "F": "B", "B": "F"}
 AXIS_OF = {"U": "y", "D": "y", "R": "x", "L": "x", "F": "z", "B": "z"}
 """The robot axis through each site."""
-
 Axis = Literal["x", "y", "z"]
 Rotation = Literal["x", "x2", "x'", "y", "y2", "y'", "z", "z2", "z'"]
 """A turn of the whole cube about a robot axis: x as an R turn, y as U, z as F."""
-
 Name = Annotated[
     str,
     Field(
@@ -29,24 +37,11 @@ Name = Annotated[
 ]
 FIRST_PIN = min(pins.start for pins in PINS.values())
 LAST_PIN = max(pins.stop for pins in PINS.values()) - 1
-
-Pin = Annotated[
-    int,
-    BeforeValidator(pin_number),
-    Field(
-        strict=True,
-        ge=FIRST_PIN,
-        le=LAST_PIN,
-        description=f"a pin number of the board, {FIRST_PIN}..{LAST_PIN} (0 and 1 are the serial "
-        f"port of an Arduino), or {CHANNEL_NAMES}",
-    ),
-]
 Gpio = Annotated[
     int, Field(strict=True, ge=0, le=27, description="a GPIO (BCM) number of the Raspberry Pi")
 ]
 Level = Literal["low", "high"]
 """Of a pin: ground, or the supply of its logic."""
-
 PulseUs = Annotated[
     int,
     Field(
@@ -72,6 +67,30 @@ PositiveSteps = Annotated[
 ]
 Acceleration = Annotated[
     int, Field(strict=True, ge=1, le=10_000_000, description="steps/s^2, 1..10000000")
+]
+
+
+def pin_number(given: object) -> object:
+    """The number of a channel that is given by its name; anything else as it is."""
+    if not isinstance(given, str):
+        return given
+    board, _, channel = given.partition(":")
+    numbers = SERVO_BOARDS.get(board, range(0))
+    if not channel.isascii() or not channel.isdecimal() or str(int(channel)) != channel:
+        return given
+    return numbers[int(channel)] if int(channel) < len(numbers) else given
+
+
+Pin = Annotated[
+    int,
+    BeforeValidator(pin_number),
+    Field(
+        strict=True,
+        ge=FIRST_PIN,
+        le=LAST_PIN,
+        description=f"a pin number of the board, {FIRST_PIN}..{LAST_PIN} (0 and 1 are the serial "
+        f"port of an Arduino), or {CHANNEL_NAMES}",
+    ),
 ]
 
 

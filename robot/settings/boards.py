@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from robot.settings.base import CHANNEL_NAMES, SERVO_BOARDS
 from robot.settings.board_table import FRAME_US, PIN_NOTES, PINS
 from robot.settings.kinds import Kinds
-from robot.settings.pins import CHANNEL_NAMES, SERVO_BOARDS
 
 HEADER = range(2, 28)
 """BCM numbers of the Raspberry Pi's header that are free: 0 and 1 belong to extension boards."""
@@ -19,7 +19,7 @@ SHARED_CHANNELS = ({12, 18}, {13, 19})
 
 @dataclass(frozen=True, slots=True)
 class BoardTarget:
-    """What a profile may ask of a board.
+    """The abilities of a board that a profile may use.
 
     ``pins``: their numbers, and ``note`` what a person should know of them. ``servo_boards``: those
     of the channels of each servo board that may hang on it, and ``buses`` the pins by which some of
@@ -38,7 +38,7 @@ class BoardTarget:
     max_steps_per_s: int | None = None
 
     def has_pin(self, number: int) -> bool:
-        """Whether there is a pin of that number."""
+        """Return true if there is a pin of that number."""
         return any(number in some for some in self.pins)
 
     def servo_board(self, number: int) -> str | None:

@@ -1,4 +1,4 @@
-"""What a profile must fulfil beyond the form of its single values."""
+"""Checks of a profile beyond the form of its single values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from robot.settings.actuators import ActuatorSettings
 from robot.settings.board_table import MAX_ACTUATORS
 from robot.settings.boards import BOARD_TARGETS, SHARED_CHANNELS, BoardTarget
-from robot.settings.document import BadProfile, Finding, Path, dotted, no_such
+from robot.settings.document import BadProfile, Finding, Path, dotted_path, no_such
 from robot.settings.other_cubes import OTHER_CUBES, for_cube
 from robot.settings.profile import (
     FIRST_BOARD,
@@ -35,7 +35,7 @@ def check_profile(profile: RobotProfile) -> list[Finding]:
 
 
 def _check_other_cubes(profile: RobotProfile) -> Iterator[Finding]:
-    """It can be set up for each of them."""
+    """Yield each size of cube that the robot cannot be set up for."""
     for size in sorted(profile.other_cubes):
         path: Path = (OTHER_CUBES, str(size))
         if size == profile.cube.size:
@@ -46,7 +46,7 @@ def _check_other_cubes(profile: RobotProfile) -> Iterator[Finding]:
         except BadProfile as error:
             yield from ((path, f"{one.key}: {one.text}") for one in error.complaints)
             continue
-        yield from ((path, f"{dotted(place)}: {text}") for place, text in found)
+        yield from ((path, f"{dotted_path(place)}: {text}") for place, text in found)
 
 
 def _check_parts(profile: RobotProfile) -> Iterator[Finding]:
@@ -131,7 +131,7 @@ def _check_pins_at(
 def _check_pi(
     profile: RobotProfile, board: BoardTarget, used: Mapping[int, tuple[str, str]]
 ) -> Iterator[Finding]:
-    """What pins of the Raspberry Pi cannot do side by side, and how fast they cannot step."""
+    """Yield pins of the Raspberry Pi that exclude each other, and step rates beyond it."""
     hanging = {name for pin in used if (name := board.servo_board(pin)) is not None}
     for pin, (name, role) in used.items():
         path: Path = ("actuators", name, "pins", role)
@@ -160,7 +160,7 @@ def _check_pi(
 
 
 def _gpios(profile: RobotProfile) -> Iterator[tuple[tuple[str, ...], int]]:
-    """What panel and display use, by the path of its key."""
+    """Return the pins of panel and display by the paths of their keys."""
     buttons = profile.display.buttons if profile.display else None
     for section, settings in (
         (("panel",), profile.panel),
@@ -197,12 +197,12 @@ _PRESSED = "pulls to {}, where it counts as pressed: pull the other way, or none
 
 
 def _presses(pull: str | None, active: str) -> bool:
-    """Whether a resistor alone makes an input look pressed."""
+    """Return true if a resistor alone makes an input look pressed."""
     return pull is not None and _TOWARDS.get(pull) == active
 
 
 def _check_pulls(panel: PanelSettings) -> Iterator[Finding]:
-    """What is not connected, or has lost its wire, does nothing; but the emergency stop stops."""
+    """Yield inputs that would act when not connected, and an emergency stop that would not."""
     for name, active, pull in (
         ("start_button", panel.start_button_active, panel.start_button_pull),
         ("pads", panel.pads_active, panel.pads_pull),
@@ -260,7 +260,7 @@ def _check_view(path: Path, view: View, profile: RobotProfile) -> Iterator[Findi
 
 
 def _convex(view: View) -> bool:
-    """Whether the quad turns clockwise (y down) at all four corners and is not tiny."""
+    """Return true if the quad turns clockwise (y down) at all four corners and is not tiny."""
     quad = view.quad
     for i in range(4):
         (ax, ay), (bx, by), (cx, cy) = quad[i], quad[(i + 1) % 4], quad[(i + 2) % 4]

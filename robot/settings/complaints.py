@@ -57,13 +57,13 @@ def _text(finding: JsonObject, path: Path, owners: list[type[BaseModel]]) -> str
     if kind == "extra_forbidden":
         return _unknown_key(str(path[-1]), {key for owner in owners for key in owner.model_fields})
     if kind == "missing":
-        return "missing" + _allowed(path, owners)
+        return "missing" + _describe_allowed(path, owners)
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         return f"kind must be one of {finding['ctx'].get('expected_tags', 'those documented')}"
     given = finding.get("input")
     shown = "" if isinstance(given, dict | list | tuple) else f", not {shortened(repr(given))}"
     message = str(finding["msg"]).removeprefix("Value error, ")
-    return message + shown + _allowed(path, owners)
+    return message + shown + _describe_allowed(path, owners)
 
 
 def _unknown_key(key: str, allowed: set[str]) -> str:
@@ -78,7 +78,7 @@ def _unknown_key(key: str, allowed: set[str]) -> str:
     return f"unknown key{hint} (allowed: {', '.join(sorted(allowed))})"
 
 
-def _allowed(path: Path, owners: list[type[BaseModel]]) -> str:
+def _describe_allowed(path: Path, owners: list[type[BaseModel]]) -> str:
     """The description of the field at ``path``, as ``(expected: ...)``."""
     for owner in owners if path else ():
         field = owner.model_fields.get(str(path[-1]))
@@ -96,10 +96,10 @@ def _types_at(path: Path, model: type[BaseModel], data: JsonObject) -> list[type
         value = value[step]
     found = [member for owner in types for member in _models(owner)]
     kind = value.get("kind") if isinstance(value, dict) else None
-    return [owner for owner in found if _of_kind(owner, kind)] or found
+    return [owner for owner in found if _kind_fields(owner, kind)] or found
 
 
-def _of_kind(owner: type[BaseModel], kind: object) -> bool:
+def _kind_fields(owner: type[BaseModel], kind: object) -> bool:
     field = owner.model_fields.get("kind")
     return field is not None and kind in get_args(field.annotation)
 

@@ -58,7 +58,7 @@ class BadProfile(CubistError, ValueError):
 
 
 def no_such(what: str, known: Iterable[str]) -> str:
-    """What is said of a name that is not among those ``known``."""
+    """Return the complaint about a name that is not among those ``known``."""
     return f"no such {what}; there is {', '.join(sorted(known)) or 'none'}"
 
 
@@ -78,10 +78,10 @@ class ProfileDocument:
 
     def complaint(self, path: Path, text: str) -> Complaint:
         """``text`` about the value at ``path``, with its file and line."""
-        return Complaint(self.file, self.line_of(path), dotted(path), text)
+        return Complaint(self.file, self.line_of(path), dotted_path(path), text)
 
 
-def dotted(path: Path) -> str:
+def dotted_path(path: Path) -> str:
     """``("cameras", 0, "name")`` as ``cameras[0].name``."""
     steps = (
         f"[{step}]" if isinstance(step, int) else f".{shortened(one_line(step))}" for step in path
@@ -192,7 +192,7 @@ class _Reader:
         """Aliases are followed again wherever they stand, so the work has to be counted."""
         self.work += values
         if self.work > MOST_VALUES or len(path) > DEEPEST:
-            raise BadProfile([Complaint(self.file, line, dotted(path[:2]), _TOO_LARGE)])
+            raise BadProfile([Complaint(self.file, line, dotted_path(path[:2]), _TOO_LARGE)])
 
     def _mapping(self, node: yaml.MappingNode, path: Path) -> JsonObject:
         """A mapping with its own keys, then those that it takes over with ``<<``."""
@@ -258,7 +258,7 @@ class _Reader:
 
     def _complain(self, path: Path, line: int, text: str) -> object:
         """Note what is wrong; what stands for the value, None."""
-        self.complaints.append(Complaint(self.file, line, dotted(path), text))
+        self.complaints.append(Complaint(self.file, line, dotted_path(path), text))
         return None
 
 
@@ -270,7 +270,7 @@ def _tag_name(node: yaml.Node) -> str:
     return shortened(str(node.tag).replace("tag:yaml.org,2002:", "!!"))
 
 
-def _constructed(tag: str) -> Callable[[str], object]:
+def _construct(tag: str) -> Callable[[str], object]:
     """PyYAML's own conversion of a text by its tag."""
     construct = yaml.SafeLoader.yaml_constructors[tag]
     loader = yaml.SafeLoader("")
@@ -280,5 +280,5 @@ def _constructed(tag: str) -> Callable[[str], object]:
 _SCALARS: dict[str, Callable[[str], object]] = {
     _STR: str,
     _NULL: lambda _: None,
-    **{tag: _constructed(tag) for tag in (_BOOL, _INT, _FLOAT)},
+    **{tag: _construct(tag) for tag in (_BOOL, _INT, _FLOAT)},
 }

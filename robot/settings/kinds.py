@@ -28,7 +28,7 @@ Known = TypeVar("Known")
 
 
 class Kinds(MutableMapping[str, Known]):
-    """What a room knows of each kind of ``part``; ``kinds["flipper"] = ...`` registers one.
+    """A room's knowledge of each kind of ``part``; ``kinds["flipper"] = ...`` registers one.
 
     ``modules``: the module in which each built-in kind registers itself, or a pattern for them
     (``{kind}`` is the kind's name, ``_`` for ``-``) and the names in ``built_in``. Looking up an
@@ -91,7 +91,7 @@ class KindSettings(Settings, ABC):
 
     @classmethod
     def kinds(cls) -> tuple[type[KindSettings], ...]:
-        """What a value of this type may be: all registered kinds, or this one."""
+        """Return the types of a value of this type: all registered kinds, or this one."""
         return tuple(cls.registry().values()) if cls._is_any_kind() else (cls,)
 
     @classmethod
@@ -102,7 +102,7 @@ class KindSettings(Settings, ABC):
     def __get_pydantic_core_schema__(
         cls, source: type[BaseModel], handler: GetCoreSchemaHandler, /
     ) -> CoreSchema:
-        """Of a base class: look at the registry only when there is a value to read."""
+        """Return the schema of a base class, which looks at the registry when it reads a value."""
         if not cls._is_any_kind():
             return handler(source)
         return core_schema.no_info_plain_validator_function(
@@ -113,13 +113,13 @@ class KindSettings(Settings, ABC):
     def __get_pydantic_json_schema__(
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler, /
     ) -> JsonSchemaValue:
-        """Of a base class: any of the kinds that are registered."""
+        """Return the JSON schema of a base class: any of the registered kinds."""
         return handler(_any_of(cls.kinds()).core_schema if cls._is_any_kind() else schema)
 
 
 @lru_cache
 def _any_of(kinds: tuple[type[KindSettings], ...]) -> TypeAdapter[KindSettings]:
-    """What reads a value of one of ``kinds``, by its ``kind``."""
+    """Return the schema that reads a value of one of ``kinds``, by its ``kind``."""
     by_kind = Field(discriminator="kind")
     # The members of the union are known only now.
     return TypeAdapter(Annotated[reduce(or_, kinds), by_kind])  # type: ignore[arg-type]

@@ -21,7 +21,7 @@ MAX_BYTES = 64 * 1024
 
 
 def profile_folders() -> tuple[Path, ...]:
-    """Where profiles are looked for: the checkout's ``config/``, then the installed one."""
+    """Return the folders with profiles: the checkout's ``config/``, then the installed one."""
     checkout = Path(__file__).resolve().parents[2] / "config"
     installed = Path(sys.prefix) / "share" / "cubist" / "config"
     return tuple(folder for folder in (checkout, installed) if folder.is_dir())

@@ -1,4 +1,4 @@
-"""What all kinds of mechanism share in a profile; each kind's own settings are in its folder."""
+"""Settings common to all kinds of mechanism; each kind's own settings are in its folder."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Jaws(NamedTuple):
 
 
 class MechanismSettings(KindSettings):
-    """What the rest of the program asks of a mechanism, whatever its kind."""
+    """The settings of a mechanism of any kind, as the rest of the program asks for them."""
 
     most_layers: ClassVar[int] = 3
     """Of the cubes it can solve: from four on more than outer layers have to be turned."""
@@ -113,7 +113,7 @@ class RotatingPart(Settings, ABC):
     @property
     @abstractmethod
     def looks(self) -> int:
-        """How many of its angles can be told apart: 1 when every quarter turn looks the same."""
+        """The number of angles that can be told apart: 1 if every quarter turn looks the same."""
 
     def check(self, path: Path, key: str, actuators: Actuators) -> Iterator[Finding]:
         """The actuator, named at ``key``, exists and rotates it over the angles it was given."""
@@ -154,7 +154,7 @@ class RotatingPart(Settings, ABC):
             yield (*path, calibrated.positions_key, second), f"{text}. {TOGETHER}"
 
     def _check_angles(self, path: Path, actuator: ActuatorSettings) -> Iterator[Finding]:
-        """Of an actuator that turns between named positions."""
+        """Check an actuator that turns between named positions."""
         name, places = self.motor, actuator.places
         if len(self.angles) < 2:
             text = f"{name} is a {actuator.kind}: name two or more positions and their angles"
@@ -176,7 +176,7 @@ class RotatingPart(Settings, ABC):
             yield (*path, "start"), f"must be one of the angles' names: {', '.join(self.angles)}"
 
     def _check_range(self, path: Path, key: str, actuator: ActuatorSettings) -> Iterator[Finding]:
-        """Of an actuator that turns by any number of quarter turns."""
+        """Check an actuator that turns by any number of quarter turns."""
         if self.angles:
             yield (*path, "angles"), f"{self.motor} is no servo: give range_quarters or nothing"
         yield from check_rotates((*path, key), self.motor, actuator)
@@ -188,7 +188,7 @@ class RotatingPart(Settings, ABC):
 
 
 def missing(name: str, actuators: Actuators) -> str:
-    """What is said of an actuator that does not exist."""
+    """Return the complaint about an actuator that does not exist."""
     return f"no actuator named {name}; there is {', '.join(sorted(actuators))}"
 
 

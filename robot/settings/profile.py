@@ -11,7 +11,7 @@ from robot.panel.gpio import Pull
 from robot.settings.actuators import ActuatorSettings
 from robot.settings.base import Gpio, Level, Name, Settings, Site
 from robot.settings.boards import BOARD_TARGETS
-from robot.settings.document import Complaint, Path, ProfileDocument, dotted
+from robot.settings.document import Complaint, Path, ProfileDocument, dotted_path
 from robot.settings.kinds import OneOf
 from robot.settings.mechanisms import MechanismSettings
 from solver.errors import InvalidRequest
@@ -109,7 +109,7 @@ class FirmwareSettings(Settings):
 
 
 class LinkSettings(Settings):
-    """Where the microcontroller is: a device, or ``auto`` to look for one."""
+    """The port of the microcontroller: a device, or ``auto`` to look for one."""
 
     port: str = "auto"
 
@@ -200,7 +200,7 @@ class DisplaySettings(Settings):
 
     @property
     def offset(self) -> tuple[int, int]:
-        """Where the panel begins in its controller's memory: column and row."""
+        """The begin of the panel in its controller's memory: column and row."""
         x, y = PANEL_OFFSETS.get((self.controller, self.width, self.height), (0, 0))
         return x if self.x_offset is None else self.x_offset, (
             y if self.y_offset is None else self.y_offset
@@ -208,12 +208,12 @@ class DisplaySettings(Settings):
 
     @property
     def is_on_spi(self) -> bool:
-        """Whether it is on an SPI bus; else on I2C."""
+        """True if it is on an SPI bus, false if on I2C."""
         return self.controller != "ssd1306"
 
 
 class PolicySettings(Settings):
-    """How long to think and how often to try again."""
+    """Seconds to search and numbers of retries."""
 
     search_s: Annotated[float, Field(gt=0, le=600)] = 1.0
     search_threads: Annotated[int, Field(strict=True, ge=1, le=MOST_THREADS)] = Field(
@@ -231,7 +231,7 @@ class PolicySettings(Settings):
 
 
 class SimulatedActuator(Settings):
-    """What the simulated robot's actuator can do, whatever it is asked to.
+    """The physical limits of a simulated actuator.
 
     A servo follows its pulse at no more than ``max_speed_us_per_s``; a stepper loses steps above
     ``stall_speed_steps_per_s`` or ``stall_acceleration_steps_per_s2``, and takes its load along
@@ -287,7 +287,7 @@ class RobotProfile(Settings):
     _document: ProfileDocument | None = PrivateAttr(default=None)
 
     def model_post_init(self, context: object, /) -> None:
-        """What the board adds to the times of the actuators."""
+        """Add the board's share to the times of the actuators."""
         super().model_post_init(context)
         for actuator in self.actuators.values():
             board = self.board_of(actuator)
@@ -314,7 +314,7 @@ class RobotProfile(Settings):
         first = BoardSettings(target=own.target, baud=own.baud, port=self.link.port)
         return {FIRST_BOARD: first, **self.boards}
 
-    def on_board(
+    def with_board(
         self, target: str, pins: Mapping[str, Mapping[str, int | str]] | None = None
     ) -> RobotProfile:
         """The same robot at another board, for simulations: with pins of the same numbers, except
@@ -332,7 +332,7 @@ class RobotProfile(Settings):
 
     @property
     def is_drivable(self) -> bool:
-        """Whether every actuator can be driven; otherwise it is planned for only."""
+        """True if every actuator can be driven; otherwise it is planned for only."""
         return all(one.drivable for one in self.actuators.values())
 
     def require_drivable(self) -> None:
@@ -351,11 +351,11 @@ class RobotProfile(Settings):
     def complaint(self, path: Path, text: str) -> Complaint:
         """``text`` about the value at ``path``, found only after the profile was read."""
         if self._document is None:
-            return Complaint(self.name, 0, dotted(path), text)
+            return Complaint(self.name, 0, dotted_path(path), text)
         return self._document.complaint(path, text)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both describe the same robot, whatever they were read from."""
+        """Return true if both describe the same robot, whatever they were read from."""
         if not isinstance(other, RobotProfile):
             return NotImplemented
         return self.__dict__ == other.__dict__

@@ -29,8 +29,8 @@ from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import Demo, DemoOptions, DemoStage, unless_ended
 from robot.twin.cube import CubeBody, scrambled
 from robot.twin.misadjustment import BUILT_AS_DRAWN, Misadjustment
+from robot.twin.server import listening
 from robot.twin.simulated import SimulatedRobot
-from robot.twin.streams import listening
 from robot.twin.studio import OddScene
 from robot.web.announcement import FILE_NAME, read_announcement
 from solver.cube.cube import from_scramble

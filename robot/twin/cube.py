@@ -87,7 +87,7 @@ class CubeBody:
 
     @property
     def solved(self) -> bool:
-        """Whether every site shows one colour."""
+        """True if every site shows one colour."""
         return all(
             len(set(self.letters[(self.normals == NORMALS[site]).all(axis=1)])) == 1
             for site in SITES
@@ -121,7 +121,7 @@ class CubeBody:
         copy._move(np.ones(len(self.letters), dtype=bool), self.core.T)
         return copy
 
-    def repainted(self, letters: Mapping[int, str]) -> CubeBody:
+    def with_stickers(self, letters: Mapping[int, str]) -> CubeBody:
         """A copy on which stickers, numbered as in the first facelets, have other colours."""
         copy = self._copy()
         for number, letter in letters.items():
@@ -203,7 +203,7 @@ def turned(axis: tuple[int, int, int], quarters: float) -> FloatArray:
 
 @dataclass(frozen=True)
 class Pose:
-    """How far the cube is from resting squarely in the robot.
+    """The cube's deviation from resting squarely in the robot.
 
     ``whole`` turns the entire cube; ``layers`` are quarters by which the layer of a site has been
     turned beyond where the body's stickers are booked (-0.5..0.5), each ``depth`` layers deep.
@@ -218,7 +218,7 @@ class Pose:
 
     @property
     def layers_open(self) -> bool:
-        """Whether some layer is so far from square that the cube shows it."""
+        """Return true if some layer is so far from square that the cube shows it."""
         return any(abs(quarters) > 0.15 for _, quarters in self.layers)
 
     def sticker_rotations(self, body: CubeBody) -> FloatArray:

@@ -35,22 +35,22 @@ class DirectDrive:
             moved = positions[motor] - self._at.setdefault(motor, positions[motor])
             if moved:
                 self._at[motor] = positions[motor]
-                self._cube.turn_layer(site, self.slips.carried(site, moved))
+                self._cube.turn_layer(site, self.slips.carry(site, moved))
 
     def place(self, actuator: str, position: float) -> str | None:
         """A motor has no named places."""
         del actuator, position
         return None
 
-    def interrupted(self) -> None:
-        """See :meth:`SimulatedMechanism.interrupted`: layers stay as they are."""
+    def note_reset(self) -> None:
+        """See :meth:`SimulatedMechanism.note_reset`: layers stay as they are."""
 
     def set_square(self) -> None:
         """See :meth:`SimulatedMechanism.set_square`."""
         self._cube.set_square()
 
     def pose(self) -> Pose:
-        """Where the layers are."""
+        """Return the places of the layers."""
         return self._cube.pose()
 
 

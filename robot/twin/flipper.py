@@ -21,7 +21,7 @@ from robot.twin.registry import (
     degree_us,
     tolerance_quarters,
 )
-from robot.twin.twisting import Slipping, beyond
+from robot.twin.twisting import Slipping, rest_of_quarter
 from robot.twin.violations import Reporter
 
 ZONE_PART = 0.35
@@ -78,7 +78,7 @@ class SimulatedArm:
         return next((free for free in self._places if self._clears(free, position)), None)
 
     def _clears(self, free: ArmPlace, position: float) -> bool:
-        """Whether ``position`` lies between ``free`` and a roll that comes next to it."""
+        """Return true if ``position`` lies between ``free`` and a roll that comes next to it."""
         return free.role == "open" and any(
             min(free.at, roll.at) < position < max(free.at, roll.at)
             and not any(
@@ -196,8 +196,8 @@ class Flipper:
                 return place.name
         return None
 
-    def interrupted(self) -> None:
-        """See :meth:`SimulatedMechanism.interrupted`."""
+    def note_reset(self) -> None:
+        """See :meth:`SimulatedMechanism.note_reset`."""
         if self._lift is not None:
             self._lift.excused = True
 
@@ -207,13 +207,13 @@ class Flipper:
         self._yaw = float(round(self._yaw))
 
     def pose(self) -> Pose:
-        """How far cube and bottom layer are from where the body's stickers are booked."""
-        whole = turned(NORMALS["D"], beyond(self._yaw))
+        """Return the deviation of cube and bottom layer from the body's booked stickers."""
+        whole = turned(NORMALS["D"], rest_of_quarter(self._yaw))
         if self._lift is not None:
             axis, quarters = self._lift.roll
             made = self._lift.highest - 1 if self._lift.rolled else self._lift.part
             whole = whole @ turned(axis, quarters * made)
-        twist = beyond(self._twist)
+        twist = rest_of_quarter(self._twist)
         return Pose(whole, (("D", twist),) if twist else ())
 
     def _combined_role(self, positions: Mapping[str, float]) -> str:
@@ -225,7 +225,7 @@ class Flipper:
             return
         if self._mode == "hold":
             self._release()
-        if mode == "hold" and abs(beyond(self._yaw)) > self._tolerance:
+        if mode == "hold" and abs(rest_of_quarter(self._yaw)) > self._tolerance:
             text = "an arm closed on a cube that did not stand square"
             self._report("hold-not-square", text, "")
         if mode == "hold" and self._play is not None:
@@ -234,7 +234,7 @@ class Flipper:
 
     def _release(self) -> None:
         """The cube is let go: it now stands as its bottom layer does."""
-        rest = beyond(self._twist)
+        rest = rest_of_quarter(self._twist)
         if abs(rest) > self._tolerance:
             text = "the cube was let go with its bottom layer between two quarter turns"
             self._report("layer-not-square", text, "")
@@ -248,7 +248,7 @@ class Flipper:
         """The bottom layer turns, and the others with it as far as the arm lets them."""
         dragged = 0.0
         if self._play is not None:
-            off = beyond(self._yaw)
+            off = rest_of_quarter(self._yaw)
             dragged = max(-self._play, min(self._play, off + quarters)) - off
             self._set_yaw(self._yaw + dragged)
         before = round(self._twist)
@@ -266,7 +266,9 @@ class Flipper:
         if self._lift is None:
             self._lift = Lift(roll, part, part)
             self._check_start(name, positions)
-            self._set_yaw(self._yaw + beyond(self._twist))  # its neighbours square the layer
+            self._set_yaw(
+                self._yaw + rest_of_quarter(self._twist)
+            )  # its neighbours square the layer
             self._twist = 0.0
         self._lift.part = part
         self._lift.highest = max(self._lift.highest, part)
@@ -286,7 +288,7 @@ class Flipper:
         others = {arm.role(positions[arm.name]) for arm in self._arms if arm.name != lifter}
         if others - {"open"}:
             self._report("flip-held", "the cube was flipped while another arm was down", "")
-        if abs(beyond(self._yaw)) > self._tolerance:
+        if abs(rest_of_quarter(self._yaw)) > self._tolerance:
             text = "the cube was flipped while the turntable stood between two quarter turns"
             self._report("flip-not-square", text, "")
 

@@ -26,7 +26,7 @@ from robot.twin.registry import (
     degree_us,
     tolerance_quarters,
 )
-from robot.twin.twisting import OPPOSITE, Slipping, TwistingCube, beyond
+from robot.twin.twisting import OPPOSITE, Slipping, TwistingCube, rest_of_quarter
 from robot.twin.violations import Reporter
 
 
@@ -48,11 +48,11 @@ class SimulatedGripper:
 
     @property
     def holds(self) -> bool:
-        """Whether the jaws are closed on the cube."""
+        """True if the jaws are closed on the cube."""
         return self.grip == "hold"
 
     def reach(self, other: SimulatedGripper) -> float:
-        """How far, 0..1, the jaws stick out towards the site of ``other``."""
+        """Return how far, 0..1, the jaws stick out towards the site of ``other``."""
         direction = turned(NORMALS[self.site], self.angle or 0.0) @ np.array(self.across)
         return float(abs(direction @ np.array(NORMALS[other.site])))
 
@@ -110,15 +110,15 @@ class GripperMechanism:
                 return place.name
         return None
 
-    def interrupted(self) -> None:
-        """See :meth:`SimulatedMechanism.interrupted`: jaws stay as they are."""
+    def note_reset(self) -> None:
+        """See :meth:`SimulatedMechanism.note_reset`: jaws stay as they are."""
 
     def set_square(self) -> None:
         """See :meth:`SimulatedMechanism.set_square`."""
         self._cube.set_square()
 
     def pose(self) -> Pose:
-        """Where cube and layers are."""
+        """Return the places of cube and layers."""
         jaws = [jaw for gripper in self._grippers for jaw in gripper.covers(self.body.size)]
         return replace(self._cube.pose(), covers=tuple(jaws))
 
@@ -137,7 +137,7 @@ class GripperMechanism:
     def _let_go(self, gripper: SimulatedGripper) -> None:
         if not any(other.holds for other in self._grippers):
             self._report("dropped", "no gripper holds the cube: it falls", "")
-        if self._cube.off_square(gripper.site) > self._tolerance:
+        if self._cube.quarters_off_square(gripper.site) > self._tolerance:
             text = f"gripper {gripper.site} let go of its layer between two quarter turns"
             self._report("layer-not-square", text, gripper.site)
         else:
@@ -150,13 +150,13 @@ class GripperMechanism:
         if len(holders) != 1:
             return
         (alone,) = holders
-        off = beyond(alone.angle or 0.0)
-        if max(abs(off), self._cube.off_square(alone.site)) <= self._tolerance:
+        off = rest_of_quarter(alone.angle or 0.0)
+        if max(abs(off), self._cube.quarters_off_square(alone.site)) <= self._tolerance:
             self._cube.lean(alone.site, off)
 
     def _take_hold(self, gripper: SimulatedGripper) -> None:
         axis, tilt = self._cube.tilt
-        off = abs(beyond(gripper.angle or 0.0))
+        off = abs(rest_of_quarter(gripper.angle or 0.0))
         along = gripper.site in {axis, OPPOSITE[axis]}
         if abs(tilt) > self._tolerance and not along:
             text = f"gripper {gripper.site} closed on a cube that was not square to it"
@@ -174,11 +174,11 @@ class GripperMechanism:
             self._check_drift(gripper, quarters)
         if not gripper.holds:
             return
-        quarters = self.slips.carried(gripper.site, quarters)
+        quarters = self.slips.carry(gripper.site, quarters)
         if self._crossing_holder(gripper):
             self._cube.turn_layer(gripper.site, quarters)
             return
-        opposite = self._at(OPPOSITE[gripper.site])
+        opposite = self._gripper_at(OPPOSITE[gripper.site])
         if opposite is None or not opposite.holds:
             self._cube.turn_whole(gripper.site, quarters)
             self._check_swept(gripper)
@@ -192,7 +192,7 @@ class GripperMechanism:
         self._cube.turn_whole(gripper.site, quarters / 2)
         self._cube.turn_layer(gripper.site, quarters / 2)
         self._cube.turn_layer(OPPOSITE[gripper.site], quarters / 2)
-        if self._cube.off_square(gripper.site) > self._tolerance:
+        if self._cube.quarters_off_square(gripper.site) > self._tolerance:
             text = f"gripper {gripper.site} turned its layer while nobody held the cube's middle"
             self._report("layer-not-held", text, gripper.site)
 
@@ -200,7 +200,7 @@ class GripperMechanism:
         along = {gripper.site, OPPOSITE[gripper.site]}
         return any(other.holds and other.site not in along for other in self._grippers)
 
-    def _at(self, site: str) -> SimulatedGripper | None:
+    def _gripper_at(self, site: str) -> SimulatedGripper | None:
         return next((gripper for gripper in self._grippers if gripper.site == site), None)
 
     def _check_jaws(self, gripper: SimulatedGripper) -> None:
@@ -218,8 +218,8 @@ class GripperMechanism:
         """Jaws over a neighbour's layer stop its turning, and meet jaws that reach back."""
         limit = math.sin(self._tolerance * math.pi / 2)
         over, back = one.reach(other) > limit, other.reach(one) > limit
-        one_turns = abs(beyond(one.angle or 0.0)) > self._tolerance
-        other_turns = abs(beyond(other.angle or 0.0)) > self._tolerance
+        one_turns = abs(rest_of_quarter(one.angle or 0.0)) > self._tolerance
+        other_turns = abs(rest_of_quarter(other.angle or 0.0)) > self._tolerance
         return (over and back) or (over and other_turns) or (back and one_turns)
 
     def _check_swept(self, gripper: SimulatedGripper) -> None:

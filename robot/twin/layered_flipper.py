@@ -21,7 +21,7 @@ from robot.twin.registry import (
     SettingsReading,
     tolerance_quarters,
 )
-from robot.twin.twisting import Slipping, beyond
+from robot.twin.twisting import Slipping, rest_of_quarter
 from robot.twin.violations import Reporter
 
 ROW_PART = 0.2
@@ -41,7 +41,7 @@ class Way:
     ends: tuple[float, float]
 
     def part(self, place: float) -> float:
-        """How far it is on its way from the first position to the second, 0..1."""
+        """Return its part of the way from the first position to the second, 0..1."""
         first, second = self.ends
         return min(1.0, max(0.0, (place - first) / (second - first)))
 
@@ -61,8 +61,8 @@ class Rows:
     names: tuple[str, ...]
     places: Sequence[float]
 
-    def at(self, place: float) -> float:
-        """So many rows are in the turntable, fractions included."""
+    def rows_at(self, place: float) -> float:
+        """Return the number of rows in the turntable, fractions included."""
         counts = np.arange(len(self.places), dtype=float)
         known = np.array(self.places, dtype=float)
         if known[-1] < known[0]:
@@ -101,7 +101,7 @@ class LayeredFlipper:
     def update(self, positions: Mapping[str, float]) -> None:
         """The motors are now at ``positions``: the table in quarters, others in their own units."""
         angle = positions[self._table]
-        rows = self._elevator.at(positions[self._elevator.motor])
+        rows = self._elevator.rows_at(positions[self._elevator.motor])
         swung = self._flipper.part(positions[self._flipper.motor])
         squeezed = self._squisher.part(positions[self._squisher.motor])
         first = self._angle is None
@@ -121,13 +121,13 @@ class LayeredFlipper:
             if actuator == way.motor:
                 return way.name_at(position)
         if actuator == self._elevator.motor:
-            rows = self._elevator.at(position)
+            rows = self._elevator.rows_at(position)
             near = round(rows)
             return self._elevator.names[near] if abs(rows - near) <= ROW_PART else None
         return None
 
-    def interrupted(self) -> None:
-        """See :meth:`SimulatedMechanism.interrupted`."""
+    def note_reset(self) -> None:
+        """See :meth:`SimulatedMechanism.note_reset`."""
 
     def set_square(self) -> None:
         """See :meth:`SimulatedMechanism.set_square`."""
@@ -135,12 +135,12 @@ class LayeredFlipper:
         self._yaw = float(round(self._yaw))
 
     def pose(self) -> Pose:
-        """How far the cube and its upper rows are from where the body's stickers are booked."""
-        whole = turned(NORMALS["U"], beyond(self._yaw))
+        """Return the deviation of the cube and its upper rows from the body's booked stickers."""
+        whole = turned(NORMALS["U"], rest_of_quarter(self._yaw))
         axis, quarters = self._rolls
         if self._is_down and self._swung != self._side:
             whole = whole @ turned(axis, quarters * (self._swung - self._side))
-        twist = beyond(self._twist)
+        twist = rest_of_quarter(self._twist)
         return Pose(whole, (("U", twist),) if twist else (), depth=self._depth)
 
     @property
@@ -182,11 +182,11 @@ class LayeredFlipper:
             text = f"the squisher closed with {self._rows:.1f} rows in the turntable"
             self._report("row-between", text, "")
         self._depth = min(max(near, 1), self.body.size)
-        if abs(beyond(self._yaw)) > self._tolerance:
+        if abs(rest_of_quarter(self._yaw)) > self._tolerance:
             self._report("hold-not-square", "the squisher closed on a cube not square in it", "")
 
     def _let_go(self) -> None:
-        if abs(beyond(self._twist)) > self._tolerance:
+        if abs(rest_of_quarter(self._twist)) > self._tolerance:
             text = "the cube was let go with its upper rows between two quarter turns"
             self._report("layer-not-square", text, "")
         self._twist = float(round(self._twist))
@@ -230,7 +230,7 @@ class LayeredFlipper:
 
     @property
     def _is_square(self) -> bool:
-        off = max(abs(beyond(self._twist)), abs(beyond(self._yaw)))
+        off = max(abs(rest_of_quarter(self._twist)), abs(rest_of_quarter(self._yaw)))
         return off <= self._tolerance
 
     def _set_yaw(self, yaw: float) -> None:
@@ -239,7 +239,7 @@ class LayeredFlipper:
 
 
 class TurntableReading(SettingsReading):
-    """What the simulation reads of a turntable."""
+    """The simulation's reading of a turntable."""
 
     actuator: str
     angles: dict[str, int]
@@ -247,14 +247,14 @@ class TurntableReading(SettingsReading):
 
 
 class ElevatorReading(SettingsReading):
-    """What the simulation reads of an elevator."""
+    """The simulation's reading of an elevator."""
 
     actuator: str
     rows: tuple[str, ...]
 
 
 class SwingReading(SettingsReading):
-    """What the simulation reads of a flipper."""
+    """The simulation's reading of a flipper."""
 
     actuator: str
     first: str
@@ -263,7 +263,7 @@ class SwingReading(SettingsReading):
 
 
 class SquisherReading(SettingsReading):
-    """What the simulation reads of a squisher."""
+    """The simulation's reading of a squisher."""
 
     actuator: str
     open: str
@@ -271,7 +271,7 @@ class SquisherReading(SettingsReading):
 
 
 class LayeredFlipperReading(SettingsReading):
-    """What the simulation reads of a layered flipper."""
+    """The simulation's reading of a layered flipper."""
 
     turntable: TurntableReading
     elevator: ElevatorReading

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from robot.settings.base import SERVO_BOARDS
 from robot.settings.board_table import FRAME_US
-from robot.settings.pins import SERVO_BOARDS
 from robot.twin.pulses import EdgeListener, PulseMaker
 from solver.errors import InvalidRequest
 
@@ -52,14 +52,14 @@ class ChannelLimits:
     low_us: float = 64.0
     high_us: float = 3280.0
 
-    def limited(self, target_us: float) -> float:
+    def limit_pulse(self, target_us: float) -> float:
         """The pulse it makes for a target; 0 ends the pulses."""
         return min(max(target_us, self.low_us), self.high_us) if target_us else 0.0
 
 
 @dataclass
 class MaestroFaults:
-    """What is wrong with it."""
+    """Injected faults of a Maestro."""
 
     silent: bool = False
     """In another mode than USB Dual Port: commands go to others."""
@@ -151,7 +151,7 @@ class Maestro(PulseMaker):
         channel, low, high = command.data
         train = self._trains[self._first + channel]
         limits = self.faults.limits.get(channel, ChannelLimits())
-        train.width_us = limits.limited((low | high << 7) / QUARTERS_PER_US)
+        train.width_us = limits.limit_pulse((low | high << 7) / QUARTERS_PER_US)
         if train.width_us and train.next_edge_us() is None:
             train.run(command.time_us)
 

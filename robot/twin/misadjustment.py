@@ -58,7 +58,7 @@ LARGEST_SEED = 2**63 - 1
 
 @dataclass(frozen=True)
 class ServoTruth:
-    """What a servo's pulses really do; by default what the profile says.
+    """The true effect of a servo's pulses; by default as in the profile.
 
     Its shaft stands where ``shaft`` says, in microseconds of the profile's pulse: a robot built as
     drawn has its positions there. ``slack_us`` is how far in all it may stay away from that.
@@ -71,7 +71,7 @@ class ServoTruth:
     speed: float = 1.0
 
     def shaft(self, pulse_us: float) -> float:
-        """Where a pulse turns it."""
+        """Return the place to which a pulse turns it."""
         return self.middle_us + self.gain * (pulse_us - self.middle_us) + self.zero_us
 
     def pulse(self, shaft_us: float) -> float:
@@ -81,7 +81,7 @@ class ServoTruth:
 
 @dataclass(frozen=True)
 class StepperTruth:
-    """How a stepper was wired and built in; by default as the profile says.
+    """The wiring and build of a stepper; by default as in the profile.
 
     ``strength``: its stall speed and acceleration as a factor. ``microsteps``: steps of a true turn
     as a factor. ``play_steps``: the profile's steps behind which what it drives follows; None: as
@@ -96,7 +96,7 @@ class StepperTruth:
 
 @dataclass(frozen=True)
 class ArmTruth:
-    """How an arm or jaws fit the cube. Degrees of the servo's shaft, ``play`` of the cube."""
+    """The fit of an arm or jaws to the cube. Degrees of the servo's shaft, ``play`` of the cube."""
 
     play_degrees: float
     grip_degrees: float
@@ -105,7 +105,7 @@ class ArmTruth:
 
 @dataclass(frozen=True)
 class CameraTruth:
-    """How a camera stands otherwise: turned in its picture, tilted, moved and farther away.
+    """The deviation of a camera: turned in its picture, tilted, moved and farther away.
 
     ``tilted``: degrees about the robot's x and z axes. ``shift``: parts of the picture's width.
     """
@@ -166,7 +166,8 @@ class Misadjustment:
         )
 
     def arm(self, name: str) -> ArmTruth:
-        """How an arm or jaws fit the cube; a larger scale leaves less of a band that holds."""
+        """Return the fit of an arm or jaws to the cube; a larger scale leaves less of a band that
+        holds."""
         random = self._random("arm", name)
         return ArmTruth(
             play_degrees=self.scale * random.uniform(*LID_PLAY_DEGREES),
@@ -175,7 +176,7 @@ class Misadjustment:
         )
 
     def camera(self, name: str) -> CameraTruth:
-        """How a camera stands."""
+        """Return the deviation of a camera."""
         random = self._random("camera", name)
         tilts = (self._spread(random, CAMERA_TILTED_DEGREES) for _ in range(2))
         shifts = (self._spread(random, CAMERA_SHIFT) for _ in range(2))

@@ -19,9 +19,10 @@ from robot.settings.kinds import Kinds
 from robot.settings.mechanisms import BUILT_IN_MECHANISMS
 from robot.settings.profile import SimulatedActuator
 from robot.twin.cube import CubeBody, Pose
-from robot.twin.misadjustment import TOLERANCE_DEGREES, Misadjustment
+from robot.twin.misadjustment import BUILT_AS_DRAWN, TOLERANCE_DEGREES, Misadjustment
 from robot.twin.twisting import Slipping
 from robot.twin.violations import Reporter
+from solver.files import JsonMapping
 
 DEGREE_US = 1000 / 90
 """The usual hobby servo: a quarter turn for a millisecond more."""
@@ -33,6 +34,10 @@ Own = TypeVar("Own", bound=ActuatorSettings)
 
 EdgeHandler = Callable[[float, bool], None]
 """Called with the time in microseconds and the level when a pin changes."""
+
+SIMULATED_MECHANISMS: Kinds[MakeParts] = Kinds(
+    "simulated mechanism", "robot.twin.{kind}", BUILT_IN_MECHANISMS
+)
 
 
 class SimulatedMotor(ABC):
@@ -50,7 +55,7 @@ class SimulatedMotor(ABC):
     @property
     @abstractmethod
     def moving(self) -> bool:
-        """Whether it is on its way."""
+        """True if it is on its way."""
 
     def reset(self) -> None:  # noqa: B027  # no pins matter, unless a kind says otherwise
         """The firmware was reset: all its pins are low."""
@@ -59,11 +64,11 @@ class SimulatedMotor(ABC):
         """Let time pass."""
 
     def has_stepped(self) -> bool:
-        """Whether an edge has moved it since this was last asked."""
+        """True if an edge has moved it since the last question."""
         return False
 
     def drift(self, amount: float) -> None:  # noqa: B027  # what is homed finds its place again
-        """From now on stand so much farther than before, in its own units, when told the same."""
+        """Shift its true place by this much, in its own units, at the same command."""
 
     def lose_steps(self, steps: int) -> None:
         """Miss its next steps without anybody noticing."""
@@ -82,7 +87,7 @@ class EndStop(Protocol):
 
 @dataclass(frozen=True)
 class Stop:
-    """Where something is in a motor's way, in its own units, and what pushing against it is called.
+    """An obstacle in a motor's way, in its own units, and the violation of pushing against it.
 
     ``upwards``: it stops motion towards higher positions, else towards lower ones. A servo that
     pushes for longer than it can is reported as ``kind``.
@@ -96,7 +101,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Build:
-    """How one motor was built in: what is in its way, and the robot's deviations, if it has any.
+    """The build of one motor: obstacles in its way, and the robot's deviations, if any.
 
     ``degree_us``: pulse microseconds for a degree of a servo's shaft, where it was built as drawn.
     """
@@ -148,14 +153,14 @@ class SimulatedMechanism(Protocol):
     def place(self, actuator: str, position: float) -> str | None:
         """Name of the calibrated place an actuator is at, if any."""
 
-    def interrupted(self) -> None:
+    def note_reset(self) -> None:
         """The firmware was reset: what was under way stays as it is, or falls back."""
 
     def set_square(self) -> None:
         """A person sets cube and layers square by hand, each to what is nearest."""
 
     def pose(self) -> Pose:
-        """How far the stickers are from where they are booked."""
+        """Return the stickers' deviation from their booked places."""
 
 
 @dataclass(frozen=True)
@@ -176,13 +181,9 @@ class MechanismParts:
 MakeParts = Callable[[RobotProfile, Misadjustment | None], MechanismParts]
 """The parts of a profile's mechanism; built as drawn, unless deviations are given."""
 
-SIMULATED_MECHANISMS: Kinds[MakeParts] = Kinds(
-    "simulated mechanism", "robot.twin.{kind}", BUILT_IN_MECHANISMS
-)
-
 
 class SettingsReading(BaseModel):
-    """What a kind reads of its settings; whatever else they say does not matter to it."""
+    """A kind's reading of its settings; all other keys do not matter to it."""
 
     model_config = ConfigDict(from_attributes=True, frozen=True)
 
@@ -193,7 +194,7 @@ def parts_of(profile: RobotProfile, misadjusted: Misadjustment | None = None) ->
 
 
 def scale_of(profile: RobotProfile, motor: str, angles: Mapping[str, int]) -> Scale:
-    """From the motor's positions to quarter turns; raises InvalidRequest for what is only timed."""
+    """Return the motor's scale to quarter turns; raises InvalidRequest for a timed actuator."""
     settings = profile.actuators[motor]
     return MOTORS[settings.kind].scale(settings, angles)
 
@@ -212,8 +213,27 @@ def degree_us(profile: RobotProfile, rotations: Mapping[str, Mapping[str, int]])
 
 
 def tolerance_quarters(profile: RobotProfile, misadjusted: Misadjustment | None) -> float:
-    """How far anything may be off square before it counts as wrong."""
+    """Return the deviation from square above which anything counts as wrong."""
     degrees = profile.simulation.tolerance_degrees
     if misadjusted is not None:
         degrees = min(degrees, TOLERANCE_DEGREES)
     return degrees / 90
+
+
+def position_errors(
+    profile: RobotProfile, truth: Misadjustment | None, values: JsonMapping
+) -> Mapping[str, float]:
+    """Degrees of the shaft by which each servo position in calibrated ``values`` is off, by key.
+
+    ``truth``: how the robot was built; None: as drawn. Steppers count from where they are switched
+    on or homed, so their positions are right by definition.
+    """
+    per_degree = degree_us(profile, parts_of(profile).rotations)
+    found: dict[str, float] = {}
+    for name, settings in profile.actuators_of(Servo).items():
+        servo = (truth or BUILT_AS_DRAWN).servo(name, settings, per_degree)
+        for position, place in settings.positions_us.items():
+            key = f"actuators.{name}.positions_us.{position}"
+            if key in values:
+                found[key] = (servo.shaft(values[key]) - place) / per_degree
+    return found

@@ -113,7 +113,7 @@ SPARE_GRAIN = 1 << 16
 
 @dataclass(frozen=True)
 class StudioLight:
-    """How the scene is lit. ``gains`` multiply linear R, G, B: a colour cast.
+    """The light of the scene. ``gains`` multiply linear R, G, B: a colour cast.
 
     ``slope`` is the change of light from one edge of the picture to the other; ``vignette`` what
     is lost in the corners; ``glare`` the strength of a reflection near ``glare_at`` (fractions).

@@ -19,21 +19,83 @@ import fcntl
 import json
 import socket
 import termios
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
+from robot.settings.board_table import TICKS_PER_S
 from robot.settings.profile import FIRST_BOARD, PanelSettings
 from robot.twin.pulses import PulseMaker
-from robot.twin.shared_time import keep_time
 from robot.twin.simulated import Kind, PinStream, SimulatedRobot, input_record, order_record
-from robot.twin.streams import listening
 from robot.twin.studio import Studio
 from solver.files import BadFile, JsonObject, parse_object
 
+SLICE_TICKS = TICKS_PER_S // 1000
+"""Ticks granted at once: a millisecond."""
+CATCH_UP_S = 0.1
+"""Most real time made up for after the computer was busy; the rest is as if it had not been."""
+
+Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 BOUNCES = 5
 """How often the contact opens and closes before it comes to rest."""
-
 LevelListener = Callable[[int, bool], None]
+RECEIVE_BYTES = 1 << 14
+"""Played at a stretch: the firmware may wait so long, and has to answer the host in time."""
+
+
+class Granted(Protocol):
+    """A board that runs as granted, as :class:`PinPort`."""
+
+    async def grant(self, ticks: int) -> None:
+        """Let these ticks pass and return afterwards."""
+
+
+async def keep_time(boards: Sequence[Granted], speed: float) -> None:
+    """Let time pass for all boards, ``speed`` times as fast as real time, until cancelled.
+
+    A board that runs by itself keeps the computer's time and loses what it did not get of the
+    processor, so two such boards would part as no real ones do. Several boards therefore run as
+    they are granted: all of them the same few ticks, and no more until each has made these. The
+    robot sees every pin within such a slice of its change against pins of other boards, and exactly
+    against those of its own.
+    """
+    loop = asyncio.get_running_loop()
+    slice_s = SLICE_TICKS / TICKS_PER_S / speed
+    next_at = loop.time()
+    while True:
+        next_at = max(next_at + slice_s, loop.time() - CATCH_UP_S)
+        await asyncio.gather(*(board.grant(SLICE_TICKS) for board in boards))
+        # Also when late: everybody else here wants to run, too.
+        await asyncio.sleep(max(0.0, next_at - loop.time()))
+
+
+@contextlib.asynccontextmanager
+async def listening(path: Path, talk: Talk, limit: int = 2**16) -> AsyncIterator[None]:
+    """Let ``talk`` answer each connection to a socket at ``path`` while the context lasts.
+
+    Lines have at most ``limit`` bytes. Connections that are left at the end are closed.
+    """
+    connections: set[asyncio.Task[None]] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        connections.add(task)
+        # asyncio's streams take a cancelled connection for an error, and print where it was.
+        with contextlib.suppress(asyncio.CancelledError):
+            await talk(reader, writer)
+        connections.discard(task)
+        writer.close()
+
+    server = await asyncio.start_unix_server(serve, str(path), limit=limit)
+    try:
+        yield
+    finally:
+        server.close()
+        for task in tuple(connections):
+            task.cancel()
+        if connections:
+            await asyncio.wait(connections)
 
 
 class SimulatedPanel:
@@ -81,10 +143,6 @@ class SimulatedPanel:
         """A burst of edges. No pauses: on a busy computer they would grow into presses."""
         for number in range(BOUNCES):
             self.drive(pin, level if number % 2 == 0 else not level)
-
-
-RECEIVE_BYTES = 1 << 14
-"""Played at a stretch: the firmware may wait so long, and has to answer the host in time."""
 
 
 class PinPort:
@@ -170,7 +228,7 @@ class PinPort:
             self.send_input(pin, level)
 
     def _waiting_bytes(self) -> int:
-        """How much has arrived and not been read."""
+        """Return the bytes that have arrived and not been read."""
         if self._connection is None:
             return 0
         count = array.array("i", [0])
@@ -205,7 +263,7 @@ class TwinServer:
     """Serves one simulated robot to the firmware of its boards and to any number of daemons.
 
     ``chips`` make the pulses of boards whose firmware only says how long they are. Several boards
-    run as granted here (see :mod:`robot.twin.shared_time`), ``speed`` times as fast as real time;
+    run as granted here (see :mod:`robot.twin.server`), ``speed`` times as fast as real time;
     one keeps its own time.
     """
 

@@ -65,7 +65,7 @@ class ServoMotor(SimulatedMotor):
 
     @property
     def moving(self) -> bool:
-        """Whether the arm has yet to reach where the pulse wants it."""
+        """True if the arm has yet to reach the place of the pulse."""
         return self._goal != self.position and not self.jammed
 
     def reset(self) -> None:
@@ -106,7 +106,8 @@ class ServoMotor(SimulatedMotor):
         self.position = self._goal if abs(left) <= reach else self.position + copysign(reach, left)
 
     def _rest(self, target: float) -> float:
-        """Where it will come to rest: within its dead band, and before whatever stops it."""
+        """Return the place where it will come to rest: within its dead band, and before whatever
+        stops it."""
         half = self._truth.slack_us / 2
         rest = max(target - half, min(target + half, self.position))
         for stop in self._stops:

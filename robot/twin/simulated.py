@@ -120,7 +120,7 @@ class SimulatedRobot:
 
     @property
     def violations(self) -> list[Violation]:
-        """What must never have happened."""
+        """Events that must never happen."""
         return self.incidents.violations
 
     @property
@@ -134,11 +134,11 @@ class SimulatedRobot:
 
     @property
     def moving(self) -> bool:
-        """Whether any motor moves."""
+        """True if any motor moves."""
         return any(motor.moving for motor in self._parts.motors.values())
 
     def pose(self) -> Pose:
-        """Where the cube is, for the camera."""
+        """Return the cube's place, for the camera."""
         return self._parts.mechanism.pose()
 
     def place(self, actuator: str) -> str | None:
@@ -151,7 +151,7 @@ class SimulatedRobot:
         for name, motor in self._parts.motors.items():
             if self.profile.board_name_of(name) == board:
                 motor.reset()
-        self._parts.mechanism.interrupted()
+        self._parts.mechanism.note_reset()
 
     def pin_changed(self, time_us: float, pin: int, level: bool, board: str = FIRST_BOARD) -> None:
         """A board changed an output. Pins the robot does not use are ignored."""
@@ -195,7 +195,7 @@ class SimulatedRobot:
         self._parts.motors[actuator].lose_steps(steps)
 
     def steps_lost(self, actuator: str) -> int:
-        """How many steps a stepper was told to make and did not; 0 for a servo."""
+        """Return the steps that a stepper was commanded to make and did not; 0 for a servo."""
         return self._parts.motors[actuator].lost_steps
 
     def slip_cube(self) -> None:
@@ -262,7 +262,7 @@ RECORD = np.dtype([("ticks", "<u8"), ("pin", "<u2"), ("level", "u1"), ("kind", "
 
 
 class Kind(IntEnum):
-    """What a record says. Time records keep the robot going while nothing changes."""
+    """Kinds of records. Time records keep the robot going while nothing changes."""
 
     LEVEL = 0
     """The firmware changed an output; or, to the firmware: an input has changed."""
@@ -333,7 +333,7 @@ class PinStream:
         elif kind == Kind.WRITE:
             self._robot.advance(time_us, self._board)
             if self._chips is not None:
-                self._written(self._chips, time_us, pin, level)
+                self._write(self._chips, time_us, pin, level)
         elif kind == Kind.RESET:
             if self._chips is not None:
                 self._chips.restart()
@@ -343,18 +343,18 @@ class PinStream:
             reads = self._robot.inputs(self._board).get(pin, True)
             self._answer(struct.pack("<QHBB", ticks, pin, reads, Kind.READ))
 
-    def _written(self, chips: PulseMaker, time_us: float, pin: int, file: int) -> None:
+    def _write(self, chips: PulseMaker, time_us: float, pin: int, file: int) -> None:
         try:
-            chips.written(time_us, pin, file)
+            chips.write(time_us, pin, file)
         except InvalidRequest as error:
             self._robot.incidents.report("bad-write", str(error), str(pin))
 
 
 def input_record(pin: int, level: bool) -> bytes:
-    """What tells the firmware that an input has changed."""
+    """Return the record that reports a changed input to the firmware."""
     return struct.pack("<QHBB", 0, pin, level, Kind.LEVEL)
 
 
 def order_record(kind: Kind, ticks: int = 0) -> bytes:
-    """What tells a firmware that runs as granted what comes next: time, a reset."""
+    """Return the record that grants time or a reset to firmware that runs as granted."""
     return struct.pack("<QHBB", ticks, NO_PIN, 0, kind)

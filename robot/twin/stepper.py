@@ -146,7 +146,7 @@ class StepMotor(SimulatedMotor):
 
     def reset(self) -> None:
         """All inputs of the driver are low; a rotor that ran loses its place, nobody could help."""
-        self._lost(self._rotor.stop() is not None)
+        self._count_lost(self._rotor.stop() is not None)
         self._step_level = self._forward = False
         self.enabled = True
 
@@ -168,10 +168,10 @@ class StepMotor(SimulatedMotor):
         if not self.enabled:
             self._check("a step while its driver was off")
         elif self._stalls(time_us):
-            self._lost(True)
+            self._count_lost(True)
         elif self._to_skip > 0:
             self._to_skip -= 1
-            self._lost(self._check(self._rotor.step(time_us)))
+            self._count_lost(self._check(self._rotor.step(time_us)))
         elif self._check(self._rotor.step(time_us)):
             self._stepped = True
             self._rotor_position += self._step if self._forward else -self._step
@@ -201,7 +201,7 @@ class StepMotor(SimulatedMotor):
             return True
         return False
 
-    def _lost(self, lost: bool) -> None:
+    def _count_lost(self, lost: bool) -> None:
         """Count a step that was lost for a reason asked for."""
         self.lost_steps += lost
 
@@ -318,7 +318,7 @@ def _end_stop(settings: Stepper) -> StepperEndStop | None:
 
 
 def stepper_scale(settings: Stepper, angles: Mapping[str, int]) -> Scale:
-    """By the steps of a turn."""
+    """Return the scale given by the steps of a turn."""
     del angles
     if settings.steps_per_turn is None:
         raise ValueError("a stepper without steps_per_turn rotates nothing")

@@ -139,7 +139,7 @@ class Studio:
         if photograph is not None:
             shot = Rendering(photograph, calibrated=False)
             return lambda: shot
-        covered = not any(self._in_sight(view) for view in camera.views)
+        covered = not any(self._is_in_sight(view) for view in camera.views)
         seen = (self._shown(), self._robot.pose(), self.disturbances.light, covered)
         painter, props, calibrated = self._painters[name], self._props(), not self._photographs
         return lambda: Rendering(painter.paint(*seen, props), calibrated)
@@ -151,7 +151,7 @@ class Studio:
             return None
         if odd is OddScene.WRONG_SIZE:
             return scrambled(3 if body.size == 2 else 2, 1)
-        return self._disturbed(body)
+        return self._disturb(body)
 
     def _props(self) -> Iterable[Patch]:
         """What else it sees."""
@@ -159,7 +159,7 @@ class Studio:
         odd = self.disturbances.odd
         return props[odd]() if odd in props else ()
 
-    def _in_sight(self, view: View) -> bool:
+    def _is_in_sight(self, view: View) -> bool:
         """Whether the parts of the robot that can be in the way are out of it."""
         return all(self._robot.place(name) in places for name, places in view.when.items())
 
@@ -172,14 +172,14 @@ class Studio:
         view = camera.views[0]
         body = self._robot.body
         face = body.face_at(view.site)
-        if face not in self._photographs or not self._in_sight(view) or self._robot.moving:
+        if face not in self._photographs or not self._is_in_sight(view) or self._robot.moving:
             return None
         if _face_letters(body)[face] != self._faces[face]:
             return None
         return np.ascontiguousarray(np.rot90(self._photographs[face], -_turns(body, view.site)))
 
-    def _disturbed(self, body: CubeBody) -> CubeBody:
-        return body.repainted(self.disturbances.repainted)
+    def _disturb(self, body: CubeBody) -> CubeBody:
+        return body.with_stickers(self.disturbances.repainted)
 
     def mend(self) -> None:
         """Nothing is wrong with light, stickers or what is in view any more."""

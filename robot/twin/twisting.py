@@ -15,7 +15,7 @@ class Slipping:
         self.wanted = 0
         self._left: dict[str, float] = {}
 
-    def carried(self, part: str, quarters: float) -> float:
+    def carry(self, part: str, quarters: float) -> float:
         """How much of a turn by ``part`` reaches the cube."""
         if self.wanted > 0 and quarters and part not in self._left:
             self.wanted -= 1
@@ -36,7 +36,7 @@ AT_REST_QUARTERS = 0.5 / 90
 OPPOSITE = dict(zip("URFDLB", "DLBURF", strict=True))
 
 
-def beyond(quarters: float) -> float:
+def rest_of_quarter(quarters: float) -> float:
     """What is left of an angle after whole quarters, -0.5..0.5."""
     return quarters - round(quarters)
 
@@ -68,7 +68,7 @@ class TwistingCube:
     def turn_layer(self, site: str, quarters: float) -> None:
         """Turn the layer at ``site`` clockwise seen from outside."""
         before = self._twists[site]
-        starts = self.off_square(site) < AT_REST_QUARTERS
+        starts = self.quarters_off_square(site) < AT_REST_QUARTERS
         self._twists[site] = before + quarters
         self.body.turn(site, round(before + quarters) - round(before))
         self._check_crossing(site, starts)
@@ -83,14 +83,14 @@ class TwistingCube:
         self._tilt = before + quarters
         self._rotate(site, round(before + quarters) - round(before))
 
-    def off_square(self, site: str) -> float:
+    def quarters_off_square(self, site: str) -> float:
         """Quarters by which the layer at ``site`` is off square with the rest of the cube."""
-        return abs(beyond(self._twists[site]))
+        return abs(rest_of_quarter(self._twists[site]))
 
     @property
     def tilt(self) -> tuple[str, float]:
         """The axis about which the whole cube is off square, and by how much."""
-        return self._axis, beyond(self._tilt)
+        return self._axis, rest_of_quarter(self._tilt)
 
     def settle(self, site: str) -> None:
         """The layer at ``site`` comes to rest where it is nearest to; forgets the small rest."""
@@ -113,8 +113,8 @@ class TwistingCube:
 
     def pose(self) -> Pose:
         """Where everything is, for the camera."""
-        whole: FloatArray = turned(NORMALS[self._axis], beyond(self._tilt))
-        off = ((site, beyond(twist)) for site, twist in self._twists.items())
+        whole: FloatArray = turned(NORMALS[self._axis], rest_of_quarter(self._tilt))
+        off = ((site, rest_of_quarter(twist)) for site, twist in self._twists.items())
         return Pose(whole, tuple((site, twist) for site, twist in off if twist))
 
     def _rotate(self, site: str, quarters: int) -> None:
@@ -127,12 +127,12 @@ class TwistingCube:
         self._twists = {moved[old]: twist for old, twist in self._twists.items()}
 
     def _check_crossing(self, site: str, starts: bool) -> None:
-        off = self.off_square(site)
+        off = self.quarters_off_square(site)
         if not starts and off <= self._play:
             return
         for other in SITES:
             crosses = other not in {site, OPPOSITE[site]}
-            if crosses and self._jams(starts, off, self.off_square(other)):
+            if crosses and self._jams(starts, off, self.quarters_off_square(other)):
                 text = f"layers {other} and {site} were turned into each other"
                 self._report("layers-collide", text, "".join(sorted(site + other)))
 

@@ -18,7 +18,7 @@ from robot.link import Link, SerialTransport, ServoSetup
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.settings.board_table import FRAME_US
-from robot.twin.pwm import PwmChips
+from robot.twin.pulses import PwmChips
 
 Emit = Callable[[str, float, str, int, dict[str, Any]], None]
 

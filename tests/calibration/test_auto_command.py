@@ -17,8 +17,8 @@ from robot.cli.main import run
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
 from robot.text.faults import RobotError, ScanError
-from robot.twin.calibrated import position_errors
 from robot.twin.misadjustment import parse_misadjustment
+from robot.twin.registry import position_errors
 from solver.errors import CubistError, ExitCode
 
 KEY = "actuators.lid.positions_us.open"

@@ -23,7 +23,7 @@ from robot.daemon.server import make_app, serving
 from robot.machine.scanner import FaceImage
 from robot.mechanism.graph import ActuatorMotion, Operation
 from robot.planner import FaceView, build_mechanism, plan_solve
-from robot.planner.improve import AnyCube
+from robot.planner.stopping import AnyCube
 from robot.planner.survey import random_cube
 from robot.settings import load_profile
 from solver.cube.cube import Cube

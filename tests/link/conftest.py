@@ -11,7 +11,7 @@ import pytest
 from robot.computer.board_family import BuiltFirmware, build, executable
 from robot.computer.families.avr import AVR
 from robot.link import Link
-from robot.twin.pwm import PwmChips
+from robot.twin.pulses import PwmChips
 from tests.rig.boards import SERVO_PINS, Rig, program, rig_of, simulated
 
 

@@ -24,7 +24,7 @@ from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
 from robot.settings.board_table import FIRST_CHANNEL, FRAME_US
 from robot.text.faults import Fault, LinkError, RobotError
-from robot.twin.pwm import PwmChips
+from robot.twin.pulses import PwmChips
 from tests.rig.boards import program, rig_of
 
 Rig = Any

@@ -12,12 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot.mechanism.compile.closure import FAR, microseconds_of
-from robot.mechanism.compile.cost_model import compile_mechanism, cost_model, numbered, to_classes
+from robot.mechanism.compile.cost_model import (
+    compile_mechanism,
+    cost_model,
+    number_rows,
+    to_classes,
+)
 from robot.mechanism.graph import SITE_AXIS, Mechanism, State, Transition
 from robot.mechanism.registry import build_mechanism
 from robot.settings import load_profile
 from solver.cost import AXES, IMPOSSIBLE, CostModel, composite_of
-from solver.cube.orientation import Orientation
 
 ROBOTS = ["cubotino-uno", "mindcuber", "two-arm-2x2x2", *(f"reference/{x}" for x in "abd")]
 OTHER_LAYER = str.maketrans("DLB", "URF")
@@ -26,6 +30,21 @@ OTHER_LAYER = str.maketrans("DLB", "URF")
 @cache
 def built(name: str) -> Mechanism:
     return build_mechanism(load_profile(name))
+
+
+@cache
+def reachable(name: str) -> list[State]:
+    """The states that some transitions lead to."""
+    found = [built(name).start]
+    for state in found:
+        for step in built(name).transitions:
+            if step.start == state.configuration:
+                held = state.orientation
+                held = held.rotated(*step.rotation) if step.rotation else held
+                after = State(step.end, held)
+                if after not in found:
+                    found.append(after)
+    return found
 
 
 def fastest_us(mechanism: Mechanism, state: State, composites: list[int]) -> int | None:
@@ -95,12 +114,11 @@ def model_us(model: CostModel, composites: list[int]) -> int:
 def turns_from_states(draw: Any) -> tuple[str, State, list[int]]:
     """A robot, a state it can get into, and one or two composites of different axes."""
     name = draw(st.sampled_from(ROBOTS))
-    configurations = len(built(name).configurations)
-    number, held = draw(st.integers(0, configurations - 1)), draw(st.integers(0, 23))
+    state = draw(st.sampled_from(reachable(name)))
     axes = draw(st.permutations(range(3)))[: draw(st.integers(1, 2))]
     columns = [3, 7, 11] if built(name).size == 2 else list(range(15))
     composites = [15 * axis + draw(st.sampled_from(columns)) for axis in axes]
-    return name, State(number, Orientation(held)), composites
+    return name, state, composites
 
 
 @settings(max_examples=25)
@@ -121,7 +139,7 @@ def test_turns_of_four_arms_cost_the_shortest_path(name: str) -> None:
         assert model_us(model, composites) == fastest_us(mechanism, mechanism.start, composites)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", [name for name in ROBOTS if "2x2x2" not in name])
 def test_the_model_has_the_form_the_search_expects(name: str) -> None:
     model = cost_model(built(name), built(name).start)
     size = model.turns.states
@@ -135,8 +153,8 @@ def test_the_model_has_the_form_the_search_expects(name: str) -> None:
 
 def test_equal_rows_are_numbered_alike_in_the_order_in_which_they_appear() -> None:
     rows = np.array([[5, 1], [5, 2], [5, 1], [4, 1], [5, 2]], np.uint32)
-    assert numbered(rows).tolist() == [0, 1, 0, 2, 1]
-    assert numbered(np.zeros((0, 3), np.uint32)).tolist() == []
+    assert number_rows(rows).tolist() == [0, 1, 0, 2, 1]
+    assert number_rows(np.zeros((0, 3), np.uint32)).tolist() == []
 
 
 def test_a_class_costs_what_its_cheapest_member_does() -> None:

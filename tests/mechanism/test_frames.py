@@ -15,7 +15,7 @@ from robot.mechanism.frames import (
     rotate_table,
     seen_table,
 )
-from robot.mechanism.graph import SITE_AXIS, ActuatorMotion, signed
+from robot.mechanism.graph import SITE_AXIS, ActuatorMotion, signed_quarters
 from robot.settings import load_profile
 from solver.cost import COMPOSITES, composite_index
 from solver.cube.orientation import Orientation, all_orientations
@@ -29,7 +29,7 @@ def test_a_site_turns_about_its_axis_one_way_or_the_other() -> None:
         opposite = {"U": "D", "D": "U", "R": "L", "L": "R", "F": "B", "B": "F"}[site]
         assert SITE_AXIS[opposite] == (axis, -way)
     assert {site for site, (_, way) in SITE_AXIS.items() if way == 1} == set("URF")
-    assert [signed(quarters) for quarters in range(-1, 6)] == [-1, 0, 1, 2, -1, 0, 1]
+    assert [signed_quarters(quarters) for quarters in range(-1, 6)] == [-1, 0, 1, 2, -1, 0, 1]
 
 
 def test_tables_hold_all_orientations() -> None:

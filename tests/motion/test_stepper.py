@@ -14,8 +14,8 @@ from robot.motion.schedule import MotionError, MotionProfile, StepSegment
 from robot.motion.stepper import (
     StepperLimits,
     compress,
-    on_whole_ticks,
     ramp_between,
+    round_to_ticks,
     run_ticks,
     step_times,
     stepper_move,
@@ -55,7 +55,7 @@ def test_moves_make_their_steps_in_their_time(limits: StepperLimits, steps: int)
 @given(LIMITS, st.integers(2, 3000))
 def test_played_steps_stay_near_the_curve(limits: StepperLimits, steps: int) -> None:
     profile = stepper_move("turner", 0, steps, limits)
-    wanted = step_times(steps, on_whole_ticks(limits)) * TICKS_PER_S
+    wanted = step_times(steps, round_to_ticks(limits)) * TICKS_PER_S
     played = np.cumsum(intervals(profile))
     allowed = np.maximum(np.diff(wanted, prepend=0.0) / 4, 1.0) + 1.5
     assert np.all(np.abs(played - wanted) <= allowed)

@@ -17,7 +17,7 @@ from robot.planner import (
     plan_composites,
     plan_solve,
     split_at,
-    turned,
+    turn_cube,
     where_to_cut_us,
 )
 from robot.planner.survey import random_cube
@@ -45,7 +45,7 @@ def test_a_cut_plan_is_the_whole_plan(planned):
     assert head.duration_us + tail.duration_us == plan.duration_us
     assert head.end == tail.start and tail.end == plan.end
     assert head.transitions + tail.transitions == plan.transitions
-    middle = turned(cube, head)
+    middle = turn_cube(cube, head)
     assert middle == cube.apply(" ".join(head.moves))
     assert replay(tail, middle.facelets()).is_solved
 
@@ -63,10 +63,10 @@ def test_a_boundary_at_the_very_time_is_cut_at(planned):
 def test_a_better_tail_fits_the_head_and_solves(planned, share):
     cube, plan = planned
     head, tail = split_at(plan, int(share * plan.duration_us))
-    better = plan_solve(turned(cube, head), plan.mechanism, tail.start, time_limit=0.1)
+    better = plan_solve(turn_cube(cube, head), plan.mechanism, tail.start, time_limit=0.1)
     assert head.end == better.start
     assert head.duration_us >= share * plan.duration_us
-    assert replay(better, turned(cube, head).facelets()).is_solved
+    assert replay(better, turn_cube(cube, head).facelets()).is_solved
     if share > 0.5:
         assert better.duration_us >= tail.duration_us, "the last turns are as good as they can be"
     else:

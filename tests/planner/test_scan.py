@@ -57,8 +57,8 @@ def test_ways_of_no_return_end_a_tour_with_a_reason(mechanism, monkeypatch):
         nodes = closure.nodes
 
         @staticmethod
-        def between(these, those):
-            costs = closure.between(these, those).copy()
+        def weights_between(these, those):
+            costs = closure.weights_between(these, those).copy()
             costs[(these != start)[:, None] & (these[:, None] != those)] = FAR
             return costs
 
@@ -87,7 +87,11 @@ def test_what_is_always_hidden_is_not_waited_for():
     )
     (step,) = plan_scan(build_mechanism(parse_profile(text))).steps
     upper = next(look for look in step.looks if look.site == "U")
-    assert upper.hidden == {5} and 4 not in upper.shown(3) and len(upper.shown(3)) == 8
+    assert (
+        upper.hidden == {5}
+        and 4 not in upper.shown_facelets(3)
+        and len(upper.shown_facelets(3)) == 8
+    )
 
 
 def test_more_parts_than_fit_the_tables_are_refused_with_a_reason(mechanism, monkeypatch):
@@ -111,5 +115,5 @@ def test_faces_behind_jaws_are_completed_by_a_second_look():
     shown = set()
     for step in plan_scan(mechanism).steps:
         for look in step.looks:
-            shown |= look.shown(3)
+            shown |= look.shown_facelets(3)
     assert shown == set(range(54))

@@ -78,7 +78,7 @@ def test_it_sees_every_face_and_solves(name: str, size: int) -> None:
         pins.play(step.plan.schedule())
         for look in step.looks:
             assert pins.robot.body.face_at(look.site) == look.face
-            shown |= look.shown(size)
+            shown |= look.shown_facelets(size)
     assert shown == set(range(6 * size * size))
     plan = plan_solve(cube, mechanism, scan.end, time_limit=0.3)
     pins.play(plan.schedule())

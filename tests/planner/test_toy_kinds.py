@@ -14,7 +14,7 @@ from robot.mechanism.graph import (
     Operation,
     State,
     Transition,
-    signed,
+    signed_quarters,
 )
 from robot.mechanism.registry import MECHANISMS, HomeActuator, MechanismKind, build_mechanism
 from robot.planner import plan_scan, plan_solve
@@ -98,7 +98,7 @@ def build_gimbal(profile: RobotProfile, gimbal: GimbalSettings) -> Mechanism:
 def _turn(profile: RobotProfile, name: str, quarters: int) -> Transition:
     time_us = rotation_us(profile, name, quarters, held=True)
     operations = (
-        Operation("turn", time_us, site="D", quarter_turns=signed(quarters)),
+        Operation("turn", time_us, site="D", quarter_turns=signed_quarters(quarters)),
         Operation("clamp", time_us, fields={"rings": "both"}),
     )
     motions = (ActuatorMotion(name, time_us, quarters=quarters, held=True),)
@@ -107,7 +107,7 @@ def _turn(profile: RobotProfile, name: str, quarters: int) -> Transition:
 
 def _rotation(profile: RobotProfile, name: str, axis: str, quarters: int) -> Transition:
     time_us = rotation_us(profile, name, quarters, held=False)
-    operations = (Operation("rotate", time_us, axis=axis, quarter_turns=signed(quarters)),)
+    operations = (Operation("rotate", time_us, axis=axis, quarter_turns=signed_quarters(quarters)),)
     motions = (ActuatorMotion(name, time_us, quarters=quarters),)
     return Transition(0, 0, time_us, motions, operations, rotation=(axis, quarters % 4))
 
@@ -136,7 +136,7 @@ class Gimbal:
     def place(self, actuator: str, position: float) -> str | None:
         return None
 
-    def interrupted(self) -> None:
+    def note_reset(self) -> None:
         pass
 
     def set_square(self) -> None:

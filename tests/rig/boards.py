@@ -20,7 +20,7 @@ from robot.link import EndstopHoming, Link, ServoSetup, StepperSetup
 from robot.link.actuators import ActuatorSetup
 from robot.link.protocol import TICKS_PER_US
 from robot.motion.stepper import StepperLimits
-from robot.twin.pwm import PwmChips
+from robot.twin.pulses import PwmChips
 from robot.twin.simulated import Kind
 from tests.rig.simulated_time import VirtualBoard, VirtualLoop, VirtualPort
 

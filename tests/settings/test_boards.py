@@ -11,7 +11,7 @@ import pytest
 from robot.machine.board_configuration import actuator_setups
 from robot.planner import build_mechanism
 from robot.settings import BadProfile, RobotProfile, Servo, load_profile, parse_profile
-from robot.settings.board_table import FIRST_CHANNEL, FIRST_MAESTRO, FRAME_US
+from robot.settings.board_table import FRAME_US
 from robot.settings.boards import BOARD_TARGETS
 from robot.settings.checks import check_profile
 from robot.settings.loader import profile_path
@@ -107,19 +107,6 @@ def test_no_name_of_a_channel(name: str) -> None:
         changed("cubotino", {"actuators.lid.pins.pulse": name})
 
 
-def test_channels_are_numbers_on_the_wire() -> None:
-    pulses = [servo.pins.pulse for servo in load_profile("v-arms").actuators_of(Servo).values()]
-    assert pulses == [FIRST_CHANNEL + channel for channel in range(4)]
-    pulses = [servo.pins.pulse for servo in load_profile("otvinta").actuators_of(Servo).values()]
-    assert pulses == [FIRST_MAESTRO + channel for channel in range(8)]
-
-
-def test_pins_of_a_mega_are_not_named_as_channels() -> None:
-    """Though it has some of the same numbers."""
-    assert BOARD_TARGETS["atmega2560"].name_of(FIRST_MAESTRO) == "64"
-    assert BOARD_TARGETS["linux"].name_of(FIRST_MAESTRO) == "maestro:0"
-
-
 @pytest.mark.parametrize("held", [False, True])
 def test_travels_take_a_frame_longer_where_the_board_repeats_pulses(held: bool) -> None:
     own, uno = (load_profile(name) for name in ("cubotino", "cubotino-uno"))
@@ -135,7 +122,7 @@ def test_travels_take_a_frame_longer_where_the_board_repeats_pulses(held: bool) 
 
 def test_a_robot_moved_to_another_board_keeps_what_it_is() -> None:
     uno = load_profile("cubotino-uno")
-    moved = uno.on_board("linux")
+    moved = uno.with_board("linux")
     assert moved.firmware.target == "linux" and moved.actuators.keys() == uno.actuators.keys()
     times = [
         robot.actuators_of(Servo)["lid"].transition_us("open", "close") for robot in (moved, uno)
@@ -218,20 +205,6 @@ def test_limits_of_a_pi_are_for_its_own_actuators() -> None:
     at_pi = {"actuators.lid.board": None, "link.port": "auto"}
     changes = TWO_BOARDS | at_pi | {"actuators.motor": motor}
     assert check_profile(changed("cubotino", changes)) == []
-
-
-@pytest.mark.parametrize(
-    ("target", "frames"), [("linux", 1), ("atmega328p", 0)], ids=["pi", "arduino"]
-)
-def test_servos_wait_for_the_frames_of_their_own_board(target: str, frames: int) -> None:
-    alone = load_profile("cubotino-uno").actuators_of(Servo)
-    both = changed("cubotino-uno", TWO_BOARDS | {"boards.second.target": target})
-    servos = both.actuators_of(Servo)
-    position = next(iter(servos["lid"].positions_us))
-    later = servos["lid"].settle_us(position, held=False) - alone["lid"].settle_us(position, False)
-    assert later == frames * FRAME_US
-    place = next(iter(servos["holder"].positions_us))
-    assert servos["holder"].settle_us(place, False) == alone["holder"].settle_us(place, False)
 
 
 def test_an_unknown_board_is_named_with_its_line() -> None:

@@ -129,13 +129,6 @@ def test_a_text_that_would_steer_a_terminal_is_refused_with_its_place(old, new):
         assert "\n" not in str(complaint) and str(complaint) == printable(str(complaint))
 
 
-def test_motion_times_come_from_the_rows():
-    lid = load_profile("cubotino-uno").actuators["lid"]
-    assert lid.transition_us("flip", "close") == (600_000, 200_000)
-    holder = load_profile("cubotino-uno").actuators["holder"]
-    assert holder.transition_us("cw", "ccw", held=True) == (1_680_000, 200_000)
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -149,12 +142,6 @@ def test_motion_times_come_from_the_rows():
 def test_endless_profiles_are_refused_at_once(text):
     with pytest.raises(BadProfile, match="too large or too deeply nested"):
         parse_profile(text)
-
-
-def test_a_missing_file_is_named_once():
-    with pytest.raises(BadProfile) as caught:
-        load_profile("/nowhere/robot.yaml")
-    assert str(caught.value) == "/nowhere/robot.yaml: cannot be read: No such file or directory"
 
 
 def test_panel_inputs_rest_where_they_are_pulled_to():
@@ -211,21 +198,6 @@ def test_a_kind_that_is_also_the_name_of_a_key_hides_no_other(old, new, key, lin
     assert [(one.key, one.line) for one in caught.value.complaints] == [(key, line)]
 
 
-TO_AND_FRO = """steps_per_turn: 1600
-    positions_steps: {in: 0, out: %d}
-    backlash_steps: 30"""
-
-
-@pytest.mark.parametrize(("out", "text"), [(0, "must differ"), (30, "only 30 steps"), (31, None)])
-def test_positions_of_a_stepper_are_further_apart_than_its_play(out, text):
-    changed = STEPPER_TEXT.replace("steps_per_turn: 1600", TO_AND_FRO % out, 1)
-    if text is None:
-        parse_profile(changed)
-        return
-    with pytest.raises(BadProfile, match=rf"positions_steps\.out: .*{text}"):
-        parse_profile(changed, "mine.yaml")
-
-
 SIX_TEXT = profile_path("six-motor").read_text()
 
 
@@ -236,11 +208,6 @@ SIX_TEXT = profile_path("six-motor").read_text()
 def test_two_cameras_are_two(old, new, key):
     with pytest.raises(BadProfile, match=rf"cameras\[1\]\.{key}: .*already"):
         parse_profile(SIX_TEXT.replace(old, new, 1), "mine.yaml")
-
-
-@pytest.mark.parametrize("name", list_profiles())
-def test_shipped_robots_name_the_chip_they_are_wired_to(name):
-    assert load_profile(name).firmware.target != "host"
 
 
 def test_cubotino_s_pulses_are_its_own():

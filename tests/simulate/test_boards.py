@@ -30,7 +30,7 @@ from robot.simulate.boards import (
 from robot.simulate.processes import SimulationError
 from robot.twin.cube import scrambled
 from robot.twin.maestro import Maestro
-from robot.twin.pwm import PwmChips
+from robot.twin.pulses import PwmChips
 from robot.twin.simulated import SimulatedRobot
 
 pytestmark = pytest.mark.quick
@@ -39,7 +39,7 @@ PINS = range(9, 11)
 
 
 def to_toy(profile: RobotProfile) -> RobotProfile:
-    return profile.on_board(TOY)
+    return profile.with_board(TOY)
 
 
 class ToySimulation(BoardSimulation):

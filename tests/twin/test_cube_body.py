@@ -73,7 +73,7 @@ def test_repainting_leaves_the_original() -> None:
     body = scrambled(3, 1)
     before = "".join(body.letters)
     other = "B" if before[0] != "B" else "U"
-    painted = body.repainted({0: other})
+    painted = body.with_stickers({0: other})
     assert "".join(body.letters) == before
     assert "".join(painted.letters) == other + before[1:]
     assert painted.facelets() != body.facelets()

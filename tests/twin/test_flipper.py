@@ -152,7 +152,7 @@ def test_a_cube_falls_back_or_over(highest: float, reported: list[str]) -> None:
     assert table.reported == reported and table.is_changed_by()
     table.reported.clear()
     table.at(0, table.lift(highest))
-    table.flipper.interrupted()
+    table.flipper.note_reset()
     table.at(0)
     assert not table.reported, "that was a reset's fault"
 

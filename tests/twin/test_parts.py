@@ -72,9 +72,9 @@ def test_a_layer_s_stickers_move_on_at_the_half_of_a_quarter() -> None:
     turned.turn("R", 1)
     assert cube.body.facelets() == turned.facelets()
     assert cube.pose().layers == (("R", pytest.approx(-0.4)),)
-    assert cube.off_square("R") == pytest.approx(0.4)
+    assert cube.quarters_off_square("R") == pytest.approx(0.4)
     cube.set_square()
-    assert cube.off_square("R") == 0.0 and cube.pose().layers == ()
+    assert cube.quarters_off_square("R") == 0.0 and cube.pose().layers == ()
 
 
 def test_the_whole_cube_is_off_square_about_one_axis() -> None:
@@ -100,15 +100,15 @@ def test_a_layer_off_square_is_so_wherever_the_cube_is_turned() -> None:
 
 def test_a_slip_costs_the_next_part_that_turns_a_quarter() -> None:
     slips = Slipping()
-    assert slips.carried("right", 1.0) == 1.0
+    assert slips.carry("right", 1.0) == 1.0
     slips.wanted = 1
-    assert slips.carried("right", 0.0) == 0.0 and slips.wanted == 1
-    assert slips.carried("right", -0.75) == 0.0 and slips.wanted == 0
-    assert slips.carried("left", 0.5) == 0.5
-    assert slips.carried("right", 0.75) == 0.5
-    assert slips.carried("right", 0.75) == 0.75
+    assert slips.carry("right", 0.0) == 0.0 and slips.wanted == 1
+    assert slips.carry("right", -0.75) == 0.0 and slips.wanted == 0
+    assert slips.carry("left", 0.5) == 0.5
+    assert slips.carry("right", 0.75) == 0.5
+    assert slips.carry("right", 0.75) == 0.75
     slips.wanted = 1
-    assert slips.carried("left", -2.0) == -1.0
+    assert slips.carry("left", -2.0) == -1.0
 
 
 def test_a_kind_is_reported_again_after_half_a_second_of_peace() -> None:

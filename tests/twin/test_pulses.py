@@ -34,8 +34,8 @@ class Chip(PulseMaker):
 
     def run(self, time_us: float, pin: int, width_us: int) -> None:
         """Pulses so wide begin."""
-        self.written(time_us, pin, width_us)
-        self.written(time_us, pin, RUN)
+        self.write(time_us, pin, width_us)
+        self.write(time_us, pin, RUN)
 
     def fresh(self) -> list[tuple[float, int, bool]]:
         """Edges since the last time."""
@@ -48,7 +48,7 @@ def test_a_pulse_is_as_wide_as_told_and_comes_each_period() -> None:
     chip.run(100.0, 9, 1500)
     chip.advance(20_100.0)
     assert chip.fresh() == [(100.0, 9, True), (1600.0, 9, False), (20_100.0, 9, True)]
-    chip.written(20_200.0, 9, 700)  # the pulse under way is no shorter for that
+    chip.write(20_200.0, 9, 700)  # the pulse under way is no shorter for that
     chip.advance(21_599.9)
     assert chip.fresh() == []
     chip.advance(21_600.0)
@@ -77,7 +77,7 @@ def test_edges_of_several_channels_come_in_their_order() -> None:
         (8419.0, 6, False),
         (9000.0, 5, False),
     ]
-    chip.written(19_000.0, 6, HALT)
+    chip.write(19_000.0, 6, HALT)
     chip.run(20_000.0 - 7919.0 + 20_000.0, 6, 500)  # both rise at once now: the lower pin first
     chip.advance(40_000.0)
     assert [edge for edge in chip.fresh() if edge[0] == 40_000.0] == [
@@ -88,10 +88,10 @@ def test_edges_of_several_channels_come_in_their_order() -> None:
 
 def test_without_a_width_there_is_no_pulse_but_the_periods_go_on() -> None:
     chip = Chip(9)
-    chip.written(0.0, 9, RUN)
+    chip.write(0.0, 9, RUN)
     chip.advance(50_000.0)
     assert chip.fresh() == []
-    chip.written(50_000.0, 9, 1000)
+    chip.write(50_000.0, 9, 1000)
     chip.advance(80_000.0)
     assert chip.fresh() == [(60_000.0, 9, True), (61_000.0, 9, False), (80_000.0, 9, True)]
 
@@ -99,7 +99,7 @@ def test_without_a_width_there_is_no_pulse_but_the_periods_go_on() -> None:
 def test_a_pulse_under_way_ends_though_periods_do_not_go_on() -> None:
     chip = Chip(9)
     chip.run(0.0, 9, 1000)
-    chip.written(400.0, 9, HALT)
+    chip.write(400.0, 9, HALT)
     chip.advance(90_000.0)
     assert chip.fresh() == [(0.0, 9, True), (1000.0, 9, False)]
 
@@ -120,7 +120,7 @@ def test_pulses_go_on_when_the_firmware_boots_again(at_us: float) -> None:
     assert [time_us for time_us, _, _ in edges[1::2]] == [time_us + 1000.0 for time_us in begun]
     assert [level for _, _, level in edges] == [True, False] * 4
     chip.restart()
-    chip.written(15_000.0, 9, HALT)
+    chip.write(15_000.0, 9, HALT)
     assert [time_us for time_us, _, level in chip.fresh() if level][:1] == [
         pytest.approx(80_000.0 - at_us - 45_000.0)
     ]
@@ -129,4 +129,4 @@ def test_pulses_go_on_when_the_firmware_boots_again(at_us: float) -> None:
 def test_a_pin_without_a_channel_is_refused() -> None:
     chip = Chip(9)
     with pytest.raises(InvalidRequest, match=r"^pin 8 has no channel$"):
-        chip.written(0.0, 8, 1000)
+        chip.write(0.0, 8, 1000)

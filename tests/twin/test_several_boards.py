@@ -12,8 +12,7 @@ import pytest
 
 from robot.settings import load_profile
 from robot.twin.cube import scrambled
-from robot.twin.server import PinPort, SimulatedPanel, TwinServer
-from robot.twin.shared_time import SLICE_TICKS, keep_time
+from robot.twin.server import SLICE_TICKS, PinPort, SimulatedPanel, TwinServer, keep_time
 from robot.twin.simulated import RECORD, Kind, PinStream, SimulatedRobot
 from robot.twin.studio import Studio
 
@@ -160,7 +159,7 @@ async def test_time_that_the_computer_did_not_have_is_not_made_up_for() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(asyncio.get_running_loop(), "time", lambda: now)
-        patch.setattr("robot.twin.shared_time.asyncio.sleep", sleep)
+        patch.setattr("robot.twin.server.asyncio.sleep", sleep)
         with pytest.raises(asyncio.CancelledError):
             await keep_time([Slow()], speed=1.0)
     assert 99 <= slices <= 103

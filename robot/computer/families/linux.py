@@ -23,8 +23,8 @@ from robot.computer.board_family import (
 from robot.computer.boot_config import LIMIT, needs, pi_board
 from robot.computer.computer import CheckResult, Computer
 from robot.settings import RobotProfile, Servo
+from robot.settings.base import SERVO_BOARDS
 from robot.settings.boards import BOARD_TARGETS
-from robot.settings.pins import SERVO_BOARDS
 from robot.text.faults import Fault, LinkError, RobotError
 from solver.files import BadFile, read_file
 
@@ -64,7 +64,7 @@ class LinuxSimulation(BoardSimulation):
 
     def wire(self, profile: RobotProfile) -> RobotProfile:
         """Return the robot at the Pi's pins."""
-        return profile if profile.firmware.target == "linux" else profile.on_board("linux")
+        return profile if profile.firmware.target == "linux" else profile.with_board("linux")
 
     def is_for(self, profile: RobotProfile) -> bool:
         """True for a robot at the Pi's pins, unless a Maestro drives its servos."""
@@ -73,7 +73,7 @@ class LinuxSimulation(BoardSimulation):
     def pulse_maker(self, robot: SimulatedRobot, folder: Path, board: str) -> PulseMaker:
         """Return the simulated PWM chips, or the Maestro, of the board's servos."""
         from robot.twin.maestro import Maestro
-        from robot.twin.pwm import PwmChips
+        from robot.twin.pulses import PwmChips
 
         pins = _pulse_pins(robot.profile, board)
         edge = functools.partial(robot.pin_changed, board=board)
@@ -98,7 +98,7 @@ class MaestroSimulation(LinuxSimulation):
         if not servos:
             text = f"{profile.name} has no servos, and a Maestro drives nothing else"
             raise FirmwareError(text)
-        return profile.on_board(
+        return profile.with_board(
             "linux", {name: {"pulse": f"maestro:{number}"} for number, name in enumerate(servos)}
         )
 

@@ -1,1 +1,1 @@
-"""From a mechanism's states and operations to the costs a search uses."""
+"""The compiler: a mechanism's states and operations become the costs a search uses."""

@@ -55,10 +55,10 @@ class Closure:
 
     @property
     def nodes(self) -> int:
-        """How many nodes there are, 24 C."""
+        """The number of nodes, 24 C."""
         return int(self.from_zero.shape[1])
 
-    def between(self, starts: Nodes, ends: Nodes) -> Weights:
+    def weights_between(self, starts: Nodes, ends: Nodes) -> Weights:
         """Weights from each of ``starts`` to each of ``ends``, arrays of nodes. int64[s, e]."""
         configurations, held = np.divmod(np.asarray(starts), ORIENTATIONS)
         there, then = np.divmod(np.asarray(ends), ORIENTATIONS)
@@ -116,7 +116,7 @@ def _cheapest_steps(mechanism: Mechanism) -> dict[tuple[int, int], Transition]:
         for orientation in range(ORIENTATIONS):
             ends = (
                 step.start * ORIENTATIONS + orientation,
-                step.end * ORIENTATIONS + rotated(orientation, rotation),
+                step.end * ORIENTATIONS + rotate_orientation(orientation, rotation),
             )
             if ends not in best or weight_of(step) < weight_of(best[ends]):
                 best[ends] = step
@@ -124,12 +124,12 @@ def _cheapest_steps(mechanism: Mechanism) -> dict[tuple[int, int], Transition]:
 
 
 def turns_layers(step: Transition, size: int) -> bool:
-    """Whether a transition changes the cube, not only how it is held."""
+    """Return true if a transition changes the cube, not only its orientation."""
     return bool(step.turns) and not _turns_both(step, size)
 
 
 def whole_rotation(step: Transition, size: int) -> tuple[str, int] | None:
-    """How a transition turns the cube as a whole, if it does.
+    """Return the rotation of the whole cube by a transition, if there is one.
 
     Turning both layers of a 2x2x2 together is nothing else.
     """
@@ -140,11 +140,11 @@ def whole_rotation(step: Transition, size: int) -> tuple[str, int] | None:
 
 
 def _turns_both(step: Transition, size: int) -> bool:
-    """Whether both layers of a 2x2x2 are turned as one."""
+    """Return true if both layers of a 2x2x2 turn as one."""
     return size == 2 and len(step.turns) == 2 and sum(q for _, q in step.turns) % 4 == 0
 
 
-def rotated(orientation: int, rotation: tuple[str, int] | None) -> int:
+def rotate_orientation(orientation: int, rotation: tuple[str, int] | None) -> int:
     """Index of the orientation after a transition's rotation."""
     if rotation is None:
         return orientation

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.mechanism.compile.closure import FAR, Closure, Weights, path_closure, rotated
+from robot.mechanism.compile.closure import FAR, Closure, Weights, path_closure, rotate_orientation
 from robot.mechanism.frames import ORIENTATIONS, progress_table
 from robot.mechanism.graph import Mechanism, Transition, weight_of
 
@@ -101,7 +101,7 @@ def _edges_of(number: int, step: Transition, axis: int) -> list[tuple[int, int, 
                 gain += int(weight) * quarters
         if gain:
             start = step.start * ORIENTATIONS + orientation
-            end = step.end * ORIENTATIONS + rotated(orientation, step.rotation)
+            end = step.end * ORIENTATIONS + rotate_orientation(orientation, step.rotation)
             rows.append((start, end, gain, weight_of(step), number))
     return rows
 
@@ -128,7 +128,7 @@ def _rounds(closure: Closure, edges: TurnEdges) -> tuple[Weights, ...]:
 
 
 def _turn(ways: Weights, edges: TurnEdges) -> Weights:
-    """From every node and progress through each turn, to the nodes just after it."""
+    """Extend paths from every node and progress by one turn, to the nodes just after it."""
     turned = np.full_like(ways, FAR)
     if not len(edges.end):
         return turned
@@ -158,11 +158,12 @@ def _advance(progress: int, gain: Ints) -> Ints:
 
 
 def _walk(turned: Weights, closure: Closure, edges: TurnEdges) -> Weights:
-    """From nodes just after a turn, without turning, to nodes where the next may begin."""
+    """Extend paths from nodes just after a turn, without turning, to nodes where the next may
+    begin."""
     starts = np.unique(edges.start)
     sources = np.unique(edges.end)
     ways = np.full_like(turned, FAR)
-    between = closure.between(sources, starts)
+    between = closure.weights_between(sources, starts)
     for configuration, progress in np.argwhere((turned[:, 1:] < FAR).any(axis=2)):
         row = turned[configuration, progress + 1, sources]
         live = row < FAR

@@ -28,7 +28,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.mechanism.compile.closure import FAR, Weights, microseconds_of, rotated
+from robot.mechanism.compile.closure import FAR, Weights, microseconds_of, rotate_orientation
 from robot.mechanism.compile.composites import Composites, compose
 from robot.mechanism.frames import ORIENTATIONS, compose_table, reframe_table, seen_table
 from robot.mechanism.graph import Mechanism, State
@@ -55,16 +55,16 @@ class Compiled:
 
     @property
     def mechanism(self) -> Mechanism:
-        """What was compiled."""
+        """The mechanism that was compiled."""
         return self.composites.mechanism
 
     @property
     def states(self) -> int:
-        """How many classes the axis with most of them has."""
+        """The number of classes of the axis with most of them."""
         return max(_count(classes) for classes in self.classes)
 
     def cost_model(self, start: State) -> CostModel:
-        """What turns cost in a solve that begins in ``start``."""
+        """Return what turns cost in a solve that begins in ``start``."""
         return CostModel(self._first(start), self.turn_costs)
 
     @cached_property
@@ -105,7 +105,7 @@ def node_of(state: State) -> int:
 
 
 def residual_motion_us(mechanism: Mechanism, nodes: Ints) -> Times:
-    """What still moves at each of ``nodes`` when nothing else follows, in microseconds."""
+    """Return the microseconds that parts still move at each of ``nodes`` when nothing follows."""
     owed = [configuration.residual_motion_us for configuration in mechanism.configurations]
     return np.asarray(owed, dtype=np.uint32)[nodes // ORIENTATIONS]
 
@@ -140,7 +140,7 @@ def _reachable(mechanism: Mechanism) -> Ints:
         configuration, orientation = divmod(pending.pop(), ORIENTATIONS)
         for step in mechanism.transitions:
             if step.start == configuration:
-                after = ORIENTATIONS * step.end + rotated(orientation, step.rotation)
+                after = ORIENTATIONS * step.end + rotate_orientation(orientation, step.rotation)
                 if after not in seen:
                     seen.add(after)
                     pending.append(after)
@@ -182,7 +182,7 @@ def _refine(
     mechanism: Mechanism, rows: tuple[Weights, ...], nodes: tuple[Ints, ...]
 ) -> tuple[Ints, ...]:
     """Classes of the nodes of each axis, the coarsest that lose no cost."""
-    classes = tuple(numbered(residual_motion_us(mechanism, there)[:, None]) for there in nodes)
+    classes = tuple(number_rows(residual_motion_us(mechanism, there)[:, None]) for there in nodes)
     times = [
         [microseconds_of(rows[other][nodes[axis]]) for other in OTHER_AXES[axis]]
         for axis in range(3)
@@ -199,7 +199,7 @@ def _split(classes: tuple[Ints, ...], times: list[Times], axis: int) -> Ints:
     ahead = [classes[axis][:, None].astype(np.uint32)]
     for other, costs in zip(OTHER_AXES[axis], times, strict=True):
         ahead.append(to_classes(costs, classes[other]).reshape(len(costs), -1))
-    return numbered(np.concatenate(ahead, axis=1))
+    return number_rows(np.concatenate(ahead, axis=1))
 
 
 def to_classes(costs: Times, classes: Ints) -> Times:
@@ -211,7 +211,7 @@ def to_classes(costs: Times, classes: Ints) -> Times:
     return np.minimum.reduceat(costs[..., order], heads, axis=-1)
 
 
-def numbered(signatures: Times) -> Ints:
+def number_rows(signatures: Times) -> Ints:
     """Equal rows get equal numbers, from 0."""
     if not len(signatures):
         return np.zeros(0, dtype=np.int64)

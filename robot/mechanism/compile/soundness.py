@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import product
 
-from robot.mechanism.compile.closure import rotated
+from robot.mechanism.compile.closure import rotate_orientation
 from robot.mechanism.graph import Mechanism, State
 from robot.settings import BadProfile
 from solver.cost import AXES
@@ -34,7 +34,7 @@ def check_turnable(mechanism: Mechanism) -> None:
             for n, steps in edges.items()
             if any(face in faces and depth == layers for _, face, depth in steps if face)
         ]
-        safe = _reached(goals, before)
+        safe = _nodes_leading_to(goals, before)
         stuck = next((node for node in edges if node not in safe), None)
         if stuck is not None:
             reason = _reason(mechanism, faces, stuck, bool(goals), layers)
@@ -70,7 +70,7 @@ def _edges(mechanism: Mechanism, node: Node) -> Iterator[tuple[Node, str, int]]:
         if step.start == node[0]:
             alone = len(step.turns) == 1 and step.turns[0][1] % 2 == 1
             face = orientation.face_at(step.turns[0][0]) if alone else ""
-            yield (step.end, rotated(node[1], step.rotation)), face, step.layers
+            yield (step.end, rotate_orientation(node[1], step.rotation)), face, step.layers
 
 
 def _reachable(mechanism: Mechanism) -> set[Node]:
@@ -83,14 +83,14 @@ def _reachable(mechanism: Mechanism) -> set[Node]:
     while pending:
         configuration, held = pending.pop()
         for end, rotation in by_start.get(configuration, ()):
-            after = (end, rotated(held, rotation))
+            after = (end, rotate_orientation(held, rotation))
             if after not in seen:
                 seen.add(after)
                 pending.append(after)
     return seen
 
 
-def _reached(goals: Iterable[Node], before: dict[Node, list[Node]]) -> set[Node]:
+def _nodes_leading_to(goals: Iterable[Node], before: dict[Node, list[Node]]) -> set[Node]:
     """Nodes from which one of ``goals`` can be reached."""
     seen = set(goals)
     pending = list(seen)

@@ -19,7 +19,7 @@ from robot.mechanism.graph import (
     Operation,
     State,
     Transition,
-    signed,
+    signed_quarters,
 )
 from robot.mechanism.registry import MECHANISMS, MechanismKind
 from robot.settings.base import AXIS_OF, Site
@@ -111,7 +111,9 @@ def _spin(
         axis=axis,
         motions=motions,
         operations=tuple(
-            Operation("turn", motion.duration_us, site=site, quarter_turns=signed(quarters))
+            Operation(
+                "turn", motion.duration_us, site=site, quarter_turns=signed_quarters(quarters)
+            )
             for motion, (site, quarters) in zip(motions, turned, strict=True)
         ),
         turns=tuple((site, quarters % 4) for site, quarters in turned),

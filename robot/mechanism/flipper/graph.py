@@ -16,7 +16,7 @@ from robot.mechanism.graph import (
     Operation,
     State,
     Transition,
-    signed,
+    signed_quarters,
 )
 from robot.mechanism.registry import MECHANISMS, MechanismKind
 from robot.settings.profile import RobotProfile
@@ -84,7 +84,7 @@ def _with_clear_places(
 
 
 def _effect(arm: ArmSettings, place: str) -> str:
-    """What an arm does to the cube while it stays where it is: open, hold or block."""
+    """Return an arm's effect on the cube while it stays in place: open, hold or block."""
     if place == look_place(arm.start):
         return "block"
     role: ArmRole = arm.positions[place]
@@ -127,7 +127,11 @@ def _arm_move(
         return Transition(*ends, duration, (motion,), (moved,))
     axis, quarters = role.rolls[0], {"": 1, "2": 2, "'": 3}[role.rolls[1:]]
     rolled = Operation(
-        "rotate", duration, axis=axis, quarter_turns=signed(quarters), fields=dict(moved.fields)
+        "rotate",
+        duration,
+        axis=axis,
+        quarter_turns=signed_quarters(quarters),
+        fields=dict(moved.fields),
     )
     return Transition(*ends, duration, (motion,), (rolled,), rotation=(axis, quarters))
 
@@ -149,7 +153,9 @@ def _table_moves(
 
 
 def _turn(ends: tuple[int, int], motion: ActuatorMotion) -> Transition:
-    turned = Operation("turn", motion.duration_us, site="D", quarter_turns=signed(motion.quarters))
+    turned = Operation(
+        "turn", motion.duration_us, site="D", quarter_turns=signed_quarters(motion.quarters)
+    )
     turns = (("D", motion.quarters % 4),)
     return Transition(*ends, motion.duration_us, (motion,), (turned,), turns=turns)
 
@@ -158,7 +164,11 @@ def _spin(ends: tuple[int, int], motion: ActuatorMotion) -> Transition:
     """The table's sense is that of a D turn, against that of ``y``."""
     table = {"table": motion.actuator}
     operation = Operation(
-        "rotate", motion.duration_us, axis="y", quarter_turns=signed(-motion.quarters), fields=table
+        "rotate",
+        motion.duration_us,
+        axis="y",
+        quarter_turns=signed_quarters(-motion.quarters),
+        fields=table,
     )
     rotation = ("y", -motion.quarters % 4)
     return Transition(*ends, motion.duration_us, (motion,), (operation,), rotation=rotation)

@@ -97,12 +97,12 @@ class GripperMoves:
         covered: dict[str, frozenset[int]] = {}
         for gripper, angle in zip(self.grippers, angles, strict=True):
             positions |= gripper.position(angle)
-            for site, stickers in gripper.covered(angle, self.size).items():
+            for site, stickers in gripper.covered_stickers(angle, self.size).items():
                 covered[site] = covered.get(site, frozenset()) | stickers
         return Configuration(positions, covered=covered)
 
     def rests(self, angles: Angles) -> bool:
-        """Whether all jaws can be closed at these angles without colliding."""
+        """Return true if all jaws can be closed at these angles without colliding."""
         held = list(zip(self.grippers, angles, strict=True))
         return not any(
             one.blocks(angle, other.axis) and other.blocks(other_angle, one.axis)
@@ -132,7 +132,7 @@ class GripperMoves:
                     yield from self._turn(axis, moves, (index[angles], index[after]))
 
     def _meanwhile(self, gripper: Gripper, angle: int, axis: str) -> list[GripperMove | None]:
-        """What a gripper of another axis may do while layers of ``axis`` turn."""
+        """Return the moves of a gripper of another axis while layers of ``axis`` turn."""
         releases = self.robot.others == "release"
         still: list[GripperMove | None] = []
         if not releases and not gripper.blocks(angle, axis):
@@ -143,7 +143,7 @@ class GripperMoves:
         return [*still, *reopened, *regrips_of(gripper, angle)]
 
     def _holds(self, axis: str, moves: tuple[GripperMove | None, ...]) -> bool:
-        """Whether the cube is held while layers of ``axis`` turn, and shared jaws agree."""
+        """Return true if the cube is held while layers of ``axis`` turn, and shared jaws agree."""
         opened = [m.gripper for m in moves if m is not None and m.gripper.axis != axis]
         if not self._jaws_agree(opened):
             return False
@@ -179,13 +179,13 @@ class GripperMoves:
             yield transition_of(ends, [*done, *regrips], turns=turns)
 
     def _early(self, move: GripperMove, axis: str) -> bool:
-        """Whether a regripping gripper must be open before layers of ``axis`` turn."""
+        """Return true if a regripping gripper must be open before layers of ``axis`` turn."""
         if self.robot.others == "release":
             return True
         return self.robot.regrip == "clear" and move.gripper.blocks(move.angle, axis)
 
     def _late(self, move: GripperMove, axis: str) -> bool:
-        """Whether it must not close before they have turned."""
+        """Return true if it must not close before they have turned."""
         if self.robot.others == "release":
             return True
         return self.robot.regrip == "clear" and move.gripper.blocks(move.other, axis)

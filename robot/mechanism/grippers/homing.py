@@ -12,7 +12,7 @@ from robot.settings.profile import RobotProfile
 def home_grippers(
     profile: RobotProfile, mechanism: GrippersSettings, request: HomingRequest
 ) -> list[HomingStep]:
-    """How to home all actuators of the request's order.
+    """Return the steps that home all actuators of the request's order.
 
     Grippers left open turn back to their start before they close: beside a neighbour that stands
     at a quarter turn the jaws of another must not close there. Then all hold the cube, and those
@@ -51,19 +51,20 @@ class _Jaw:
         self._open, self._closed = places[grippers[0].open], places[grippers[0].closed]
 
     def is_open(self, request: HomingRequest) -> bool:
-        """Whether it is known to be nearer to open than to closed."""
+        """Return true if it is known to be nearer to open than to closed."""
         place = request.places.get(self._name)
         return place is not None and abs(place - self._open) < abs(place - self._closed)
 
     def is_turned(self, request: HomingRequest) -> bool:
-        """Whether one of its grippers is to turn: it is known to stand elsewhere, or seeks."""
+        """Return true if one of its grippers has to turn: it is known to stand elsewhere, or
+        seeks."""
         seeking = [name for name in self.rotations if name in request.seek]
         return any(name in request.away for name in self.rotations) or any(
             name not in request.caught for name in seeking
         )
 
     def close_caught(self, request: HomingRequest) -> Iterator[HomingStep]:
-        """Of jaws that are on their way somewhere; not where steppers find a layer by sensors."""
+        """Close jaws that stopped on their way, unless steppers find a layer by sensors."""
         caught = self._name in request.caught and self._name not in request.places
         if caught and self._servos:
             yield HomeActuator(self._name)

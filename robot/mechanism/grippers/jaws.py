@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robot.mechanism.durations import Rotary, near_ends_us, travel_us
-from robot.mechanism.graph import SITE_AXIS, ActuatorMotion, Operation, Transition, signed
+from robot.mechanism.graph import SITE_AXIS, ActuatorMotion, Operation, Transition, signed_quarters
 from robot.mechanism.grippers.settings import GripperSettings, GrippersSettings
 from robot.settings import BadProfile
 from robot.settings.base import AXIS_OF, Site
@@ -71,10 +71,10 @@ class Gripper:
         return ({"x", "y", "z"} - {self.axis, self._even}).pop()
 
     def blocks(self, angle: int, axis: str) -> bool:
-        """Whether the closed jaws are in the way of layers turning about ``axis``."""
+        """Return true if the closed jaws are in the way of layers turning about ``axis``."""
         return self.jaws(angle) == axis != self.axis
 
-    def covered(self, angle: int, size: int) -> dict[str, frozenset[int]]:
+    def covered_stickers(self, angle: int, size: int) -> dict[str, frozenset[int]]:
         """Stickers hidden at the two sites the closed jaws reach over."""
         if self._settings.covers == "nothing":
             return {}
@@ -83,7 +83,7 @@ class Gripper:
         return {site: _row_next_to(site, self.site, size, covers) for site in sites}
 
     def position(self, angle: int, closed: bool = True) -> dict[str, str | int]:
-        """What a configuration says about the gripper."""
+        """Return the gripper's places in a configuration."""
         return {
             self.rotary.actuator: self.rotary.position(angle),
             self.jaw: self._settings.closed if closed else self._settings.open,
@@ -95,7 +95,7 @@ class Gripper:
         if motion is None:
             return None
         operation = Operation(
-            "turn", motion.duration_us, site=self.site, quarter_turns=signed(quarters)
+            "turn", motion.duration_us, site=self.site, quarter_turns=signed_quarters(quarters)
         )
         return Act((motion,), (operation,), motion.duration_us)
 
@@ -104,7 +104,8 @@ class Gripper:
         return self.rotary.motion(angle, other, quarters, held=True)
 
     def near_square_us(self, motion: ActuatorMotion) -> tuple[int, int]:
-        """How long, at its begin and at its end, a rotation has the cube nearly square."""
+        """Return the time at the begin and at the end of a rotation in which the cube is nearly
+        square."""
         return near_ends_us(self._profile, motion, self._square_degrees)
 
     def release(self) -> Act:
@@ -133,7 +134,7 @@ class Gripper:
 
 
 def _free_axis(robot: GrippersSettings, axis: str) -> str:
-    """Where jaws lie at angle 0 unless the profile says: along an axis without grippers."""
+    """Return the axis of jaws at angle 0 if the profile names none: one without grippers."""
     used = {AXIS_OF[site] for site in robot.grippers}
     free = [other for other in "yxz" if other != axis and other not in used]
     return free[0] if free else next(other for other in "yxz" if other != axis)
@@ -156,7 +157,7 @@ CARRIES = (1, 2, -1, -2, 3, -3)
 
 @dataclass(frozen=True)
 class GripperMove:
-    """What one gripper does in a transition: to which angle, by how many quarters."""
+    """The rotation of one gripper in a transition: from angle to angle, by signed quarters."""
 
     gripper: Gripper
     angle: int
@@ -197,7 +198,7 @@ def carries_of(gripper: Gripper, angle: int, quarters: int) -> list[GripperMove]
 
 
 def angles_after(angles: Angles, moves: Iterable[GripperMove | None]) -> Angles:
-    """Where the grippers are after their moves (None: it stayed)."""
+    """Return the angles of the grippers after their moves (None: it stayed)."""
     return tuple(
         angle if move is None else move.other for angle, move in zip(angles, moves, strict=True)
     )
@@ -232,7 +233,9 @@ def carry_act(axis: str, quarters: int, carrying: list[GripperMove]) -> Act | No
         return None
     end_us = max(motion.duration_us for motion in motions)
     by = {"grippers": [move.gripper.site for move in carrying]}
-    operation = Operation("rotate", end_us, axis=axis, quarter_turns=signed(quarters), fields=by)
+    operation = Operation(
+        "rotate", end_us, axis=axis, quarter_turns=signed_quarters(quarters), fields=by
+    )
     return Act(tuple(motions), (operation,), end_us)
 
 

@@ -76,7 +76,9 @@ def _configuration(grippers: tuple[Gripper, ...], pose: Opened, size: int) -> Co
     covered: dict[str, frozenset[int]] = {}
     for gripper, angle in zip(grippers, angles, strict=True):
         positions |= gripper.position(angle, closed=gripper.axis == axis)
-        for site, stickers in gripper.covered(angle, size).items() if gripper.axis == axis else ():
+        for site, stickers in (
+            gripper.covered_stickers(angle, size).items() if gripper.axis == axis else ()
+        ):
             covered[site] = covered.get(site, frozenset()) | stickers
     return Configuration(positions, covered=covered)
 
@@ -118,7 +120,7 @@ def _transitions(
             if after in rests:
                 ends = index[pose], rests[after]
                 yield transition_of(
-                    ends, [*acts, *_before_rest(closing, acts, last)], rotation=rotation
+                    ends, [*acts, *_close_before_rest(closing, acts, last)], rotation=rotation
                 )
 
 
@@ -133,7 +135,7 @@ def _later(acts: list[Act], clear_us: int, first_us: int) -> list[Act]:
     return [carry.later(begin), *(act.later(clear_us) for act in others)]
 
 
-def _before_rest(closing: list[Act], acts: list[Act], last_us: int) -> list[Act]:
+def _close_before_rest(closing: list[Act], acts: list[Act], last_us: int) -> list[Act]:
     """Jaws that close as soon as the cube is nearly square; others' rotations must be over."""
     carry, *others = acts
     at_us = max([0, carry.end_us - last_us, *(act.end_us for act in others)])
@@ -141,7 +143,7 @@ def _before_rest(closing: list[Act], acts: list[Act], last_us: int) -> list[Act]
 
 
 def _near_square_us(axis: str, moves: tuple[GripperMove | None, ...]) -> tuple[int, int]:
-    """How long the cube is nearly square at the begin and the end of its rotation; 0: never."""
+    """Return the time at the begin and end of a rotation in which the cube is nearly square."""
     found = [
         move.gripper.near_square_us(motion)
         for move in moves

@@ -18,7 +18,7 @@ from robot.mechanism.graph import (
     Operation,
     State,
     Transition,
-    signed,
+    signed_quarters,
 )
 from robot.mechanism.layered_flipper.settings import LayeredFlipperSettings
 from robot.mechanism.registry import MECHANISMS, MechanismKind
@@ -145,7 +145,11 @@ class _Builder:
         axis, quarters = flipper.rolls[0], 3 if flipper.rolls.endswith("'") else 1
         quarters = quarters if onwards else 4 - quarters
         rolled = Operation(
-            "rotate", motion.duration_us, axis=axis, quarter_turns=signed(quarters), fields=fields
+            "rotate",
+            motion.duration_us,
+            axis=axis,
+            quarter_turns=signed_quarters(quarters),
+            fields=fields,
         )
         step = self._step(pose, after, (motion,), rolled)
         yield replace(step, rotation=(axis, quarters))
@@ -155,7 +159,7 @@ class _Builder:
         for angle, motion in self._motions(pose, held=False):
             fields = {"table": motion.actuator}
             quarters, takes = motion.quarters % 4, motion.duration_us
-            way = signed(quarters)
+            way = signed_quarters(quarters)
             spun = Operation("rotate", takes, axis="y", quarter_turns=way, fields=fields)
             step = self._step(pose, replace(pose, angle=angle), (motion,), spun)
             yield replace(step, rotation=("y", quarters))
@@ -165,9 +169,9 @@ class _Builder:
         below = self._size - pose.rows
         site, layers = ("U", pose.rows) if pose.rows <= below else ("D", below)
         for angle, motion in self._motions(pose, held=True):
-            motions = self._squared(motion)
+            motions = self._square_again(motion)
             quarters, takes = motion.quarters % 4, motions[-1].end_us
-            way = signed(quarters)
+            way = signed_quarters(quarters)
             turned = Operation("turn", takes, site=site, quarter_turns=way, layers=layers)
             step = self._step(pose, replace(pose, angle=angle), motions, turned)
             step = replace(step, turns=((site, quarters),), layers=layers)
@@ -176,7 +180,7 @@ class _Builder:
                 step = replace(step, operations=(turned, whole), rotation=("y", quarters))
             yield step
 
-    def _squared(self, turn: ActuatorMotion) -> tuple[ActuatorMotion, ...]:
+    def _square_again(self, turn: ActuatorMotion) -> tuple[ActuatorMotion, ...]:
         """The turn, and what squares the layers after it."""
         if not self._settings.squisher.again:
             return (turn,)

@@ -24,15 +24,15 @@ class UpperTurntable(Turntable):
 
 
 class ElevatorSettings(Settings):
-    """What raises the cube: ``rows`` names its positions with 0, 1, 2 ... rows of the cube in the
-    turntable. It starts with none."""
+    """The part that raises the cube: ``rows`` names its positions with 0, 1, 2 ... rows of the cube
+    in the turntable. It starts with none."""
 
     actuator: Name
     rows: tuple[Name, ...] = Field(min_length=3, max_length=8)
 
 
 class SwingSettings(Settings):
-    """What rolls a lowered cube: by ``rolls`` from the ``first`` of its positions to the
+    """The part that rolls a lowered cube: by ``rolls`` from the ``first`` of its positions to the
     ``second``, and back again on its way back. Below a raised cube it moves empty."""
 
     actuator: Name
@@ -42,8 +42,8 @@ class SwingSettings(Settings):
 
 
 class SquisherSettings(Settings):
-    """What holds the rows below the turntable. ``again``: it closes a second time after each turn
-    of layers, which squares those of larger cubes."""
+    """The part that holds the rows below the turntable. ``again``: it closes a second time after
+    each turn of layers, which squares those of larger cubes."""
 
     actuator: Name
     open: Name = "open"
