@@ -121,9 +121,8 @@ async def serve(
         await stack.enter_async_context(serving(app, options.socket_path))
         keeper = asyncio.create_task(_keep_manager_informed(controller, notifier))
         stack.callback(keeper.cancel)
-        if robot.motion.has_lost_positions:
-            resolving = asyncio.create_task(_forget_doubts(controller, values))
-            stack.callback(resolving.cancel)
+        resolving = asyncio.create_task(_forget_doubts(controller, values))
+        stack.callback(resolving.cancel)
         await asyncio.to_thread(give_back)  # importing took more than what stays in use
         ready = "ready" if controller.state is RobotState.IDLE else "not ready yet"
         log.info("%s: %s, listening at %s", profile.title, ready, options.socket_path)
@@ -201,20 +200,18 @@ async def _keep_manager_informed(controller: JobController, notifier: Notifier) 
 
 
 async def _forget_doubts(controller: JobController, values: CalibrationStore) -> None:
-    """Delete the note of an interrupted job once the robot is homed or a person was warned."""
+    """Delete the note of motors that may stand askew whenever none of them does any more."""
     try:
-        while _doubts_remain(controller):
+        while True:
+            _forget_resolved(controller, values)
             await asyncio.sleep(STATUS_EVERY_S)
     finally:  # cancelled at the end: perhaps resolved since the last look
-        if not _doubts_remain(controller):
-            values.note_over()
+        _forget_resolved(controller, values)
 
 
-def _doubts_remain(controller: JobController) -> bool:
-    """Return whether motors may still stand askew, as far as anybody knows."""
-    return (
-        controller.machine.motion.has_lost_positions or controller.state is RobotState.MAINTENANCE
-    )
+def _forget_resolved(controller: JobController, values: CalibrationStore) -> None:
+    if not (controller.machine.motion.has_lost_positions or controller.is_calibrated):
+        values.note_over()
 
 
 def _request_power_off(options: Options) -> None:

@@ -113,10 +113,11 @@ class Maintenance:
             if error := await self._attempt(self._forget_tried_out()):
                 error = RobotError("calibration-unusable", str(error))
                 self._contact.forbid(error)
+            motion = self._controller.next_machine.motion
             if lost:
-                motion = self._controller.next_machine.motion
                 motion.mark_positions_lost(LostPositions.of_calibration(lost))
-            await self._attempt(asyncio.to_thread(self._store.note_over))
+            if not motion.has_lost_positions:  # a restart asks for the others again
+                await self._attempt(asyncio.to_thread(self._store.note_over))
             await self._controller.leave_maintenance(error)
 
     async def _attempt(self, step: Awaitable[object]) -> CubistError | None:

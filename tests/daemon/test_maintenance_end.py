@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,6 +34,23 @@ def test_they_turn_back_while_their_count_is_known(
         daemon.motion.done.clear()
     assert daemon.motion.done == [f"bring-back {guessed}", "close", "open"]
     assert daemon.motion.doubted == (lost or None)
+
+
+@pytest.mark.parametrize("lost", [(), ("table",)])
+async def test_the_note_stays_until_lost_motors_are_found(
+    controller: JobController, fake: Any, maintenance_of: Any, tmp_path: Path, lost: tuple[str, ...]
+) -> None:
+    maintenance, store = maintenance_of(controller, fake), CalibrationStore(tmp_path / "state")
+    fake.motion.lost = lost
+    maintenance.enter()
+    await maintenance.try_out({DIRECTION: True})
+    store.note_under_way()
+    await maintenance.leave()
+    assert (store.broken_off is not None) == bool(lost)
+    fake.motion.has_lost_positions = False
+    maintenance.enter()
+    await maintenance.leave()
+    assert store.broken_off is None
 
 
 def test_nothing_moves_where_nothing_was_tried_out(daemon: Any) -> None:
