@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
@@ -15,22 +14,20 @@ from typing import NoReturn
 from robot.api.calibrations import CalibrationReport
 from robot.api.endpoints import Place, RobotState
 from robot.api.models import (
-    WORKING,
-    Event,
     JobStatus,
-    Preparation,
     RobotStatus,
     StartRequest,
-    check_transition,
 )
 from robot.computer.memory import give_back
 from robot.daemon import jobs
+from robot.daemon.condition import EMERGENCY, RobotCondition
 from robot.daemon.drift_watch import DriftWatch
 from robot.daemon.job import EventBoard, Job, run_in_own_thread
 from robot.daemon.live import LiveBoard
 from robot.daemon.motion_run import CalibratingProgram, MotionRun
 from robot.daemon.pictures import JpegCache, NumberedJpeg
-from robot.daemon.service import complaint, ending
+from robot.daemon.preparation import TablePreparation
+from robot.daemon.service import ending
 from robot.link import LostPositions
 from robot.link.group import RecentTraffic, complaints
 from robot.machine.assembly import Machine
@@ -49,9 +46,8 @@ from robot.records.storage import StorageError
 from robot.text.faults import FAULTS, Conflict, RobotError, Stopped, outcome_of
 from robot.text.notes import Note
 from robot.text.outcomes import OUTCOMES, Outcome
-from robot.text.steps import JobStep, coded
+from robot.text.steps import coded
 from solver.errors import CubistError
-from solver.solution import Progress
 
 log = logging.getLogger("cubistd")
 
@@ -59,10 +55,6 @@ Performer = Callable[[Job, Machine], Awaitable[Outcome]]
 
 STOP_LIMIT_S = 10.0
 """Seconds from a stop to the end of the run, after which an emergency stop follows."""
-
-EMERGENCY = "emergency-stop"
-"""The fault that only a person clears, by :meth:`JobController.acknowledge`: whatever else a robot
-needs help with ends when it connects again."""
 
 
 class JobController:
@@ -82,10 +74,9 @@ class JobController:
     ) -> None:
         self.machine = machine
         self.store = store
-        self.events = EventBoard()
-        self.live = LiveBoard(self._publish, mechanism=machine.mechanism)
+        self.condition = RobotCondition(now)
+        self.live = LiveBoard(self.condition.publish, mechanism=machine.mechanism)
         self._pictures = JpegCache()
-        self.state = RobotState.IDLE
         self.ended = asyncio.Event()
         self.power_off = False
         self._is_ending = False
@@ -97,11 +88,6 @@ class JobController:
         self._simulated = simulated
         self._traffic = RecentTraffic()
         self._now = now
-        self._since = now()
-        self._homed = False
-        self._fault: FaultRecord | None = None
-        self._emergency: FaultRecord | None = None
-        self._panel_faults: dict[str, FaultRecord] = {}
         self._job: Job | None = None
         self._run: MotionRun | None = None
         self._successor: Machine | None = None
@@ -112,9 +98,17 @@ class JobController:
         self._task: asyncio.Task[None] | None = None
         self._last: RunRecord | None = None
         self._last_whole: RunRecord | None = None
-        self.preparation: Preparation | None = None
-        self._preparing: asyncio.Task[None] | None = None
-        self._unwanted = threading.Event()
+        self.preparation = TablePreparation()
+
+    @property
+    def state(self) -> RobotState:
+        """Return what the robot is doing."""
+        return self.condition.state
+
+    @property
+    def events(self) -> EventBoard:
+        """Return the board on which all events are published."""
+        return self.condition.events
 
     async def open(self) -> None:
         """Close what a crash left open, then connect; a robot that is not there is a fault."""
@@ -130,33 +124,6 @@ class JobController:
             log.warning("the last run is not known: %s", error)
         await self._connect()
 
-    def prepare(self) -> None:
-        """Begin to make reading and search ready, so that no solve has to wait for them."""
-        self.preparation = _preparation(JobStep.of("load-tables"))
-        self._preparing = asyncio.create_task(self._prepare())
-
-    async def _prepare(self) -> None:
-        loop = asyncio.get_running_loop()
-
-        def hear(progress: Progress) -> None:
-            loop.call_soon_threadsafe(self._set_preparation, progress)
-
-        try:
-            await asyncio.to_thread(self.machine.scanner.prepare)
-            await asyncio.to_thread(self.machine.planner.prepare, self._unwanted, hear)
-        except CubistError as error:
-            if not self._unwanted.is_set():
-                log.warning("the tables of the search are not ready: %s", error)
-        finally:
-            self.preparation = None
-
-    def _set_preparation(self, progress: Progress) -> None:
-        if self.preparation is None or self.preparation.step != progress.text:
-            log.info("%s", progress.text)
-        self.preparation = _preparation(
-            JobStep.of("make-tables", progress.text), progress.done, progress.remaining_s
-        )
-
     def status(self) -> RobotStatus:
         """Return what the robot is doing."""
         link = self.machine.motion.link_statistics()
@@ -166,15 +133,15 @@ class JobController:
             warnings += self.calibration.notes(self.machine.name)
         return RobotStatus(
             state=self.state,
-            since=self._since,
+            since=self.condition.since,
             robot=self.machine.name,
             simulated=self._simulated,
-            homed=self._homed,
+            homed=self.condition.is_homed,
             calibrating=self.is_calibrated,
             job=self._job_status(),
             inspection_left_s=self.inspection_left_s(),
-            preparation=self.preparation,
-            fault=self._present_fault,
+            preparation=self.preparation.state,
+            fault=self.condition.fault,
             last_run=self._last,
             link=link,
             warnings=list(warnings),
@@ -185,6 +152,10 @@ class JobController:
             version=self._version,
             process=os.getpid(),
         )
+
+    def prepare(self) -> None:
+        """Begin to make reading and search ready, so that no solve has to wait for them."""
+        self.preparation.start(self.machine)
 
     async def start(self, request: StartRequest) -> str:
         """Start a job and return its run number.
@@ -200,18 +171,18 @@ class JobController:
         if request.kind != "home":
             self.check_emergency()
         self.check_not_calibrated()
-        known = self._fault is None and self._emergency is None and self._successor is None
+        is_connected = self.condition.is_in_order and self._successor is None
         self._clear_emergency()
         self._run = run = MotionRun()
         try:
             perform = await asyncio.to_thread(_performer, request, self.machine.planner)
-            if not known:
+            if not is_connected:
                 await self._reconnect(run)
             job = Job(
                 await self._begin(request),
-                self._report,
+                self.condition.report,
                 self.machine.motion.link_statistics(),
-                progressed=self._progressed,
+                progressed=self.condition.publish_progress,
                 live=self.live,
                 pictures=self._pictures,
             )
@@ -219,7 +190,7 @@ class JobController:
         except BaseException:
             self._end(run)
             raise
-        self._job = job
+        self._job, self.condition.run = job, job.record.id
         self._task = asyncio.create_task(self._perform_job(job, perform, run), name=request.kind)
         log.info("run %s: %s started", job.record.id, request.kind)
         return job.record.id
@@ -306,8 +277,8 @@ class JobController:
             self._check_stopped(run)
             raise
         except CubistError as error:
-            if error.code == EMERGENCY and self._emergency is None:
-                self._set_fault(error)  # that of the board itself
+            if error.code == EMERGENCY and self.condition.emergency is None:
+                self.condition.set_fault(error)  # that of the board itself
             self._check_stopped(run)
             raise
         self._check_stopped(run)
@@ -337,7 +308,7 @@ class JobController:
         """
         self._check_ending()
         self.check_estop()
-        if self._emergency is None:
+        if self.condition.emergency is None:
             return False
         if self._run is not None:
             raise Conflict(Note.of("starting"))
@@ -346,8 +317,8 @@ class JobController:
         try:
             if self.is_calibrated:
                 await self._replace_by_successor()
-                if self._emergency is None:
-                    self._enter(RobotState.MAINTENANCE, "maintenance")
+                if self.condition.emergency is None:
+                    self.condition.enter(RobotState.MAINTENANCE, "maintenance")
             else:
                 await self._connect()
         finally:
@@ -355,15 +326,10 @@ class JobController:
         return True
 
     def _clear_emergency(self) -> None:
-        if self._emergency is not None:
+        if self.condition.emergency is not None:
             log.info("a person acknowledged the emergency stop")
-            self._emergency = None
+            self.condition.emergency = None
             self.machine.motion.clear_emergency()
-
-    def check_emergency(self) -> None:
-        """Raise ``RobotError`` after an emergency stop that nobody has acknowledged."""
-        if self._emergency is not None:
-            raise RobotError(EMERGENCY, self._emergency.cause, self._emergency.remedy)
 
     async def runs(self, count: int) -> RunList:
         """Return summaries of the latest records, newest first."""
@@ -439,10 +405,9 @@ class JobController:
     async def close(self) -> None:
         """Stop safely and give everything back. Idempotent."""
         self._is_ending = True
-        self._unwanted.set()
+        self.preparation.cancel()
         await self._stop_in_any_case()
-        if self._preparing is not None:
-            await asyncio.wait({self._preparing})
+        await self.preparation.finished()
         self.events.close()
         await self._let_go()
 
@@ -458,25 +423,23 @@ class JobController:
     def report_panel(self, fault: CubistError) -> None:
         """Note that a part of the panel is out of order, until :meth:`clear_panel` of its code.
 
-        It needs help, but whoever does not use the panel can still start a job.
+        It needs help, but a person who does not use the panel can still start a job.
         """
-        record = FaultRecord.of(fault)
-        log.error("fault %s: %s", record.code, complaint(fault))
-        self._panel_faults[record.code] = record
+        self.condition.report_panel(fault)
         self._show_panel_faults()
 
     def clear_panel(self, code: str) -> None:
-        """Note that the panel has the fault of this code no more."""
-        self._panel_faults.pop(code, None)
+        """Note that the panel's fault of this code is over."""
+        self.condition.clear_panel(code)
         self._show_panel_faults()
 
     def _show_panel_faults(self) -> None:
-        if (
-            self.state in {RobotState.IDLE, RobotState.FAULT}
-            and self._run is None
-            and self._fault is None
-        ):
-            self._rest("the panel is in order again")
+        if self._run is None:
+            self.condition.show_panel_faults()
+
+    def check_emergency(self) -> None:
+        """Raise ``RobotError`` after an emergency stop that nobody has acknowledged."""
+        self.condition.check_emergency()
 
     @property
     def is_calibrated(self) -> bool:
@@ -501,7 +464,7 @@ class JobController:
         self.check_emergency()
         self._calibrating = CalibratingProgram(place, process, self._now())
         self._refuses_trial = self.was_stopped = False
-        self._enter(RobotState.MAINTENANCE, "maintenance")
+        self.condition.enter(RobotState.MAINTENANCE, "maintenance")
 
     async def leave_maintenance(self, error: CubistError | None = None) -> None:
         """Return to normal operation, or to the fault that prevents it (``error``, if known).
@@ -509,12 +472,12 @@ class JobController:
         What was calibrated moved things, so the robot is not homed any more. An emergency stop
         stays until a person acknowledges it.
         """
-        self._homed = False
+        self.condition.is_homed = False
         try:
             if error is None:
                 await self._connect()
             else:
-                self._set_fault(error)
+                self.condition.set_fault(error)
         finally:
             self._calibrating = None
 
@@ -524,7 +487,7 @@ class JobController:
         After an emergency stop that waits until a person acknowledges it: the one there is goes on
         holding the cube.
         """
-        if self._emergency is None:
+        if self.condition.emergency is None:
             await self._let_go()
             self.machine, self._successor = machine, None
         else:
@@ -565,17 +528,17 @@ class JobController:
 
         After an emergency stop, and once the daemon ends, it tries nothing.
         """
-        if self._emergency is not None or self._is_ending:
+        if self.condition.emergency is not None or self._is_ending:
             return None
         await self._replace_by_successor()
         try:
             await asyncio.to_thread(self.machine.motion.open)
             self.machine.motion.require_confirmed()
         except CubistError as error:
-            self._set_fault(error)
+            self.condition.set_fault(error)
             return error
-        self._fault = None
-        self._rest("ready")
+        self.condition.robot_fault = None
+        self.condition.rest("ready")
         return None
 
     async def _perform_job(self, job: Job, perform: Performer, run: MotionRun) -> None:
@@ -613,14 +576,14 @@ class JobController:
         if adjusted:
             await self._connect()
         self._last_whole, self._last = job.record, job.record.summary()
-        self._job = None
-        self._homed = fault is None and outcome is not Outcome.STOPPED and not adjusted
+        self._job = self.condition.run = None
+        self.condition.is_homed = fault is None and outcome is not Outcome.STOPPED and not adjusted
         if fault is not None:
-            self._set_fault(fault)
+            self.condition.set_fault(fault)
         else:
-            self._rest("ready")
+            self.condition.rest("ready")
         log.info("run %s: %s", job.record.id, ending(job.record))
-        self._publish("finished", job.record.reason, run=job.record.id, outcome=outcome)
+        self.condition.publish("finished", job.record.reason, run=job.record.id, outcome=outcome)
 
     async def _close_record(self, job: Job) -> bool:
         """Complete the record and track drift; return whether the calibration was adjusted."""
@@ -636,59 +599,8 @@ class JobController:
     async def _emergency_stop(self) -> None:
         log.warning("emergency stop")
         # At once: while the robot confirms it, nothing may begin.
-        self._set_fault(RobotError(EMERGENCY, FAULTS[EMERGENCY].about))
+        self.condition.set_fault(RobotError(EMERGENCY, FAULTS[EMERGENCY].about))
         await run_in_own_thread(self.machine.motion.emergency_stop)
-
-    @property
-    def _present_fault(self) -> FaultRecord | None:
-        panel = next(iter(self._panel_faults.values()), None)
-        return self._emergency or self._fault or panel
-
-    def _set_fault(self, error: CubistError) -> None:
-        record = FaultRecord.of(error)
-        if record.code == EMERGENCY:
-            self._emergency = record
-        else:
-            self._fault = record
-        self._homed = False
-        log.error("fault %s: %s", record.code, complaint(error))
-        self._rest("")
-
-    def _report(self, state: RobotState, step: str) -> None:
-        """Publish the state or step that a job has entered."""
-        log.info("run %s: %s", self._job.record.id if self._job else "-", step)
-        if state is self.state:
-            self._publish("step", step)
-        else:
-            self._enter(state, step)
-
-    def _progressed(self, fraction: float) -> None:
-        """Publish the progress of the turns, the longest step of a job."""
-        if self.state is RobotState.TURNING:
-            self._publish("progress", f"{fraction:.0%} turned", progress=fraction)
-
-    def _rest(self, text: str) -> None:
-        """Enter ``idle``, or ``fault`` if there is one."""
-        fault = self._present_fault
-        if fault is None:
-            self._enter(RobotState.IDLE, text)
-        else:
-            self._enter(RobotState.FAULT, fault.cause)
-
-    def _enter(self, state: RobotState, text: str) -> None:
-        check_transition(self.state, state)
-        if state is self.state:
-            return
-        # The first thing a job does is to home; what comes after it knows where everything is.
-        self._homed |= self.state is RobotState.HOMING and state in WORKING
-        self.state, self._since = state, self._now()
-        self._publish("state", text)
-
-    def _publish(self, event: str, text: str, **more: object) -> None:
-        run = self._job.record.id if self._job else None
-        document = {"event": event, "time": self._now(), "state": self.state, "text": text}
-        document |= coded(text)
-        self.events.publish(Event.model_validate({"run": run} | document | more))
 
     def _job_status(self) -> JobStatus | None:
         job = self._job
@@ -703,14 +615,6 @@ class JobController:
             "remaining_s": job.remaining_s,
         }
         return JobStatus.model_validate(document | coded(job.step))
-
-
-def _preparation(
-    step: JobStep, progress: float | None = None, remaining_s: float | None = None
-) -> Preparation:
-    return Preparation.model_validate(
-        {"step": step, "progress": progress, "remaining_s": remaining_s} | coded(step)
-    )
 
 
 def _performer(request: StartRequest, planner: SolvePlanner) -> Performer:

@@ -227,9 +227,9 @@ async def test_what_is_new_is_told_with_its_run_and_time(controller: JobControll
 
 
 async def test_progress_is_told_while_it_turns_only(controller: JobController) -> None:
-    assert await told_by(controller, lambda: controller._progressed(0.5)) == []
-    controller.state = RobotState.TURNING
-    (told,) = await told_by(controller, lambda: controller._progressed(0.504))
+    assert await told_by(controller, lambda: controller.condition.publish_progress(0.5)) == []
+    controller.condition.state = RobotState.TURNING
+    (told,) = await told_by(controller, lambda: controller.condition.publish_progress(0.504))
     assert (told.event, told.text, told.progress) == ("progress", "50% turned", 0.504)
 
 
@@ -255,9 +255,9 @@ async def test_closing_gives_everything_back(controller: JobController, fake: An
     closed: list[str] = []
     fake.scanner.close = lambda: closed.append("scanner")
     controller.prepare()
-    assert controller.preparation is not None
+    assert controller.preparation.state is not None
     await controller.close()
-    assert controller.preparation is None
+    assert controller.preparation.state is None
     assert fake.motion.done[-1] == "close"
     assert closed == ["scanner"]
     await controller.close()
@@ -287,14 +287,13 @@ async def test_tables_that_cannot_be_made_are_told_unless_nobody_wants_them(
 
     fake.planner.prepare = fails
     controller.prepare()
-    assert controller._preparing is not None
-    await controller._preparing
+    await controller.preparation.finished()
     assert "the tables of the search are not ready: the disk is full" in caplog.text
-    assert controller.preparation is None
+    assert controller.preparation.state is None
     caplog.clear()
-    controller._unwanted.set()
+    controller.preparation.cancel()
     controller.prepare()
-    await controller._preparing
+    await controller.preparation.finished()
     assert "not ready" not in caplog.text
 
 
@@ -462,7 +461,7 @@ async def test_motors_that_may_stand_askew_are_noted_until_the_mode_ends(
     mode.enter()
     await maintained.perform()
     store = mode._store
-    assert store._under_way.exists() is noted
+    assert (store.broken_off is not None) is noted
     await mode.leave()
     assert store.note_over() is False
 
@@ -497,8 +496,7 @@ async def test_reading_is_made_ready_before_the_search(
     fake.scanner.prepare = lambda: done.append("reading")
     fake.planner.prepare = lambda *_: done.append("search")
     controller.prepare()
-    assert controller._preparing is not None
-    await controller._preparing
+    await controller.preparation.finished()
     assert done == ["reading", "search"]
 
 

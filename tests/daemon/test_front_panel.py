@@ -374,12 +374,12 @@ async def test_hands_are_ignored_in_every_state_that_works(
     pads: FrontPanel, controller: JobController, told: list[str]
 ) -> None:
     for state in set(RobotState) - {RobotState.MAINTENANCE}:
-        controller.state = state
+        controller.condition.state = state
         await pads.hands(Hands.READY)
         free = state in {RobotState.IDLE, RobotState.FAULT}
         assert told == (["ready", "READY"] if free else []), state
         told.clear()
-    controller.state = RobotState.IDLE
+    controller.condition.state = RobotState.IDLE
 
 
 async def test_a_short_press_only_ends_the_inspection_and_others_do_what_they_do(
@@ -446,8 +446,8 @@ async def test_states_are_shown_and_endings_heard(
     assert told == ["fault", "FAULT"]
     told.clear()
     # A step in a fault, and the end of a job in one, sound no second time.
-    controller._publish("step", "waiting")
-    controller._publish("finished", "jammed", outcome="fault")
+    controller.condition.publish("step", "waiting")
+    controller.condition.publish("finished", "jammed", outcome="fault")
     await settled(pads)
     assert told == ["fault", "fault"]
 
@@ -457,7 +457,7 @@ async def test_whatever_else_starts_ends_the_inspection(
 ) -> None:
     await settled(pads)
     await pads.hands(Hands.LIFTED)
-    controller._publish("step", "at rest")
+    controller.condition.publish("step", "at rest")
     await settled(pads)
     assert pads._inspection.running
     await controller.start(StartRequest(kind="home"))

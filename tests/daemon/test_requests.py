@@ -339,8 +339,8 @@ async def test_events_are_streamed_as_lines_and_nobody_stays_behind(
 ) -> None:
     async with client.get("/events") as response:
         assert response.content_type == "application/jsonl"
-        controller._publish("step", "one")
-        controller._publish("step", "two")
+        controller.condition.publish("step", "one")
+        controller.condition.publish("step", "two")
         lines = [json.loads(await response.content.readline())["text"] for _ in range(2)]
         assert lines == ["one", "two"]
         controller.events.close()

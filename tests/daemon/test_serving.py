@@ -165,7 +165,7 @@ async def test_a_signal_ends_the_daemon_in_order(
     assert served.fake.motion.done[0] == "open" and served.fake.motion.done[-1] == "close"
     assert not served.options.socket_path.exists()
     assert not (served.options.runtime_dir / POWER_OFF_MARK).exists()
-    assert (controller.state, controller.preparation) == (RobotState.IDLE, None)
+    assert (controller.state, controller.preparation.state) == (RobotState.IDLE, None)
     assert controller.store.directory == served.options.state_dir / "runs"
     listening = f"{CUBOTINO.title}: ready, listening at {served.options.socket_path}"
     assert listening in caplog.messages and "no panel: no chip of GPIOs" in caplog.messages

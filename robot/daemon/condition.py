@@ -1,0 +1,120 @@
+"""The robot's state and faults, and the events that report both."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import datetime
+
+from robot.api.endpoints import RobotState
+from robot.api.models import WORKING, Event, check_transition
+from robot.daemon.job import EventBoard
+from robot.daemon.service import complaint
+from robot.records.runs import FaultRecord
+from robot.text.faults import RobotError
+from robot.text.steps import coded
+from solver.errors import CubistError
+
+log = logging.getLogger("cubistd")
+
+EMERGENCY = "emergency-stop"
+"""The fault that only a person clears: others end when the robot connects again."""
+
+_RESTING = frozenset({RobotState.IDLE, RobotState.FAULT})
+
+
+class RobotCondition:
+    """State and faults of the robot; used from the event loop's thread only.
+
+    An emergency stop hides other faults until a person acknowledges it. Faults of the panel are
+    the least: the robot still works. ``run`` is the number of the job under way, for events.
+    """
+
+    def __init__(self, now: Callable[[], datetime]) -> None:
+        self.events = EventBoard()
+        self.state = RobotState.IDLE
+        self.since = now()
+        self.is_homed = False
+        self.run: str | None = None
+        self.robot_fault: FaultRecord | None = None
+        self.emergency: FaultRecord | None = None
+        self._panel_faults: dict[str, FaultRecord] = {}
+        self._now = now
+
+    @property
+    def fault(self) -> FaultRecord | None:
+        """Return the fault to show, if any."""
+        panel = next(iter(self._panel_faults.values()), None)
+        return self.emergency or self.robot_fault or panel
+
+    @property
+    def is_in_order(self) -> bool:
+        """Return whether the robot has no fault; those of the panel do not count."""
+        return self.emergency is None and self.robot_fault is None
+
+    def set_fault(self, error: CubistError) -> None:
+        """Note a fault of the robot and enter its state."""
+        record = FaultRecord.of(error)
+        if record.code == EMERGENCY:
+            self.emergency = record
+        else:
+            self.robot_fault = record
+        self.is_homed = False
+        log.error("fault %s: %s", record.code, complaint(error))
+        self.rest("")
+
+    def check_emergency(self) -> None:
+        """Raise ``RobotError`` after an emergency stop that nobody has acknowledged."""
+        if self.emergency is not None:
+            raise RobotError(EMERGENCY, self.emergency.cause, self.emergency.remedy)
+
+    def report_panel(self, fault: CubistError) -> None:
+        """Note that a part of the panel is out of order, until :meth:`clear_panel` of its code."""
+        record = FaultRecord.of(fault)
+        log.error("fault %s: %s", record.code, complaint(fault))
+        self._panel_faults[record.code] = record
+
+    def clear_panel(self, code: str) -> None:
+        """Note that the panel's fault of this code is over."""
+        self._panel_faults.pop(code, None)
+
+    def show_panel_faults(self) -> None:
+        """Show or end faults of the panel, unless the robot works or has a fault of its own."""
+        if self.state in _RESTING and self.robot_fault is None:
+            self.rest("the panel is in order again")
+
+    def rest(self, text: str) -> None:
+        """Enter ``idle``, or ``fault`` if there is one."""
+        if self.fault is None:
+            self.enter(RobotState.IDLE, text)
+        else:
+            self.enter(RobotState.FAULT, self.fault.cause)
+
+    def report(self, state: RobotState, step: str) -> None:
+        """Publish the state or step that a job has entered."""
+        log.info("run %s: %s", self.run or "-", step)
+        if state is self.state:
+            self.publish("step", step)
+        else:
+            self.enter(state, step)
+
+    def enter(self, state: RobotState, text: str) -> None:
+        """Publish another state; raise ``RuntimeError`` if it cannot follow."""
+        check_transition(self.state, state)
+        if state is self.state:
+            return
+        # A job homes first; in what follows, all positions are known.
+        self.is_homed |= self.state is RobotState.HOMING and state in WORKING
+        self.state, self.since = state, self._now()
+        self.publish("state", text)
+
+    def publish_progress(self, fraction: float) -> None:
+        """Publish the progress of the turns, the longest step of a job."""
+        if self.state is RobotState.TURNING:
+            self.publish("progress", f"{fraction:.0%} turned", progress=fraction)
+
+    def publish(self, event: str, text: str, **more: object) -> None:
+        """Publish an event of this kind."""
+        known = {"run": self.run, "event": event, "time": self._now(), "state": self.state}
+        document = known | {"text": text} | coded(text) | more
+        self.events.publish(Event.model_validate(document))
