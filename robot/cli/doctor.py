@@ -22,7 +22,7 @@ from robot.cli.output import (
 )
 from robot.cli.texts import drift_lines
 from robot.computer.boot_config import BootChange, plan_fix, plan_undo
-from robot.computer.checkup import boards, check_up, firmware, of_board, worst
+from robot.computer.checkup import add_board_name, boards, check_up, firmware, worst
 from robot.computer.computer import CheckResult, Computer, Verdict
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile
 from robot.text.notes import DRIFT_NOTES
@@ -142,7 +142,7 @@ def _examine(settings: RobotProfile, machine: Computer) -> Iterator[CheckResult]
         for name, port in boards(settings, machine).items():
             if port.verdict == "ok":
                 baud = settings.every_board[name].baud
-                yield of_board(firmware(port.text, baud), name, settings)
+                yield add_board_name(firmware(port.text, baud), name, settings)
         yield from _calibration_on_disk(settings)
         yield CheckResult("daemon", "warning", "cubistd cannot be reached", str(error))
 

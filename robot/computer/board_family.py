@@ -61,7 +61,7 @@ class DebianPackage:
     is_installed: Callable[[], bool]
 
     @classmethod
-    def of_program(cls, name: str, program: str | None = None) -> DebianPackage:
+    def with_program(cls, name: str, program: str | None = None) -> DebianPackage:
         """Return the package that has a program, by default one of the same name."""
         return cls(name, lambda: shutil.which(program or name) is not None)
 
@@ -197,7 +197,7 @@ class BoardFamily:
         require(self.build_packages)
         makefile = sources() / self.folder
         command = ["make", "-C", str(makefile), f"BOARD={board.name}", f"BUILD={folder}"]
-        with _locked(folder):
+        with _lock_folder(folder):
             done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise FirmwareError(f"the firmware for {board.title} does not build:\n{done.stderr}")
@@ -336,7 +336,7 @@ def matches(capabilities: Capabilities) -> bool:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _lock_folder(folder: Path) -> Iterator[None]:
     """Keep others from building there; raises :class:`FirmwareError` if nothing can be."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

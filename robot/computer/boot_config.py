@@ -274,7 +274,7 @@ class BootChange:
     @property
     def diff(self) -> str:
         """The change as a unified diff; empty if there is none."""
-        old, new = (_shown(data) for data in (self.before, self.after))
+        old, new = (_lines_for_people(data) for data in (self.before, self.after))
         name = str(self.path)
         return "".join(difflib.unified_diff(old, new, name, name))
 
@@ -295,7 +295,7 @@ class BootChange:
             )
         remove_leftovers(self.path.parent)
         mode = stat.S_IMODE(self.path.stat().st_mode)
-        if without_lines(self.before) == self.before:
+        if remove_lines(self.before) == self.before:
             write_atomically(self.backup, self.before, mode=mode)
         write_atomically(self.path, self.after, mode=mode)
         if self.backup.exists() and read_file(self.backup, LIMIT) == self.after:
@@ -309,23 +309,23 @@ def plan_fix(path: Path, profile: RobotProfile, model: str) -> BootChange:
     """
     path = Path(os.path.realpath(path))
     before = read_file(path, LIMIT)
-    theirs = without_lines(before)
+    theirs = remove_lines(before)
     found = needs(profile, theirs, model)
     lines = [need.line for need in found if need.line]
     left = [need for need in found if not need.line]
     # Our lines may have been there, and lines below them undo what they do: then they move.
     holds = lines == _lines_in(before) and needs(profile, before, model) == left
-    return BootChange(path, before, before if holds else with_lines(theirs, lines), left)
+    return BootChange(path, before, before if holds else add_lines(theirs, lines), left)
 
 
 def plan_undo(path: Path) -> BootChange:
     """Plan to remove our lines; raises ``BadFile`` if the file cannot be read."""
     path = Path(os.path.realpath(path))
     before = read_file(path, LIMIT)
-    return BootChange(path, before, without_lines(before))
+    return BootChange(path, before, remove_lines(before))
 
 
-def with_lines(data: bytes, lines: Sequence[str]) -> bytes:
+def add_lines(data: bytes, lines: Sequence[str]) -> bytes:
     """Return ``data``, which has none of our lines, with these at its end.
 
     They are for every model (``[all]``). A ``dtoverlay`` without a name comes first: switches of
@@ -340,7 +340,7 @@ def with_lines(data: bytes, lines: Sequence[str]) -> bytes:
     return data + (end if joined else b"") + b"".join(line + end for line in block)
 
 
-def without_lines(data: bytes) -> bytes:
+def remove_lines(data: bytes) -> bytes:
     """Return ``data`` without our lines, wherever they are by now."""
     while (place := _place(lines := data.splitlines(keepends=True))) is not None:
         first, last = place
@@ -379,7 +379,7 @@ def _place(lines: Sequence[bytes]) -> tuple[int, int] | None:
     return None
 
 
-def _shown(data: bytes) -> list[str]:
+def _lines_for_people(data: bytes) -> list[str]:
     """Return the lines for people, with plain ends."""
     text = data.decode("utf-8", "backslashreplace").removesuffix("\n")
     return [line.removesuffix("\r") + "\n" for line in text.split("\n")]

@@ -38,7 +38,7 @@ def check_up(profile: RobotProfile, state_dir: Path, machine: Computer) -> Itera
     for family in dict.fromkeys(family_of(one.target) for one in profile.every_board.values()):
         yield from family.check_computer(profile, machine)
     for name, finding in boards(profile, machine).items():
-        yield of_board(finding, name, profile)
+        yield add_board_name(finding, name, profile)
     yield from sockets(profile, machine)
     for camera in profile.cameras:
         yield CheckResult("camera", *machine.check_camera(camera.kind, camera.device))
@@ -57,7 +57,7 @@ def boards(profile: RobotProfile, machine: Computer) -> dict[str, CheckResult]:
     }
 
 
-def of_board(finding: CheckResult, name: str, profile: RobotProfile) -> CheckResult:
+def add_board_name(finding: CheckResult, name: str, profile: RobotProfile) -> CheckResult:
     """Return a finding about a board, with its name if there are several."""
     return replace(finding, text=f"{name}: {finding.text}") if profile.boards else finding
 
@@ -79,13 +79,13 @@ def sockets(profile: RobotProfile, machine: Computer) -> Iterator[CheckResult]:
             )
         elif "tty" in path.name and path.parent == machine.dev:
             text = f"{name}: {path} is whichever board was found first"
-            yield CheckResult("socket", "warning", text, _by_socket(path, name, machine))
+            yield CheckResult("socket", "warning", text, _remedy_by_socket(path, name, machine))
 
 
 _PORTS = "link.port, and port of every board below boards"
 
 
-def _by_socket(path: Path, board: str, machine: Computer) -> str:
+def _remedy_by_socket(path: Path, board: str, machine: Computer) -> str:
     """Return the stable name to write into the profile instead of the order of detection."""
     place = "link.port" if board == FIRST_BOARD else f"boards.{board}.port"
     for folder in ("by-path", "by-id"):

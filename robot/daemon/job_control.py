@@ -622,7 +622,7 @@ def _performer(request: StartRequest, planner: SolvePlanner) -> Performer:
     if request.kind == "home":
         return jobs.home
     if request.kind == "scramble":
-        cube = planner.scrambled(request.moves)
+        cube = planner.scramble_cube(request.moves)
         return lambda job, machine: jobs.scramble(job, machine, cube)
     if request.facelets is not None:
         known = planner.parse_cube(request.facelets)

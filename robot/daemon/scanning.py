@@ -249,7 +249,7 @@ async def _check_view(
 
 
 def _reduced(images: Sequence[FaceImage]) -> list[FaceImage]:
-    return [image.reduced() for image in images]
+    return [image.reduce() for image in images]
 
 
 def _faces(looks: Sequence[FaceView]) -> str:

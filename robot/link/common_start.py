@@ -169,7 +169,7 @@ class BoardGate:
         with suppress(TimeoutError):
             take_back_s = TAKE_BACK * self.start.lead_s
             async with asyncio.timeout(self.start.lead_s - take_back_s):
-                await session.delivered()
+                await session.wait_for_delivery()
                 for _ in range(CHECKS):
                     await session.ask_clock(self.start.asking)
                 left_s = (tick - clock.latest) / TICKS_PER_S

@@ -57,10 +57,10 @@ def stages(schedule: Schedule, board_of: Mapping[str, str]) -> list[Schedule]:
         last[name] = turn.start_us
         latest_end = max(latest_end, turn.start_us + profile.duration_us)
     bounds = [0, *cuts, schedule.duration_us]
-    return [_between(schedule, *pair) for pair in pairwise(bounds)]
+    return [_turns_between(schedule, *pair) for pair in pairwise(bounds)]
 
 
-def _between(schedule: Schedule, begin: int, end: int) -> Schedule:
+def _turns_between(schedule: Schedule, begin: int, end: int) -> Schedule:
     """Return the turns between two moments of rest, in time from the first."""
     turns = (turn for turn in schedule.turns if begin <= turn.start_us < end)
     own = tuple(replace(turn, start_us=turn.start_us - begin) for turn in turns)
@@ -107,7 +107,7 @@ def paces(drifts: Mapping[str, float]) -> dict[str, float]:
     return {name: pace if pace - 1 >= LEAST_PACE else 1.0 for name, pace in exact.items()}
 
 
-def stretched(part: Schedule, pace: float) -> Schedule:
+def stretch_schedule(part: Schedule, pace: float) -> Schedule:
     """The same with every start so many times as late; motions last as long as they do."""
     if pace == 1.0:
         return part
@@ -142,15 +142,15 @@ class LinkGroup:
 
     async def open(self) -> dict[str, Capabilities]:
         """Connect to all boards and greet them; what each said of itself."""
-        return await self._at_all(Link.open)
+        return await self._order_all(Link.open)
 
     async def close(self) -> None:
         """Disconnect; each board makes its part of the robot safe when it misses the heartbeat."""
-        await self._at_all(Link.close)
+        await self._order_all(Link.close)
 
     async def configure(self, anew: bool = False) -> None:
         """See :meth:`Link.configure`, for each board."""
-        await self._at_all(lambda link: link.configure(anew))
+        await self._order_all(lambda link: link.configure(anew))
 
     def adopt(self, actuators: Sequence[ActuatorSetup]) -> None:
         """The same actuators set up otherwise, from the next :meth:`configure` on."""
@@ -176,12 +176,12 @@ class LinkGroup:
 
     async def active_sensors(self) -> frozenset[str]:
         """The actuators whose end stop or index sensor is active now."""
-        found = await self._at_all(Link.active_sensors)
+        found = await self._order_all(Link.active_sensors)
         return frozenset(name for active in found.values() for name in active)
 
     async def release(self) -> None:
         """Motors without power, servos without pulses; nothing is homed afterwards."""
-        await self._at_all(Link.release)
+        await self._order_all(Link.release)
 
     @property
     def statistics(self) -> SessionStatistics:
@@ -214,7 +214,7 @@ class LinkGroup:
             with self._naming(board):
                 return await self.links[board].run(part, on_progress)
         pace = paces(certain_drifts({name: self.links[name].drift_bounds for name in parts}))
-        parts = {name: stretched(part, pace[name]) for name, part in parts.items()}
+        parts = {name: stretch_schedule(part, pace[name]) for name, part in parts.items()}
         start = CommonStart(parts, self._clock)
         reached = dict.fromkeys(parts, 0.0)
 
@@ -260,11 +260,11 @@ class LinkGroup:
     async def stop(self) -> None:
         """Every board finishes its turns in progress; a run under way raises ``Stopped``."""
         self._stopping = True
-        await self._at_all(Link.stop)
+        await self._order_all(Link.stop)
 
     async def emergency_stop(self) -> None:
         """Stop all motion of every board now, also when one of them does not answer."""
-        await self._at_all(Link.emergency_stop)
+        await self._order_all(Link.emergency_stop)
 
     def _raise_if_stopping(self, when: str) -> None:
         if self._stopping:
@@ -276,11 +276,11 @@ class LinkGroup:
         with suppress(RobotError, Stopped):
             await (self.emergency_stop() if at_once else self.stop())
 
-    async def _at_all(self, order: Callable[[Link], Awaitable[T]]) -> dict[str, T]:
+    async def _order_all(self, order: Callable[[Link], Awaitable[T]]) -> dict[str, T]:
         """Give all links an order at the same time; raise the first fault at the end."""
         names = list(self.links)
         ends = await asyncio.gather(
-            *(self._ordered(name, order) for name in names), return_exceptions=True
+            *(self._order_one(name, order) for name in names), return_exceptions=True
         )
         done: dict[str, T] = {}
         for name, end in zip(names, ends, strict=True):
@@ -289,7 +289,7 @@ class LinkGroup:
             done[name] = end
         return done
 
-    async def _ordered(self, name: str, order: Callable[[Link], Awaitable[T]]) -> T:
+    async def _order_one(self, name: str, order: Callable[[Link], Awaitable[T]]) -> T:
         with self._naming(name):
             return await order(self.links[name])
 
@@ -301,7 +301,7 @@ class LinkGroup:
         except RobotError as fault:
             if len(self.links) == 1:
                 raise
-            raise of_board(fault, name) from fault
+            raise add_board_name(fault, name) from fault
 
 
 def _part_of(on_progress: Progress | None, behind: float, share: float) -> Progress | None:
@@ -320,7 +320,7 @@ def _one_after_other(first: Execution, then: Execution) -> Execution:
     )
 
 
-def of_board(fault: RobotError, name: str) -> RobotError:
+def add_board_name(fault: RobotError, name: str) -> RobotError:
     """Return the fault with the board's name, unless it shows the board already."""
     if isinstance(fault, LinkError):
         return LinkError(fault.code, detail=f"board {name}: {fault.detail}".removesuffix(": "))
@@ -345,16 +345,16 @@ class LinkStatistics:
         self._link: LinkGroup | None = None
         self._base: SessionStatistics | None = None
 
-    def opened(self, link: LinkGroup) -> None:
+    def note_opened(self, link: LinkGroup) -> None:
         """Count this link from now on; what the board counted before was not ours."""
         self._link, self._base = link, _statistics(link)
 
-    def closing(self) -> None:
+    def note_closing(self) -> None:
         """The link is about to be closed: keep its figures."""
         self._past = self.total
         self._link = self._base = None
 
-    def noted(self, events: Sequence[str]) -> None:
+    def note_events(self, events: Sequence[str]) -> None:
         """Something out of the ordinary happened while a schedule was performed."""
         fields = {"held": "held", "underrun": "underruns", "late": "late"}
         counts = {fields[event]: getattr(self._past, fields[event]) + 1 for event in events}

@@ -107,7 +107,7 @@ class LostPositions:
         """Return the loss after calibration that broke off, or left these off their starts."""
         return cls(RobotError("not-homed", "calibration broke off"), names)
 
-    def among(self, setups: Sequence[ActuatorSetup]) -> list[str]:
+    def names_among(self, setups: Sequence[ActuatorSetup]) -> list[str]:
         """Return the names of these actuators that are lost."""
         return [one.name for one in setups if self.names is None or one.name in self.names]
 
@@ -183,7 +183,7 @@ class BoardLedger:
     def end(self, turns_done: int) -> None:
         """Note that the schedule ended, or was stopped at rest, after ``turns_done`` turns."""
         if self.run is not None:
-            self._homed = after_turns(self._homed, self.run.schedule, turns_done)
+            self._homed = positions_after_turns(self._homed, self.run.schedule, turns_done)
         self.run = None
 
     def was_reset(self, boot_id: int) -> bool:
@@ -203,7 +203,7 @@ class PositionLedger:
         self._fault: RobotError | None = None
         self._lost: LostPositions | None = None
 
-    def of_board(self, name: str) -> BoardLedger:
+    def board_ledger(self, name: str) -> BoardLedger:
         """Return the ledger of a board; its next link goes on with the same."""
         return self._boards.setdefault(name, BoardLedger(self._clock))
 
@@ -235,7 +235,7 @@ class PositionLedger:
 
     def note_boot(self, board: str, boot_id: int) -> None:
         """Note that a board was greeted. If it was reset unnoticed, its turns are unfinished."""
-        ledger = self.of_board(board)
+        ledger = self.board_ledger(board)
         caught, ledger.moving_when_silent = ledger.moving_when_silent, ()
         if ledger.was_reset(boot_id):
             self._caught = tuple(dict.fromkeys([*caught, *self._caught]))
@@ -322,7 +322,7 @@ class PositionLedger:
     def require_not_lost(self, unknown: Sequence[ActuatorSetup]) -> None:
         """Raise :class:`RobotError`, once, if one of these, unknown to the board, is lost."""
         lost = self._lost
-        doubtful = [] if lost is None else lost.among(unknown)
+        doubtful = [] if lost is None else lost.names_among(unknown)
         if lost is not None and doubtful:
             self._lost = None
             raise position_lost(lost.cause, doubtful)
@@ -437,7 +437,9 @@ def reported_positions(answer: Positions, actuators: Sequence[ActuatorSetup]) ->
     }
 
 
-def after_turns(positions: Mapping[str, int], schedule: Schedule, count: int) -> dict[str, int]:
+def positions_after_turns(
+    positions: Mapping[str, int], schedule: Schedule, count: int
+) -> dict[str, int]:
     """Return positions after the first ``count`` turns of a schedule."""
     reached = dict(positions)
     for turn in schedule.turns[:count]:

@@ -142,7 +142,7 @@ class Link:
         """
         self._uploaded = ()
         await self._command(Abort())
-        status = await self._at_rest()
+        status = await self._wait_for_rest()
         anew = anew or bool(status.fault and FAULTS[code_of(Fault(status.fault))].loses_outputs)
         wanted = configuration(self.actuators, self._silence_hold_ms)
         told = await self._open_session.positions()
@@ -176,7 +176,7 @@ class Link:
         self._raise_if_stopping()
         numbers = {name: self._number(name) for name in names}
         await self._command(Home(sum(1 << number for number in numbers.values())))
-        status = await self._at_rest()
+        status = await self._wait_for_rest()
         self._raise_fault(status)
         missing = [name for name, number in numbers.items() if not status.homed >> number & 1]
         if missing:
@@ -242,7 +242,7 @@ class Link:
         session = self._open_session
         session.discard()
         await self._command(Hold(), Abort())
-        self._raise_fault(await self._at_rest())
+        self._raise_fault(await self._wait_for_rest())
 
     async def emergency_stop(self) -> None:
         """Stop all motion now; the robot has to be set square, cleared and homed afterwards."""
@@ -297,7 +297,7 @@ class Link:
         """Deliver messages; raises the fault they led to."""
         session = self._open_session
         session.put(messages)
-        await session.delivered()
+        await session.wait_for_delivery()
         status = await session.fresh_status()
         allowed = any(isinstance(message, Abort) for message in messages)
         if not allowed:
@@ -318,9 +318,9 @@ class Link:
             detail = f"GPIO {number}"
         raise RobotError(fault, detail=detail)
 
-    async def _at_rest(self) -> Status:
+    async def _wait_for_rest(self) -> Status:
         session = self._open_session
-        await session.until(lambda: session.at_rest)
+        await session.wait_until(lambda: session.is_at_rest)
         return await session.fresh_status()
 
     async def _go_to_start(self, setup: ActuatorSetup) -> None:
@@ -404,7 +404,7 @@ class Link:
     async def _take_back(self) -> None:
         """Drop the plan whose start was ordered, before it begins."""
         await self._command(Abort())
-        status = await self._at_rest()
+        status = await self._wait_for_rest()
         self._raise_fault(status)
         self.ledger.end(status.turns_done)
         self._raise_if_stopping()

@@ -163,7 +163,7 @@ class LinkSession:
         )
 
     @property
-    def at_rest(self) -> bool:
+    def is_at_rest(self) -> bool:
         """True if nothing moved at the last status."""
         status = self.status
         return status is not None and status.state not in MOVING and not status.moving
@@ -184,11 +184,11 @@ class LinkSession:
         """Forget messages that were not sent yet."""
         self._window.discard()
 
-    async def delivered(self) -> None:
+    async def wait_for_delivery(self) -> None:
         """Wait until everything queued is acknowledged."""
-        await self.until(lambda: self._window.idle)
+        await self.wait_until(lambda: self._window.idle)
 
-    async def until(self, condition: Callable[[], bool]) -> None:
+    async def wait_until(self, condition: Callable[[], bool]) -> None:
         """Wait for a condition that frames bring about; raises what broke the session."""
         while True:
             self._raise_failure()
@@ -208,7 +208,7 @@ class LinkSession:
         seen = self.status_count
         if ask:
             self._ping()
-        await self.until(lambda: self.status_count > seen)
+        await self.wait_until(lambda: self.status_count > seen)
         assert self.status is not None
         return self.status
 
@@ -232,7 +232,7 @@ class LinkSession:
         """Compare the board's clock with this computer's once."""
         async with asking:
             self._ping()
-            await self.until(lambda: not self._echo_due)
+            await self.wait_until(lambda: not self._echo_due)
 
     @property
     def _well_compared(self) -> bool:
@@ -331,7 +331,7 @@ class LinkSession:
     def _calm(self) -> bool:
         """True if nothing moves, nothing is under way, and no request came recently."""
         recently = self._clock() - self._used_at < CALM_AFTER_S
-        return self.at_rest and self._window.idle and not recently
+        return self.is_at_rest and self._window.idle and not recently
 
     @property
     def _next_ping_at(self) -> float:

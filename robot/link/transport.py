@@ -122,12 +122,12 @@ class SerialTransport:
         try:
             data = port.read(READ_SIZE) if port else b""
         except Exception as error:
-            self._broken(error)
+            self._report_break(error)
             return
         if data:
             self._received.put_nowait(data)
         else:
-            self._broken()
+            self._report_break()
 
     def _send(self) -> None:
         """Hand over what the port takes; the rest goes when it is writable again."""
@@ -137,7 +137,7 @@ class SerialTransport:
         try:
             sent = port.write(bytes(self._unsent)) or 0
         except Exception as error:
-            self._broken(error)
+            self._report_break(error)
             return
         del self._unsent[:sent]
         loop = asyncio.get_running_loop()
@@ -146,7 +146,7 @@ class SerialTransport:
         else:
             loop.remove_writer(self._fd)
 
-    def _broken(self, error: Exception | None = None) -> None:
+    def _report_break(self, error: Exception | None = None) -> None:
         loop = asyncio.get_running_loop()
         loop.remove_reader(self._fd)
         loop.remove_writer(self._fd)

@@ -67,7 +67,7 @@ class Machine:
             if not images:
                 self.scanner.settle()
             taken = self.scanner.take(step.looks, moved=step.moves)
-            images += [image.reduced() for image in taken]
+            images += [image.reduce() for image in taken]
         return images, tour.end
 
 

@@ -102,7 +102,7 @@ class ConfirmedRange:
             if key not in self.confirmed and not self._may_go_anywhere(key.split(".")[1])
         ]
         if missing:
-            named = [_named(key) for key in missing[:MOST_NAMED]]
+            named = [_list_names(key) for key in missing[:MOST_NAMED]]
             more = len(missing) - len(named)
             detail = ", ".join(named) + (f" and {more} more" if more else "")
             raise NotConfirmed(describe(FAULTS[NotConfirmed.code], detail))
@@ -245,7 +245,7 @@ def _extent(motion: MotionProfile) -> Range:
     return min(places), max(places)
 
 
-def _named(key: str) -> str:
+def _list_names(key: str) -> str:
     """A key of the calibration in words: ``position open of lid``, ``direction of table``."""
     _, name, *what = key.split(".")
     return f"position {what[1]} of {name}" if len(what) > 1 else f"direction of {name}"

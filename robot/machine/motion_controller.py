@@ -34,7 +34,7 @@ from robot.link.protocol import FIRMWARE_VERSION, SILENCE_HOLD_MS
 from robot.link.session import Draw
 from robot.machine.board_configuration import actuator_setups, homing_order, homing_steps
 from robot.machine.confirmed_range import ConfirmedRange
-from robot.machine.slow_motion import jog_profile, ways_back
+from robot.machine.slow_motion import jog_profile, paths_to_start
 from robot.mechanism.registry import HomeActuator, HomingStep
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.records.latency import Stopwatch
@@ -90,7 +90,7 @@ class MotionController:
     def open(self) -> None:
         """Connect and configure; raises ``RobotError`` while an emergency stop is not cleared."""
         with self._noting_faults():
-            self._connected()
+            self._connect()
 
     def begin(self, cancel: threading.Event) -> None:
         """Begin a run of any number of motions, which all end for good once ``cancel`` is set."""
@@ -111,12 +111,12 @@ class MotionController:
         self.require_confirmed()
         self._ledger.home_first(*first)
         with self._noting_faults():
-            thread = self._connected()
+            thread = self._connect()
             self._ledger.require_known(self._setups)
             places = self._places()
             if any(one.stands_at is not None and one.name not in places for one in self._setups):
                 self._stand(places)  # what nobody knows is taken to be at its start
-                thread = self._connected()
+                thread = self._connect()
             try:
                 for step in self._homing_steps(thread):
                     if isinstance(step, HomeActuator):
@@ -133,11 +133,11 @@ class MotionController:
         self._contact.require_schedule(self._profile, schedule)
         try:
             with self._noting_faults(), self._ledger.performing(self._silence_hold_ms / 1e3):
-                thread = self._connected()
+                thread = self._connect()
                 self._stopwatch.end("start")
                 execution = self._move(thread, thread.link.run(schedule, progress))
                 self._stopwatch.add("upload", execution.waited_s)
-                self._statistics.noted(execution.events)
+                self._statistics.note_events(execution.events)
                 return execution.executed_us
         except RobotError as fault:
             if FAULTS[fault.code].stops_at_once:
@@ -150,7 +150,7 @@ class MotionController:
             known = ", ".join(names)
             raise InvalidRequest(f"actuator: there is no {actuator!r}; there is {known}")
         with self._noting_faults():
-            thread = self._connected()
+            thread = self._connect()
             place, rest_us = self._ledger.position(actuator), 0
             if place is not None:
                 settings = self._profile.actuators[actuator]
@@ -175,7 +175,7 @@ class MotionController:
             others.pop(actuator, None)
             self._stand({**others, actuator: at})
         with self._noting_faults():
-            thread = self._connected()
+            thread = self._connect()
             if setup.name not in self._ledger.known:
                 self._ledger.require_not_lost(motors_without_sensor([setup]))
             link = thread.link
@@ -223,11 +223,11 @@ class MotionController:
         motors = motors_without_sensor(self._setups)
         if self._ready:
             with suppress(RobotError, Stopped), self._noting_faults():
-                thread = self._connected()
+                thread = self._connect()
                 for one in motors:
                     at = self._ledger.position(one.name)
                     turn = self._profile.actuators_of(Stepper)[one.name].steps_per_turn
-                    for place in ways_back(one, at, turn, one.name in guessed):
+                    for place in paths_to_start(one, at, turn, one.name in guessed):
                         self._go(thread, one.name, place)
         return self._ledger.motors_off_start(motors, guessed)
 
@@ -244,7 +244,7 @@ class MotionController:
     def is_sensor_active(self, actuator: str) -> bool:
         """Return whether the actuator's end stop or index sensor is active."""
         with self._noting_faults():
-            thread = self._connected()
+            thread = self._connect()
             return actuator in thread.wait(thread.link.active_sensors())
 
     def stop(self) -> None:
@@ -340,7 +340,7 @@ class MotionController:
             self._profile, self._setups, order, self._ledger.known, [*askew, *caught]
         )
 
-    def _connected(self) -> LinkThread[LinkGroup]:
+    def _connect(self) -> LinkThread[LinkGroup]:
         """Return the link, connected and configured again if needed."""
         if self._emergency.is_set():
             raise RobotError(Fault.EMERGENCY_STOP)
@@ -349,7 +349,7 @@ class MotionController:
             boards = thread.wait(thread.link.open())
             for name, board in boards.items():
                 require_ours(board, name if len(boards) > 1 else None)
-            self._statistics.opened(thread.link)
+            self._statistics.note_opened(thread.link)
             for name, board in boards.items():
                 self._ledger.note_boot(name, board.boot_id)
         if not self._ready:
@@ -376,7 +376,7 @@ class MotionController:
                 self._clock,
                 self._silence_hold_ms,
                 draw,
-                self._ledger.of_board(name),
+                self._ledger.board_ledger(name),
             )
             for name in self._boards
         }
@@ -401,7 +401,7 @@ class MotionController:
             raise
 
     def _disconnect(self) -> None:
-        self._statistics.closing()
+        self._statistics.note_closing()
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.close()

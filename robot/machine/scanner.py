@@ -70,7 +70,7 @@ class FaceImage:
     grid: FaceGrid
     whole: bool = True
 
-    def reduced(self) -> FaceImage:
+    def reduce(self) -> FaceImage:
         """The same, its frame no larger than its cells are judged in.
 
         This is what is kept until the cube is read: six frames of 1920x1080 would take 37 MB. The
@@ -130,7 +130,7 @@ class Scanner:
 
         Returns what cameras could not find or lock.
         """
-        _at_once(self._settle, list(self._cameras))
+        _call_for_all(self._settle, list(self._cameras))
         return [
             Note.of(str(what), camera=name)
             for name, camera in self._cameras.items()
@@ -144,8 +144,8 @@ class Scanner:
         when the time is over in which the profile says that it comes to rest (``settle_ms``).
         """
         cameras = list(dict.fromkeys(view.camera for view in looks))
-        taken = _at_once(
-            lambda camera: self._taken(
+        taken = _call_for_all(
+            lambda camera: self._take_frame(
                 [view for view in looks if view.camera == camera], moved=moved
             ),
             cameras,
@@ -157,7 +157,7 @@ class Scanner:
         with self._in_use[camera], _explained():
             self._cameras[camera].settle()
 
-    def _taken(self, looks: Sequence[FaceView], *, moved: bool) -> dict[FaceView, FaceImage]:
+    def _take_frame(self, looks: Sequence[FaceView], *, moved: bool) -> dict[FaceView, FaceImage]:
         """Take one picture by one camera and measure its faces."""
         camera = looks[0].camera
         limit_us = self._settle_us[camera]
@@ -167,9 +167,9 @@ class Scanner:
                 frame = still_frame(lambda: self._capture(camera), views, limit_us)
             else:
                 frame = self._capture(camera)
-        return {view: self._measured(frame, view) for view in looks}
+        return {view: self._measure(frame, view) for view in looks}
 
-    def _measured(self, frame: Frame, view: FaceView) -> FaceImage:
+    def _measure(self, frame: Frame, view: FaceView) -> FaceImage:
         camera = self._cameras[view.camera]
         with self._in_use[view.camera], _explained():
             with self._stopwatch.timing("locate"):
@@ -180,7 +180,7 @@ class Scanner:
             face=view.face,
             frame=frame,
             colours=as_cube_face(seen, view, self._size),
-            grid=turned(grid, view),
+            grid=turn_grid(grid, view),
             whole=not view.hidden,
         )
 
@@ -210,7 +210,7 @@ class Scanner:
 
     def preview(self, camera: str) -> bytes:
         """Return a camera's picture now, no larger than a spectator needs."""
-        frame = (self._remembered or {}).get(camera) or self._captured(camera)
+        frame = (self._remembered or {}).get(camera) or self._capture_frame(camera)
         height, width = frame.image.shape[:2]
         factor = PREVIEW_WIDTH / width
         if factor < 1.0:
@@ -228,12 +228,12 @@ class Scanner:
         return name
 
     def _capture(self, camera: str) -> Frame:
-        frame = self._captured(camera)
+        frame = self._capture_frame(camera)
         if (remembered := self._remembered) is not None:
             remembered[camera] = frame
         return frame
 
-    def _captured(self, camera: str) -> Frame:
+    def _capture_frame(self, camera: str) -> Frame:
         with self._in_use[camera], _explained():
             return self._cameras[camera].capture()
 
@@ -270,7 +270,7 @@ class Scanner:
             raise ScanError(reason, reading.look_again or "")
         if reading.corrections:
             # The robot knows how it holds the cube: a face seen turned means that it does not.
-            raise _slipped("; ".join(reading.corrections))
+            raise _slip_fault("; ".join(reading.corrections))
         return reading
 
     def take_explanation(self) -> Callable[[], bytes]:
@@ -297,7 +297,7 @@ class Scanner:
             return ScanError(str(odd), again, odd.trouble)
         alike = repeated_face(colours)
         if alike is not None and error.look_again in alike:
-            return _slipped(error.reason)
+            return _slip_fault(error.reason)
         return ScanError(error.reason, again)
 
     def _grid(self, camera: Camera, frame: Frame, view: View) -> FaceGrid:
@@ -312,7 +312,7 @@ class Scanner:
             raise ScanError(f"camera {camera.name}: {error}") from error
 
 
-def _at_once(act: Callable[[str], T], cameras: Sequence[str]) -> list[T]:
+def _call_for_all(act: Callable[[str], T], cameras: Sequence[str]) -> list[T]:
     """Call ``act`` for all cameras at the same time and return the results."""
     if len(cameras) < 2:
         return [act(camera) for camera in cameras]
@@ -320,7 +320,7 @@ def _at_once(act: Callable[[str], T], cameras: Sequence[str]) -> list[T]:
         return list(pool.map(act, cameras))
 
 
-def _slipped(what: str) -> RobotError:
+def _slip_fault(what: str) -> RobotError:
     code = "cube-slipped"
     return RobotError(code, f"{FAULTS[code].about}: {what}")
 
@@ -390,7 +390,7 @@ def as_cube_face(seen: FaceColours, view: FaceView, size: int) -> FaceColours:
     )
 
 
-def turned(grid: FaceGrid, view: FaceView) -> FaceGrid:
+def turn_grid(grid: FaceGrid, view: FaceView) -> FaceGrid:
     """The grid of a site as the face that is there is drawn."""
     n = grid.size
     clockwise = [0, n - 1, n * n - 1, n * (n - 1)]

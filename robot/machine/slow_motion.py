@@ -59,7 +59,7 @@ def require_within(name: str, target: int, low: int, high: int, unit: str) -> No
         )
 
 
-def ways_back(
+def paths_to_start(
     setup: ActuatorSetup, at: int | None, turn: int | None, exactly: bool
 ) -> Iterator[int]:
     """Yield the positions by which a stepper returns to its start from ``at``.

@@ -95,7 +95,7 @@ class SolvePlanner:
         except CubistError as error:
             raise InvalidRequest(f"facelets: {error}") from error
 
-    def scrambled(self, moves: str | None) -> AnyCube:
+    def scramble_cube(self, moves: str | None) -> AnyCube:
         """The solved cube after these moves, or random ones; raises :class:`InvalidRequest`."""
         if not moves:
             return random_cube(self._size, np.random.default_rng())
@@ -110,7 +110,7 @@ class SolvePlanner:
         The threads that make them take what the link and the cameras leave of the processor. Raises
         SearchError when ``cancel`` is set meanwhile.
         """
-        with _mirrored(cancel) as flag, ThreadPoolExecutor(1, "tables", _stand_back) as pool:
+        with _mirror(cancel) as flag, ThreadPoolExecutor(1, "tables", _stand_back) as pool:
             pool.submit(prepare, self._mechanism, flag, progress).result()
 
     def plan(
@@ -185,7 +185,7 @@ class SolvePlanner:
             return pool.submit(self._improve, parts, enough).result()
 
     def _improve(self, parts: SplitPlan, enough: threading.Event) -> Plan:
-        with _mirrored(enough) as flag:
+        with _mirror(enough) as flag:
             try:
                 plan = plan_solve(
                     parts.cube,
@@ -216,7 +216,7 @@ class SolvePlanner:
 def _cancelled_by(cancel: threading.Event) -> Iterator[CancelFlag]:
     """A flag for the search of a run; raises ``Stopped`` where ``cancel`` left no solution."""
     try:
-        with _mirrored(cancel) as flag:
+        with _mirror(cancel) as flag:
             yield flag
     except CubistError:
         if cancel.is_set():
@@ -231,7 +231,7 @@ def _stand_back() -> None:
 
 
 @contextmanager
-def _mirrored(cancel: threading.Event) -> Iterator[CancelFlag]:
+def _mirror(cancel: threading.Event) -> Iterator[CancelFlag]:
     """Provide a flag for the native search that follows a Python event."""
     flag, done = CancelFlag(), threading.Event()
     if cancel.is_set():

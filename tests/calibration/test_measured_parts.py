@@ -112,7 +112,7 @@ class Proving:
         cube, confident = self.readings.pop(0)
         return SimpleNamespace(cube=cube, confident=confident, look_again="F")
 
-    def scrambled(self, moves: None) -> str:
+    def scramble_cube(self, moves: None) -> str:
         return "a scramble"
 
     def plan_scramble(self, cube: str, state: Any, cancel: Any, _: Any) -> Any:

@@ -83,9 +83,9 @@ def test_every_board_is_looked_for_and_named(machine: Computer) -> None:
         ("bad", f"second: {machine.dev / 'other'} does not exist"),
     ]
     wrong = checkup.firmware("tty", 500_000, answering("0.0.9"))
-    named = checkup.of_board(wrong, "second", robot)
+    named = checkup.add_board_name(wrong, "second", robot)
     assert named.text.startswith("second: 0.0.9 on the board")
-    assert checkup.of_board(wrong, "first", load_profile("six-motor")) == wrong
+    assert checkup.add_board_name(wrong, "first", load_profile("six-motor")) == wrong
 
 
 def test_boards_that_look_alike_are_to_be_named_by_their_sockets(machine: Computer) -> None:

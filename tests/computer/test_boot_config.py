@@ -13,11 +13,11 @@ from robot.computer.boot_config import (
     BEGIN_JOINED,
     END,
     BootChange,
+    add_lines,
     needs,
     plan_fix,
     plan_undo,
-    with_lines,
-    without_lines,
+    remove_lines,
 )
 from robot.settings import RobotProfile, load_profile
 from solver.errors import CubistError
@@ -44,7 +44,7 @@ PIECES = st.binary(max_size=12) | st.sampled_from(
         *(b"dtoverlay=vc4-kms-v3d", b"dtoverlay=pwm,pin=12,func=4", b"dtoverlay=pwm:pin=x"),
         *(b"dtoverlay=", b"dtparam=pin=13,,=", b"\xff\x00=\x0c", BEGIN, BEGIN_JOINED, END),
         *(line.encode() for line in (SERVOS, EXPANDER)),
-        with_lines(b"", [SOUND_OFF, SERVOS]),
+        add_lines(b"", [SOUND_OFF, SERVOS]),
     ]
 )
 FILES = st.lists(
@@ -78,17 +78,17 @@ def test_a_second_fix_changes_nothing_and_undoing_restores_every_byte(
     once = fixed(folder, name, data, model)
     assert list(needs(PROFILES[name], once.after, model)) == list(once.left)
     assert fixed(folder, name, once.after, model).after == once.after
-    assert without_lines(once.after) == without_lines(data) == without_lines(without_lines(data))
-    if without_lines(data) == data:
+    assert remove_lines(once.after) == remove_lines(data) == remove_lines(remove_lines(data))
+    if remove_lines(data) == data:
         assert once.after.startswith(data)
 
 
 @given(FILES, FILES)
 def test_what_is_written_below_our_lines_later_stays(data: bytes, later: bytes) -> None:
-    theirs = without_lines(data)
-    left = without_lines(with_lines(theirs, [SOUND_OFF]) + without_lines(later))
+    theirs = remove_lines(data)
+    left = remove_lines(add_lines(theirs, [SOUND_OFF]) + remove_lines(later))
     assert left.startswith(theirs) or BEGIN in theirs + later
-    assert left.endswith(without_lines(later)) or END in theirs + later
+    assert left.endswith(remove_lines(later)) or END in theirs + later
 
 
 @given(FILES, st.sampled_from(sorted(PROFILES)), st.sampled_from(sorted(PROFILES)))
@@ -97,7 +97,7 @@ def test_another_robot_s_lines_replace_those_of_the_one_before(
 ) -> None:
     folder = tmp_path_factory.getbasetemp()
     after = fixed(folder, second, fixed(folder, first, data, ZERO).after, ZERO).after
-    assert after == fixed(folder, second, without_lines(data), ZERO).after
+    assert after == fixed(folder, second, remove_lines(data), ZERO).after
 
 
 def test_a_cubotino_on_the_system_as_it_is_shipped() -> None:
@@ -110,7 +110,7 @@ def test_a_cubotino_on_the_system_as_it_is_shipped() -> None:
 def test_monitor_sound_is_not_what_is_switched_off() -> None:
     """Below vc4-kms-v3d, `audio` is that overlay's: it is HDMI that would be silent."""
     assert lacking("cubotino", AS_SHIPPED + SOUND_OFF.encode()) == [SOUND_OFF, SERVOS]
-    after = with_lines(AS_SHIPPED, [SOUND_OFF, SERVOS])
+    after = add_lines(AS_SHIPPED, [SOUND_OFF, SERVOS])
     assert after.endswith(f"[all]\ndtoverlay=\n{SOUND_OFF}\n{SERVOS}\n".encode() + END + b"\n")
     assert lacking("cubotino", after) == []
 
@@ -136,15 +136,15 @@ def test_only_what_is_for_this_model_counts(above: str, found: bool) -> None:
 
 
 def test_lines_move_below_those_that_undo_them(tmp_path: Path) -> None:
-    after = with_lines(b"a=1\n", [SOUND_OFF, SERVOS]) + b"dtoverlay=\ndtparam=audio=on\n"
+    after = add_lines(b"a=1\n", [SOUND_OFF, SERVOS]) + b"dtoverlay=\ndtparam=audio=on\n"
     change = fixed(tmp_path, "cubotino", after, ZERO)
     assert lacking("cubotino", after) and not lacking("cubotino", change.after)
-    assert without_lines(change.after) == b"a=1\ndtoverlay=\ndtparam=audio=on\n"
+    assert remove_lines(change.after) == b"a=1\ndtoverlay=\ndtparam=audio=on\n"
 
 
 def test_marks_within_marks_go_too() -> None:
-    block = with_lines(b"", [SOUND_OFF])
-    assert without_lines(BEGIN + b"\n" + block + END + b"\nb=2\n") == b"b=2\n"
+    block = add_lines(b"", [SOUND_OFF])
+    assert remove_lines(BEGIN + b"\n" + block + END + b"\nb=2\n") == b"b=2\n"
 
 
 def test_sound_that_may_be_on_has_to_go() -> None:
@@ -193,20 +193,20 @@ def test_the_line_follows_from_the_pins() -> None:
 
 
 def test_no_line_of_ours_is_too_long_for_old_firmware() -> None:
-    assert all(len(line) <= 80 for line in with_lines(b"a=1", [SERVOS, EXPANDER]).splitlines())
+    assert all(len(line) <= 80 for line in add_lines(b"a=1", [SERVOS, EXPANDER]).splitlines())
 
 
 def test_line_ends_are_those_of_the_file() -> None:
     for data in (b"a=1\r\nb=2\r\n", b"a=1\r\nb=2"):
-        after = with_lines(data, [SOUND_OFF])
+        after = add_lines(data, [SOUND_OFF])
         assert after.count(b"\n") == after.count(b"\r\n")
-    assert b"\r" not in with_lines(b"a=1\n", [SOUND_OFF])
+    assert b"\r" not in add_lines(b"a=1\n", [SOUND_OFF])
 
 
 def test_what_follows_our_lines_stays_for_every_model() -> None:
-    after = with_lines(b"[pi4]\na=1\n", [SOUND_OFF]) + b"b=2\n"
-    assert without_lines(after) == b"[pi4]\na=1\n[all]\nb=2\n"
-    assert without_lines(with_lines(b"a=1", [SOUND_OFF]) + b"b=2\n") == b"a=1\nb=2\n"
+    after = add_lines(b"[pi4]\na=1\n", [SOUND_OFF]) + b"b=2\n"
+    assert remove_lines(after) == b"[pi4]\na=1\n[all]\nb=2\n"
+    assert remove_lines(add_lines(b"a=1", [SOUND_OFF]) + b"b=2\n") == b"a=1\nb=2\n"
 
 
 def test_the_file_is_kept_and_comes_back(tmp_path: Path) -> None:

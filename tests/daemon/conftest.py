@@ -327,7 +327,7 @@ class FakePlanner:
         assert enough.wait(LIMIT_S)
         return self.better or parts.tail
 
-    def scrambled(self, moves: str | None) -> Any:
+    def scramble_cube(self, moves: str | None) -> Any:
         if moves == "Q":
             raise InvalidRequest("moves: 'Q' is no move")
         return moves or "F"

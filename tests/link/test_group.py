@@ -11,7 +11,7 @@ import pytest
 
 from robot.link import LinkGroup
 from robot.link.common_start import CommonStart
-from robot.link.group import LONGEST_IDLE_US, paces, stages, stretched
+from robot.link.group import LONGEST_IDLE_US, paces, stages, stretch_schedule
 from robot.link.link import Execution
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import stepper_move
@@ -365,7 +365,7 @@ def test_a_board_that_must_wait_while_another_never_rests_is_named() -> None:
 def test_no_turn_is_brought_forward(drifts: dict[str, float], expected: dict[str, float]) -> None:
     """Only boards whose clocks are ahead of the slowest count more of their own time."""
     assert paces(drifts) == pytest.approx(expected)
-    part = stretched(pushes(), expected["right"])
+    part = stretch_schedule(pushes(), expected["right"])
     assert [turn.start_us for turn in part.turns] == [
         round(turn.start_us * expected["right"]) for turn in pushes().turns
     ]

@@ -190,10 +190,10 @@ def test_a_motor_that_a_reset_board_left_unheard_is_lost() -> None:
     motor: Any = SimpleNamespace(name="up", way_to_start=lambda at: 0)
     ledger = PositionLedger()
     for boot, caught in ((1, ()), (1, ("up",)), (2, ())):
-        ledger.of_board("main").moving_when_silent = caught
+        ledger.board_ledger("main").moving_when_silent = caught
         ledger.note_boot("main", boot)
         ledger.require_nothing_moved([motor])
-    ledger.of_board("main").moving_when_silent = ("up",)
+    ledger.board_ledger("main").moving_when_silent = ("up",)
     ledger.note_boot("main", 3)
     assert ledger.caught_moving == ("up",)
     with pytest.raises(RobotError) as told:

@@ -107,7 +107,7 @@ class Robot:
 
     def homed(self, names: list[str]) -> None:
         for name in names:
-            self.motion._ledger.of_board("first").note_homed(name, self.places[name])
+            self.motion._ledger.board_ledger("first").note_homed(name, self.places[name])
 
     @property
     def calls(self) -> list[Any]:
@@ -296,7 +296,7 @@ def test_motors_that_only_count_are_brought_back_while_the_count_is_known(
     assert mindcuber.motion.bring_back(()) == ()
     assert mindcuber.calls == [], "a robot that is not connected turns nothing"
     mindcuber.motion.home()
-    ledger = mindcuber.motion._ledger.of_board("first")
+    ledger = mindcuber.motion._ledger.board_ledger("first")
     ledger.note_homed("table", 390)
     mindcuber.calls.clear()
     mindcuber.motion.bring_back(())

@@ -17,7 +17,7 @@ from robot.machine import motion_controller
 from robot.machine.board_configuration import actuator_setups
 from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed
 from robot.machine.motion_controller import MotionController
-from robot.machine.slow_motion import jog_profile, ways_back
+from robot.machine.slow_motion import jog_profile, paths_to_start
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.records.runs import LinkRecord
@@ -48,8 +48,8 @@ def two_turns() -> Schedule:
 def test_what_a_fault_catches_in_motion(fraction: float, moving: tuple[str, ...]) -> None:
     ledger = PositionLedger(lambda: 0.0)
     with pytest.raises(RobotError), ledger.performing(longest_silence_s=0.7):
-        ledger.of_board("first").begin(two_turns())
-        ledger.of_board("first").note_progress(fraction)
+        ledger.board_ledger("first").begin(two_turns())
+        ledger.board_ledger("first").note_progress(fraction)
         raise RobotError(Fault.OVERLOAD)
     assert ledger.caught_moving == moving
 
@@ -71,9 +71,9 @@ def test_what_is_moving_by_the_time_a_link_is_found_lost(
     ledger = PositionLedger(lambda: next(clock))
     ledger.note_boot("first", 1)
     with pytest.raises(LinkError), ledger.performing(longest_silence_s=0.7):
-        ledger.of_board("first").begin(two_turns())
+        ledger.board_ledger("first").begin(two_turns())
         for _, fraction in heard:
-            ledger.of_board("first").note_progress(fraction)
+            ledger.board_ledger("first").note_progress(fraction)
         raise LinkError(Fault.LINK_LOST)
     assert ledger.caught_moving == (), "the firmware finishes its turn"
     ledger.note_boot("first", 2)
@@ -87,9 +87,9 @@ def test_what_moved_when_the_link_was_lost_is_not_what_would_move_later() -> Non
     for name in ("first", "second"):
         ledger.note_boot(name, 1)
     with pytest.raises(LinkError), ledger.performing(longest_silence_s=0.7):
-        ledger.of_board("second").begin(two_turns())
+        ledger.board_ledger("second").begin(two_turns())
         now = 0.2
-        ledger.of_board("second").note_lost()
+        ledger.board_ledger("second").note_lost()
         now = 0.6
         raise LinkError(Fault.LINK_LOST, detail="board second")
     ledger.note_boot("first", 2)
@@ -101,12 +101,12 @@ def test_what_moved_when_the_link_was_lost_is_not_what_would_move_later() -> Non
 def test_what_is_known_of_all_boards_is_known_together() -> None:
     ledger = PositionLedger(lambda: 0.0)
     assert ledger.last_positions is None
-    ledger.of_board("first").note_homed("holder", 1500)
-    ledger.of_board("second").note_reported({"lid": 1200})
+    ledger.board_ledger("first").note_homed("holder", 1500)
+    ledger.board_ledger("second").note_reported({"lid": 1200})
     assert (ledger.known, ledger.position("lid")) == ({"holder": 1500, "lid": 1200}, None)
-    ledger.of_board("first").begin(two_turns())
+    ledger.board_ledger("first").begin(two_turns())
     assert ledger.last_positions == LastPositions({"holder": 1500, "lid": 1200}, ("holder",))
-    ledger.of_board("first").forget_positions()
+    ledger.board_ledger("first").forget_positions()
     assert ledger.last_positions == LastPositions({"lid": 1200})
 
 
@@ -252,7 +252,7 @@ def test_a_servo_taken_up_alone_leaves_the_others_where_they_are(
     monkeypatch.setattr(motion_controller, "LinkThread", board)
     robot = MotionController(load_profile("cubotino-uno"), ANYWHERE, port="nowhere")
     robot.open()
-    ledger = robot._ledger.of_board("first")
+    ledger = robot._ledger.board_ledger("first")
     ledger.note_homed("holder", 1600)
     assert robot.home_alone("lid", 1300) == 1300
     assert taken == [["holder", "lid"]]
@@ -272,15 +272,15 @@ def test_traffic_is_counted_over_all_links() -> None:
         statistics = SessionStatistics(10, 1, 10, 5, 7, 0)
 
     line, traffic = Line(), LinkStatistics()
-    traffic.opened(line)  # type: ignore[arg-type]
+    traffic.note_opened(line)  # type: ignore[arg-type]
     assert traffic.total == LinkRecord()
     line.statistics = SessionStatistics(30, 2, 25, 6, 9, 0)
-    traffic.noted(("held", "late"))
+    traffic.note_events(("held", "late"))
     seen = LinkRecord(sent=20, resent=1, received=15, damaged=3, held=1, late=1)
     assert traffic.total == seen
-    traffic.closing()
+    traffic.note_closing()
     line.statistics = SessionStatistics(2, 0, 2, 0, 0, 0)
-    traffic.opened(line)  # type: ignore[arg-type]
+    traffic.note_opened(line)  # type: ignore[arg-type]
     line.statistics = SessionStatistics(5, 0, 4, 0, 3, 0)
     assert traffic.total == seen + LinkRecord(sent=3, received=2, damaged=3)
 
@@ -305,4 +305,4 @@ def test_a_motor_goes_straight_back_to_its_start(
     at: int | None, exactly: bool, ways: list[int]
 ) -> None:
     (table,) = (one for one in actuator_setups(load_profile("mindcuber")) if one.name == "table")
-    assert list(ways_back(table, at, 1600, exactly)) == ways
+    assert list(paths_to_start(table, at, 1600, exactly)) == ways

@@ -8,7 +8,7 @@ import pytest
 
 from robot.link import ServoSetup, StepperSetup
 from robot.machine.board_configuration import actuator_setups
-from robot.machine.slow_motion import _gentle, jog_profile, require_within, ways_back
+from robot.machine.slow_motion import _gentle, jog_profile, paths_to_start, require_within
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
 from robot.settings import load_profile
@@ -74,4 +74,4 @@ def test_the_way_back_ends_forwards(
     at: int | None, turn: int | None, exactly: bool, ways: list[int]
 ) -> None:
     assert TABLE.start == 0
-    assert list(ways_back(TABLE, at, turn, exactly)) == ways
+    assert list(paths_to_start(TABLE, at, turn, exactly)) == ways

@@ -124,7 +124,7 @@ def test_the_rest_is_searched_after_everything_else(
 
 def test_a_flag_follows_its_event_and_nobody_waits_for_it() -> None:
     event = threading.Event()
-    with solve_planner._mirrored(event) as flag:
+    with solve_planner._mirror(event) as flag:
         assert not flag.is_set()
         assert any(thread.name == "cancel" for thread in threading.enumerate())
         event.set()
@@ -134,7 +134,7 @@ def test_a_flag_follows_its_event_and_nobody_waits_for_it() -> None:
             threading.Event().wait(0.005)
         assert flag.is_set()
     assert not any(thread.name == "cancel" for thread in threading.enumerate())
-    with solve_planner._mirrored(event) as flag:
+    with solve_planner._mirror(event) as flag:
         assert flag.is_set(), "at once"
 
 
@@ -160,10 +160,10 @@ def test_a_plan_is_cut_with_both_parts_worked_out(
 
 
 def test_scrambles_and_states_of_people_are_checked(planner: SolvePlanner) -> None:
-    assert planner.scrambled("R U") == Cube.solved().apply("R U")
-    assert not planner.scrambled(None).is_solved and not planner.scrambled("").is_solved
+    assert planner.scramble_cube("R U") == Cube.solved().apply("R U")
+    assert not planner.scramble_cube(None).is_solved and not planner.scramble_cube("").is_solved
     with pytest.raises(InvalidRequest, match=r"^moves: "):
-        planner.scrambled("R Q")
+        planner.scramble_cube("R Q")
     assert planner.parse_cube(SCRAMBLED.facelets()) == SCRAMBLED
     with pytest.raises(InvalidRequest, match=r"^facelets: "):
         planner.parse_cube("U" * 54)

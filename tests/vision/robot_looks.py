@@ -201,7 +201,7 @@ def _looked_around(robot: PosedRobot, scanner: Scanner, tour: ScanPlan) -> list[
         taken = scanner.take(step.looks)
         if number == 0:
             scanner.check_view(taken)
-        images += [image.reduced() for image in taken]
+        images += [image.reduce() for image in taken]
     return images
 
 

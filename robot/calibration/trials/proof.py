@@ -49,7 +49,7 @@ def _prove(bench: Bench, asked: ProofRequest) -> Proof:
     else:
         cube, state = _looked_at(machine)
     if asked.solved or cube.is_solved:
-        scramble = machine.planner.scrambled(None)
+        scramble = machine.planner.scramble_cube(None)
         plan = machine.planner.plan_scramble(scramble, state, bench.cancel, _unheard)
         machine.motion.perform(plan.schedule(), lambda _: None)
         cube, state = _looked_at(machine)

@@ -118,11 +118,11 @@ AVR = AvrFamily(
     ),
     tools="avr-",
     build_packages=(
-        DebianPackage.of_program("make"),
-        DebianPackage.of_program("gcc-avr", "avr-gcc"),
+        DebianPackage.with_program("make"),
+        DebianPackage.with_program("gcc-avr", "avr-gcc"),
         DebianPackage("avr-libc", _has_avr_libc),
     ),
-    flash_packages=(DebianPackage.of_program("avrdude"),),
+    flash_packages=(DebianPackage.with_program("avrdude"),),
     usb_vendors={**ARDUINO, **ADAPTERS},
     usb_products={
         (vendor, product): board for vendor in ARDUINO for product, board in PRODUCTS.items()
