@@ -355,7 +355,7 @@ class Picamera2Camera:
     def _frame(self, camera: PiCamera) -> Frame:
         request = camera.capture_request(wait=_WAIT_S, flush=True)
         try:
-            # The buffer goes back to the camera: what is kept must be a copy.
+            # The buffer goes back to the camera: keep a copy.
             image = np.array(request.make_array("main")[:, :, :3], dtype=np.uint8)
             metadata = request.get_metadata()
         finally:

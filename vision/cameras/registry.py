@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from solver.errors import InvalidRequest
 
-if TYPE_CHECKING:  # names of kinds are asked for where no picture is taken
+if TYPE_CHECKING:  # importers that only need names of kinds take no pictures
     from vision.frame import Camera
 
 

@@ -199,7 +199,7 @@ class UsbCamera:
         self._focuses = capture.set(cv2.CAP_PROP_AUTOFOCUS, 1.0)
 
     def _lock(self, capture: Capture) -> frozenset[Unsettled]:
-        """Lock what was found; returns what the driver refused."""
+        """Lock the settings found; return those that the driver refused."""
         locked = {
             Unsettled.EXPOSURE: self._lock_exposure(capture),
             Unsettled.WHITE_BALANCE: self._lock_white_balance(capture),

@@ -1,7 +1,7 @@
 """The kernel's own answers about a video device, which OpenCV hides.
 
-OpenCV reports only that a device "cannot be opened": here a missing one, one that is in use, one
-that may not be used and one that takes no pictures are told apart.
+OpenCV reports only that a device "cannot be opened". This module distinguishes missing devices,
+devices in use, devices without permission and devices that take no pictures.
 """
 
 from __future__ import annotations

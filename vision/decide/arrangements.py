@@ -152,7 +152,7 @@ def _order_priors(source: Ints, mirrored: Bools) -> tuple[Floats, Ints]:
 
 
 def _turn_priors(turns: Ints, faults: Ints) -> Floats:
-    """Log odds against turned pictures beside so many other mistakes."""
+    """Log odds against turned pictures, given the number of other mistakes."""
     ways = []
     for alike in range(4):
         single = (turns != alike).sum(axis=-1)

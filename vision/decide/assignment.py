@@ -76,7 +76,7 @@ _Shown = tuple[Ints, Ints]
 
 @dataclass(frozen=True, eq=False)
 class _Way:
-    """A way to fill orbits, and what it costs."""
+    """A way to fill orbits, and its cost."""
 
     cost: float
     shown: tuple[_Shown, ...]

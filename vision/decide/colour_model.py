@@ -2,7 +2,7 @@
 
 A sticker's features are ``mean[colour] + light + noise``. ``light`` is, per face, a gain for each
 channel (exposure and white balance may drift between looks) and a gradient across the face (lamps
-stand to one side), and for all faces together what is lost towards the borders of the picture; the
+stand to one side), and for all faces together a loss towards the borders of the picture; the
 noise is Gaussian per colour, with wide tails and a small share of outliers (glare, dirt, logos).
 Light and covariances have priors, so a few stickers cannot bend the model far. Means, covariances
 and light are estimated together from responsibilities (the M step of expectation-maximisation; the

@@ -81,7 +81,7 @@ class _Candidate:
     """Pictures in an order and turned, and that cube held and mirrored in all ways.
 
     ``bound`` is a lower bound of the cost, prior included; ``against`` float[48] the log odds
-    against each way to hold it; ``is_plain`` says that the scan as it came is one worth a look.
+    against each way to hold it; ``is_plain``: the uncorrected scan is among them.
     """
 
     bound: float
@@ -97,10 +97,10 @@ class _Candidate:
 
 
 def explain_scan(colours: StickerColours, scheme: str | None = None) -> ScanExplanation:
-    """The likeliest way in which the pictures make a legal cube.
+    """Find the likeliest way in which the pictures make a legal cube.
 
-    On even sizes exchanged pictures are told only for the usual colours (on the faces URFDLB as
-    ``scheme`` says, where given).
+    On even sizes exchanged pictures are recognised only for the usual colours, whose order on the
+    faces URFDLB is ``scheme`` if given.
     """
     size = colours.size
     seen = Observations(LightFeatures.from_colours(colours), size)
@@ -109,7 +109,7 @@ def explain_scan(colours: StickerColours, scheme: str | None = None) -> ScanExpl
 
 
 def _orders(seen: Observations, model: CubeModel, scheme: str | None) -> list[_Order]:
-    """The essentially different orders of the pictures, with what their colours may stand for."""
+    """The essentially different orders of the pictures, each with the colours of the letters."""
     likely = scheme_costs(model.mean, seen.features, scheme)
     if seen.size % 2:
         # The pictures' centres name the colours.
@@ -168,9 +168,10 @@ def _search(cost: Floats, orders: list[_Order], size: int) -> ScanExplanation:
 def _cheapest(
     cost: Floats, candidates: list[_Candidate], beyond: float, size: int
 ) -> tuple[list[tuple[float, _Candidate]], bool]:
-    """Costs of the candidates that come near the cheapest, and of the scan as it came, prior
-    included; and whether no other can come near. ``beyond`` is a lower bound for what is no
-    candidate.
+    """Return the candidates near the cheapest, with their costs including the prior.
+
+    The uncorrected scan is always among them. The flag is true if no other explanation can come
+    near; ``beyond`` is a lower bound for those that are no candidates.
     """
     leader = np.inf
     near: list[tuple[float, _Candidate]] = []
@@ -180,7 +181,7 @@ def _cheapest(
         if done == _EXACT:
             break
         prior = float(candidate.against.min())
-        # The scan as it came is compared with the best, whatever it costs.
+        # The uncorrected scan is compared with the best at any cost.
         limit = np.inf if candidate.is_plain else leader + UNIQUE - prior
         seen = candidate.explanation.stickers(size)
         found = cheapest_naming(cost[seen], candidate.order.colours[None], size, limit)
@@ -286,7 +287,7 @@ def _centre_cost(cost: Floats, size: int) -> float:
 
 
 def _bounds(cost: Floats, orders: list[_Order], size: int) -> Floats:
-    """Least cost of the pieces but centres, each slot on its own, for pictures in so many orders
+    """Least cost of the pieces without centres, each slot on its own, for pictures in these orders
     and turned in all ways, float[orders, 4096].
     """
     bounds = np.empty((len(orders), len(all_turns())))

@@ -25,7 +25,7 @@ _NAMINGS = 120
 _CONTRADICTION = 5.0
 """Log odds for another colour from which a sticker contradicts the letter it was given."""
 _MEDIAN_DEVIATION = 2.366
-"""Median of the squared distance, in standard deviations, of what is Gaussian in three channels."""
+"""Median squared distance, in standard deviations, of a Gaussian in three channels."""
 _EXCESS = 0.2
 """Scatter beyond the model's from which overlapping colours are believed least, as a share."""
 _APART = 5.5

@@ -93,7 +93,7 @@ def read_cube(
 
     ``references`` are stored colours of this cube to start from. ``scheme`` names the colours of
     the faces URFDLB by six of ``WRGYOB`` if they are known; it helps even sizes, where a swap of
-    faces cannot be told from another scheme. Without it the usual colours are expected in one of
+    faces looks like another scheme. Without it the usual colours are expected in one of
     the schemes that are sold, and other colours in any order. Raises :class:`Unreadable`.
     """
     if colours.valid.sum() < 3 * colours.size**2:
@@ -157,7 +157,7 @@ class Verdict:
     def may_be_exchanged(self) -> bool:
         """True if exchanged or mirrored pictures may have made a legal cube of odd size.
 
-        Its colours then stand as on no cube that is sold, or its centres show each other's colours.
+        Its colours are then ordered as on no cube that is sold, or its centres show each other's.
         """
         if self.size % 2 == 0:
             return False
@@ -167,7 +167,7 @@ class Verdict:
 
     @property
     def has_odd_scheme(self) -> bool:
-        """True if the usual colours of an even size stand as on no cube that is sold.
+        """True if the usual colours of an even size are ordered as on no cube that is sold.
 
         Faces may then have been swapped. Odd sizes would show that as pieces that do not exist.
         """

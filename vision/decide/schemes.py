@@ -77,7 +77,7 @@ def recognise_colours(mean: Floats, features: LightFeatures) -> Ints | None:
 def known_orders(
     mean: Floats, features: LightFeatures, scheme: str | None = None
 ) -> list[Ints] | None:
-    """The schemes the six colours can stand in, int[6] each: the colour of every letter.
+    """Return the schemes that the six colours can have, int[6] each: the colour of every letter.
 
     For the usual colours those that are sold (or ``scheme``, six letters of :data:`NAMES` for the
     faces URFDLB); None when the colours are not the usual ones.

@@ -74,26 +74,26 @@ class _Stickers:
 def explain(
     colours: StickerColours,
     outcome: CubeReading | Unreadable,
-    looks: CubeScan | None = None,
+    scan: CubeScan | None = None,
 ) -> NDArray[np.uint8]:
     """The picture of a reading or refusal, uint8[height, 1560, 3] in RGB.
 
-    ``colours`` is what was read; ``looks`` adds the photographs and the grids found in them.
+    ``colours`` are those that were read; ``scan`` adds the photographs and the grids in them.
     """
     shown = _stickers_to_draw(colours, outcome)
     # One after the other: together they take 19 MB while they are drawn.
-    return np.vstack([_upper_part(shown, outcome, looks), _lower_part(shown)])
+    return np.vstack([_upper_part(shown, outcome, scan), _lower_part(shown)])
 
 
 def _upper_part(
-    shown: _Stickers, outcome: CubeReading | Unreadable, looks: CubeScan | None
+    shown: _Stickers, outcome: CubeReading | Unreadable, scan: CubeScan | None
 ) -> NDArray[np.uint8]:
     top, photo_height = 148, 232
-    height = top if looks is None else top + photo_height
+    height = top if scan is None else top + photo_height
     canvas = Canvas(_WIDTH, height, _BACKGROUND)
     _draw_verdict(canvas, shown.size, outcome)
-    if looks is not None:
-        _draw_photographs(canvas, top, looks, shown)
+    if scan is not None:
+        _draw_photographs(canvas, top, scan, shown)
     return canvas.picture()
 
 
@@ -160,12 +160,12 @@ def _verdict(outcome: CubeReading | Unreadable) -> tuple[str, Colour, list[str]]
     return ("confident", _GOOD, details) if outcome.confident else ("unsure", _UNSURE, details)
 
 
-def _draw_photographs(canvas: Canvas, top: float, looks: CubeScan, shown: _Stickers) -> None:
+def _draw_photographs(canvas: Canvas, top: float, scan: CubeScan, shown: _Stickers) -> None:
     room = _PHOTO
     for number, face in enumerate(FACES):
         x = _MARGIN + number * (room[0] + _GAP)
-        image = looks.frames[face].image
-        grid = looks.grids[face]
+        image = scan.frames[face].image
+        grid = scan.grids[face]
         scale = min(room[0] / image.shape[1], room[1] / image.shape[0])
         size = (image.shape[1] * scale, image.shape[0] * scale)
         at = (x + (room[0] - size[0]) / 2, top + 24 + (room[1] - size[1]) / 2)

@@ -8,7 +8,7 @@ from enum import StrEnum
 import cv2
 import numpy as np
 
-from vision.arrays import Floats
+from vision.arrays import Floats, Image
 from vision.frame import Frame
 from vision.locate.face import FaceGrid
 from vision.locate.lattice import project
@@ -26,7 +26,7 @@ class Matter(StrEnum):
 
 @dataclass(frozen=True)
 class Advice:
-    """One thing to change: ``text`` for a person; ``figure`` is what was measured, 0 best."""
+    """One thing to change: ``text`` for a person; ``figure`` is its measure, 0 best."""
 
     matter: Matter
     text: str
@@ -142,15 +142,9 @@ def falloff(frame: Frame, grid: FaceGrid) -> Floats:
     A sticker has one colour, so how its brightness changes from side to side is the light's doing:
     the slopes inside the stickers are fitted by a quadratic surface of the logarithm of light.
     """
-    cells = grid.size * _CELL
-    to_face = np.array([[1 / _CELL, 0, 0.5 / _CELL], [0, 1 / _CELL, 0.5 / _CELL], [0, 0, 1.0]])
-    flat = cv2.warpPerspective(
-        frame.image,
-        grid.homography @ to_face,
-        (cells, cells),
-        flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP,
+    light = np.log(
+        srgb_to_linear(_straighten(frame, grid, _CELL)).max(axis=2).astype(np.float64) + 2e-3
     )
-    light = np.log(srgb_to_linear(flat).max(axis=2).astype(np.float64) + 2e-3)
     slopes = _slopes(light, grid.size)
     surface = _integrate(*slopes)
     at = np.array([1 / 6, 1 / 2, 5 / 6]) - 0.5
@@ -160,6 +154,17 @@ def falloff(frame: Frame, grid: FaceGrid) -> Floats:
 
 
 _CELL = 24
+
+
+def _straighten(frame: Frame, grid: FaceGrid, cell: int) -> Image:
+    """Return the face seen straight on, ``cell`` pixels to a sticker."""
+    to_face = np.array([[1 / cell, 0, 0.5 / cell], [0, 1 / cell, 0.5 / cell], [0, 0, 1.0]])
+    extent = grid.size * cell
+    flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+    flat = cv2.warpPerspective(
+        frame.image, grid.homography @ to_face, (extent, extent), flags=flags
+    )
+    return np.asarray(flat, dtype=np.uint8)
 
 
 def _slopes(light: Floats, size: int) -> tuple[Floats, Floats, Floats]:
@@ -219,14 +224,7 @@ def edge_width(frame: Frame, grid: FaceGrid) -> float:
     mix the colours of neighbours.
     """
     side = max(8, min(96, round(grid.pitch)))
-    scale = np.array([[1 / side, 0, 0.5 / side], [0, 1 / side, 0.5 / side], [0, 0, 1.0]])
-    extent = grid.size * side
-    flat = cv2.warpPerspective(
-        frame.image,
-        grid.homography @ scale,
-        (extent, extent),
-        flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP,
-    ).astype(np.float64)
+    flat = _straighten(frame, grid, side).astype(np.float64)
     widths = [*_widths(flat, grid.size, side), *_widths(flat.transpose(1, 0, 2), grid.size, side)]
     return float(np.quantile(widths, 0.25)) if widths else 1.0
 

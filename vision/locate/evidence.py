@@ -15,7 +15,7 @@ CELL = 16
 """Side of a cell in the rectified picture, in pixels."""
 
 MARGIN = 2
-"""Cells looked at around the nodes given: what is beyond a face tells where it ends."""
+"""Cells examined around the given nodes: they show where a face ends."""
 
 _DARK = 8.0
 """Added to brightness before ratios are taken, so that noise in the dark is no contrast."""

@@ -30,15 +30,15 @@ _WORK_SIDE = 640
 """Longer side of the picture that is searched; larger photographs are shrunk first."""
 
 _COARSE_SIDE = 320
-"""Where nothing holds it is searched again so small: reflections, texture and the rounded edges of
-stickers without borders vanish.
+"""If nothing holds, it is searched again at this size: reflections, texture and the rounded edges
+of stickers without borders vanish.
 """
 
 _FINE_SIDE = 1920
 _TILE = 640
 _FAR_FACE = 200
-"""Then so large, in squares of the second side that overlap by the third: a face that takes less,
-in pixels, has stickers of too few pixels at the working size.
+"""Then at this size, in squares of the second side that overlap by the third: a smaller face, in
+pixels, has stickers of too few pixels at the working size.
 """
 
 _FINER = 1.5
@@ -141,7 +141,7 @@ def locate_grids(
 ) -> list[FaceGrid]:
     """Faces that may be in the picture, at most one for each size and place, likeliest first.
 
-    Where nothing holds, a ``thorough`` search looks again at a coarser and a finer scale.
+    If nothing holds, a ``thorough`` search continues at a coarser and a finer scale.
     """
     grids = _search_at(_WORK_SIDE, image, sizes)
     if thorough and not _holds(grids) and _longer(image) > _COARSE_SIDE:
@@ -295,7 +295,7 @@ def _shrunk(image: Image, side: int = _WORK_SIDE) -> tuple[Image, float]:
 def _grids_of(
     work: Image, blobs: Blobs, sizes: Collection[int], reflections: bool
 ) -> list[FaceGrid]:
-    """Faces among the patches, looked for where most patches stand in rows, until one is sure.
+    """Search faces among the patches, in the largest lattices first, until one is sure.
 
     Under ``reflections`` a whole row may have no patches: in faces that have three.
     """

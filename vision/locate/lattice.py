@@ -110,7 +110,7 @@ def find_blobs(edges: Image, level: int) -> Blobs:
 def _blob(contour: cv2.typing.MatLike, largest: float) -> tuple[float, ...] | None:
     """Centre, area and covariance of what a contour encloses, if it may be a sticker.
 
-    A patch with a bay, as glare at its edge leaves, is taken as what it would be without.
+    A bay in a patch, as glare at its edge leaves, is filled.
     """
     if len(contour) < 4:
         return None
@@ -212,7 +212,7 @@ def is_proper(homography: Floats) -> bool:
 
 
 def spans_plane(nodes: Ints) -> bool:
-    """True if nodes int64[k, 2] do not all stand in one line: only then a frame follows."""
+    """True if nodes int64[k, 2] are not all in one line, so that they define a frame."""
     steps = nodes - nodes[:1]
     (xx, xy), (_, yy) = (steps.T @ steps).tolist()
     return bool(xx * yy > xy * xy)

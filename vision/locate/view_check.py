@@ -37,7 +37,7 @@ _HAND = 0.35
 
 _SKIN_IN_PICTURE = 0.06
 _IN_ROWS = 4
-"""Where no face is found but so many patches stand in rows, so much skin is a hand on a face."""
+"""Without a face, this many patches in rows and this share of skin are a hand on a face."""
 
 _GREEN_OF_SKIN = (0.4, 0.9)
 _BLUE_OF_SKIN = (0.45, 0.97)

@@ -46,14 +46,14 @@ _NEAR = 0.3
 """A patch nearer to a node than this, in pitches, may be the sticker a hint speaks of."""
 
 _SEEN = 0.3
-"""Share of a window's cells that must have a patch: so much cannot be inferred."""
+"""Share of a window's cells that must have a patch; the others can be inferred."""
 
 
 @dataclass(frozen=True, eq=False)
 class Window:
     """``size`` x ``size`` cells from node ``start`` (column, row) of ``lattice``.
 
-    ``mark`` 0..1 tells how good a face it makes, ``seen`` the share of cells with a patch.
+    ``mark`` 0..1 rates it as a face, ``seen`` the share of cells with a patch.
     """
 
     lattice: Lattice
@@ -131,7 +131,7 @@ def _extent(lattice: Lattice) -> tuple[tuple[int, int], tuple[int, int]]:
 
 def _best_of_size(board: _Board, size: int) -> Window | None:
     """The likeliest window of a size on a lattice that may be bent by patches beside the face:
-    what is beyond is not believed yet, but a window that leaves many patches out is not the one.
+    what lies beyond does not count yet, but a window that leaves many patches out is wrong.
     """
     columns, rows = _starts(board.lattice, size)
     if not columns or not rows:

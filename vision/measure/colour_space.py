@@ -9,7 +9,6 @@ which ``sensitivity`` records. Where a channel is clipped the value is only a lo
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -35,9 +34,9 @@ class LightFeatures:
     ``values = log((light + floor) / level)``; ``sensitivity`` is how much of a change of log light
     arrives in ``values``; ``clipped`` bool[n, 3] where the light was at least that. ``floor`` is
     relative to ``level``, the scan's bright level in linear light. ``weight`` float[n] is 0 where
-    nothing was measured. ``remoteness`` float[n] tells how much farther from the middle of the
-    picture a sticker is than a plane over its face would have it, as the square of the distance in
-    half diagonals: light that falls off towards the borders follows it, and no gradient does.
+    nothing was measured. ``remoteness`` float[n] is the square of a sticker's distance from the
+    middle of the picture, in half diagonals, less the plane fitted to it over the face: light that
+    falls off towards the borders follows it, and no gradient does.
     """
 
     values: Floats
@@ -206,7 +205,9 @@ def _light_of_stickers(colours: StickerColours, letters: NDArray[np.str_], usabl
 
 def references_to_json(references: ColourReferences) -> str:
     """The stored form: ``{"linear_rgb": {"U": [r, g, b], ...}, "trust": ...}``."""
-    colours = {f: [round(float(v), 5) for v in references.linear_rgb[i]] for i, f in _letters()}
+    colours = {
+        f: [round(float(v), 5) for v in references.linear_rgb[i]] for i, f in enumerate(FACES)
+    }
     return json.dumps({"linear_rgb": colours, "trust": references.trust})
 
 
@@ -214,17 +215,13 @@ def references_from_json(text: str) -> ColourReferences:
     """The stored colours in a text; raises :class:`CalibrationFailed` for anything else."""
     try:
         document = parse_object(text, "the stored colours")
-        table = [document["linear_rgb"][f] for _, f in _letters()]
+        table = [document["linear_rgb"][f] for f in FACES]
         rgb = np.array(table, dtype=np.float64)
         trust = float(document["trust"])
+        if rgb.shape != (6, 3) or not np.isfinite(rgb).all() or (rgb < 0).any() or trust <= 0:
+            raise ValueError(rgb, trust)
     except (ValueError, KeyError, TypeError) as error:
         raise CalibrationFailed(
             "the stored colours are damaged; calibrate the colours again"
         ) from error
-    if rgb.shape != (6, 3) or not np.isfinite(rgb).all() or (rgb < 0).any() or trust <= 0:
-        raise CalibrationFailed("the stored colours are damaged; calibrate the colours again")
     return ColourReferences(rgb, trust)
-
-
-def _letters() -> Iterable[tuple[int, str]]:
-    return enumerate(FACES)

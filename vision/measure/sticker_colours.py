@@ -39,8 +39,8 @@ class FaceColours:
     deviation inside the sticker), ``saturated`` and ``valid`` bool[N*N] (``valid`` is False where
     the sticker was hidden or could not be measured). ``positions`` float32[N*N, 2] are the
     stickers' centres in the picture: x to the right, y down, from the picture's centre in units of
-    its half diagonal; they tell the falloff of light and lens. ``fit`` is the quality of the grid
-    found, 0..1.
+    its half diagonal; the falloff of light and lens depends on them. ``fit`` is the quality of the
+    grid found, 0..1.
     """
 
     linear_rgb: Floats
