@@ -163,27 +163,38 @@ class MotionController:
         return self._ledger.position(actuator) if self._ready else None
 
     def home_alone(self, actuator: str, at: int) -> int:
-        """Home this actuator alone, a servo at this pulse; where it is then. Without it the others
-        stay as they are: their outputs are off for a moment at most, but for those that have to
-        look for their end stops."""
+        """Home one actuator, a servo at the pulse ``at``; returns its position then.
+
+        The others stay as they are. Their outputs are off for a moment at most, except those that
+        have to look for their end stops.
+        """
         self._contact.require_first(actuator, self._profile.actuators[actuator], at)
         setup = next(one for one in self._setups if one.name == actuator)
         is_servo = isinstance(setup, ServoSetup)
-        others: dict[str, int] = {}
-        if is_servo and setup.standing_at(at) != setup:
-            others = self._places() if self._ready else {}
-            others.pop(actuator, None)
-            self._stand({**others, actuator: at})
+        others = self._move_servo_start(setup, at) if is_servo else ()
         with self._noting_faults():
             thread = self._connect()
-            if setup.name not in self._ledger.known:
+            if actuator not in self._ledger.known:
                 self._ledger.require_not_lost(motors_without_sensor([setup]))
-            link = thread.link
-            names = [*others, actuator]
-            self._move(thread, link.take_up(names) if is_servo else link.home([actuator]))
+            if is_servo:
+                self._move(thread, thread.link.take_up([*others, actuator]))
+            else:
+                self._move(thread, thread.link.home([actuator]))
             position = self._ledger.position(actuator)
         assert position is not None, "it has just been homed"
         return position
+
+    def _move_servo_start(self, setup: ActuatorSetup, at: int) -> Sequence[str]:
+        """Set a servo up to begin at a pulse, which takes a new configuration of its board.
+
+        Returns the other actuators, which have to be taken up again where they stand.
+        """
+        if setup.standing_at(at) == setup:
+            return ()
+        others = self._places() if self._ready else {}
+        others.pop(setup.name, None)
+        self._stand({**others, setup.name: at})
+        return tuple(others)
 
     def _places(self) -> dict[str, int]:
         """Return the known positions of the actuators that can go on from there."""
