@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import select
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TextIO
 
 from rich.segment import Segment
@@ -129,6 +129,7 @@ class CalibrationApp(App[int]):
         self.guide = GuideSession(session, self._post_state, self._post_picture)
         self._first = [*first] or [MenuDialog]
         self._thread = threading.Thread(target=self._run_guide, name="guide", daemon=True)
+        self._screen = DialogScreen(self.guide, self._thread.start)
         self._error: CubistError | None = None
 
     def calibrate(self) -> int | None:
@@ -146,12 +147,11 @@ class CalibrationApp(App[int]):
 
     def get_default_screen(self) -> DialogScreen:
         """Return the only screen."""
-        return DialogScreen(self.guide)
+        return self._screen
 
     def on_mount(self) -> None:
-        """Begin with the first dialog."""
+        """Watch the terminal."""
         self.set_interval(HANG_UP_S, self._end_without_terminal)
-        self._thread.start()
 
     def action_leave(self) -> None:
         """Leave; kept values stay kept, and whatever moves comes to rest."""
@@ -173,10 +173,10 @@ class CalibrationApp(App[int]):
         self.post_message(GuideEnded())
 
     def _post_state(self, state: DialogState) -> None:
-        self.screen_stack[0].post_message(StateChanged(state))
+        self._screen.post_message(StateChanged(state))
 
     def _post_picture(self, _: bytes, image: Image) -> None:
-        self.screen_stack[0].post_message(PictureTaken(image))
+        self._screen.post_message(PictureTaken(image))
 
     @on(GuideEnded)
     def _leave_ended_guide(self) -> None:
@@ -184,13 +184,14 @@ class CalibrationApp(App[int]):
 
 
 class DialogScreen(Screen[None]):
-    """The dialog on top of a guide session."""
+    """The dialog on top of a guide session; ``begin`` starts the session once it can be drawn."""
 
     AUTO_FOCUS = ""
 
-    def __init__(self, guide: GuideSession) -> None:
+    def __init__(self, guide: GuideSession, begin: Callable[[], None]) -> None:
         super().__init__()
         self._guide = guide
+        self._begin = begin
         self._state: DialogState | None = None
         self._image: Image | None = None
 
@@ -206,6 +207,10 @@ class DialogScreen(Screen[None]):
         yield Static("", id="question", markup=False)
         yield Static("", id="message", markup=False)
         yield Footer(compact=True)
+
+    def on_mount(self) -> None:
+        """Begin with the first dialog."""
+        self._begin()
 
     @on(StateChanged)
     def _show_state(self, changed: StateChanged) -> None:
