@@ -319,7 +319,7 @@ def test_after_a_failure_times_go_back_by_two_steps(
     assert rows[-1]["evidence"] == {"percent": 0.0}
 
 
-@pytest.mark.parametrize("code", ["calibration-stopped", "emergency-stop", ""])
+@pytest.mark.parametrize("code", ["calibration-stopped", "emergency-stop", RequestError.code])
 def test_a_stop_is_no_failure_of_shorter_times(robot: Robot, code: str) -> None:
     robot.solves = [True, True, RequestError(503, "robot", "stopped", code)]
     found, _ = calibrated(robot, faster=0.2)

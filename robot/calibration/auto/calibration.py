@@ -27,9 +27,9 @@ from solver.files import JsonMapping, JsonObject
 MARGIN = 1.04
 """Travel times are kept so much longer than measured: too short a time spoils a solve."""
 
-NOT_FOR_TIMES = frozenset({"", "emergency-stop", "calibration-stopped"})
-"""Codes of faults that say nothing about times: a person stopped the robot, or the daemon refused
-what it was asked for another reason, which has no fault's code."""
+NOT_FOR_TIMES = frozenset({RequestError.code, "emergency-stop", "calibration-stopped"})
+"""Codes of errors that say nothing about times: a person stopped the robot, or the daemon refused
+the request for a reason that is no fault of the robot."""
 
 PROOFS = 2
 FILMS = 6
