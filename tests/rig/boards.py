@@ -98,7 +98,7 @@ class Witness:
         elif kind == STACK:
             self.stack_left = min(self.stack_left, pin)
         elif kind == Kind.WRITE and self.chips is not None:
-            self.chips.written(ticks / TICKS_PER_US, pin, level)
+            self.chips.write(ticks / TICKS_PER_US, pin, level)
         elif kind == Kind.RESET:
             if self.chips is not None:
                 self.chips.restart()
