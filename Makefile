@@ -54,6 +54,7 @@ format: ready ## put the style of Python, C and C++ right
 picture: ready ## pictures of docs/pictures that are drawn from the code
 	@$(BIN)/python docs/draw_rooms.py
 	@$(BIN)/python docs/draw_finding.py
+	@$(BIN)/python docs/draw_reduction.py
 
 bench: ready ## speed and size on fixed cubes, as JSON lines
 	@$(BIN)/python -m tests.bench $(ARGS)

@@ -347,7 +347,7 @@ class FourReducer:
 
     def reductions(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, time_limit: float, threads: int, candidates: int, count: int, cancel: CancelFlag | None, times: BlockTimes | None) -> list[list[list[tuple[int, int, int, int]]]]:
         """
-        Turns by phase, for up to `count` reductions, the shorter ones first; at least one unless cancelled. With `times` what a robot performs soon comes first.
+        Turns by phase, for up to `count` reductions, the shorter ones first; at least one unless cancelled. With `times` the fastest on the robot come first.
         """
 
 def five_size() -> int:
@@ -363,7 +363,7 @@ class FiveReducer:
 
     def reductions(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, time_limit: float, threads: int, candidates: int, count: int, cancel: CancelFlag | None, times: BlockTimes | None) -> list[list[list[tuple[int, int, int, int]]]]:
         """
-        Turns by phase, for up to `count` reductions, the shorter ones first; at least one unless cancelled. With `times` what a robot performs soon comes first.
+        Turns by phase, for up to `count` reductions, the shorter ones first; at least one unless cancelled. With `times` the fastest on the robot come first.
         """
 
 class SixReducer:
@@ -373,7 +373,7 @@ class SixReducer:
 
     def reductions(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, time_limit: float, threads: int, candidates: int, count: int, cancel: CancelFlag | None) -> list[list[list[tuple[int, int, int, int]]]]:
         """
-        Turns by phase, for up to `count` reductions, the shorter ones first; at least one unless cancelled. With `times` what a robot performs soon comes first.
+        Turns by phase, for up to `count` reductions, the shorter ones first; at least one unless cancelled. With `times` the fastest on the robot come first.
         """
 
 class SevenReducer:
@@ -383,7 +383,7 @@ class SevenReducer:
 
     def reductions(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, time_limit: float, threads: int, candidates: int, count: int, cancel: CancelFlag | None) -> list[list[list[tuple[int, int, int, int]]]]:
         """
-        Turns by phase, for up to `count` reductions, the shorter ones first; at least one unless cancelled. With `times` what a robot performs soon comes first.
+        Turns by phase, for up to `count` reductions, the shorter ones first; at least one unless cancelled. With `times` the fastest on the robot come first.
         """
 
 class Thistlethwaite:

@@ -1,4 +1,4 @@
-"""What turns cost on a robot, in the form the native search consumes.
+"""Costs of turns on a robot, in the form that the kernel's searches read.
 
 Faces are those of the *cube*; the orientation in which the robot holds it is part of the mechanism
 state, so any mechanism becomes the same thing: matrices of microseconds between states.
@@ -26,18 +26,18 @@ IMPOSSIBLE = np.uint32(0xFFFFFFFF)
 
 
 def composite_index(axis: int, first_quarters: int, second_quarters: int) -> int:
-    """Number of the composite turning the axis's faces by 0..3 clockwise quarters each."""
+    """Return the number of the composite that turns the axis's faces by 0..3 clockwise quarters."""
     return axis * 15 + 4 * first_quarters + second_quarters - 1
 
 
 def composite_of(index: int) -> tuple[int, int, int]:
-    """``(axis, first_quarters, second_quarters)`` of a composite's number."""
+    """Return ``(axis, first_quarters, second_quarters)`` of a composite's number."""
     axis, rest = divmod(index, 15)
     return axis, *divmod(rest + 1, 4)
 
 
 def moves_of(composites: Iterable[int]) -> tuple[str, ...]:
-    """The composites as WCA moves, each axis's first face first."""
+    """Return the composites as WCA moves, each axis's first face first."""
     return tuple(_moves_of(composites))
 
 
@@ -52,8 +52,8 @@ def _moves_of(composites: Iterable[int]) -> Iterator[str]:
 _QUARTERS = {"": 1, "2": 2, "'": 3}
 
 
-def merged_moves(moves: Iterable[str]) -> tuple[str, ...]:
-    """Turns with those of one axis that follow each other made one: ``D D`` is ``D2``.
+def merge_moves(moves: Iterable[str]) -> tuple[str, ...]:
+    """Merge turns of one layer that only turns of its axis separate: ``D D`` becomes ``D2``.
 
     Also of several layers: ``3Rw Rw 3Rw`` is ``Rw 3Rw2``. Raises ``BadNotation``.
     """
@@ -102,9 +102,9 @@ class TurnCosts:
         return int(self.final.shape[1])
 
     def half_turn_weight(self) -> float:
-        """What a half turn of one face takes, in quarter turns: a mean over states.
+        """Return the time of a half turn of one face in quarter turns, a mean over states.
 
-        1 where neither can follow anything.
+        1 if neither can follow anything.
         """
         fastest = self.next.min(axis=3)
         times: dict[bool, list[NDArray[np.uint32]]] = {False: [], True: []}
@@ -119,7 +119,7 @@ class TurnCosts:
 
 @dataclass(frozen=True, eq=False)
 class CostModel:
-    """What turns cost from one start.
+    """Costs of turns from one start.
 
     ``first``: uint32[45, S], microseconds from there through a first composite to each state after
     it; ``turns``: all that comes then.
@@ -131,7 +131,7 @@ class CostModel:
 
 @dataclass(frozen=True, eq=False)
 class BlockTurnTimes:
-    """What single turns of any number of layers take on a robot, from one start.
+    """Times of single turns of any number of layers on a robot, from one start.
 
     An axis of N layers can be cut in N - 1 places; cut ``c`` has ``c + 1`` layers on the side of
     the axis's first face. ``next``: uint32[3, 3, N - 1, 3, S, S], ``next[a, b, c, q - 1, s, s2]``
@@ -151,7 +151,7 @@ class BlockTurnTimes:
 
 
 class BlockTurnCosts(Protocol):
-    """What turns of any number of layers cost on a robot, from one start: for 4 and more layers."""
+    """Costs of turns of any number of layers on a robot, from one start; for 4 and more layers."""
 
     @property
     def name(self) -> str:
@@ -161,11 +161,11 @@ class BlockTurnCosts(Protocol):
         """The least time in which ``moves`` can be performed, one after the other."""
 
     def after(self, moves: Iterable[Move]) -> tuple[int, CostModel]:
-        """The least time for ``moves``, and what turns of outer layers cost from then on."""
+        """Return the least time for ``moves`` and the costs of outer layers after them."""
 
     @property
     def turn_times(self) -> BlockTurnTimes:
-        """What single turns take."""
+        """Times of single turns."""
 
     def __hash__(self) -> int:
-        """By which robot and start they are."""
+        """Hash the robot and the start that the costs belong to."""

@@ -72,13 +72,13 @@ class _FastestSearch:
         )
 
     def _find(self) -> None:
-        """By two-phase, whose metric is its own choice."""
+        """Find a fast solution by two-phase, which chooses its metric itself."""
         seconds = min(LOOK_S, seconds_of(self.request) / 4)
         found = two_phase.search(self.cube, replace(self.request, time_limit=seconds))[0]
         self.best, self.best_us = found.composites or (), found.cost_us or 0
 
     def _prove(self) -> bool:
-        """That nothing is below a limit, or find the fastest below it; False when stopped."""
+        """Prove that nothing is below a limit, or find the fastest below it; False when stopped."""
         below_us = min(int(self.bound_us * GROWTH) + 1, self.best_us)
         self._report()
         left_s = seconds_of(self.request) - self.watch.clock_s()

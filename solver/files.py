@@ -256,7 +256,7 @@ def _size(limit: int) -> str:
 def user_directory(
     variable: str, below_home: str, instead: str, environ: Mapping[str, str] = os.environ
 ) -> Path:
-    """What the XDG ``variable`` says, else ``below_home`` in the user's home directory.
+    """Return the folder in the XDG ``variable``, else ``below_home`` in the home directory.
 
     As that standard demands, a path that is not absolute counts as absent: it would mean another
     folder wherever a command is run. InvalidRequest asks to set the variable ``instead``.

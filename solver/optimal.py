@@ -86,7 +86,7 @@ class _OptimalSearch:
         )
 
     def _is_open(self) -> bool:
-        """Whether there may be a solution that is shorter than the best."""
+        """Return whether a solution may be shorter than the best."""
         shortest = self.best is not None and self._length() <= self.bound
         return not shortest and self.bound <= LONGEST[self.request.metric]
 
@@ -99,10 +99,10 @@ class _OptimalSearch:
         return cancelled or self.watch.clock_s() >= self.request.time_limit
 
     def _deepen(self, longest: int) -> float:
-        """Look for a solution of at most ``longest`` turns; the seconds it took."""
+        """Look for a solution of at most ``longest`` turns; return the seconds it took."""
         begun = self.watch.clock_s()
         options = _native.OptimalOptions(
-            self.bound, longest, self._left(), self.request.threads, self.request.cancel
+            self.bound, longest, self._seconds_left(), self.request.threads, self.request.cancel
         )
         report = self.table.solve(self.request.metric, self.cube.states, options, self._listener())
         self.nodes += report.nodes
@@ -112,11 +112,11 @@ class _OptimalSearch:
         return self.watch.clock_s() - begun
 
     def _look_for_short_solution(self, seconds: float) -> None:
-        """By two-phase, whose seconds are the processor's: on a busy one they take up to four."""
+        """Search by two-phase; its seconds are the processor's, up to four by the clock each."""
         self._report_look()
         asked = replace(
             self.request,
-            time_limit=min(seconds, self._left() / 4),
+            time_limit=min(seconds, self._seconds_left() / 4),
             solutions=1,
             target=self.bound,
             on_better=None,
@@ -139,8 +139,8 @@ class _OptimalSearch:
     def _length(self) -> int:
         return length(self.best or (), self.request.metric)
 
-    def _left(self) -> float:
-        """Seconds by the clock still allowed; just above 0 when none are."""
+    def _seconds_left(self) -> float:
+        """Return the seconds by the clock still allowed; just above 0 when none are."""
         return max(self.request.time_limit - self.watch.clock_s(), 1e-3)
 
     def _listener(self) -> Callable[[int, int, float], None] | None:
@@ -175,7 +175,7 @@ def kernel(request: Request) -> _native.OptimalTable:
         with tables.making(what, request):
             table = _bytes(request, shape)
         _kernels[key] = _native.OptimalTable(
-            shape, tables.in_huge_pages(table) if request.tables == "large" else table
+            shape, tables.copy_to_huge_pages(table) if request.tables == "large" else table
         )
     return _kernels[key]
 

@@ -86,11 +86,11 @@ BALL_BYTES = 32_000_000
 
 
 class Kernel(Protocol):
-    """What finds the fastest turns of a relative 2x2x2."""
+    """A search for the fastest turns of a relative 2x2x2."""
 
     @property
     def bytes(self) -> int:
-        """Of its tables."""
+        """Memory of its tables."""
 
     def fastest(
         self, states: States, first: Times, seconds: float, cancel: CancelFlag | None
@@ -116,14 +116,14 @@ def search_fastest(cube: PocketCube, request: Request) -> list[Solution]:
 
 
 def ready_kernel(request: Request) -> Kernel:
-    """What solves for ``request.cost``, with its tables; raises as :func:`search_fastest` does."""
+    """Return the search for ``request.cost`` with its tables; raises as :func:`search_fastest`."""
     cost = _cost_of(request)
     with tables.making(f"the tables of the 2x2x2 for {cost.turns.name}", request):
         return kernel(cost.turns)
 
 
 def _cost_of(request: Request) -> CostModel:
-    """``request.cost``, if it is that of a 2x2x2."""
+    """Return ``request.cost``; SearchError unless it is that of a 2x2x2."""
     cost = request.cost
     if cost is None:
         raise SearchError("The fastest solution needs a robot; name one with --robot.")
@@ -136,18 +136,18 @@ def _cost_of(request: Request) -> CostModel:
 
 @lru_cache(maxsize=1)
 def kernel(costs: TurnCosts) -> Kernel:
-    """What solves on a mechanism, wherever a solve starts."""
+    """Return the search for a mechanism, which serves every start."""
     return ByTable(costs) if steps_bytes(costs) else BySearch(costs)
 
 
 def steps_bytes(costs: TurnCosts) -> int:
-    """What the complete table of a mechanism takes; 0 where it would be too large."""
+    """Return the size of a mechanism's complete table; 0 if it would be too large."""
     size = _native.pocket_steps_size(costs.states)
     return size if size <= STEPS_BYTES else 0
 
 
 def table_bytes(costs: TurnCosts) -> int:
-    """What a mechanism takes on disk; the bounds of a search are made anew in memory."""
+    """Return a mechanism's bytes on disk; the bounds of a search are in memory only."""
     size = steps_bytes(costs)
     return size and size + tables.HEADER_SIZE
 
@@ -160,7 +160,7 @@ class ByTable:
 
     @property
     def bytes(self) -> int:
-        """Of the table."""
+        """Size of the table."""
         return self.steps.bytes
 
     def fastest(
@@ -182,7 +182,7 @@ class BySearch:
 
     @property
     def bytes(self) -> int:
-        """Of the bounds."""
+        """Size of the bounds."""
         return self._robot.bytes
 
     def fastest(

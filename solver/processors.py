@@ -1,4 +1,4 @@
-"""How many threads work may have."""
+"""Numbers of threads."""
 
 from __future__ import annotations
 

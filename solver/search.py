@@ -142,7 +142,7 @@ def make_ready(size: int, request: Request) -> None:
     else:
         two_phase.ready_kernel(request)
         if size in phased.SIZES:
-            two_phase.leave_tables()
+            two_phase.release_tables()
             phased.load(size, request)
 
 

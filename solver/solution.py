@@ -1,4 +1,4 @@
-"""What a search is asked for, and what it answers."""
+"""Requests to a search, and its solutions."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Solution:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a long search or the making of tables is; unknown figures are None.
+    """Progress of a long search or of making tables; unknown figures are None.
 
     ``text`` stays the same from the first to the last report of one thing. ``making``: tables are
     being made, which ends with ``done`` 1; ``remaining_s`` is how much longer that takes.
@@ -73,7 +73,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Request:
-    """What is wanted of a search.
+    """A request to a search.
 
     ``time_limit`` is in seconds of one thread's processor time. With ``cost`` the cheapest solution
     on that robot is wanted, else the shortest in ``metric``; ``block_costs`` are the same for cubes

@@ -4,8 +4,8 @@ A table is a file of the cache directory: a page with a header, then the table's
 mapped read-only. A file that is damaged is made anew, one of an older version is replaced; where
 nothing can be stored the table is kept in memory and the log says so.
 
-Whoever needs tables loads them inside ``with making(...)``, which tells the request's listener what
-is made, where it is kept and how much longer that takes.
+Whoever needs tables loads them inside ``with making(...)``, which reports to the request's listener
+what is made, where it is kept and how much longer that takes.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ _log = logging.getLogger(__name__)
 
 
 def cache_directory() -> Path:
-    """Where tables are kept: CUBIST_CACHE_DIR, systemd's CACHE_DIRECTORY or the user's cache.
+    """Return the folder of tables: CUBIST_CACHE_DIR, systemd's CACHE_DIRECTORY or the user's cache.
 
-    Raises InvalidRequest where there is none of these.
+    Raises InvalidRequest if there is none of these.
     """
     for variable in ("CUBIST_CACHE_DIR", "CACHE_DIRECTORY"):
         if chosen := os.environ.get(variable):
@@ -68,10 +68,10 @@ def cache_directory() -> Path:
 
 
 class Making:
-    """Tables that somebody waits for: tells the listener of ``request`` how far they are.
+    """Progress of tables that somebody waits for, reported to the listener of ``request``.
 
     ``shares`` are the parts of the whole work, one for each table, in the order of their making.
-    Nothing is told where all tables are found.
+    Nothing is reported if all tables exist.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Making:
         self._last: Progress | None = None
 
     def begin_table(self, number: int) -> None:
-        """What is reported from now on is how far this table is."""
+        """Count reports from now on as progress of this table."""
         self._table = number
 
     def is_kept_in(self, place: Path | None) -> None:
@@ -99,7 +99,7 @@ class Making:
         self._place = f" in {place}" if place else " in memory"
 
     def report(self, done: float) -> bool:
-        """Tell how far the table is, 0..1; false when it is not wanted any more."""
+        """Report how far the table is, 0..1; return False if the request was cancelled."""
         before = sum(self._shares[: self._table])
         whole = (before + self._shares[self._table] * done) / sum(self._shares)
         if whole < 1.0:  # the end is told by `finish`, once
@@ -108,24 +108,24 @@ class Making:
         return self.is_wanted
 
     def wait(self, others: Progress | None) -> None:
-        """Tell how far the others are who make tables just now, if known; give them a moment.
+        """Report the progress of whoever makes tables just now, if known, and wait a moment.
 
         Raises SearchError when the request is cancelled.
         """
         if others is not None:
             self._tell(others)
         if not self.is_wanted:
-            raise _stopped(self._what)
+            raise _stop_error(self._what)
         time.sleep(_LOOK_AGAIN_S)
 
     def finish(self) -> None:
-        """Everything is there; told only where something else was told before."""
+        """Report the end, if anything was reported before."""
         if self._last is not None:
             self._tell(replace(self._last, done=1.0, remaining_s=0.0))
 
     @property
     def is_wanted(self) -> bool:
-        """Whether nobody cancelled the request."""
+        """True unless the request was cancelled."""
         return self._request.cancel is None or not self._request.cancel.is_set()
 
     @property
@@ -139,7 +139,7 @@ class Making:
             self._request.progress(progress)
 
     def _remaining_s(self, done: float) -> float | None:
-        """As long as the rest takes at the pace so far; unknown right at the beginning."""
+        """Estimate the rest from the pace so far; None right at the beginning."""
         now = self._clock()
         if self._began is None:
             self._began = now, done
@@ -163,10 +163,10 @@ _active: ContextVar[Making | None] = ContextVar("making", default=None)
 
 @contextmanager
 def making(what: str, request: Request, shares: Sequence[float] = (1.0,)) -> Iterator[Making]:
-    """The context in which tables are loaded, or made where they are not there.
+    """The context in which tables are loaded, or made if they are missing.
 
-    One thread of a process at a time; those that wait hear how far the other one is. ``what`` is
-    told to people: "the pruning tables of two-phase". Raises SearchError when the request is
+    One thread of a process at a time; others wait and report its progress. ``what`` names the
+    tables to people: "the pruning tables of two-phase". Raises SearchError when the request is
     cancelled.
     """
     made = Making(what, request, shares)
@@ -194,10 +194,10 @@ def load(name: str, version: int, size: int, make: Make) -> Bytes:
         directory = cache_directory()
     except InvalidRequest as error:
         _log.warning("cannot keep the table %s (%s); %s", name, error, _IN_MEMORY)
-        return _made_in_memory(name, size, make, made)
+        return _make_in_memory(name, size, make, made)
     made.is_kept_in(directory)
     try:
-        return _kept(_path(directory, name, version), version, size, make, made)
+        return _load_or_store(_path(directory, name, version), version, size, make, made)
     except OSError as error:
         _log.warning(
             "cannot keep the table %s in %s (%s): make that directory writable or set "
@@ -207,11 +207,11 @@ def load(name: str, version: int, size: int, make: Make) -> Bytes:
             error.strerror or error,
             _IN_MEMORY,
         )
-    return _made_in_memory(name, size, make, made)
+    return _make_in_memory(name, size, make, made)
 
 
-def leave(table: Bytes) -> None:
-    """Let go of the pages of a table's file; what is read of them again comes from the page cache.
+def release_pages(table: Bytes) -> None:
+    """Release the pages of a table's file; they come back from the page cache when they are read.
 
     Of several large tables that a search reads one after the other only one then is resident. Done
     while another thread reads the table it costs that thread a little time. A table that is in no
@@ -224,7 +224,7 @@ def leave(table: Bytes) -> None:
 
 
 def build(what: str, make: Callable[[Callable[[float], bool]], T]) -> T:
-    """What ``make`` builds in memory: tables that are quicker made than kept.
+    """Build in memory, by ``make``, tables that are quicker made than read.
 
     ``make`` gets what to tell how far it is. Raises SearchError when the request of the
     :func:`making` around this call is cancelled meanwhile.
@@ -234,7 +234,7 @@ def build(what: str, make: Callable[[Callable[[float], bool]], T]) -> T:
     try:
         return make(made.report)
     except _native.Stopped as stop:
-        raise _stopped(what) from stop
+        raise _stop_error(what) from stop
 
 
 def _path(directory: Path, name: str, version: int) -> Path:
@@ -245,17 +245,17 @@ def _name_of(path: Path) -> str:
     return path.name.partition(".")[0]
 
 
-def _kept(path: Path, version: int, size: int, make: Make, made: Making) -> Bytes:
-    """The table of the file ``path``, made where it is missing; OSError if it cannot be."""
-    found = _mapped(path, version, size)
+def _load_or_store(path: Path, version: int, size: int, make: Make, made: Making) -> Bytes:
+    """Return the table of the file ``path``, made if it is missing; OSError if it cannot be."""
+    found = _map_file(path, version, size)
     if found is not None:
         return found
-    with locked(path.parent, made):
-        return _found_or_stored(path, version, size, make, made)
+    with hold_lock(path.parent, made):
+        return _find_or_store(path, version, size, make, made)
 
 
-def in_huge_pages(table: Bytes) -> Bytes:
-    """A copy of the table in huge pages, or the table itself where there is no memory for that.
+def copy_to_huge_pages(table: Bytes) -> Bytes:
+    """Return a copy of the table in huge pages, or the table itself if memory is short.
 
     A table of many megabytes that is read all over misses the processor's address cache at nearly
     every access; there are few enough huge pages to keep all their addresses.
@@ -274,21 +274,21 @@ def in_huge_pages(table: Bytes) -> Bytes:
     return copy
 
 
-def _found_or_stored(path: Path, version: int, size: int, make: Make, made: Making) -> Bytes:
-    found = _mapped(path, version, size)  # another process may have made it meanwhile
+def _find_or_store(path: Path, version: int, size: int, make: Make, made: Making) -> Bytes:
+    found = _map_file(path, version, size)  # another process may have made it meanwhile
     if found is None:
         if path.exists():
             _log.warning("the table %s is damaged: making it again", path)
         _store(path, version, size, make, made)
         _remove_older(path, version)
-        found = _mapped(path, version, size)
+        found = _map_file(path, version, size)
     if found is None:
         raise OSError(f"{path} cannot be read back")
     return found
 
 
 class _Pages(mmap.mmap):
-    """A table's file, mapped to be read: nothing is lost when its pages are let go of.
+    """A table's file, mapped read-only, so that releasing its pages loses nothing.
 
     While it is there the kernel's failure to read it names the file (``cube/mapped_tables.hpp``).
     """
@@ -315,8 +315,8 @@ def end_by_signal(number: int) -> None:
     _native.set_lost_table_signal(number)
 
 
-def _mapped(path: Path, version: int, size: int) -> Bytes | None:
-    """The table's bytes, or None when the file is absent, damaged or not what is wanted."""
+def _map_file(path: Path, version: int, size: int) -> Bytes | None:
+    """Return the table's bytes; None if the file is absent, damaged or another table's."""
     try:
         with path.open("rb") as file:
             if os.fstat(file.fileno()).st_size != HEADER_SIZE + size:
@@ -362,30 +362,30 @@ def _fill(
 ) -> None:
     table: Bytes = np.frombuffer(pages, dtype=np.uint8, offset=HEADER_SIZE)
     if not make(table, made.report):
-        raise _stopped(f"the table {name}")
+        raise _stop_error(f"the table {name}")
     checksum = _native.checksum(table)
     header = _HEADER.pack(_MAGIC, _BYTE_ORDER_AND_FORMAT, version, size, checksum)
     pages[: len(header)] = header
 
 
-def _made_in_memory(name: str, size: int, make: Make, made: Making) -> Bytes:
+def _make_in_memory(name: str, size: int, make: Make, made: Making) -> Bytes:
     made.is_kept_in(None)
     table: Bytes = np.zeros(size, dtype=np.uint8)
     if not make(table, made.report):
-        raise _stopped(f"the table {name}")
+        raise _stop_error(f"the table {name}")
     table.flags.writeable = False
     return table
 
 
-def _stopped(what: str) -> SearchError:
+def _stop_error(what: str) -> SearchError:
     return SearchError(f"Making {what} was stopped; the next search starts it again.")
 
 
 @contextmanager
-def locked(directory: Path, made: Making) -> Iterator[None]:
-    """One process at a time makes tables; the lock ends with its process.
+def hold_lock(directory: Path, made: Making) -> Iterator[None]:
+    """Hold the lock under which one process at a time makes tables; it ends with its process.
 
-    Whoever waits for it is told so. Raises SearchError when the request is cancelled meanwhile.
+    Waiting is reported. Raises SearchError when the request is cancelled meanwhile.
     """
     directory.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
@@ -407,7 +407,7 @@ def _has_locked(descriptor: int) -> bool:
 
 
 def _remove_leftovers(directory: Path) -> None:
-    """Temporary files of processes that died; the lock says that nobody writes one now."""
+    """Remove temporary files of processes that died; under the lock nobody writes one."""
     for leftover in directory.glob("*.tmp"):
         if _TEMPORARY.fullmatch(leftover.name):  # the folder may hold other things, too
             with suppress(OSError):
@@ -415,7 +415,7 @@ def _remove_leftovers(directory: Path) -> None:
 
 
 def _remove_older(path: Path, version: int) -> None:
-    """Files of the same table that only an older release would use."""
+    """Remove files of the same table that only an older release would use."""
     name = _name_of(path)
     for file in path.parent.glob(f"{name}.*table"):
         found = _VERSIONED.fullmatch(file.name.removeprefix(name))

@@ -75,7 +75,7 @@ _tables: list[tables.Bytes] = []
 def kernel(metric: str, request: Request | None = None) -> _native.TwoPhase:
     """The kernel's search in ``metric`` with its tables, made or loaded when first asked for.
 
-    ``request`` hears how far they are; SearchError when it is cancelled meanwhile.
+    Progress goes to ``request``; SearchError when it is cancelled meanwhile.
     """
     if metric not in _kernels:
         sizes = _native.phase1_size(metric), _native.phase2_size(metric)
@@ -105,14 +105,14 @@ def _load(metric: str, making: tables.Making) -> _native.TwoPhase:
     return _native.TwoPhase(metric, phase1, phase2)
 
 
-def leave_tables() -> None:
-    """Let go of the memory of all tables until they are read (:func:`solver.tables.leave`)."""
+def release_tables() -> None:
+    """Release the memory of all tables until they are read again."""
     for table in tuple(_tables):
-        tables.leave(table)
+        tables.release_pages(table)
 
 
 def table_bytes(metric: str) -> int:
-    """What the tables of ``metric`` take on disk."""
+    """Return the bytes of the tables of ``metric`` on disk."""
     return _native.phase1_size(metric) + _native.phase2_size(metric) + 2 * tables.HEADER_SIZE
 
 
@@ -127,7 +127,7 @@ class Robot:
 
 @dataclass(frozen=True)
 class Start:
-    """What a search in a robot's time from one start needs."""
+    """A start of a search in a robot's time, prepared for the kernel."""
 
     metric: str
     model: _native.CostModel
@@ -136,7 +136,7 @@ class Start:
 
 @lru_cache(maxsize=2)
 def ready_for(costs: TurnCosts) -> Robot:
-    """A robot's turns made ready for searching, wherever a search starts."""
+    """Prepare a robot's turns for searches from any start."""
     turns = _native.TurnCosts(costs.next, costs.final)
     choices = {metric: _native.RobotTimes(turns, metric) for metric in TYPICAL_LENGTHS}
     metric = max(choices, key=lambda name: choices[name].least_us(TYPICAL_LENGTHS[name]))
@@ -148,14 +148,14 @@ def ready_for(costs: TurnCosts) -> Robot:
 
 @lru_cache(maxsize=1)
 def ready_from(cost: CostModel) -> Start:
-    """The last start is kept: many cubes in a row may start from the same."""
+    """Prepare a start; the last one is cached, as many cubes in a row may begin from it."""
     robot = ready_for(cost.turns)
     model = _native.CostModel(robot.turns, cost.first)
     return Start(robot.metric, model, _native.TimeModels(robot.times, model))
 
 
 def models_in(metric: str, cost: CostModel) -> _native.TimeModels:
-    """The same in a metric of the caller's choice."""
+    """Prepare a start for a metric of the caller's choice."""
     times = _native.RobotTimes(ready_for(cost.turns).turns, metric)
     return _native.TimeModels(times, ready_from(cost).model)
 
@@ -201,7 +201,7 @@ def _figures(request: Request, result: _native.TwoPhaseResult) -> dict[str, int]
 def _lower_bound(
     request: Request, found: _native.Found, result: _native.TwoPhaseResult | None
 ) -> int:
-    """Of moves in the request's metric; nothing is known of it while the search goes on."""
+    """Return the lower bound in the request's metric; 0 while the search goes on."""
     if result is None or request.cost is not None:
         return 0
     best = result.solutions[0].length

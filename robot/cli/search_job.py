@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TextIO, TypedDict, TypeVar
 
 from solver.cube.cube import parse_state
-from solver.cube.notation import in_sign, length, parse_moves
+from solver.cube.notation import length, parse_moves, signed_quarters
 from solver.errors import IllegalCube
 from solver.search import ALGORITHMS, algorithm_for, solve_many
 from solver.solution import CancelFlag, Progress, Request, Solution
@@ -235,7 +235,7 @@ class MetricSearch:
 
     def _written(self, moves: tuple[str, ...]) -> str:
         notation = self._wanted["notation"]
-        return in_sign(" ".join(moves)) if notation == "sign" else " ".join(moves)
+        return signed_quarters(" ".join(moves)) if notation == "sign" else " ".join(moves)
 
 
 class RobotSearch:

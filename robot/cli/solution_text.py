@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from robot.records.timeline import layers_text
-from solver.cost import merged_moves
+from solver.cost import merge_moves
 from solver.cube.notation import Move
 from solver.cube.orientation import Orientation
 
@@ -79,7 +79,7 @@ def group_by_move(
             groups.append(PerformedMove(str(move), waiting))
             waiting = []
     found = _merged(groups)
-    if merged_moves(move.name for move in found) != merged_moves(moves.split()):
+    if merge_moves(move.name for move in found) != merge_moves(moves.split()):
         return [PerformedMove("", operations)]
     return [*found, PerformedMove("", waiting)] if waiting else found
 
@@ -88,7 +88,7 @@ def _merged(groups: Sequence[PerformedMove]) -> list[PerformedMove]:
     """Turns of one face right after each other are one move."""
     found: list[PerformedMove] = []
     for group in groups:
-        together = merged_moves([found[-1].name, group.name]) if found else ()
+        together = merge_moves([found[-1].name, group.name]) if found else ()
         if len(together) == 1:
             found[-1] = PerformedMove(together[0], [*found[-1].operations, *group.operations])
         else:

@@ -24,7 +24,7 @@ from robot.text.faults import RobotError, ScanError
 from robot.text.notes import Note
 from robot.text.outcomes import Outcome
 from robot.text.steps import JobStep
-from solver.cost import merged_moves
+from solver.cost import merge_moves
 from solver.search import AnyCube
 
 SLIPPED = "cube-slipped"
@@ -191,7 +191,7 @@ async def note(job: Job, machine: Machine, parts: Sequence[Plan]) -> None:
 
     A turn that a cut went through the middle of is one move, as it was in the whole plan.
     """
-    job.record.moves = " ".join(merged_moves([move for part in parts for move in part.moves]))
+    job.record.moves = " ".join(merge_moves([move for part in parts for move in part.moves]))
     job.record.planned_us = sum(part.duration_us for part in parts)
     job.record.orientation = parts[0].initial_orientation.name
     job.record.operations = list(operations_of(parts))

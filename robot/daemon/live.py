@@ -17,7 +17,7 @@ from robot.api.models import LiveActuator, LiveCube, LiveMotion, LiveScan, LiveS
 from robot.machine.scanner import FaceImage
 from robot.mechanism.graph import ActuatorMotion, Operation
 from robot.planner import FaceView, move_ends_us
-from solver.cost import merged_moves
+from solver.cost import merge_moves
 from solver.cube.facelets import FACES
 from solver.cube.orientation import Orientation
 from solver.files import JsonObject
@@ -181,7 +181,7 @@ class LiveBoard:
         """
         operations = list(operations_of(parts))
         orientation = parts[0].initial_orientation.name
-        moves = merged_moves(move for part in parts for move in part.moves)
+        moves = merge_moves(move for part in parts for move in part.moves)
         motion = LiveMotion(
             purpose=purpose,
             orientation=orientation,

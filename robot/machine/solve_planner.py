@@ -34,7 +34,7 @@ from robot.planner.survey import random_cube
 from robot.records.latency import Stopwatch
 from robot.settings.profile import RobotProfile
 from robot.text.faults import Stopped
-from solver.cost import merged_moves
+from solver.cost import merge_moves
 from solver.cube.cube import from_scramble, parse_state
 from solver.cube.facelets import FACES
 from solver.cube.sticker_cube import StickerCube
@@ -157,7 +157,7 @@ class SolvePlanner:
 
         None where the robot cannot do them so.
         """
-        moves = merged_moves([move for part in parts for move in part.moves])
+        moves = merge_moves([move for part in parts for move in part.moves])
         with suppress(PlanningError):
             return greedy_us(self._mechanism, parts[0].start, moves)
         return None

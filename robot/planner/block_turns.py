@@ -32,7 +32,7 @@ from robot.mechanism.graph import CALM, Mechanism, State, Transition, weight_of
 from robot.planner.plan import Plan, make_plan, moves_made
 from robot.planner.retrace import PlanningError, path
 from robot.planner.turn_classes import CutTurn, TurnClasses
-from solver.cost import AXES, BlockTurnTimes, CostModel, merged_moves
+from solver.cost import AXES, BlockTurnTimes, CostModel, merge_moves
 from solver.cube.notation import Move
 from solver.cube.orientation import Orientation
 
@@ -274,7 +274,7 @@ class BlockTurnsFrom:
         mechanism = self._turns.mechanism
         steps = self._steps(self._perform(moves))
         made = moves_made(mechanism, self._state, steps)
-        return make_plan(mechanism, self._state, steps, merged_moves(made))
+        return make_plan(mechanism, self._state, steps, merge_moves(made))
 
     def _perform(self, moves: Iterable[Move]) -> list[_Reached]:
         """The states after all moves."""

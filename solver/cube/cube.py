@@ -44,7 +44,7 @@ class Cube(PieceCube):
 
     def __init__(self, states: NDArray[np.integer]) -> None:
         """Take integers[20, 2] in :data:`SLOTS` order; IllegalCube names what is wrong."""
-        object.__setattr__(self, "states", _checked(np.asarray(states)))
+        object.__setattr__(self, "states", _check_states(np.asarray(states)))
 
     @classmethod
     def from_facelets(cls, facelets: str) -> Cube:
@@ -100,7 +100,7 @@ class Cube(PieceCube):
 
     @property
     def is_solved(self) -> bool:
-        """Whether every piece is at home, unturned."""
+        """True if every piece is at home, unturned."""
         return self == Cube.solved()
 
     def move(self, move: Move) -> Cube:
@@ -124,7 +124,7 @@ class Cube(PieceCube):
 
 
 def _lost_and_double(words: list[str]) -> str:
-    """Which pieces the words leave out or name twice, to be said after their number."""
+    """Name the pieces that the words leave out or repeat, for the end of a message."""
     named = Counter(frozenset(word) for word in words)
     times = {slot: named[frozenset(slot)] for slot in SINGMASTER_SLOTS}
     lost = ", ".join(slot for slot, count in times.items() if count == 0)
@@ -140,8 +140,8 @@ def face_turn(face: str, quarters: int) -> Cube:
     return Cube(states_after(SLOTS, 3, geometry.turn(3, face, 1, 1, quarters)))
 
 
-def _checked(states: NDArray[np.integer]) -> States:
-    """A read-only copy of legal ``states``."""
+def _check_states(states: NDArray[np.integer]) -> States:
+    """Return a read-only copy of ``states``; IllegalCube names what is wrong."""
     if states.shape != (20, 2):
         raise BadNotation(f"The states of a 3x3x3 are [20, 2] integers, not {states.shape}.")
     legality.check_range(states[:8], CORNERS)
@@ -165,21 +165,21 @@ def parse_state(text: str, size: int = 3) -> Cube | PocketCube | StickerCube:
     """
     words = text.split()
     if words[:1] == ["--scramble"]:
-        return from_scramble(_unquoted(" ".join(words[1:])), size)
+        return from_scramble(_strip_quotes(" ".join(words[1:])), size)
     if size == 3 and _are_cubies(words):
         return Cube.from_singmaster(text)
     return from_facelets("".join(words), size)
 
 
 def _are_cubies(words: list[str]) -> bool:
-    """Whether these are meant as Singmaster's words; facelets may be written in groups, too."""
+    """Tell Singmaster's words from facelets, which may be written in groups, too."""
     lengths = {len(word) for word in words}
     if len(words) == len(SINGMASTER_SLOTS):
         return lengths <= {2, 3}
     return lengths == {2, 3} or (lengths == {2} and 2 * len(words) != 6 * 3 * 3)
 
 
-def _unquoted(text: str) -> str:
+def _strip_quotes(text: str) -> str:
     quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
     return text[1:-1] if quoted else text
 

@@ -1,4 +1,4 @@
-"""Where the stickers of an NxNxN cube are, and where turns take them.
+"""Places of the stickers of an NxNxN cube, and the permutations of turns.
 
 Everything here follows from six unit vectors and the two directions of reading of each face, so any
 size is the same code. A sticker's place is an integer vector: the face's normal times ``N`` plus
@@ -99,7 +99,7 @@ def layers(face: str, size: int) -> NDArray[np.int64]:
 
 @cache
 def turn(size: int, face: str, first: int, last: int, quarters: int) -> Permutation:
-    """Where a clockwise turn of layers ``first``..``last`` (1 at ``face``) brings facelets from.
+    """Return the origins of facelets in a clockwise turn of layers ``first``..``last`` of ``face``.
 
     Returns a read-only :data:`Permutation` of ``6 * size**2`` entries.
     """

@@ -69,7 +69,7 @@ def _are_corners(words: list[str]) -> bool:
 
 @cache
 def _other_schemes() -> tuple[str, ...]:
-    """Of every scheme but the usual one, the letters at U R F D L B."""
+    """Letters at U R F D L B in every scheme but the usual one."""
     usual = set(_rotations())
     return tuple(scheme for scheme in map("".join, permutations(FACES)) if scheme not in usual)
 

@@ -150,7 +150,7 @@ def check_parity(corners: NDArray[np.uint8], edges: NDArray[np.uint8]) -> None:
     """Raise IllegalCube when the corners' parity differs from the edges'."""
     if permutation_parity(corners[:, 0]) == permutation_parity(edges[:, 0]):
         return
-    kind, pieces = _swapped(corners[:, 0], edges[:, 0])
+    kind, pieces = _find_swap(corners[:, 0], edges[:, 0])
     if not pieces:
         raise IllegalCube(
             "two corners, or two edges, are swapped: no turns exchange only those",
@@ -161,7 +161,7 @@ def check_parity(corners: NDArray[np.uint8], edges: NDArray[np.uint8]) -> None:
     )
 
 
-def _swapped(corners: NDArray[np.uint8], edges: NDArray[np.uint8]) -> tuple[str, tuple[str, ...]]:
+def _find_swap(corners: NDArray[np.uint8], edges: NDArray[np.uint8]) -> tuple[str, tuple[str, ...]]:
     """Return the two pieces that are out of place, if there are just two; of a scrambled cube none.
 
     There the exchange of any two corners, or of any two edges, explains the parity as well.

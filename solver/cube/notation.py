@@ -57,12 +57,12 @@ class Move:
 
     @property
     def quarter_turns(self) -> int:
-        """How many quarter turns this is worth: 1 or 2."""
+        """Number of quarter turns this is worth: 1 or 2."""
         return 2 if self.quarters == 2 else 1
 
     @property
     def is_rotation(self) -> bool:
-        """Whether this turns the whole cube, on a cube of any size."""
+        """True if this turns the whole cube, on a cube of any size."""
         return self.first == 1 and self.last == 0
 
     @property
@@ -97,8 +97,8 @@ def _stem(move: Move) -> str:
     return f"{'' if move.last == 2 else move.last}{move.face}w"
 
 
-def in_sign(text: str) -> str:
-    """Moves of WCA notation in SiGN, which writes wide turns small: ``3Rw`` is ``3r``."""
+def signed_quarters(text: str) -> str:
+    """Write moves of WCA notation in SiGN, whose wide turns are small: ``3Rw`` is ``3r``."""
     return re.sub("([URFDLB])w", lambda wide: wide[1].lower(), text)
 
 
@@ -190,7 +190,7 @@ def length(moves: Iterable[Move], metric: str = "htm", size: int = 3) -> int:
     a group counts as its longest turn in quarters (``R2 L`` is 2). ``obtm`` (outer block turns):
     1 for up to ``size - 1`` layers from the outside, 2 for inner layers alone, 0 for a rotation.
     """
-    turns = [move for move in _counted(moves, size) if not move.is_rotation]
+    turns = [move for move in _name_by_start(moves, size) if not move.is_rotation]
     if metric == "htm":
         return sum(_weight(move, size) for move in turns)
     if metric == "qtm":
@@ -205,7 +205,7 @@ def length(moves: Iterable[Move], metric: str = "htm", size: int = 3) -> int:
     raise BadNotation(f"'{metric}' is not a metric; use one of {', '.join(LAYERED_METRICS)}.")
 
 
-def _counted(moves: Iterable[Move], size: int) -> Iterator[Move]:
+def _name_by_start(moves: Iterable[Move], size: int) -> Iterator[Move]:
     """Moves named by the axes before any rotation, whole-cube blocks as rotations."""
     held = rotation("U", 0)
     for move in moves:
@@ -252,10 +252,10 @@ FACE_TURNS = tuple(Move(face, quarters) for face in FACES for quarters in (1, 2,
 
 def moves_of(turns: Iterable[int]) -> tuple[Move, ...]:
     """The moves with those numbers, equal quarter turns in a row joined to half turns."""
-    return joined(FACE_TURNS[turn] for turn in turns)
+    return join_half_turns(FACE_TURNS[turn] for turn in turns)
 
 
-def joined(moves: Iterable[Move]) -> tuple[Move, ...]:
+def join_half_turns(moves: Iterable[Move]) -> tuple[Move, ...]:
     """The moves with equal quarter turns in a row as half turns."""
     done: list[Move] = []
     for move in moves:

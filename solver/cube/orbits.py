@@ -1,4 +1,4 @@
-"""Where the wings and centres of a cube of any size stand, orbit by orbit.
+"""Slots of the wings and centres of a cube of any size, orbit by orbit.
 
 An orbit is a set of slots whose pieces only ever change places among themselves. Distances are
 counted from the middle in half steps, as in :mod:`solver.cube.facelets`: odd ones on even cubes.

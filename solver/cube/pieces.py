@@ -86,7 +86,7 @@ class PieceCube:
         return self.states[:, 0] + _starts(self.slots)
 
     def _words(self) -> list[str]:
-        """What stands in each slot, turned as written."""
+        """Pieces in each slot, turned as written."""
         turned = zip(self._homes(), self.states[:, 1].tolist(), strict=True)
         return [spin(self.slots[home], turns) for home, turns in turned]
 
@@ -111,7 +111,7 @@ def _starts(slots: tuple[str, ...]) -> NDArray[np.int64]:
 
 @cache
 def _turns(slots: tuple[str, ...]) -> States:
-    """How many orientations a piece in each slot has."""
+    """Number of orientations of a piece in each slot."""
     return np.array([len(slot) for slot in slots], dtype=np.uint8)
 
 

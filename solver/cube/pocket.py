@@ -34,7 +34,7 @@ class PocketCube(PieceCube):
 
     def __init__(self, states: NDArray[np.integer]) -> None:
         """Take integers[8, 2]; IllegalCube names what is wrong."""
-        object.__setattr__(self, "states", _checked(np.asarray(states)))
+        object.__setattr__(self, "states", _check_states(np.asarray(states)))
 
     @classmethod
     def from_facelets(cls, facelets: str) -> PocketCube:
@@ -61,7 +61,7 @@ class PocketCube(PieceCube):
 
     @property
     def is_solved(self) -> bool:
-        """Whether every face shows one colour."""
+        """True if every face shows one colour."""
         return self.relative == PocketCube.solved()
 
     @property
@@ -105,8 +105,8 @@ def whole_rotations() -> tuple[PocketCube, ...]:
     )
 
 
-def _checked(states: NDArray[np.integer]) -> States:
-    """A read-only copy of legal ``states``."""
+def _check_states(states: NDArray[np.integer]) -> States:
+    """Return a read-only copy of ``states``; IllegalCube names what is wrong."""
     if states.shape != (8, 2):
         raise BadNotation(f"The states of a 2x2x2 are [8, 2] integers, not {states.shape}.")
     legality.check_range(states, CORNERS)
@@ -121,8 +121,8 @@ PLACES = tuple(map(CORNERS.index, ("UBL", "URB", "ULF", "UFR", "DFL", "DRF", "DB
 """Our slot of each of the seven places."""
 
 
-def from_seven(cp: Sequence[int], co: Sequence[int]) -> PocketCube:
-    """The cube with those seven corners; BadNotation or IllegalCube if there is none."""
+def from_relative_to_dlb(cp: Sequence[int], co: Sequence[int]) -> PocketCube:
+    """Return the cube with those seven corners; BadNotation or IllegalCube if there is none."""
     if len(cp) != len(PLACES) or len(co) != len(PLACES):
         raise BadNotation(f"There are 7 corners and 7 orientations, not {len(cp)} and {len(co)}.")
     if sorted(cp) != list(range(7)) or not set(co) <= {0, 1, 2}:
@@ -134,7 +134,7 @@ def from_seven(cp: Sequence[int], co: Sequence[int]) -> PocketCube:
     return PocketCube(states)
 
 
-def to_seven(cube: PocketCube) -> tuple[list[int], list[int]]:
-    """``cp`` and ``co`` of the cube, colours named so that the corner DLB is at home."""
+def relative_to_dlb(cube: PocketCube) -> tuple[list[int], list[int]]:
+    """Return ``cp`` and ``co`` of the cube, colours named so that the corner DLB is at home."""
     rows = cube.relative.states[list(PLACES)].tolist()
     return [PLACES.index(cubie) for cubie, _ in rows], [-turns % 3 for _, turns in rows]

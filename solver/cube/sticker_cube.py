@@ -46,7 +46,7 @@ class StickerCube:
 
     @property
     def is_solved(self) -> bool:
-        """Whether every face shows one colour."""
+        """True if every face shows one colour."""
         area = self.size**2
         return all(len(set(self.letters[at : at + area])) == 1 for at in range(0, 6 * area, area))
 
@@ -60,7 +60,7 @@ class StickerCube:
     def move(self, move: Move) -> StickerCube:
         """The cube after one move."""
         first, last = move.layers(self.size)
-        return self._permuted(geometry.turn(self.size, move.face, first, last, move.quarters))
+        return self._permute(geometry.turn(self.size, move.face, first, last, move.quarters))
 
     def apply(self, moves: str | Iterable[Move]) -> StickerCube:
         """The cube after ``moves``, a string or parsed moves."""
@@ -70,5 +70,5 @@ class StickerCube:
             cube = cube.move(move)
         return cube
 
-    def _permuted(self, moved: NDArray[np.int32]) -> StickerCube:
+    def _permute(self, moved: NDArray[np.int32]) -> StickerCube:
         return StickerCube("".join(self.letters[i] for i in moved), self.size)

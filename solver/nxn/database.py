@@ -65,7 +65,7 @@ def _restore_or_make(
         return
     making.is_kept_in(path.parent)
     try:
-        with tables.locked(path.parent, making):
+        with tables.hold_lock(path.parent, making):
             if not _restore(database, path):  # another process may have made it meanwhile
                 _make(database, request, making)
                 _store(database, path)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from solver.cube.facelets import FACES
-from solver.cube.notation import joined
+from solver.cube.notation import join_half_turns
 from solver.cube.pieces import PieceCube
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import IllegalCube, SearchError
@@ -42,7 +42,7 @@ def search(cube: PieceCube | StickerCube, request: Request) -> list[Solution]:
             f"A solution was not found within the limit: none has fewer than {found.lower_bound} "
             f"turns. A deeper database (now {database.depth}) or more time may find it."
         )
-    chosen = joined(moves[turn] for turn in found.turns)
+    chosen = join_half_turns(moves[turn] for turn in found.turns)
     extra = {"nodes": found.nodes, "database_depth": database.depth, "states": len(database)}
     return [answer(cube, request, chosen, watch, lower_bound=found.lower_bound, extra=extra)]
 

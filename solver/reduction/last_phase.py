@@ -1,4 +1,4 @@
-"""The 3x3x3 that reductions leave: what is wanted of it, and which are looked at for how long."""
+"""The 3x3x3 that reductions leave: goals for its solution, and the time given to each."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Reduction:
 
     @property
     def moves(self) -> tuple[Move, ...]:
-        """Of all phases."""
+        """Moves of all phases."""
         return tuple(chain.from_iterable(self.phases))
 
 
@@ -63,7 +63,7 @@ class Finish(NamedTuple):
 
 
 class Shortest:
-    """What is wanted: few moves in the request's metric."""
+    """The goal of few moves in the request's metric."""
 
     choice = 1
 
@@ -71,7 +71,7 @@ class Shortest:
         self._metric, self._size = request.metric, size
 
     def cost(self, moves: Iterable[Move]) -> int:
-        """Their number."""
+        """Return their number."""
         return length(moves, self._metric, self._size)
 
     def last_phase(
@@ -103,16 +103,16 @@ class Shortest:
 
 
 class Fastest:
-    """What is wanted: a solution that a robot performs soon."""
+    """The goal of a short time on a robot."""
 
     choice = 4
-    """So many times more reductions are kept than where the shortest are wanted."""
+    """Times more reductions are kept than for the shortest solutions."""
 
     def __init__(self, costs: BlockTurnCosts) -> None:
         self._costs = costs
 
     def cost(self, moves: Iterable[Move]) -> int:
-        """Microseconds on the robot."""
+        """Return microseconds on the robot."""
         return self._costs.time_us(moves)
 
     def last_phase(
@@ -126,7 +126,7 @@ class Fastest:
         """A fast solution of the 3x3x3; None when the time was too short for any.
 
         Its cost is a little high where the first turn is on the axis of the last one before. It is
-        less than ``below``, which makes it found sooner.
+        less than ``below``, which shortens the search.
         """
         before_us, model = self._costs.after(reduction.moves)
         if below is not None and below <= before_us:
@@ -155,13 +155,14 @@ class Fastest:
 Goal = Shortest | Fastest
 
 
-def solved(
+def solve_reductions(
     request: Request, goal: Goal, reductions: Iterator[Reduction], watch: SearchClock
 ) -> Iterator[tuple[Phases, int]]:
-    """Whole solutions and about what they cost: a first look at the 3x3x3 of many reductions, then
-    longer ones at the best, and so on with further reductions while there is time.
+    """Yield whole solutions with their approximate costs.
 
-    There is at least one unless the search is cancelled, even when the time is over.
+    The 3x3x3 of many reductions is searched briefly first, then the best ones for longer, and so on
+    with further reductions while there is time. There is at least one unless the search is
+    cancelled, even when the time is over.
     """
     with _Probes(request, goal, watch) as looks:
         while chosen := list(islice(reductions, looks.most(FIRST_LOOK_S))):
@@ -186,20 +187,20 @@ class _Probes:
             self._pool.shutdown(cancel_futures=True)
 
     def most(self, seconds: float) -> int:
-        """So many reductions may be looked at so long in the next round."""
+        """Return the number of reductions that get so many seconds each in the next round."""
         looks = SHARE_OF_ROUND * self._left_s() / (seconds + BETWEEN_LOOKS_S)
         return max(1, int(looks * self._request.threads))
 
     def may_go_on(self) -> bool:
-        """Whether there is time, or nothing was found yet."""
+        """Return whether there is time, or nothing was found yet."""
         return not self._is_cancelled() and (self._least is None or self._left_s() >= FIRST_LOOK_S)
 
     def rounds(self, reductions: list[Reduction]) -> Iterator[tuple[Phases, int]]:
-        """Solutions by ever longer looks at the best of these."""
+        """Yield solutions from ever longer searches of the best of these."""
         seconds, left = FIRST_LOOK_S, reductions
         while left and self.may_go_on():
             ranked = []
-            for reduction, last in self._looked_at(left, seconds):
+            for reduction, last in self._look_at(left, seconds):
                 if last is None:
                     continue
                 self._least = last.cost if self._least is None else min(self._least, last.cost)
@@ -212,10 +213,10 @@ class _Probes:
             if seconds > (ONLY_LOOK_S if len(reductions) == 1 else LONGEST_LOOK_S):
                 return
 
-    def _looked_at(
+    def _look_at(
         self, reductions: list[Reduction], seconds: float
     ) -> Iterator[tuple[Reduction, Finish | None]]:
-        """Each with what a look at it finds, while there is time; several looks at once."""
+        """Yield each with the result of its search, while there is time; several run at once."""
         threads = max(1, self._request.threads // len(reductions))
 
         def look(reduction: Reduction) -> Finish | None:
@@ -223,12 +224,12 @@ class _Probes:
             below = None if self._least is None else int(WORSE * self._least)
             return self._goal.last_phase(reduction, self._request, longest_s, threads, below)
 
-        for reduction, last in self._in_order(look, reductions):
+        for reduction, last in self._look_in_order(look, reductions):
             yield reduction, last
             if not self.may_go_on():
                 return
 
-    def _in_order(
+    def _look_in_order(
         self, look: Callable[[Reduction], Finish | None], reductions: list[Reduction]
     ) -> Iterator[tuple[Reduction, Finish | None]]:
         if self._pool is None:

@@ -18,7 +18,7 @@ from solver.solution import CancelFlag, Request
 LEAST_S, MOST_S = 0.05, 60.0
 
 SORTED_SIZES = (4, 5)
-"""The kernel knows which of their reductions a robot performs soonest."""
+"""The kernel sorts their reductions by the time they take on a robot."""
 
 R = TypeVar("R")
 
@@ -28,7 +28,7 @@ Reducer = _native.FourReducer | _native.FiveReducer | _native.SixReducer | _nati
 
 @dataclass(frozen=True)
 class PhasedSize:
-    """How a size is reduced: the kernel's phases, and how many candidates they carry."""
+    """The kernel's phases for a size, and how many candidates they carry."""
 
     names: tuple[str, ...]
     load: Callable[[Request], Reducer]
@@ -44,7 +44,7 @@ class PhasedSize:
 
 @dataclass
 class _Loaded(Generic[R]):
-    """What searches with a size's tables, made or loaded when first asked for."""
+    """The kernel's search with a size's tables, which are made or loaded at the first call."""
 
     size: int
     version: int
@@ -59,7 +59,7 @@ class _Loaded(Generic[R]):
         if self.reducer is None:
             with tables.making(self._what(), request):
                 if self.reducer is None:  # another thread may have loaded it meanwhile
-                    self.table = self._loaded_table()
+                    self.table = self._load_table()
                     self.reducer = self.build(self.table)
         return self.reducer
 
@@ -67,12 +67,12 @@ class _Loaded(Generic[R]):
         megabytes = self.count_bytes() / 1e6
         return f"the tables of {self.size}x{self.size}x{self.size} reduction ({megabytes:.0f} MB)"
 
-    def leave(self) -> None:
-        """Let go of the table's memory until it is read again (:func:`solver.tables.leave`)."""
+    def release(self) -> None:
+        """Release the table's memory until it is read again."""
         if self.table is not None:
-            tables.leave(self.table)
+            tables.release_pages(self.table)
 
-    def _loaded_table(self) -> NDArray[np.uint8]:
+    def _load_table(self) -> NDArray[np.uint8]:
         name = f"reduction-{self.size}"
         return tables.load(name, self.version, self.count_bytes(), self._fill)
 
@@ -146,14 +146,14 @@ def load(size: int, request: Request) -> Reducer:
     return SIZES[size].load(request)
 
 
-def leave_tables(size: int) -> None:
-    """Let go of the memory of a size's tables until they are read again."""
+def release_tables(size: int) -> None:
+    """Release the memory of a size's tables until they are read again."""
     for part in SIZES[size].tables:
-        part.leave()
+        part.release()
 
 
 def table_bytes(size: int) -> int:
-    """What the tables of a size take on disk."""
+    """Return the bytes of a size's tables on disk."""
     return sum(part.count_bytes() + tables.HEADER_SIZE for part in SIZES[size].tables)
 
 
@@ -164,7 +164,7 @@ def reductions(
 
     ``left_s`` is the time for these and for the 3x3x3 after them. ``choice`` times as many as it
     takes to find a short solution. Where the request names a robot's costs, 4x4x4 and 5x5x5 are
-    reduced to be performed soon, the fastest of them first.
+    reduced to be fast on it, the fastest of them first.
     """
     seconds = min(max(left_s, LEAST_S), MOST_S)
     # More candidates for more threads bring shorter solutions, but not faster ones; those of larger
@@ -186,12 +186,12 @@ def reductions(
 
 
 def are_sorted(size: int, request: Request) -> bool:
-    """Whether the kernel knows which reductions a robot performs soonest."""
+    """Return whether the kernel sorts reductions by their time on the robot."""
     return size in SORTED_SIZES and _times(size, request.block_costs) is not None
 
 
 class _Options(TypedDict):
-    """What the kernel is told of a reduction, whatever the size."""
+    """The kernel's options, the same for all sizes."""
 
     time_limit: float
     threads: int
@@ -202,7 +202,7 @@ class _Options(TypedDict):
 
 @lru_cache(maxsize=1)
 def _times(size: int, costs: BlockTurnCosts | None) -> _native.BlockTimes | None:
-    """What turns take on the robot that is to perform them, if there is one."""
+    """Return the times of turns on the request's robot, if there is one."""
     if costs is None:
         return None
     times = costs.turn_times

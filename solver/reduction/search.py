@@ -17,7 +17,7 @@ from solver.cube.notation import Move
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import BadNotation, IllegalCube, SearchError
 from solver.reduction import phased
-from solver.reduction.last_phase import Fastest, Goal, Phases, Reduction, Shortest, solved
+from solver.reduction.last_phase import Fastest, Goal, Phases, Reduction, Shortest, solve_reductions
 from solver.reduction.phased import Turns
 from solver.solution import Progress, Request, SearchClock, Solution, answer
 
@@ -50,14 +50,14 @@ def search(cube: StickerCube, request: Request) -> list[Solution]:
         )
     watch = SearchClock()
     is_phased = cube.size in phased.SIZES and not cube.is_solved
-    if is_phased and (short := _in_few_turns(cube, request, watch)) is not None:
+    if is_phased and (short := _solve_few_turns(cube, request, watch)) is not None:
         return [short]
     timed, goal = request.block_costs is not None, _goal(cube.size, request)
     _make_ready(cube, request)
     watch = SearchClock()
     best: Solution | None = None
     least_cost, least = 0, int(not cube.is_solved)
-    for names, phases, about in _found(cube, request, goal, watch):
+    for names, phases, about in _find_solutions(cube, request, goal, watch):
         if best is not None and about >= least_cost:
             continue
         moves = tuple(chain.from_iterable(phases))
@@ -87,11 +87,11 @@ def _make_ready(cube: StickerCube, request: Request) -> None:
     model = None if costs is None else costs.after(())[1]
     two_phase.ready_kernel(replace(request, metric="htm", cost=model))
     if cube.size in phased.SIZES and not cube.is_solved:
-        two_phase.leave_tables()
+        two_phase.release_tables()
         phased.load(cube.size, request)
 
 
-def _in_few_turns(cube: StickerCube, request: Request, watch: SearchClock) -> Solution | None:
+def _solve_few_turns(cube: StickerCube, request: Request, watch: SearchClock) -> Solution | None:
     """The solution of a cube that is hardly scrambled, which needs no tables."""
     turns = geometry(cube.size).few_turns(_stickers(cube))
     if turns is None:
@@ -116,12 +116,12 @@ def _in_few_turns(cube: StickerCube, request: Request, watch: SearchClock) -> So
 
 @lru_cache(maxsize=4)
 def geometry(size: int) -> _native.LayeredGeometry:
-    """How cubes of ``size`` turn, in the kernel."""
+    """Return the kernel's turns of cubes of ``size``."""
     return _native.LayeredGeometry(size)
 
 
 def moves_from(turns: Turns, size: int) -> tuple[Move, ...]:
-    """The kernel's turns in our notation."""
+    """Return the kernel's turns as moves."""
     return tuple(
         Move(FACES[face], quarters, first, 0 if last == size else last)
         for face, first, last, quarters in turns
@@ -140,24 +140,26 @@ def reduced_cube(stickers: Stickers, size: int) -> Cube:
     return Cube.from_facelets("".join(letter_of.get(one, "?") for one in faces.ravel().tolist()))
 
 
-def _found(
+def _find_solutions(
     cube: StickerCube, request: Request, goal: Goal, watch: SearchClock
 ) -> Iterator[tuple[tuple[str, ...], Phases, int]]:
-    """Solutions as they are found, with about what they cost: soon some, then with all the time
-    what a longer search finds."""
+    """Yield solutions with their phases' names and approximate costs as they are found.
+
+    A quick search comes first, then one with all the time that is left.
+    """
     none_yet = True
     for names, find, limit_s in _ways(cube, request):
-        if _is_cancelled(request) or (find is _finished and not none_yet):
+        if _is_cancelled(request) or (find is _finish and not none_yet):
             return
         part = replace(request, time_limit=limit_s)
         left_s = limit_s - watch.cpu_s() / request.threads
         if not none_yet and left_s < phased.SIZES[cube.size].first_s:
             return
-        two_phase.leave_tables()
+        two_phase.release_tables()
         reductions = _reductions(cube, part, goal, find, left_s)
         if find is phased.reductions:
-            phased.leave_tables(cube.size)
-        for phases, cost in solved(part, goal, reductions, watch):
+            phased.release_tables(cube.size)
+        for phases, cost in solve_reductions(part, goal, reductions, watch):
             none_yet = False
             yield names, phases, cost
 
@@ -166,8 +168,9 @@ Find = Callable[[int, Stickers, float, Request, int], list[list[Turns]]]
 
 
 def _ways(cube: StickerCube, request: Request) -> Iterator[tuple[tuple[str, ...], Find, float]]:
-    """Names of the phases, how to reduce the cube, and until when: quick ways first. By exchanges,
-    which always succeed, only where nothing else has.
+    """Yield ways to reduce the cube, quick ones first: phases' names, function, time limit.
+
+    Exchanges, which always succeed, come last.
     """
     limit_s = request.time_limit
     if cube.size in phased.SIZES and not cube.is_solved:
@@ -178,13 +181,13 @@ def _ways(cube: StickerCube, request: Request) -> Iterator[tuple[tuple[str, ...]
             if request.block_costs is not None:
                 # Where these were looked at before the time is over: others, by fewer candidates.
                 yield size.names, phased.reductions, limit_s
-    yield PHASES, _finished, min(FIRST_ANSWERS_S, limit_s)
+    yield PHASES, _finish, min(FIRST_ANSWERS_S, limit_s)
 
 
 def _reductions(
     cube: StickerCube, request: Request, goal: Goal, find: Find, left_s: float
 ) -> Iterator[Reduction]:
-    """Reductions to choose from, the best first."""
+    """Return reductions to choose from, the best first."""
     stickers = _stickers(cube)
     try:
         found = find(cube.size, stickers, left_s, request, goal.choice)
@@ -197,7 +200,7 @@ def _reductions(
 
 
 def _different(reductions: Iterable[Reduction]) -> Iterator[Reduction]:
-    """Many differ by turns that commute: the same 3x3x3, no sooner."""
+    """Drop reductions to a 3x3x3 seen before: they differ by turns that commute."""
     seen = set()
     for one in reductions:
         if one.cube not in seen:
@@ -205,7 +208,7 @@ def _different(reductions: Iterable[Reduction]) -> Iterator[Reduction]:
             yield one
 
 
-def _finished(
+def _finish(
     size: int, stickers: Stickers, left_s: float, request: Request, choice: int
 ) -> list[list[Turns]]:
     del left_s, choice

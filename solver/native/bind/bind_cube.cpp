@@ -6,10 +6,8 @@
 #include <algorithm>
 
 #include "bind/bindings.hpp"
-#include "cube/batch.hpp"
 #include "cube/control.hpp"
 #include "cube/cubie.hpp"
-#include "cube/mapped_tables.hpp"
 #include "cube/table_bytes.hpp"
 
 namespace nb = nanobind;

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "bind/bindings.hpp"
-#include "decode/arrangements.hpp"
 #include "decode/assignments.hpp"
 #include "decode/colour_model.hpp"
 #include "decode/cube_pieces.hpp"

@@ -6,8 +6,8 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind/bindings.hpp"
+#include "pocket/pocket.hpp"
 #include "pocket/pocket_robot.hpp"
-#include "pocket/pocket_search.hpp"
 #include "pocket/pocket_steps.hpp"
 
 namespace nb = nanobind;

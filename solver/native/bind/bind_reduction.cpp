@@ -10,11 +10,8 @@
 #include <tuple>
 
 #include "bind/bindings.hpp"
-#include "reduction/few_turns.hpp"
 #include "reduction/finish.hpp"
-#include "reduction/five_search.hpp"
-#include "reduction/four_search.hpp"
-#include "reduction/large_search.hpp"
+#include "reduction/reductions.hpp"
 
 namespace nb = nanobind;
 
@@ -82,97 +79,63 @@ bool make_five(const WritableBytes& table, int threads, const Progress& progress
 
 std::size_t five_size() { return FiveTables().bytes(); }
 
-std::vector<std::vector<PlainTurns>> plain_phases(const auto& reductions) {
+// Tables of a core and of the outside, which belong to others.
+struct SixTables {
+    const FourTables& four;
+    const FiveTables& five;
+};
+struct SevenTables {
+    const FiveTables& five;
+};
+
+std::vector<Reduction> reduce(const FourTables& tables, const Colours& colours,
+                              const ReductionOptions& options) {
+    return reduce_four(tables, colours, options);
+}
+std::vector<Reduction> reduce(const FiveTables& tables, const Colours& colours,
+                              const ReductionOptions& options) {
+    const std::array<FiveStart, 1> start{{{colours, 0}}};
+    return reduce_five(tables, start, options);
+}
+std::vector<Reduction> reduce(const SixTables& tables, const Colours& colours,
+                              const ReductionOptions& options) {
+    return reduce_six(tables.four, tables.five, colours, options);
+}
+std::vector<Reduction> reduce(const SevenTables& tables, const Colours& colours,
+                              const ReductionOptions& options) {
+    return reduce_seven(tables.five, colours, options);
+}
+
+// `times` is there for sizes that are reduced in a robot's time.
+template <class Tables, class... Times>
+std::vector<std::vector<PlainTurns>> reductions(const Tables& tables, const TableBytes& stickers,
+                                                double time_limit, int threads,
+                                                std::size_t candidates, std::size_t count,
+                                                const CancelFlag* cancel, Times... times) {
+    const Colours colours = colours_of(stickers);
+    const nb::gil_scoped_release released;
     std::vector<std::vector<PlainTurns>> result;
-    for (const auto& one : reductions) {
+    for (const Reduction& one :
+         reduce(tables, colours, {candidates, count, time_limit, threads, cancel, times...})) {
         result.emplace_back();
         for (const BlockTurns& phase : one.phases) result.back().push_back(plain(phase));
     }
     return result;
 }
 
-std::vector<std::vector<PlainTurns>> reduce_4(const FourTables& tables, const TableBytes& stickers,
-                                              double time_limit, int threads,
-                                              std::size_t candidates, std::size_t count,
-                                              const CancelFlag* cancel, const BlockTimes* times) {
-    const Colours colours = colours_of(stickers);
-    const nb::gil_scoped_release released;
-    return plain_phases(reduce_four(tables, colours,
-                                    {.ends2 = candidates,
-                                     .reductions = count,
-                                     .time_limit = time_limit,
-                                     .threads = threads,
-                                     .cancel = cancel,
-                                     .times = times}));
-}
-
-std::vector<std::vector<PlainTurns>> reduce_5(const FiveTables& tables, const TableBytes& stickers,
-                                              double time_limit, int threads,
-                                              std::size_t candidates, std::size_t count,
-                                              const CancelFlag* cancel, const BlockTimes* times) {
-    const std::array<FiveStart, 1> start{{{colours_of(stickers), 0}}};
-    const nb::gil_scoped_release released;
-    return plain_phases(reduce_five(tables, start,
-                                    {.candidates = candidates,
-                                     .reductions = count,
-                                     .time_limit = time_limit,
-                                     .threads = threads,
-                                     .cancel = cancel,
-                                     .times = times}));
-}
-
-// The tables of its core and its outside belong to others.
-struct SixTables {
-    const FourTables& four;
-    const FiveTables& five;
-};
-
-std::vector<std::vector<PlainTurns>> reduce_6(const SixTables& tables, const TableBytes& stickers,
-                                              double time_limit, int threads,
-                                              std::size_t candidates, std::size_t count,
-                                              const CancelFlag* cancel) {
-    const Colours colours = colours_of(stickers);
-    const nb::gil_scoped_release released;
-    return plain_phases(reduce_six(tables.four, tables.five, colours,
-                                   {.candidates = candidates,
-                                    .reductions = count,
-                                    .time_limit = time_limit,
-                                    .threads = threads,
-                                    .cancel = cancel}));
-}
-
-struct SevenTables {
-    const FiveTables& five;
-};
-
-std::vector<std::vector<PlainTurns>> reduce_7(const SevenTables& tables, const TableBytes& stickers,
-                                              double time_limit, int threads,
-                                              std::size_t candidates, std::size_t count,
-                                              const CancelFlag* cancel) {
-    const Colours colours = colours_of(stickers);
-    const nb::gil_scoped_release released;
-    return plain_phases(reduce_seven(tables.five, colours,
-                                     {.candidates = candidates,
-                                      .reductions = count,
-                                      .time_limit = time_limit,
-                                      .threads = threads,
-                                      .cancel = cancel}));
-}
-
-template <class Tables>
-auto bind_reductions(nb::module_& module, const char* name, const char* text, auto reduce,
-                     const auto&... more) {
+template <class Tables, class... Times>
+auto bind_reductions(nb::module_& module, const char* name, const char* text, const auto&... more) {
     return nb::class_<Tables>(module, name, text)
-        .def("reductions", reduce, nb::arg("stickers"), nb::kw_only(), nb::arg("time_limit"),
-             nb::arg("threads"), nb::arg("candidates"), nb::arg("count"), nb::arg("cancel").none(),
-             more...,
+        .def("reductions", &reductions<Tables, Times...>, nb::arg("stickers"), nb::kw_only(),
+             nb::arg("time_limit"), nb::arg("threads"), nb::arg("candidates"), nb::arg("count"),
+             nb::arg("cancel").none(), more...,
              "Turns by phase, for up to `count` reductions, the shorter ones first; at least one "
-             "unless cancelled. With `times` what a robot performs soon comes first.");
+             "unless cancelled. With `times` the fastest on the robot come first.");
 }
 
 template <class Tables>
-void bind_reducer(nb::module_& module, const char* name, const char* text, auto reduce) {
-    bind_reductions<Tables>(module, name, text, reduce, nb::arg("times").none())
+void bind_reducer(nb::module_& module, const char* name, const char* text) {
+    bind_reductions<Tables, const BlockTimes*>(module, name, text, nb::arg("times").none())
         .def(
             "__init__",
             [](Tables* self, const TableBytes& table) { new (self) Tables(span_of(table)); },
@@ -209,21 +172,19 @@ void bind_reduction(nb::module_& module) {
     module.def("four_size", &FourTables::bytes, "Bytes of the table of a 4x4x4.");
     module.def("make_four", &make_four, nb::arg("data"), nb::arg("threads"), nb::arg("progress"),
                "Fill the table of a 4x4x4; false when stopped.");
-    bind_reducer<FourTables>(module, "FourReducer", "Reduces a 4x4x4 in three phases.", &reduce_4);
+    bind_reducer<FourTables>(module, "FourReducer", "Reduces a 4x4x4 in three phases.");
     module.def("five_size", &five_size, "Bytes of the table of a 5x5x5.");
     module.def("make_five", &make_five, nb::arg("data"), nb::arg("threads"), nb::arg("progress"),
                "Fill the table of a 5x5x5; false when stopped.");
-    bind_reducer<FiveTables>(module, "FiveReducer", "Reduces a 5x5x5 in five phases.", &reduce_5);
-    bind_reductions<SixTables>(module, "SixReducer", "Reduces a 6x6x6 by core and outside.",
-                               &reduce_6)
+    bind_reducer<FiveTables>(module, "FiveReducer", "Reduces a 5x5x5 in five phases.");
+    bind_reductions<SixTables>(module, "SixReducer", "Reduces a 6x6x6 by core and outside.")
         .def(
             "__init__",
             [](SixTables* self, const FourTables& four, const FiveTables& five) {
                 new (self) SixTables{four, five};
             },
             nb::arg("four"), nb::arg("five"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
-    bind_reductions<SevenTables>(module, "SevenReducer", "Reduces a 7x7x7 by core and outside.",
-                                 &reduce_7)
+    bind_reductions<SevenTables>(module, "SevenReducer", "Reduces a 7x7x7 by core and outside.")
         .def(
             "__init__",
             [](SevenTables* self, const FiveTables& five) { new (self) SevenTables{five}; },

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -115,5 +116,12 @@ struct Direction {
 constexpr int kDirections = 6;
 // 1: as it is, 3: along three axes, 6: and backwards.
 std::vector<Direction> make_directions(int count);
+
+// Turning many cubes at once, for learning: states[n, 20, 2] changed in place.
+
+constexpr std::size_t kStateBytes = 40;
+
+// Applies to each of `count` cubes the face turn 0..17 (U U2 U' R ... B') of its own.
+void turn_batch(std::uint8_t* states, const std::uint8_t* turns, std::size_t count);
 
 }  // namespace cubist

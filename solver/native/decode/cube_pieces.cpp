@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "decode/arrangements.hpp"
 #include "decode/assignments.hpp"
 
 namespace cubist {

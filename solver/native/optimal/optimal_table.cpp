@@ -83,7 +83,7 @@ void OptimalTable::link_classes() {
 }
 
 // Making the table of the optimal search: where every flip-slice belongs, then the distances
-// (twist_rows.hpp). A table that is cut off is done when what is unknown is far.
+// (cube/twist_rows.hpp). A table that is cut off is done when what is unknown is far.
 
 namespace {
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "reduction/layered_cube.hpp"
@@ -29,5 +30,15 @@ struct Finish {
 // false, which is then returned. Throws std::invalid_argument for stickers of no cube.
 bool finish_reduction(const Geometry& geometry, Colours stickers,
                       const std::function<bool(double)>& progress, Finish& finish);
+
+// Cubes a few turns from solved, met in the middle.
+
+// All sequences of so many turns are looked at. Turns of single inner layers count as one here, so
+// what is found may have up to twice as many block turns.
+constexpr int kFewTurns = 4;
+
+// The fewest block turns of those that solve the cube, however it is held; nothing when it takes
+// more than kFewTurns. Up to as many block turns nothing shorter exists.
+std::optional<BlockTurns> few_turns(const Geometry& geometry, const Colours& stickers);
 
 }  // namespace cubist

@@ -1,8 +1,7 @@
-#include "reduction/five_search.hpp"
-
 #include <algorithm>
 
 #include "reduction/deepening.hpp"
+#include "reduction/reductions.hpp"
 
 namespace cubist {
 
@@ -42,7 +41,7 @@ struct PhaseStart {
 
 class FiveSearch {
 public:
-    FiveSearch(const FiveTables& tables, const FiveOptions& options)
+    FiveSearch(const FiveTables& tables, const ReductionOptions& options)
         : tables_(tables), options_(options) {
         if (options_.times == nullptr) return;
         const std::array<const FivePhase*, kPhases> phases{
@@ -56,7 +55,7 @@ public:
         }
     }
 
-    std::vector<FiveReduction> run(std::span<const FiveStart> starts) {
+    std::vector<Reduction> run(std::span<const FiveStart> starts) {
         for (std::size_t start = 0; start < starts.size(); ++start) hold(starts[start], start);
         phase1();
         phase2();
@@ -66,7 +65,7 @@ public:
         if (options_.times != nullptr)
             std::stable_sort(
                 reductions_.begin(), reductions_.end(),
-                [](const FiveReduction& a, const FiveReduction& b) { return a.time < b.time; });
+                [](const Reduction& a, const Reduction& b) { return a.time < b.time; });
         return std::move(reductions_);
     }
 
@@ -317,13 +316,13 @@ private:
     }
 
     void add_reduction(const HeldFive& end) {
-        FiveReduction& found = reductions_.emplace_back();
+        Reduction& found = reductions_.emplace_back();
         found.start = end.start;
         found.time = end.cost;
         std::size_t start = 0;
         for (int phase = 0; phase < kPhases; ++phase) {
-            found.phases[phase].assign(end.turns.begin() + static_cast<std::ptrdiff_t>(start),
-                                       end.turns.begin() + end.ends[phase]);
+            found.phases.emplace_back(end.turns.begin() + static_cast<std::ptrdiff_t>(start),
+                                      end.turns.begin() + end.ends[phase]);
             start = end.ends[phase];
         }
     }
@@ -344,7 +343,7 @@ private:
     Deadline until(double share) const { return {share * options_.time_limit, {}}; }
 
     const FiveTables& tables_;
-    FiveOptions options_;
+    ReductionOptions options_;
     // Ends of phase 1 that go on; each has many ends of phase 2.
     std::size_t ends1_ = options_.candidates / 5 * 2 + 1;
     const std::array<Deadline, kPhases> deadlines_{until(0.2), until(0.3), until(0.36), until(0.6),
@@ -352,13 +351,13 @@ private:
     int number_ = 0;  // of the phase
     std::array<int, kPhases> turn_costs_{1, 1, 1, 1, 1};
     std::vector<HeldFive> candidates_;
-    std::vector<FiveReduction> reductions_;
+    std::vector<Reduction> reductions_;
 };
 
 }  // namespace
 
-std::vector<FiveReduction> reduce_five(const FiveTables& tables, std::span<const FiveStart> starts,
-                                       const FiveOptions& options) {
+std::vector<Reduction> reduce_five(const FiveTables& tables, std::span<const FiveStart> starts,
+                                   const ReductionOptions& options) {
     return FiveSearch(tables, options).run(starts);
 }
 

@@ -1,9 +1,8 @@
-#include "reduction/four_search.hpp"
-
 #include <algorithm>
 #include <stdexcept>
 
 #include "reduction/deepening.hpp"
+#include "reduction/reductions.hpp"
 
 namespace cubist {
 namespace {
@@ -34,14 +33,14 @@ struct Start {
 
 class FourSearch {
 public:
-    FourSearch(const FourTables& tables, const FourOptions& options)
+    FourSearch(const FourTables& tables, const ReductionOptions& options)
         : tables_(tables), pairing_(tables.pairing()), options_(options) {
         if (options_.times == nullptr) return;
         for (int phase = 1; phase <= 3; ++phase)
             turn_costs_[phase - 1] = options_.times->mean(tables_.turns(phase).turns);
     }
 
-    std::vector<FourReduction> run(const Colours& stickers) {
+    std::vector<Reduction> run(const Colours& stickers) {
         make_starts(stickers);
         phase1();
         phase2();
@@ -158,7 +157,7 @@ private:
             if (found.size() > room) found.resize(room);
             std::move(found.begin(), found.end(), std::back_inserter(candidates_));
         }
-        keep_best(options_.times == nullptr ? options_.ends1 : kEnds1Timed);
+        keep_best(choice(kEnds1, kEnds1Timed));
     }
 
     void walk1(Candidates& walker, const std::vector<MaskMove>& moves, Mask mask,
@@ -204,7 +203,7 @@ private:
 
     void phase2() {
         const std::vector<Candidate> starts = std::move(candidates_);
-        EndOptions wanted = ends_wanted(choice(1, kChoice2) * options_.ends2);
+        EndOptions wanted = ends_wanted(choice(1, kChoice2) * options_.candidates);
         wanted.deadline = deadline2_;
         Deepening tasks(bounds_of(starts), turn_cost(2));
         candidates_ = find_ends<Candidate>(
@@ -217,7 +216,7 @@ private:
             one.cost = cost_of(one);
             one.bound = one.cost + turn_cost(3) * bound3(one);
         }
-        keep_best(options_.ends2);
+        keep_best(options_.candidates);
     }
 
     static std::vector<int> bounds_of(const std::vector<Candidate>& starts) {
@@ -324,7 +323,7 @@ private:
         return std::max(tables_.distance3(start.centres), pairing_.distance(start.sigma));
     }
 
-    using Reductions = EndWalker<FourReduction>;
+    using Reductions = EndWalker<Reduction>;
 
     void phase3() {
         if (candidates_.empty()) return;
@@ -333,7 +332,7 @@ private:
         wanted.most_hurry = kMostHurry;
         wanted.more_time = kMoreTime * options_.time_limit;
         Deepening tasks(bounds_of(candidates_), turn_cost(3));
-        reductions_ = find_ends<FourReduction>(
+        reductions_ = find_ends<Reduction>(
             wanted, tasks, [&](Reductions& walker, const Deepening::Task& task) {
                 const Candidate& from = candidates_[task.start];
                 const Start3 start = start3(from);
@@ -377,8 +376,8 @@ private:
         return false;
     }
 
-    FourReduction end3(const Candidate& from, const std::vector<std::uint8_t>& path) const {
-        FourReduction found;
+    Reduction end3(const Candidate& from, const std::vector<std::uint8_t>& path) const {
+        Reduction found;
         const auto add = [&](int phase, std::span<const std::uint8_t> turns) {
             BlockTurns all;
             for (const std::uint8_t turn : turns) {
@@ -386,7 +385,7 @@ private:
                 one.face = static_cast<std::uint8_t>(starts_[from.start].face_of[one.face]);
                 all.push_back(one);
             }
-            found.phases[phase - 1] = all;
+            found.phases.push_back(all);
         };
         add(1, from.turns1);
         add(2, from.turns2);
@@ -400,9 +399,8 @@ private:
     }
 
     void sort_by_time() {
-        std::stable_sort(
-            reductions_.begin(), reductions_.end(),
-            [](const FourReduction& a, const FourReduction& b) { return a.time < b.time; });
+        std::stable_sort(reductions_.begin(), reductions_.end(),
+                         [](const Reduction& a, const Reduction& b) { return a.time < b.time; });
     }
 
     static std::array<std::uint8_t, kOrbit> all_mates() {
@@ -415,7 +413,7 @@ private:
         return mates;
     }
 
-    static constexpr std::size_t kEnough1 = 2000, kMost1 = 10'000;
+    static constexpr std::size_t kEnough1 = 2000, kMost1 = 10'000, kEnds1 = 500;
     // Where time counts, the ends of each phase differ more, and more of them are compared.
     static constexpr std::size_t kEnough1Timed = 40'000, kMost1Timed = 100'000, kEnds1Timed = 5000;
     static constexpr std::size_t kChoice2 = 8;
@@ -427,20 +425,20 @@ private:
 
     const FourTables& tables_;
     const PairingTable& pairing_;
-    FourOptions options_;
+    ReductionOptions options_;
     Deadline deadline2_{kShareOfPhase2 * options_.time_limit, {}};
     Deadline deadline_{options_.time_limit, {}};
     const std::array<std::uint8_t, kOrbit> mates_ = all_mates();
     std::vector<Start> starts_;
     std::array<int, 3> turn_costs_{1, 1, 1};
     std::vector<Candidate> candidates_;
-    std::vector<FourReduction> reductions_;
+    std::vector<Reduction> reductions_;
 };
 
 }  // namespace
 
-std::vector<FourReduction> reduce_four(const FourTables& tables, const Colours& stickers,
-                                       const FourOptions& options) {
+std::vector<Reduction> reduce_four(const FourTables& tables, const Colours& stickers,
+                                   const ReductionOptions& options) {
     return FourSearch(tables, options).run(stickers);
 }
 

@@ -1,12 +1,13 @@
-#include "reduction/large_search.hpp"
-
 #include <algorithm>
+#include <array>
 
 #include "reduction/bars.hpp"
-#include "reduction/four_search.hpp"
+#include "reduction/reductions.hpp"
 
 namespace cubist {
 namespace {
+
+constexpr std::size_t kCandidatesOfFour = 200;
 
 // How the time of a reduction and its candidates are shared out.
 struct Shares {
@@ -14,7 +15,7 @@ struct Shares {
     std::size_t cores, starts;
 };
 
-std::vector<BlockTurns> whole(const auto& reductions) {
+std::vector<BlockTurns> whole(const std::vector<Reduction>& reductions) {
     std::vector<BlockTurns> result;
     for (const auto& one : reductions) {
         result.emplace_back();
@@ -24,10 +25,9 @@ std::vector<BlockTurns> whole(const auto& reductions) {
     return result;
 }
 
-std::vector<LargeReduction> reduce_outside(const Geometry& geometry, const FiveTables& five,
-                                           const Colours& stickers,
-                                           const std::vector<BlockTurns>& cores,
-                                           const Shares& shares, const LargeOptions& options) {
+std::vector<Reduction> reduce_outside(const Geometry& geometry, const FiveTables& five,
+                                      const Colours& stickers, const std::vector<BlockTurns>& cores,
+                                      const Shares& shares, const ReductionOptions& options) {
     const auto firsts = pair_bars(geometry, stickers, cores,
                                   {.count = shares.starts,
                                    .time_limit = shares.bars * options.time_limit,
@@ -47,23 +47,24 @@ std::vector<LargeReduction> reduce_outside(const Geometry& geometry, const FiveT
                      .time_limit = (1 - shares.core - shares.bars) * options.time_limit,
                      .threads = options.threads,
                      .cancel = options.cancel});
-    std::vector<LargeReduction> result;
-    for (const FiveReduction& one : found) {
-        LargeReduction& reduction = result.emplace_back();
-        reduction.phases[0] = firsts[one.start];
-        std::copy(one.phases.begin(), one.phases.end(), reduction.phases.begin() + 1);
+    std::vector<Reduction> result;
+    for (const Reduction& one : found) {
+        Reduction& reduction = result.emplace_back();
+        reduction.phases.push_back(firsts[one.start]);
+        reduction.phases.insert(reduction.phases.end(), one.phases.begin(), one.phases.end());
     }
     return result;
 }
 
 }  // namespace
 
-std::vector<LargeReduction> reduce_six(const FourTables& four, const FiveTables& five,
-                                       const Colours& stickers, const LargeOptions& options) {
+std::vector<Reduction> reduce_six(const FourTables& four, const FiveTables& five,
+                                  const Colours& stickers, const ReductionOptions& options) {
     const Geometry geometry(6);
     const Shares shares{.core = 0.1, .bars = 0.4, .cores = 40, .starts = 4};
     const auto cores = reduce_four(four, core_of(geometry, stickers),
-                                   {.reductions = shares.cores,
+                                   {.candidates = kCandidatesOfFour,
+                                    .reductions = shares.cores,
                                     .time_limit = shares.core * options.time_limit,
                                     .threads = options.threads,
                                     .cancel = options.cancel});
@@ -71,8 +72,8 @@ std::vector<LargeReduction> reduce_six(const FourTables& four, const FiveTables&
     return reduce_outside(geometry, five, stickers, whole(cores), shares, options);
 }
 
-std::vector<LargeReduction> reduce_seven(const FiveTables& five, const Colours& stickers,
-                                         const LargeOptions& options) {
+std::vector<Reduction> reduce_seven(const FiveTables& five, const Colours& stickers,
+                                    const ReductionOptions& options) {
     const Geometry geometry(7);
     const Shares shares{.core = 0.2, .bars = 0.5, .cores = 24, .starts = 3};
     const std::array<FiveStart, 1> core{{{core_of(geometry, stickers), 0}}};

@@ -66,7 +66,7 @@ Ends::Ends(const TurnTimes& turns)
 // More turns than are needed may lead to a better end.
 void Ends::settle() {
     for (int axis = 0; axis < 3; ++axis)
-        std::copy_n(turns_.owed(axis), size_, rest_.data() + rest_index(axis, 0));
+        std::copy_n(turns_.final(axis), size_, rest_.data() + rest_index(axis, 0));
     for (bool is_lower = true; is_lower;) {
         is_lower = false;
         for (int axis = 0; axis < 3; ++axis)
@@ -110,7 +110,7 @@ struct Shared {
     const Ends ends;
     // Who looks at what begins with two composites.
     std::array<std::atomic_flag, std::size_t{kComposites} * kComposites> taken{};
-    std::atomic<int> limit;  // in the model's units: what takes as long is no gain
+    std::atomic<int> limit;  // in the model's ticks: what takes as long is no gain
     std::atomic<bool> stopped{false};
     std::mutex mutex;
     std::uint32_t best_us;

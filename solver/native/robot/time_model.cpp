@@ -34,11 +34,10 @@ std::uint64_t to_end(const std::uint32_t* row, const std::uint32_t* final, int s
 
 }  // namespace
 
-TimeBounds::TimeBounds(int axes, int size)
-    : size_(size), ends_(std::size_t(axes * kComposites) * size, kNever) {
+TimeBounds::TimeBounds(int axes, int size) : ends_(turned(axes, 0), size) {
     for (const bool phase1 : {false, true}) {
-        rests_[phase1].assign(std::size_t(axes * (kMaxUnits + 1)) * size, kNever);
-        through_[phase1].assign(through_index(axes, 0, 0), kNever);
+        rests_[phase1] = TimeVectors(left(axes, 0), size);
+        through_[phase1] = TimeVectors(left(turned(axes, 0), 0), size);
     }
 }
 
@@ -50,13 +49,13 @@ TurnTimes::TurnTimes(const TurnCosts& costs, const Metric& metric, const Names& 
       floor_(floor),
       states_(costs.states()),
       size_(((backward ? 2 : 1) * states_ + kLanes - 1) / kLanes * kLanes) {
-    choose_unit(costs);
+    choose_tick(costs);
     matrices_.assign(std::size_t(3 * kComposites) * size_ * size_, kNever);
     backward ? fill_backward(costs) : fill_forward(costs);
 }
 
-// The greatest common divisor of all times, or a coarser unit when plans would not fit.
-void TurnTimes::choose_unit(const TurnCosts& costs) {
+// The greatest common divisor of all times, or a longer tick when plans would not fit.
+void TurnTimes::choose_tick(const TurnCosts& costs) {
     std::uint32_t divisor = 0;
     const auto divide = [&divisor](const std::uint32_t* times, int count) {
         for (int k = 0; k < count; ++k)
@@ -77,16 +76,16 @@ void TurnTimes::choose_unit(const TurnCosts& costs) {
     }
     const double turn = count ? static_cast<double>(sum) / static_cast<double>(count) : 0;
     const double coarse = kHeadroom * kTypicalTurns * turn / kNever;
-    unit_us_ = std::max(divisor, static_cast<std::uint32_t>(coarse) + 1);
+    tick_us_ = std::max(divisor, static_cast<std::uint32_t>(coarse) + 1);
 }
 
-Time TurnTimes::units_of(std::uint64_t microseconds) const {
-    return static_cast<Time>(std::min<std::uint64_t>(microseconds / unit_us_, kNever));
+Time TurnTimes::ticks_of(std::uint64_t microseconds) const {
+    return static_cast<Time>(std::min<std::uint64_t>(microseconds / tick_us_, kNever));
 }
 
 int TurnTimes::limit_of(std::uint32_t microseconds) const {
     return static_cast<int>(
-        std::min<std::uint64_t>((std::uint64_t{microseconds} + unit_us_ - 1) / unit_us_, kNever));
+        std::min<std::uint64_t>((std::uint64_t{microseconds} + tick_us_ - 1) / tick_us_, kNever));
 }
 
 void TurnTimes::fill_forward(const TurnCosts& costs) {
@@ -94,13 +93,13 @@ void TurnTimes::fill_forward(const TurnCosts& costs) {
     for (int axis = 0; axis < 3; ++axis) {
         const int model_axis = axis_of(names_[axis * kCompositesPerAxis]);
         for (int s = 0; s < states_; ++s)
-            finals_[axis * size_ + s] = units_of(costs.final(model_axis)[s]);
+            finals_[axis * size_ + s] = ticks_of(costs.final(model_axis)[s]);
         for (int other = 0; other < 3; ++other) rows_[other][axis] = {0, states_};
         for (int c = 0; c < kComposites; ++c)
             for (int from = 0; from < states_; ++from)
                 for (int to = 0; to < states_; ++to)
                     matrix(axis, c)[from * size_ + to] =
-                        units_of(costs.next(model_axis, names_[c])[from * states_ + to]);
+                        ticks_of(costs.next(model_axis, names_[c])[from * states_ + to]);
     }
     const Times sides = transposed();
     bounds_ = TimeBounds(3, size_);
@@ -131,11 +130,11 @@ void TurnTimes::fill_backward(const TurnCosts& costs) {
                 for (int before = 0; before < states_; ++before)
                     for (int after = 0; after < states_; ++after)
                         matrix(found, c)[(rows.first + after) * size_ + block * states_ + before] =
-                            units_of(next[before * states_ + after]);
+                            ticks_of(next[before * states_ + after]);
             }
             for (int s = 0; s < states_; ++s)
                 opening_[c * size_ + block * states_ + s] =
-                    units_of(to_end(next + s * states_, final, states_));
+                    ticks_of(to_end(next + s * states_, final, states_));
         }
     }
 }
@@ -238,9 +237,9 @@ void TurnTimes::fill_fastest(const Times& sides) {
         return fastest_.data() + (axis * (kMaxUnits + 1) + units) * size_;
     };
     fastest_.assign(std::size_t(3 * (kMaxUnits + 1)) * size_, kNever);
-    // Owed after the last turn is at least what is owed in the best case.
-    const Time owed = *std::min_element(finals_.begin(), finals_.end());
-    for (int axis = 0; axis < 3; ++axis) std::fill_n(at(axis, 0), size_, owed);
+    // The end takes at least as long as in the best state.
+    const Time least_end = *std::min_element(finals_.begin(), finals_.end());
+    for (int axis = 0; axis < 3; ++axis) std::fill_n(at(axis, 0), size_, least_end);
     Times through(size_);
     for (int units = 1; units <= kMaxUnits; ++units)
         for (int axis = 0; axis < 3; ++axis)
@@ -258,7 +257,7 @@ std::uint64_t TurnTimes::least_us(int units) const {
         const Time* rest = fastest(axis, units);
         least = std::min(least, *std::min_element(rest, rest + size_));
     }
-    return std::uint64_t{unit_us_} * static_cast<std::uint64_t>(least);
+    return std::uint64_t{tick_us_} * static_cast<std::uint64_t>(least);
 }
 
 TimeModel::TimeModel(const TurnTimes& turns, const CostModel& model)
@@ -273,7 +272,7 @@ void TimeModel::fill_forward(const CostModel& model) {
     for (int c = 0; c < kComposites; ++c) {
         Time* const to = first_turns_.data() + c * size();
         for (int s = 0; s < turns_.states_; ++s)
-            to[s] = turns_.units_of(model.first(turns_.names_[c])[s]);
+            to[s] = turns_.ticks_of(model.first(turns_.names_[c])[s]);
         *at_start_.end(0, c) =
             static_cast<Time>(least_sum(to, turns_.finals_.data() + axis_of(c) * size(), size()));
     }
@@ -290,10 +289,10 @@ void TimeModel::fill_backward(const CostModel& model) {
         for (int found = 0; found < 3; ++found) {
             if (found == axis_of(c)) continue;
             Time* const end = to_start_.end(found, c) + turns_.rows_[found][axis_of(c)].first;
-            for (int s = 0; s < turns_.states_; ++s) end[s] = turns_.units_of(first[s]);
+            for (int s = 0; s < turns_.states_; ++s) end[s] = turns_.ticks_of(first[s]);
         }
         *at_start_.end(0, c) =
-            turns_.units_of(to_end(first, model.turns().final(axis_of(name)), turns_.states_));
+            turns_.ticks_of(to_end(first, model.turns().final(axis_of(name)), turns_.states_));
     }
     turns_.fill(turns_.transposed(), to_start_);
     opening_ = turns_.opening_.data();
@@ -307,7 +306,7 @@ std::uint64_t TimeModel::least_us(int units) const {
         least = std::min(
             least, least_sum(opening_ + c * size(),
                              turns_.fastest(axis_of(c), units - turns_.metric_.cost[c]), size()));
-    return std::uint64_t{turns_.unit_us_} * static_cast<std::uint64_t>(least);
+    return std::uint64_t{turns_.tick_us_} * static_cast<std::uint64_t>(least);
 }
 
 }  // namespace cubist

@@ -1,15 +1,15 @@
-// A robot's costs as the time search wants them: small integers, and bounds on what is to come.
+// A robot's costs for the time search: small integers, and bounds on the turns to come. The essay
+// in time_search.cpp explains them by an example.
 //
-// Times are 16-bit multiples of a unit. A row vector holds the least time to be in each mechanism
-// state; a composite takes it to the next by a min-plus product with its matrix. Searching for the
-// inverse of a cube finds a plan's last turn first: there the vector holds the least time from each
-// state the robot may be in before the turns found so far to the end, for each axis that may have
-// been turned before; the products go backwards in the same way, and the start is where it ends.
+// Times are 16-bit numbers of ticks. Turns to come are counted in units of the search's metric. A
+// vector holds the least time to be in each mechanism state; a composite takes it to the next by a
+// min-plus product with its matrix. Searching for the inverse of a cube finds a plan's last turn
+// first: there a vector holds the least time from each state before the turns found so far to the
+// end, for each axis that may have been turned before. The products go backwards in the same way
+// and end at the start.
 //
-// `through` bounds a composite and all that is needed after it before its product is made.
-//
-// TurnTimes holds what serves every start of a robot. What a start adds is made for each search:
-// looking forward its first turns, backward all bounds, for they lead to the start.
+// TurnTimes holds what serves every start of a robot. TimeModel adds a start: its first turns when
+// looking forward, all bounds when looking backward, for they lead to the start.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ constexpr int kLanes = 16;       // vectors are padded to multiples of this
 
 // The axis before the first turn.
 constexpr int kNoAxis = 3;
-constexpr int kMaxUnits = 22;
+constexpr int kMaxUnits = 22;  // of the metric; more are bounded like these
 
 // out[j] = min over i of from[i] + matrix[i][j], for `rows` i and `size` j, a multiple of kLanes.
 void min_plus(const Time* from, const Time* matrix, int rows, int size, Time* out);
@@ -39,62 +39,69 @@ int least_sum(const Time* from, const Time* more, int size);
 
 using Times = std::vector<Time>;
 
-// Bounds for vectors after a turn on each of so many axes: three, or one that stands for the start.
+// Numbered vectors of one size; all times are kNever at first.
+class TimeVectors {
+public:
+    TimeVectors() = default;
+    TimeVectors(std::size_t count, int size) : size_(size), times_(count * size, kNever) {}
+
+    Time* operator[](std::size_t number) { return times_.data() + number * size_; }
+    const Time* operator[](std::size_t number) const { return times_.data() + number * size_; }
+
+private:
+    int size_ = 0;
+    Times times_;
+};
+
+// Least times from a state to the end of a plan, by the axis turned last, for searches that know
+// only how many units are left. There are three axes, or one that stands for the start.
 class TimeBounds {
 public:
     TimeBounds() = default;
     TimeBounds(int axes, int size);
 
-    // For the composite when nothing is to follow it.
-    Time* end(int axis, int composite) {
-        return ends_.data() + (axis * kComposites + composite) * size_;
-    }
-    // In phase 1 (phase 2: false) for at least `units` more.
-    Time* rest(bool phase1, int axis, int units) {
-        return rests_[phase1].data() + (axis * (kMaxUnits + 1) + units) * size_;
-    }
-    // For the composite, or one that it grows into, and `units` more after it.
-    Time* through(bool phase1, int axis, int composite, int units) {
-        return through_[phase1].data() + through_index(axis, composite, units);
-    }
-    const Time* end(int axis, int composite) const {
-        return ends_.data() + (axis * kComposites + composite) * size_;
-    }
+    // Through the composite, which ends the plan.
+    Time* end(int axis, int composite) { return ends_[turned(axis, composite)]; }
+    const Time* end(int axis, int composite) const { return ends_[turned(axis, composite)]; }
+    // Through `units` more or longer: of phase 1, or of phase 2 alone.
+    Time* rest(bool phase1, int axis, int units) { return rests_[phase1][left(axis, units)]; }
     const Time* rest(bool phase1, int axis, int units) const {
-        return rests_[phase1].data() + (axis * (kMaxUnits + 1) + units) * size_;
+        return rests_[phase1][left(axis, units)];
+    }
+    // Through the composite, or one that it grows into, and `units` more after it.
+    Time* through(bool phase1, int axis, int composite, int units) {
+        return through_[phase1][left(turned(axis, composite), units)];
     }
     const Time* through(bool phase1, int axis, int composite, int units) const {
-        return through_[phase1].data() + through_index(axis, composite, units);
+        return through_[phase1][left(turned(axis, composite), units)];
     }
 
 private:
-    std::size_t through_index(int axis, int composite, int units) const {
-        return std::size_t((axis * kComposites + composite) * (kMaxUnits + 1) + units) * size_;
-    }
+    static int turned(int axis, int composite) { return axis * kComposites + composite; }
+    static int left(int from, int units) { return from * (kMaxUnits + 1) + units; }
 
-    int size_ = 0;
-    Times ends_;
-    std::array<Times, 2> rests_, through_;
+    TimeVectors ends_;
+    std::array<TimeVectors, 2> rests_, through_;  // of phase 2, of phase 1
 };
 
-// What turns take wherever a solve starts, from one direction.
+// Times of turns, whatever the start, for one direction of the search.
 class TurnTimes {
 public:
     // `names[c]` is the model's number of the search's composite c: another direction to look from.
-    // `floor` units of phase 2 are counted on when phase 1 is bounded.
+    // Bounds of phase 1 count on `floor` units of phase 2.
     using Names = std::array<std::uint8_t, kComposites>;
     TurnTimes(const TurnCosts& costs, const Metric& metric, const Names& names, bool backward,
               int floor);
 
     int size() const { return size_; }
-    // Microseconds, rounded up, as units; everything at or above it is no gain.
+    // Microseconds as ticks, rounded up; a plan that takes as long or longer is no gain.
     int limit_of(std::uint32_t microseconds) const;
     // Microseconds that no turns of at least `units` in the metric can beat, from any state that a
     // turn leads to. Forward alone.
     std::uint64_t least_us(int units) const;
 
-    // What is owed in each state after a last turn on `axis`. Forward alone.
-    const Time* owed(int axis) const { return finals_.data() + axis * size_; }
+    // Time left in each state after a last turn on `axis`. Forward alone.
+    const Time* final(int axis) const { return finals_.data() + axis * size_; }
     // The matrices on their sides, to go from what comes after a composite to what comes before.
     Times transposed() const;
     const Time* side(const Times& sides, int axis, int composite) const {
@@ -121,8 +128,8 @@ private:
     Time* matrix(int axis, int composite) {
         return matrices_.data() + std::size_t(axis * kComposites + composite) * size_ * size_;
     }
-    Time units_of(std::uint64_t microseconds) const;
-    void choose_unit(const TurnCosts& costs);
+    Time ticks_of(std::uint64_t microseconds) const;
+    void choose_tick(const TurnCosts& costs);
     void fill_forward(const TurnCosts& costs);
     void fill_backward(const TurnCosts& costs);
     // Bounds after turns on the three axes, their ends being known.
@@ -142,18 +149,18 @@ private:
     Names names_;
     bool backward_;
     int floor_, states_, size_;
-    std::uint32_t unit_us_ = 1;
+    std::uint32_t tick_us_ = 1;
     std::array<std::array<Rows, 3>, 3> rows_{};
     Times matrices_;
-    // Forward: what is owed after the last turn, the bounds, and the least for so many units more
-    // that are not of a phase, [axis][units].
+    // Forward: times after the last turn, the bounds, and the least times for units of any phase,
+    // [axis][units].
     Times finals_, fastest_;
     TimeBounds bounds_;
     // Backward: the vectors after the first turn found, the last of a plan.
     Times opening_;
 };
 
-// What turns take from one start. `turns` must outlive it.
+// Times of turns from one start. `turns` must outlive it.
 class TimeModel {
 public:
     TimeModel(const TurnTimes& turns, const CostModel& model);

@@ -1,3 +1,55 @@
+// A bound in time, made of units.
+//
+// The tables of the two-phase search count turns: "at least 4 units more". The robot's time is what
+// must be short, and it depends on the mechanism: a turn is quick if a gripper already holds its
+// layer and slow if the robot must regrip first. Multiplying 4 by the fastest turn gives a bound
+// that is true and useless. A useful one lets the mechanism's states play against each other.
+//
+// Example. A robot has two states, A and B, and can turn layers of axis V and of axis H. Times are
+// in ticks; after a turn of V it is in A, after one of H in B, and a plan that ends in B takes one
+// tick more, to let go:
+//
+//     turn of    from A    from B        end in A   0
+//        V       2 -> A    5 -> A        end in B   1
+//        H       5 -> B    2 -> B
+//
+// A node of the search does not decide how the robot moves between turns. It carries a vector: the
+// least time to be in each state. After one V from A it is (2, -). The next vector is the min-plus
+// product with a composite's matrix: after V H it is (-, 2 + 5) = (-, 7). So there is no branching
+// on regrips, and a robot with 100 states costs a hundred numbers, not a hundred times the nodes.
+//
+// Composites alternate between axes (U and D together are one composite), so what follows a turn of
+// V is a turn of H. rest[V][n] is the least time from each state, after a turn of V, to make n
+// units more and end. It is filled from the end backwards:
+//
+//     rest[V][0] = rest[H][0] = (0, 1)                     only the end is left
+//     rest[V][1] = (5 + 1, 2 + 1) = (6, 3)                 a turn of H, then rest[H][0] in B
+//     rest[H][1] = (2 + 0, 5 + 0) = (2, 5)                 a turn of V, then rest[V][0] in A
+//     rest[V][2] = (5 + 5, 2 + 5) = (10, 7)                a turn of H, then rest[H][1] in B
+//     rest[H][2] = (2 + 6, 5 + 6) = (8, 11)                a turn of V, then rest[V][1] in A
+//
+// A node after V V-turns has vector (2, -); the table says two units are left: the plan takes at
+// least min(2 + 10, -) = 12 ticks. Twice the fastest turn would have promised 2 + 4 = 6. With a
+// plan of 12 ticks known already, the limit is 12 and the node is dropped: any_below() asks whether
+// any vector[s] + rest[s] is below the limit, sixteen states at a time.
+//
+// The product itself is the dear part. through[V][c][n] is rest[.][n] taken back through composite
+// c, so the same question is asked of a child before its vector exists:
+//
+//     through[V][H][1] = (5 + rest[H][1] in B, 2 + rest[H][1] in B) = (10, 7)
+//
+// and 2 + 10 >= 12 refuses the child for one addition a state. A composite may still grow on its
+// own axis (U, then D beside it in the same time): through is the least over whatever it may become
+// (TurnTimes::grow_all).
+//
+// Which number of units? In phase 1 the exact distance to the group of phase 2; beyond it nothing
+// is known yet, so kPhase2Floor units of phase 2 are counted on, once phase 1 is long enough that
+// the cube cannot be nearly solved. In phase 2, the bound of its tables. Bounds never exceed the
+// true time, as a longer plan never takes less than the least of all plans with as many units; so
+// nothing that is faster than the limit is lost, except by the caps on phase 2 below.
+//
+// Looking from the cube's inverse finds a plan's last turn first. The same products then run
+// backwards, and what the example calls the end is the start of the plan (TurnTimes, backward).
 #include "robot/time_search.hpp"
 
 #include <algorithm>
@@ -26,7 +78,7 @@ struct Shared {
     Collector& collector;
     std::mutex mutex;
     std::atomic<int> next_task{0}, lower_bound{0};
-    std::atomic<int> limit{kNever};  // in the model's units: what takes as long is no gain
+    std::atomic<int> limit{kNever};  // in the model's ticks: what takes as long is no gain
     std::atomic<bool> stopped{false};
 };
 

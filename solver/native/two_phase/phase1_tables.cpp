@@ -68,7 +68,7 @@ int Phase1Tables::distance(Phase1Node node) const {
 }
 
 // Making the phase-1 table: what is known of twists and of classes, then the distances of all
-// 64430 x 2187 nodes (twist_rows.hpp).
+// 64430 x 2187 nodes (cube/twist_rows.hpp).
 
 namespace {
 
