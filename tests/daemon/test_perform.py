@@ -23,7 +23,7 @@ from robot.records.runs import RunRecord
 from robot.settings import load_profile
 from robot.settings.profile import PolicySettings
 from robot.text.faults import RobotError
-from solver.cost import composite_index, merged_moves
+from solver.cost import composite_index, merge_moves
 from solver.cube.cube import Cube
 from solver.cube.orientation import Orientation
 
@@ -135,7 +135,7 @@ async def test_a_turn_cut_in_two_stays_one_move(controller: JobController, impro
     ],
 )
 def test_turns_of_one_axis_are_merged(moves: str, merged: str) -> None:
-    assert " ".join(merged_moves(moves.split())) == merged
+    assert " ".join(merge_moves(moves.split())) == merged
     assert Cube.solved().apply(moves) == Cube.solved().apply(merged)
 
 

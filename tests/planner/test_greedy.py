@@ -14,7 +14,7 @@ from robot.planner.approach import plan_approach
 from robot.planner.survey import random_cube
 from robot.settings import load_profile
 from robot.settings.other_cubes import for_cube
-from solver.cost import AXES, composite_index, merged_moves
+from solver.cost import AXES, composite_index, merge_moves
 from solver.cube.notation import parse_moves
 
 ROBOTS = ["cubotino", "four-arm", "crane"]
@@ -92,7 +92,7 @@ def test_a_plan_in_two_parts_is_one_list_of_moves() -> None:
     planner = SolvePlanner(profile, mechanism)
     head = plan_composites(mechanism, mechanism.start, [composite_index(0, 1, 0)])
     tail = plan_composites(mechanism, head.end, [composite_index(0, 1, 0)])
-    assert merged_moves([*head.moves, *tail.moves]) == ("U2",)
+    assert merge_moves([*head.moves, *tail.moves]) == ("U2",)
     half = plan_composites(mechanism, mechanism.start, [composite_index(0, 2, 0)])
     assert planner.greedy_us([head, tail]) == planner.greedy_us([half]) == half.duration_us
 

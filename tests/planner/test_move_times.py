@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from robot.daemon.live import LiveBoard
 from robot.planner import build_mechanism, move_ends_us, plan_solve
 from robot.settings import load_profile
-from solver.cost import merged_moves
+from solver.cost import merge_moves
 from solver.cube.cube import Cube
 
 SCRAMBLED = Cube.solved().apply("R U2 F' L D B2 R2 D2 L2 F2")
@@ -57,7 +57,7 @@ def test_a_move_is_done_when_its_last_turn_ends(
 def test_each_merged_move_has_one_end_and_they_come_in_order(turns: list[tuple[str, int]]) -> None:
     operations = timed(*(turn(*each) for each in turns))
     quarters = {1: "", 2: "2", -1: "'"}
-    moves = merged_moves(site + quarters[way] for site, way in turns)
+    moves = merge_moves(site + quarters[way] for site, way in turns)
     ends = move_ends_us(operations, "UF", moves)
     assert len(ends) == len(moves) and ends == sorted(ends)
 
@@ -71,5 +71,5 @@ def test_whoever_watches_counts_the_moves_that_the_plan_has(profile: str) -> Non
     board.move("turn", [plan])
     motion = board.view.motion
     assert motion is not None
-    assert motion.moves.split() == list(merged_moves(plan.moves))
+    assert motion.moves.split() == list(merge_moves(plan.moves))
     assert len(motion.move_ends_us) == len(motion.moves.split())

@@ -209,7 +209,7 @@ def test_who_waits_for_another_process_is_told_so_and_can_be_stopped(directory: 
     def make(data: Bytes, report: Report) -> bool:
         raise AssertionError
 
-    with tables.locked(directory, Making("another one", Request())):
+    with tables.hold_lock(directory, Making("another one", Request())):
         stopped = pytest.raises(SearchError, match="Making it was stopped")
         with stopped, tables.making("it", Request(progress=hear, cancel=flag)):
             tables.load("it", 1, 1000, make)

@@ -9,14 +9,12 @@ import time
 import numpy as np
 import pytest
 
-from solver.cube.cube import Cube
 from solver.cube.facelets import FACES
 from solver.errors import SearchError
 from solver.reduction import phased
-from solver.reduction.last_phase import FIRST_LOOK_S, Finish, Reduction, Shortest, solved
 from solver.reduction.search import geometry, reduced_cube
 from solver.search import solve_many
-from solver.solution import CancelFlag, Request, SearchClock
+from solver.solution import CancelFlag, Request
 from tests.solver.test_reduction import random_cube, request
 from tests.solver.test_reduction import solved as solved_and_replayed
 
@@ -87,54 +85,3 @@ def test_all_threads_end_when_cancelled(size, rng):
         solve_many(cube, request(time_limit=60.0, threads=THREADS, cancel=flag))
     assert time.process_time() - start < 30.0
     timer.join()
-
-
-class _Looked(Shortest):
-    """A goal whose looks are noted, and each find what the reduction's cube is worth."""
-
-    def __init__(self, worth: dict[Cube, int], together: int) -> None:
-        super().__init__(Request(), 4)
-        self._worth = worth
-        self._barrier = threading.Barrier(together)
-        self.looks: list[tuple[int, int]] = []
-
-    def last_phase(
-        self,
-        reduction: Reduction,
-        request: Request,
-        seconds: float,
-        threads: int,
-        below: int | None = None,
-    ) -> Finish:
-        worth = self._worth[reduction.cube]
-        if seconds <= FIRST_LOOK_S:
-            self._barrier.wait(timeout=20.0)  # until as many look at once
-        self.looks.append((round(seconds / FIRST_LOOK_S), worth))
-        return Finish((), worth)
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_the_best_reductions_are_looked_at_longer(threads, rng):
-    worth = {Cube.random(rng): number for number in range(8)}
-    goal = _Looked(worth, threads)
-    asked = Request(time_limit=1000.0, threads=threads)
-    reductions = iter([Reduction(((),), cube) for cube in worth])
-    costs = [cost for _, cost in solved(asked, goal, reductions, SearchClock())]
-    assert sorted(goal.looks)[:8] == [(1, number) for number in range(8)]
-    assert sorted(goal.looks)[8:10] == [(4, 0), (4, 1)]
-    assert sorted(goal.looks)[10:] == [(16, 0), (64, 0), (256, 0)]
-    assert costs == [*range(8), 0, 1, 0, 0, 0]
-
-
-def test_further_reductions_wait_while_good_ones_are_looked_at_longer(rng):
-    """Where time is short, not all of it goes to first looks."""
-    worth = {Cube.random(rng): number for number in range(50)}
-    goal = _Looked(worth, 1)
-    asked = Request(time_limit=0.5)
-    reductions = iter([Reduction(((),), cube) for cube in worth])
-    next(iter(found := solved(asked, goal, reductions, SearchClock())))
-    for _ in range(30):
-        next(found)
-    first = goal.looks.index((4, 0))
-    assert 5 < first < 20
-    assert (1, first) in goal.looks[first:]

@@ -19,7 +19,7 @@ from solver.cube.facelets import FACES
 from solver.cube.notation import METRICS
 from solver.cube.pocket import PocketCube
 from solver.nxn import database
-from tests.solver.timed_turns import random_model
+from tests.rig.timed_turns import random_model
 
 FOR_EVER = 1e6
 NEVER = 0xFFFFFFFF

@@ -11,8 +11,8 @@ import pytest
 from solver import _native, optimal, two_phase
 from solver.cube.cube import Cube
 from solver.solution import Request
+from tests.rig.timed_turns import random_model
 from tests.solver.test_same_answers import FOR_EVER, go_on
-from tests.solver.timed_turns import random_model
 
 ELEVEN = Cube.from_moves("U R U' R2 B2 U L D2 R U F2")
 FAR = {"htm": 7, "qtm": 8}

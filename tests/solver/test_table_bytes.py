@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 import pytest
 
-from solver import _native, tables, two_phase
+from solver import _native
 from solver.cube.pocket import PocketCube
 from solver.reduction import phased
 from solver.solution import Request
@@ -75,30 +74,6 @@ def test_two_phase(threads: int) -> None:
 def test_two_phase_in_every_metric(metric: str, threads: int) -> None:
     assert phase1(metric, threads) == PHASE_1[metric]
     assert phase2(metric, threads) == PHASE_2[metric]
-
-
-@pytest.mark.parametrize("metric", ["qtm", "axial", "axial-qtm"])
-def test_the_tables_of_every_metric_that_are_kept(metric: str) -> None:
-    for phase, size, make, sums in (
-        ("phase1", _native.phase1_size, _native.make_phase1, PHASE_1),
-        ("phase2", _native.phase2_size, _native.make_phase2, PHASE_2),
-    ):
-        data = tables.load(
-            f"{phase}-{metric}",
-            two_phase.TABLE_VERSION,
-            size(metric),
-            partial(make_in_two_threads, make, metric),
-        )
-        assert _native.checksum(data) == sums[metric]
-
-
-def make_in_two_threads(
-    make: Callable[[str, np.ndarray, int, ProgressListener], bool],
-    metric: str,
-    data: np.ndarray,
-    hear: ProgressListener,
-) -> bool:
-    return make(metric, data, 2, hear)
 
 
 @pytest.mark.parametrize("size", REDUCTION)

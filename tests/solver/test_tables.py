@@ -17,7 +17,6 @@ import pytest
 
 from solver import tables
 from solver.errors import SearchError
-from solver.nxn import database as nxn_database
 from solver.solution import CancelFlag, Request
 from solver.tables import HEADER_SIZE, Bytes
 
@@ -67,13 +66,13 @@ def test_pages_that_were_left_are_read_again(
     size = 40 << 20
     table = tables.load("large", 1, size, _twos)
     before_kb = _resident_kb()
-    tables.leave(table)
+    tables.release_pages(table)
     assert _resident_kb() < before_kb - size // 1024 + 5_000
     assert int(table.min()) == int(table.max()) == 2
     monkeypatch.setenv("CUBIST_CACHE_DIR", "/proc/nowhere")
-    for kept in (load(Maker()), tables.in_huge_pages(table)):
+    for kept in (load(Maker()), tables.copy_to_huge_pages(table)):
         content = kept.copy()
-        tables.leave(kept)
+        tables.release_pages(kept)
         assert np.array_equal(kept, content)
 
 
@@ -128,29 +127,14 @@ def test_a_newer_version_is_made_in_place_of_older_ones(directory: Path) -> None
     assert kept == {"pattern.v3.table", "pattern-of-another-kind.v1.table"}
 
 
-def test_an_older_release_does_not_disturb_a_newer_one(directory: Path) -> None:
-    make = Maker()
-    for version in (2, 1, 2, 1):
-        load(make, version=version)
-    assert make.calls == 2
-
-
-def test_a_file_that_says_it_is_of_another_version_is_made_anew(directory: Path) -> None:
-    make = Maker()
-    load(make, version=1)
-    (directory / "pattern.v1.table").rename(directory / "pattern.v2.table")
-    load(make, version=2)
-    assert make.calls == 2
-
-
 def test_a_copy_in_huge_pages_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     table = expected()
     table.flags.writeable = False
-    copy = tables.in_huge_pages(table)
+    copy = tables.copy_to_huge_pages(table)
     assert np.array_equal(copy, table)
     assert not copy.flags.writeable
     monkeypatch.setattr(os, "sysconf", lambda _: 100)
-    assert tables.in_huge_pages(table) is table
+    assert tables.copy_to_huge_pages(table) is table
 
 
 def test_an_unusable_directory_keeps_the_table_in_memory(
@@ -186,15 +170,6 @@ def test_an_account_without_home_keeps_the_table_in_memory(
     assert "no home directory: set CUBIST_CACHE_DIR" in caplog.text
 
 
-@pytest.mark.usefixtures("homeless")
-def test_an_account_without_home_keeps_the_database_in_memory(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    with caplog.at_level(logging.WARNING):
-        assert nxn_database.load(2, Request(depth=2)).depth == 2
-    assert "no home directory: set CUBIST_CACHE_DIR" in caplog.text
-
-
 @pytest.mark.parametrize("function", ["posix_fallocate", "fsync"])
 def test_a_full_disk_keeps_the_table_in_memory(
     directory: Path,
@@ -220,13 +195,6 @@ def test_stopping_leaves_nothing_behind(directory: Path) -> None:
         load(Maker())
     assert not list(directory.iterdir())
     assert np.array_equal(load(Maker()), expected())
-
-
-def test_leftovers_of_dead_processes_are_removed(directory: Path) -> None:
-    directory.mkdir()
-    (directory / "pattern.999999.tmp").write_bytes(b"half a table")
-    load(Maker())
-    assert [path.name for path in directory.iterdir()] == ["pattern.v1.table"]
 
 
 @pytest.mark.parametrize(

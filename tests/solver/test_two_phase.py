@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solver import _native, two_phase
-from solver.cost import COMPOSITES, composite_index, composite_of
+from solver.cost import COMPOSITES, composite_of
 from solver.cube.cube import Cube
 from solver.cube.notation import METRICS, length, parse_moves
 from solver.errors import InvalidRequest, SearchError
@@ -31,11 +31,11 @@ def count(solution: Solution) -> int:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_random_cubes_are_solved(metric, rng, sticker_model) -> None:
+def test_random_cubes_are_solved(metric, rng, solves) -> None:
     for _ in range(8):
         cube = Cube.random(rng)
         solution = solve(cube, metric=metric, time_limit=SHORT)
-        assert sticker_model.solves(cube.facelets(), solution.moves)
+        assert solves(cube.facelets(), " ".join(solution.moves), 3)
         assert solution.length == count(solution)
         assert solution.lower_bound <= solution.length
         assert solution.state == cube.facelets()
@@ -43,13 +43,13 @@ def test_random_cubes_are_solved(metric, rng, sticker_model) -> None:
 
 @settings(max_examples=40)
 @given(moves, metrics)
-def test_scrambles_are_solved_no_longer_than_they_are(sticker_model, scramble, metric) -> None:
-    stickers = sticker_model.solved
+def test_scrambles_are_solved_no_longer_than_they_are(replay, solves, scramble, metric) -> None:
+    stickers = Cube.solved().facelets()
     for move in scramble:
-        stickers = sticker_model.turn(stickers, move)
+        stickers = replay(stickers, move, 3)
     cube = Cube.from_facelets(stickers)
     solution = solve(cube, metric=metric, time_limit=SHORT)
-    assert sticker_model.solves(stickers, solution.moves)
+    assert solves(stickers, " ".join(solution.moves), 3)
     scramble_length = length(parse_moves(" ".join(scramble)), metric)
     if scramble_length <= 6:
         assert solution.length <= scramble_length
@@ -64,24 +64,18 @@ def test_a_solved_cube_needs_nothing(metric) -> None:
     assert (solution.moves, solution.length, solution.optimal) == ((), 0, True)
 
 
-def test_short_scrambles_are_proven_optimal() -> None:
-    solution = solve(Cube.from_moves("R U F2 D' L"), time_limit=LONG)
-    assert solution.optimal
-    assert solution.length == solution.lower_bound == 5
-
-
-def test_superflip(sticker_model) -> None:
+def test_superflip(solves) -> None:
     solution = solve(SUPERFLIP, target=20, time_limit=LONG)
     assert solution.length == 20
-    assert sticker_model.solves(SUPERFLIP.facelets(), solution.moves)
+    assert solves(SUPERFLIP.facelets(), " ".join(solution.moves), 3)
 
 
-def test_several_distinct_solutions(sticker_model, rng) -> None:
+def test_several_distinct_solutions(solves, rng) -> None:
     cube = Cube.random(rng)
     found = solve_many(cube, Request(solutions=5, time_limit=0.05))
     assert len({solution.moves for solution in found}) == 5
     assert [s.length for s in found] == sorted(s.length for s in found)
-    assert all(sticker_model.solves(cube.facelets(), solution.moves) for solution in found)
+    assert all(solves(cube.facelets(), " ".join(solution.moves), 3) for solution in found)
 
 
 def test_on_better_sees_every_improvement(rng) -> None:
@@ -100,12 +94,6 @@ def test_an_error_in_on_better_ends_the_search(rng) -> None:
         solve(Cube.random(rng), time_limit=LONG, on_better=fail)
 
 
-def test_target_ends_the_search(rng) -> None:
-    solution = solve(Cube.random(rng), target=22, time_limit=LONG)
-    assert solution.length <= 22
-    assert not solution.optimal
-
-
 def test_cancel_from_another_thread(rng) -> None:
     cancel, better = CancelFlag(), threading.Event()
 
@@ -120,14 +108,6 @@ def test_cancel_from_another_thread(rng) -> None:
     )
     stopper.join()
     assert solution.length > 0
-
-
-def test_cancelled_before_anything_is_found() -> None:
-    two_phase.kernel("htm")  # whose tables are not what is cancelled here
-    cancel = CancelFlag()
-    cancel.set()
-    with pytest.raises(SearchError, match="more time"):
-        solve(Cube.random(np.random.default_rng(20)), cancel=cancel)
 
 
 def test_the_deadline_is_processor_time(rng) -> None:
@@ -228,18 +208,6 @@ def test_phase1_distances_are_exact_near_the_goal(metric, depth) -> None:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_phase1_distances_of_neighbours_differ_by_one_at_most(metric, rng) -> None:
-    kernel = two_phase.kernel(metric)
-    for _ in range(20):
-        cube = Cube.random(rng)
-        distance = kernel.phase1_distance(cube.states)
-        around = [kernel.phase1_distance((cube * turn).states) for turn in unit_turns(metric)]
-        assert distance == 0 or min(around) == distance - 1
-        assert max(around) <= distance + 1
-        assert (distance == 0) == in_phase2(cube)
-
-
-@pytest.mark.parametrize("metric", METRICS)
 def test_phase2_bounds_hold(metric, rng) -> None:
     kernel = two_phase.kernel(metric)
     allowed = [c for c in range(COMPOSITES) if in_phase2(composite_cube(c))]
@@ -258,23 +226,8 @@ def test_phase2_bounds_hold(metric, rng) -> None:
         assert abs(near - bound) <= composite_length(index, metric)
 
 
-@given(st.integers(0, 2), st.integers(0, 3), st.integers(0, 3))
-def test_composite_numbers(axis, first, second) -> None:
-    if first or second:
-        assert composite_of(composite_index(axis, first, second)) == (axis, first, second)
-
-
 @pytest.mark.parametrize(
     ("metric", "most"), [("htm", 64e6), ("qtm", 64e6), ("axial", 128e6), ("axial-qtm", 128e6)]
 )
 def test_tables_fit_a_small_computer(metric, most) -> None:
     assert _native.phase1_size(metric) + _native.phase2_size(metric) <= most
-
-
-def test_lower_bound_of_random_cubes_is_not_trivial(rng) -> None:
-    bounds = [solve(Cube.random(rng), time_limit=SHORT).lower_bound for _ in range(10)]
-    assert np.mean(bounds) > 8
-
-
-def test_nothing_is_known_of_the_least_while_a_search_goes_on() -> None:
-    assert two_phase._lower_bound(Request(), None, None) == 0  # type: ignore[arg-type] # not looked at

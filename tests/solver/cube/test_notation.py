@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solver.cost import AXES, composite_index, composite_of, merged_moves, moves_of
+from solver.cost import AXES, composite_index, composite_of, merge_moves, moves_of
 from solver.cube.cube import Cube
-from solver.cube.notation import FACE_TURNS, Move, face_turns, joined, length, parse_moves
+from solver.cube.notation import FACE_TURNS, Move, face_turns, join_half_turns, length, parse_moves
 from solver.errors import BadNotation
 
 MOVES = st.builds(
@@ -101,7 +101,7 @@ def test_an_unknown_metric_is_refused():
     ],
 )
 def test_turns_of_one_axis_in_a_row_are_made_one(moves, merged):
-    assert merged_moves(moves.split()) == tuple(merged.split())
+    assert merge_moves(moves.split()) == tuple(merged.split())
 
 
 def test_composites_are_told_by_their_number():
@@ -157,7 +157,7 @@ def test_moves_know_what_they_turn():
 
 
 def test_quarter_turns_in_a_row_are_half_turns():
-    assert joined(parse_moves("R R U U2 F F F L' L'")) == parse_moves("R2 U U2 F2 F L2")
+    assert join_half_turns(parse_moves("R R U U2 F F F L' L'")) == parse_moves("R2 U U2 F2 F L2")
     assert [str(move) for move in FACE_TURNS[:4]] == ["U", "U2", "U'", "R"]
 
 
