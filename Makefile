@@ -40,7 +40,7 @@ lint: ready ## style of Python, C and C++, types, import layers, code that nobod
 	  '$(BIN)/clang-tidy --quiet "$$@" -- -std=c11 -Ifirmware/core -Ifirmware/host -Ifirmware/process 2>/dev/null' tidy
 	@ls firmware/linux/*.c | xargs -n 6 -P $(shell nproc) sh -c \
 	  '$(BIN)/clang-tidy --quiet "$$@" -- -std=c11 -Ifirmware/core -Ifirmware/linux -Ifirmware/process 2>/dev/null' tidy
-	@$(BIN)/python solver/native/check_folders.py
+	@$(BIN)/python .ci/check_folders.py
 	@$(BIN)/vulture
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports

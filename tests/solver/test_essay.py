@@ -12,7 +12,10 @@ from solver.cube.facelets import FACES, turn
 from solver.cube.notation import Move
 from solver.cube.sticker_cube import StickerCube
 from solver.reduction import phased
+from solver.search import solve_many
+from solver.solution import Request
 from tests.solver.test_every_search import ROOT
+from tests.solver.test_reduction import random_cube
 
 POLES, OTHERS = "UD", "RLFB"
 """In the example the faces that the essay calls R and L, and the rest."""
@@ -110,3 +113,17 @@ def test_edges_become_whole(essay: ModuleType, after: dict[str, StickerCube]) ->
 
 def test_the_picture_is_that_of_the_example(essay: ModuleType) -> None:
     assert essay.PICTURE.read_text() == essay.draw(), "run `make picture`"
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_phases_of_any_cube_reach_the_same_groups(essay: ModuleType, seed: int) -> None:
+    cube = random_cube(5, np.random.default_rng(seed))
+    solution = solve_many(cube, Request("reduction", "obtm", time_limit=0.3))[0]
+    assert solution.phases is not None
+    texts = [" ".join(phase) for phase in solution.phases]
+    after = [cube.apply(" ".join(texts[:count])) for count in range(1, 6)]
+    assert any(essay.has_its_centres(after[0], axis) for axis in range(3))
+    assert all(essay.has_its_centres(after[1], axis) for axis in range(3))
+    assert len(essay.whole_edges(after[3])) >= 4
+    assert len(essay.whole_edges(after[4])) == 12 and not after[4].is_solved
+    assert all(essay.has_its_centres(after[4], axis, apart=True) for axis in range(3))

@@ -23,7 +23,7 @@ KERNEL = ROOT / "solver/native"
 
 
 def load_check() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("check_folders", KERNEL / "check_folders.py")
+    spec = importlib.util.spec_from_file_location("check_folders", ROOT / ".ci/check_folders.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

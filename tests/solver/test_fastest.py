@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -33,17 +31,6 @@ def test_nothing_is_faster(seed, states, threads, scramble) -> None:
     assert found.cost_us == cost_of(model, found.composites)
     assert found.cost_us == found.extra["lower_bound_us"]
     assert found.cost_us == cheapest_within(model, cube, 2)
-
-
-@pytest.mark.parametrize("states", [1, 5])
-def test_what_two_phase_finds_is_never_faster(states) -> None:
-    rng = np.random.default_rng(states)
-    for _ in range(5):
-        model = random_model(int(rng.integers(10**6)), states)
-        cube = Cube.from_moves(" ".join(moves_of(rng.integers(0, 45, 3))))
-        proven = solve(cube, algorithm="optimal", cost=model, time_limit=60)
-        assert proven.extra["proven"]
-        assert proven.cost_us <= solve(cube, cost=model, time_limit=0.3).cost_us
 
 
 def test_time_runs_out_with_the_best_so_far_and_a_bound(rng, solves) -> None:

@@ -27,16 +27,6 @@ def test_batches_turn_like_single_cubes(rng, replay):
     assert [Cube(one).facelets() for one in states] == drawn
 
 
-def test_all_18_turns_and_their_inverses(rng):
-    states = np.stack([Cube.random(rng).states for _ in range(18)])
-    before = states.copy()
-    turns = np.arange(18, dtype=np.uint8)
-    _native.turn_batch(states, turns)
-    assert (states != before).any(axis=(1, 2)).all()
-    _native.turn_batch(states, turns // 3 * 3 + 2 - turns % 3)
-    assert (states == before).all()
-
-
 def test_one_hot_and_solved_by_batch(rng):
     states = learning.reset(5)
     learning.scramble(states[2:], 7, rng)

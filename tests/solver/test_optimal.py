@@ -165,29 +165,6 @@ def test_a_search_that_is_stopped_claims_only_what_it_proved(cache, cut_off, thr
         assert report.nodes > 0
 
 
-def entries(data: tables.Bytes, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Some rows of a table: entries[row, line, 243] and flags of sixteens[row, line, 16]."""
-    lines = data[-64430 * 576 :].reshape(64430, 9, 64)[rows]
-    values = (lines[..., None] >> np.arange(0, 8, 2, dtype=np.uint8) & 3).reshape(len(rows), 9, 256)
-    flags = np.unpackbits(lines[..., 62:], axis=-1, bitorder="little")
-    return values[..., :243], flags
-
-
-def test_what_a_table_that_is_cut_off_says_is_what_the_breadth_first_search_found(rng):
-    """Entries against tables cut off nearer, and the flags of whole groups against the entries."""
-    far = 8
-    rows = np.union1d(np.arange(1500), rng.integers(0, 64430, 500))
-    nearer = [entries(made("htm", 1, cut)[1], rows)[0] for cut in range(1, far)]
-    values, flags = entries(made("htm", 1, far)[1], rows)
-    distances = np.sum([found == 3 for found in (*nearer, values)], axis=0)
-    assert np.count_nonzero(distances < far) > 10_000
-    assert np.array_equal(values, np.where(distances < far, distances % 3, 3))
-    padded = np.pad(distances, ((0, 0), (0, 0), (0, 13)), constant_values=far)
-    nearest = padded.reshape(len(rows), 9, 16, 16).min(axis=-1)
-    assert np.count_nonzero(nearest <= far - 4) > 20
-    assert np.array_equal(flags == 0, nearest <= far - 4)
-
-
 @pytest.mark.long
 def test_the_large_table_agrees(cache, rng):
     large = optimal.kernel(Request(tables="large"))

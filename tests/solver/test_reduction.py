@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
-
 import numpy as np
 import pytest
 
@@ -63,20 +60,13 @@ def test_every_cube_is_solved(size, rng, solves):
     ("size", "count"), [(n, 1000) for n in (4, 5, 6, 7)] + [(n, 100) for n in (8, 9, 10, 11)]
 )
 def test_many_cubes_of_each_size_are_solved(size, count, rng, solves):
-    """The independent model is slow: the kernel, which it tests elsewhere, replays most."""
+    """The independent model is slow, so the cube that it tests elsewhere replays most."""
     for number in range(count):
         cube = random_cube(size, rng)
         if number < 20:
             solved(cube, solves)
         else:
-            assert is_solved_by(cube, solve_many(cube, request())[0])
-
-
-def is_solved_by(cube: StickerCube, solution: Solution) -> bool:
-    stickers = np.array([FACES.index(letter) for letter in cube.letters], dtype=np.uint8)
-    geometry(cube.size).turn(stickers, parse_plain(solution.moves, cube.size))
-    faces = stickers.reshape(6, -1)
-    return bool((faces == faces[:, :1]).all())
+            assert cube.apply(" ".join(solve_many(cube, request())[0].moves)).is_solved
 
 
 @pytest.mark.parametrize("size", [8, 11, 17])
@@ -88,16 +78,7 @@ def test_large_cubes_are_solved(size, rng, solves):
 def test_the_largest_cube_is_solved(rng):
     cube = random_cube(LARGEST, rng)
     solution = solve_many(cube, request())[0]
-    assert is_solved_by(cube, solution)
-
-
-def parse_plain(moves: tuple[str, ...], size: int) -> list[tuple[int, int, int, int]]:
-    plain = []
-    for text in moves:
-        (move,) = parse_moves(text)
-        first, last = move.layers(size)
-        plain.append((FACES.index(move.face), first, last, move.quarters))
-    return plain
+    assert cube.apply(" ".join(solution.moves)).is_solved
 
 
 @pytest.mark.parametrize("size", [4, 5, 6, 7, 8])
@@ -196,23 +177,6 @@ def test_a_4x4x4_takes_few_turns_and_better_answers_are_told_as_they_come(rng, s
         assert heard[-1].moves == solution.moves
 
 
-def test_the_phases_of_a_5x5x5_do_what_they_are_for(rng):
-    for _ in range(3):
-        cube = random_cube(5, rng)
-        solution = solve_many(cube, request(time_limit=0.3))[0]
-        assert solution.phases is not None
-        texts = [" ".join(phase) for phase in solution.phases]
-        axes = axes_seen(cube.apply(texts[0]))
-        assert any(axes[k] == axes[k + 3] and len(axes[k]) == 1 for k in range(3))
-        axes = axes_seen(cube.apply(" ".join(texts[:2])))
-        assert all(len(axis) == 1 for axis in axes)
-        assert paired_edges(cube.apply(" ".join(texts[:4]))) >= 4
-        reduced = cube.apply(" ".join(texts[:5]))
-        assert paired_edges(reduced) == 12
-        assert all(len(axis) == 1 for axis in axes_seen(reduced))
-        assert not reduced.is_solved
-
-
 @pytest.mark.parametrize("stickers", [(1, 26), (2, 52), (0, 30), (7, 2)])
 def test_a_5x5x5_with_impossible_pieces_is_refused(stickers, rng):
     """Stickers exchanged so that a piece is there twice or turned over, whatever the middles."""
@@ -223,27 +187,6 @@ def test_a_5x5x5_with_impossible_pieces_is_refused(stickers, rng):
         letters[first] = FACES[(FACES.index(letters[first]) + 1) % 6]
     with pytest.raises(IllegalCube):
         solve_many(StickerCube("".join(letters), 5), request())
-
-
-def paired_edges(cube: StickerCube) -> int:
-    """Edges of a 5x5x5 whose three pieces belong together, counted by a face of each."""
-    sides = np.array(list(cube.letters)).reshape(6, 5, 5)
-    up, right, front, down, left, back = sides
-    edges = [
-        (up[4], front[0]),
-        (up[0], back[0][::-1]),
-        (up[:, 4], right[0][::-1]),
-        (up[:, 0], left[0]),
-        (down[0], front[4]),
-        (down[4], back[4][::-1]),
-        (down[:, 4], right[4]),
-        (down[:, 0], left[4][::-1]),
-        (front[:, 4], right[:, 0]),
-        (front[:, 0], left[:, 4]),
-        (back[:, 0], right[:, 4]),
-        (back[:, 4], left[:, 0]),
-    ]
-    return sum(len(set(zip(a[1:4], b[1:4], strict=True))) == 1 for a, b in edges)
 
 
 @pytest.mark.long
@@ -326,18 +269,6 @@ def test_a_cancelled_search_finds_nothing(size, rng):
     flag.set()
     with pytest.raises(SearchError, match="stopped"):
         solve_many(random_cube(size, rng), request(cancel=flag))
-
-
-@pytest.mark.parametrize("size", [4, 5])
-def test_a_search_can_be_cancelled_in_the_middle(size, rng):
-    cube = random_cube(size, rng)
-    solve_many(cube, request())  # makes the tables
-    flag = CancelFlag()
-    timer = threading.Timer(0.05, flag.set)
-    timer.start()
-    with contextlib.suppress(SearchError):  # or what was found until then
-        assert solve_many(cube, request(time_limit=60.0, cancel=flag))[0].search_s < 30.0
-    timer.join()
 
 
 def test_progress_is_reported(rng):

@@ -42,6 +42,8 @@ def circle_in(root: Path) -> str:
 
 
 if __name__ == "__main__":
-    found = circle_in(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent)
+    found = circle_in(
+        Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1] / "solver/native"
+    )
     if found:
         sys.exit(f"Folders of solver/native include each other in a circle:\n{found}")
