@@ -25,7 +25,7 @@ from robot.planner.block_turns import block_turns
 from robot.planner.plan import make_plan
 from robot.planner.retrace import best_ends
 from robot.planner.solve import LAYERED_SIZES
-from solver.cost import AXES, composite_index, merged_moves
+from solver.cost import AXES, composite_index, merge_moves
 from solver.cube.notation import Move, parse_moves
 from solver.cube.orientation import Orientation
 from solver.files import JsonMapping
@@ -51,7 +51,7 @@ def move_ends_us(
     for _, same_axis in groupby(turns, key=lambda turn: turn[0].axis):
         run = list(same_axis)
         ends = {_layers(str(move)): end for move, end in run}
-        found += [(name, ends[_layers(name)]) for name in merged_moves(str(m) for m, _ in run)]
+        found += [(name, ends[_layers(name)]) for name in merge_moves(str(m) for m, _ in run)]
     if [name for name, _ in found] == list(moves):
         return list(accumulate((end for _, end in found), max))
     count = len(moves)
