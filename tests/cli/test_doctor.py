@@ -23,7 +23,7 @@ from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.panel.gpio import RpiGpio
 from robot.settings import RobotProfile, load_profile
 from robot.text.faults import Fault, LinkError
-from tests.panel.fake_gpio import FakeModule
+from tests.rig.gpio import FakeModule
 from tests.rig.state_folder import kept, refusing
 from vision.cameras.registry import CameraFinding
 

@@ -18,7 +18,7 @@ from robot.computer.computer import CheckResult, Computer
 from robot.panel.gpio import RpiGpio
 from robot.settings import load_profile
 from robot.settings.profile import PanelSettings
-from tests.panel.fake_gpio import FakeModule, LgpioError
+from tests.rig.gpio import FakeModule, LgpioError
 from vision.cameras.registry import CameraFinding
 
 

@@ -22,7 +22,7 @@ from robot.panel.inspection import Inspection
 from robot.panel.panel import Input, Output, PanelPins
 from robot.settings import load_profile
 from robot.text.faults import Conflict, RobotError
-from tests.panel.fake_gpio import FakeModule, LgpioError
+from tests.rig.gpio import FakeModule, LgpioError
 
 PADS = (Input(5, True, "down"), Input(6, True, "down"))
 

@@ -23,7 +23,7 @@ from robot.panel.panel import (
     Pattern,
 )
 from solver.errors import root_sentence
-from tests.panel.fake_gpio import RAISES, FakeModule, LgpioError
+from tests.rig.gpio import RAISES, FakeModule, LgpioError
 
 BUTTON, LED, BUZZER, ESTOP = 17, 27, 22, 23
 STOP = Input(ESTOP, active=True, pull="up")
