@@ -94,7 +94,7 @@ class AsyncControlClient:
         """
         headers = {"Content-Type": "application/json"} if body is not None else {}
         headers |= {"If-None-Match": tag} if tag else {}
-        session = self._urgent if urgent and self._urgent else self._opened
+        session = self._urgent if urgent and self._urgent else self._open_session
         target = endpoint.target(parts, query)
         try:
             async with session.request(
@@ -122,7 +122,7 @@ class AsyncControlClient:
         reply = await self.request(endpoint, parts)
         if reply.status != HTTPStatus.OK:
             raise RequestError.of(reply.status, reply.document)
-        return self._checked(reply.document, model)
+        return self._check(reply.document, model)
 
     async def keep_ready(self) -> None:
         """Keep a connection open for urgent requests, until cancelled.
@@ -139,7 +139,7 @@ class AsyncControlClient:
         """Yield the documents of an answer that lasts as long as the context."""
         endless = aiohttp.ClientTimeout(total=None, sock_connect=ANSWER_LIMIT_S)
         try:
-            async with self._opened.request(
+            async with self._open_session.request(
                 endpoint.method, endpoint.path, timeout=endless
             ) as response:
                 if response.status != HTTPStatus.OK:
@@ -156,16 +156,16 @@ class AsyncControlClient:
     ) -> AsyncIterator[AsyncIterator[Document]]:
         """Yield the same as models."""
         async with self.lines(endpoint) as lines:
-            yield (self._checked(line, model) async for line in lines)
+            yield (self._check(line, model) async for line in lines)
 
-    def _checked(self, document: JsonMapping, model: type[Document]) -> Document:
+    def _check(self, document: JsonMapping, model: type[Document]) -> Document:
         try:
             return check_document(document, model, "cubistd's answer")
         except BadFile as error:
             raise DaemonError.strange(self.path, str(error)) from error
 
     @property
-    def _opened(self) -> aiohttp.ClientSession:
+    def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
             raise RuntimeError("an AsyncControlClient is used inside `async with`")
         return self._session

@@ -186,7 +186,7 @@ class ControlClient:
         query: Mapping[str, object] | None = None,
     ) -> Answer_co:
         """Make a request and return its answer."""
-        connection = self._connected(self._timeout_s)
+        connection = self._connect(self._timeout_s)
         try:
             target = endpoint.target(parts, query)
             response = self._request(connection, endpoint.method, target, body)
@@ -198,7 +198,7 @@ class ControlClient:
         return cast("Answer_co", answer)
 
     def _read_answer(self, response: http.client.HTTPResponse, name: str) -> JsonObject:
-        with self._named():
+        with self._connection_errors():
             data = response.read(LARGEST_ANSWER + 1)
         if len(data) > LARGEST_ANSWER:
             raise DaemonError.strange(self.path, f"{name} is larger than {LARGEST_ANSWER >> 20} MB")
@@ -207,7 +207,7 @@ class ControlClient:
     @contextlib.contextmanager
     def events(self) -> Iterator[EventStream]:
         """Yield the events from this moment on, until the daemon ends."""
-        connection = self._connected(self._timeout_s)
+        connection = self._connect(self._timeout_s)
         try:
             yield EventStream(self.path, connection, self._open_events(connection))
         finally:
@@ -228,7 +228,7 @@ class ControlClient:
 
         ``place``: where the person is who calibrates, for others who have to wait.
         """
-        connection = self._connected(self._timeout_s)
+        connection = self._connect(self._timeout_s)
         since: str | None = None
         try:
             body = {"place": place}
@@ -236,7 +236,7 @@ class ControlClient:
             if response.status != http.client.OK:
                 answer = self._read_answer(response, "the refusal")
                 raise RequestError.of(response.status, answer)
-            with self._named():
+            with self._connection_errors():
                 response.readline()
             since = self.status()["since"]
             yield
@@ -260,7 +260,7 @@ class ControlClient:
                     return
                 time.sleep(0.1)
 
-    def _connected(self, timeout_s: float | None) -> _UnixConnection:
+    def _connect(self, timeout_s: float | None) -> _UnixConnection:
         connection = _UnixConnection(self.path, timeout_s)
         try:
             connection.connect()
@@ -277,12 +277,12 @@ class ControlClient:
         body: JsonMapping | None,
     ) -> http.client.HTTPResponse:
         data = None if body is None else json.dumps(body).encode()
-        with self._named():
+        with self._connection_errors():
             connection.request(method, target, data, {"Content-Type": "application/json"})
             return connection.getresponse()
 
     @contextlib.contextmanager
-    def _named(self) -> Iterator[None]:
+    def _connection_errors(self) -> Iterator[None]:
         """Raise :class:`DaemonError`, with the socket's name, for errors of a connection."""
         try:
             yield
@@ -339,17 +339,17 @@ class _CheckedObject(dict[str, Any]):
     """
 
     def __init__(self, path: Path, name: str, found: JsonMapping) -> None:
-        super().__init__({key: _checked(path, name, value) for key, value in found.items()})
+        super().__init__({key: _check_values(path, name, value) for key, value in found.items()})
         self._path, self._name = path, name
 
     def __missing__(self, key: str) -> NoReturn:
         raise DaemonError.strange(self._path, f"{self._name} has no {key!r}")
 
 
-def _checked(path: Path, name: str, value: object) -> object:
+def _check_values(path: Path, name: str, value: object) -> object:
     if isinstance(value, dict):
         return _CheckedObject(path, name, value)
-    return [_checked(path, name, one) for one in value] if isinstance(value, list) else value
+    return [_check_values(path, name, one) for one in value] if isinstance(value, list) else value
 
 
 def _answer(path: Path, data: bytes, name: str) -> JsonObject:

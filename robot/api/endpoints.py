@@ -39,7 +39,7 @@ class Endpoint(Generic[Answer_co]):
 
 
 class RobotState(StrEnum):
-    """What the robot is doing."""
+    """The states of the robot."""
 
     IDLE = "idle"
     HOMING = "homing"
@@ -77,7 +77,7 @@ class CodedStepJson(TypedDict):
 
 
 class PreparationJson(CodedStepJson):
-    """What the daemon prepares for the first solve."""
+    """Preparation for the first solve."""
 
     progress: float | None
     remaining_s: float | None
@@ -148,7 +148,7 @@ class RunRecordJson(TypedDict):
 
 
 class RobotStatusJson(TypedDict):
-    """What the robot is doing and how it is."""
+    """The status of the robot and its daemon."""
 
     state: str
     since: str
@@ -297,7 +297,7 @@ class Started(TypedDict):
 
 
 class StopReply(TypedDict):
-    """Whether there was anything to stop."""
+    """The answer to a stop: ``stopped`` if there was anything to stop."""
 
     stopped: bool
 

@@ -164,10 +164,10 @@ async def read_body(request: web.Request) -> bytes:
     except TimeoutError as error:
         raise InvalidRequest("the body did not arrive in time") from error
     except BODY_ERRORS as error:
-        raise InvalidRequest(f"the body cannot be read: {_quoted(str(error))}") from error
+        raise InvalidRequest(f"the body cannot be read: {_quote(str(error))}") from error
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Return the first line of what aiohttp or a stranger said, short enough for a log."""
     return shortened(one_line(text.strip().partition("\n")[0]), 120)
 
@@ -299,7 +299,7 @@ class _Connection(RequestHandler):
             self.log_exception("a request failed", exc_info=exc)
             refused = ErrorAnswer(status, "internal", self._server.internal)
         else:
-            reason = _quoted(message or str(exc))
+            reason = _quote(message or str(exc))
             self._journal.write("not-http", f"not HTTP/1.1: {reason}")
             refused = ErrorAnswer(status, "bad-request", f"not HTTP/1.1: {reason}")
         answer = _answer(refused, None, self._server)
@@ -311,7 +311,7 @@ class _Connection(RequestHandler):
         """Log an error; for a malformed body, the sender's fault, without a traceback."""
         error = kwargs.get("exc_info")
         if isinstance(error, BODY_ERRORS):
-            text = f"a request's body cannot be read: {_quoted(str(error))}"
+            text = f"a request's body cannot be read: {_quote(str(error))}"
             self._journal.write("body", text)
         else:
             text = str(args[0]) if args else "a request failed"
@@ -400,9 +400,9 @@ def _answering_errors(handler: Handler, server: HttpServer, journal: SparingLog)
             # The client is gone.
             raise
         except Exception as error:
-            refused = _explained(error) or server.explain(error)
+            refused = _explain_error(error) or server.explain(error)
             if refused is None:
-                text = f"{request.method} {_quoted(request.path)}"
+                text = f"{request.method} {_quote(request.path)}"
                 journal.write("internal", f"{text} failed", logging.ERROR, error)
                 refused = ErrorAnswer(500, "internal", server.internal)
             found = _answer(refused, request, server)
@@ -414,7 +414,7 @@ def _answering_errors(handler: Handler, server: HttpServer, journal: SparingLog)
     return answer
 
 
-def _explained(error: Exception) -> ErrorAnswer | None:
+def _explain_error(error: Exception) -> ErrorAnswer | None:
     """Return the answer to what aiohttp itself refuses and to an unreadable body."""
     if isinstance(error, web.HTTPException):
         # Named by aiohttp's class: Python's phrases for a status differ between versions.

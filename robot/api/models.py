@@ -1,4 +1,4 @@
-"""What the daemon may be doing, and the documents of the control socket.
+"""Documents of the control socket, and the transitions between states of the robot.
 
 The OpenAPI description is generated from these models.
 """
@@ -74,16 +74,16 @@ class JobStatus(CodedStep):
 
 
 class Preparation(CodedStep):
-    """What the daemon makes ready for the first solve."""
+    """Preparation for the first solve."""
 
     progress: float | None = Field(default=None, ge=0, le=1)
     remaining_s: float | None = None
 
 
 class DriftReport(ApiDocument):
-    """How far a position has moved since a day, as the faces seen in ``solves`` show it.
+    """The movement of a position since a day, found from the faces seen in ``solves`` jobs.
 
-    ``corrected_degrees`` of it the robot has made up for by itself.
+    The robot has corrected ``corrected_degrees`` of it by itself.
     """
 
     actuator: str
@@ -95,7 +95,7 @@ class DriftReport(ApiDocument):
 
 
 class RobotStatus(ApiDocument):
-    """What the robot is doing and how it is; ``records`` is the folder of its run records.
+    """The status of the robot and its daemon; ``records`` is the folder of its run records.
 
     ``notes``: of the ``warnings``, for other languages. ``inspection_left_s``: seconds until it
     starts, while somebody inspects the cube. ``calibrating``: somebody has the robot for that,
@@ -124,7 +124,7 @@ class RobotStatus(ApiDocument):
 
 
 class StartRequest(ApiRequest):
-    """What to start.
+    """A request to start a job.
 
     ``moves`` are for ``scramble``; without them they are random. ``facelets`` are for ``solve``
     when the state of the cube is known: it is not looked at first.
@@ -179,7 +179,7 @@ class LiveCube(ApiDocument):
 
 
 class LiveActuator(ApiDocument):
-    """What an actuator does in a motion.
+    """The part of an actuator in a motion.
 
     It goes ``to`` a position, or by ``quarter_turns``, signed, as its part's angles count.
     """

@@ -1,4 +1,4 @@
-"""Where a daemon keeps its socket and its records, for the daemon and for its clients.
+"""Directories of a daemon: its sockets and its records, for the daemon and its clients.
 
 A simulated robot that stays (``cubist simulate``) says in a file of its user's where it is; clients
 find it there when no daemon of a real robot answers.
@@ -27,7 +27,7 @@ LARGEST_ANNOUNCEMENT = 64 * 1024
 
 
 def runtime_directory(environ: Mapping[str, str] = os.environ) -> Path:
-    """The service's directory where there is one, else one of the user's own."""
+    """Return the service's directory if there is one, else the user's own."""
     for name in ("CUBIST_RUNTIME_DIR", "RUNTIME_DIRECTORY"):
         if environ.get(name):
             return Path(environ[name].split(":")[0])
@@ -42,7 +42,7 @@ def _user_runtime(environ: Mapping[str, str]) -> Path:
 
 
 def state_directory(environ: Mapping[str, str] = os.environ) -> Path:
-    """The service's directory where there is one, else one of the user's own.
+    """Return the service's directory if there is one, else the user's own.
 
     Raises InvalidRequest where there is none of either.
     """
@@ -55,7 +55,7 @@ def state_directory(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def control_socket(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where clients find the daemon: a real robot's if one answers, else that of a simulated one.
+    """Return the control socket: a real robot's if its daemon answers, else a simulated one's.
 
     A directory that ``environ`` names is taken without asking.
     """
@@ -110,17 +110,17 @@ class Simulation:
 
     @property
     def control_socket(self) -> Path:
-        """Where its daemon listens."""
+        """Return the control socket of its daemon."""
         return self.folder / "run" / SOCKET_NAME
 
     @property
     def hand_socket(self) -> Path:
-        """Where it hears what a person does with cube and robot."""
+        """Return the socket at which it takes a person's actions with cube and robot."""
         return self.folder / "hand.sock"
 
 
 def running_simulation(environ: Mapping[str, str] = os.environ) -> Simulation | None:
-    """This user's simulated robot that is there now."""
+    """Return this user's simulated robot, if one is running."""
     path = _simulation_file(environ)
     with contextlib.suppress(BadFile, KeyError, ValueError, TypeError):
         with os.fdopen(open_file(path), "rb") as file:

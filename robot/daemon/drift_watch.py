@@ -1,4 +1,4 @@
-"""Follows, from job to job, how far the robot has moved since it was calibrated."""
+"""Tracking of the robot's drift since it was calibrated, from job to job."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ class DriftWatch:
 
     @property
     def notes(self) -> list[Note]:
-        """What has moved too far, in plain words."""
+        """Return warnings about positions that have moved too far."""
         return [] if self._record is None else list(self._record.notes())
 
     @property
     def estimates(self) -> list[DriftReport]:
-        """Movements of the positions that the pictures show well enough, without the camera's."""
+        """Return the movements that the pictures show well enough, without the camera's."""
         if self._record is None:
             return []
         parts = {one: self._record.camera_part(one) for one in self._record.positions}
@@ -83,12 +83,12 @@ class DriftWatch:
         ]
 
     async def begin(self) -> None:
-        """Read what was known when the daemon ended; nothing without a usable calibration."""
+        """Load the record of earlier runs; do nothing without a usable calibration."""
         with contextlib.suppress(BadCalibration):
             _, self._record = await asyncio.to_thread(self._load)
 
     async def follow(self, job: Job) -> bool:
-        """Take what a job has seen into account; whether the robot was adjusted to it.
+        """Update the record with the pictures of a job. Return whether the robot was adjusted.
 
         The job is over. Whatever goes wrong here leaves the robot, and how the job ended, as it is.
         """
@@ -99,7 +99,7 @@ class DriftWatch:
             if not looks:
                 return False
             seen = await asyncio.to_thread(sightings, profile, looks)
-            self._record = await asyncio.to_thread(self._noted, record, seen)
+            self._record = await asyncio.to_thread(self._save_sightings, record, seen)
             may_adjust = profile.policy.self_adjust and job.record.outcome in IN_ORDER
             if may_adjust and await self._adjust_to(job, profile, self._record):
                 return True
@@ -111,14 +111,14 @@ class DriftWatch:
         return False
 
     async def _adjust_to(self, job: Job, profile: RobotProfile, record: DriftRecord) -> bool:
-        """Correct what has moved, if anything may be; everything or nothing of it."""
+        """Correct positions that have moved, all or none of them."""
         found = record.correction(profile, self._today())
         if found is None:
             return False
         after, correction = found
         await self._adjust(values_of(correction))
         self._record = after
-        told = _told(correction, record)
+        told = _correction_note(correction, record)
         log.info("run %s: %s", job.record.id, told)
         await job.add_notes([told, *self.notes])
         try:
@@ -128,18 +128,18 @@ class DriftWatch:
         return True
 
     def _load(self) -> tuple[RobotProfile, DriftRecord]:
-        """The robot as calibrated, and what is known of it."""
+        """Return the calibrated profile and the record of its drift."""
         calibrated = apply(self._profile, self._calibrations.load(self._profile))
         return calibrated, self._store.load(calibrated, self._today())
 
-    def _noted(self, record: DriftRecord, seen: list[PoseDeviation]) -> DriftRecord:
+    def _save_sightings(self, record: DriftRecord, seen: list[PoseDeviation]) -> DriftRecord:
         after = record.add_solve(seen)
         if after is not record:
             self._store.save(after)
         return after
 
 
-def _told(correction: Correction, before: DriftRecord) -> Note:
+def _correction_note(correction: Correction, before: DriftRecord) -> Note:
     pulses = ", ".join(
         f"{position} {was} -> {correction.after_us[position]} us"
         for position, was in correction.before_us.items()

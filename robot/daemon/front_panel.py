@@ -1,4 +1,4 @@
-"""What the panel's presses do to the controller, and what its light and buzzer tell of it."""
+"""The front panel: its presses control the robot; its light and buzzer show the state."""
 
 from __future__ import annotations
 

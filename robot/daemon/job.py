@@ -301,7 +301,7 @@ class EventBoard:
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self._queues.add(queue)
         try:
-            yield _until_none(queue)
+            yield _iterate_until_none(queue)
         finally:
             self._queues.discard(queue)
 
@@ -312,6 +312,6 @@ class EventBoard:
         self._queues.clear()
 
 
-async def _until_none(queue: asyncio.Queue[Event | None]) -> AsyncIterator[Event]:
+async def _iterate_until_none(queue: asyncio.Queue[Event | None]) -> AsyncIterator[Event]:
     while (event := await queue.get()) is not None:
         yield event

@@ -353,7 +353,7 @@ class JobController:
         return await asyncio.to_thread(self.store.file, run_id, name)
 
     async def picture(self, camera: str | None) -> NumberedJpeg:
-        """What somebody who watches sees: a camera's picture, or the job's last one of it.
+        """Return a camera's picture for viewers; while a job runs, its last one from that camera.
 
         Raises ``InvalidRequest`` for a camera that is not there, and :class:`Conflict` while the
         robot works and has taken no picture yet.

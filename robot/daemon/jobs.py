@@ -112,14 +112,16 @@ async def _turn_until_solved(
         state = await perform(job, machine, plan, cube)
         if not machine.policy.check_after:
             return Outcome.DONE
-        cube, state = await _checked(job, machine, state)
+        cube, state = await _scan_again(job, machine, state)
         if cube.is_solved:
             return Outcome.SOLVED
     return Outcome.NOT_SOLVED
 
 
-async def _checked(job: Job, machine: Machine, state: State | None) -> tuple[AnyCube, State | None]:
-    """See the cube that was turned.
+async def _scan_again(
+    job: Job, machine: Machine, state: State | None
+) -> tuple[AnyCube, State | None]:
+    """Scan the cube that was turned.
 
     A clear view of a cube that cannot be read any more is the motion's failure; whatever else is in
     view keeps its name.

@@ -1,4 +1,4 @@
-"""What somebody who watches sees: the cube as far as it is known, the motion under way, its clock.
+"""Live state for viewers: the cube as far as it is known, the motion under way and its clock.
 
 It is sent as events, and as a whole to whoever comes later (``GET /live``).
 """
@@ -24,21 +24,21 @@ from solver.files import JsonObject
 from vision.measure.sticker_colours import linear_to_srgb
 
 CLOCK_PERIOD_S = 0.2
-"""At most so often the motion's clock is told; the board reports it at each heartbeat."""
+"""Shortest time between two events of the motion's clock; the board reports it more often."""
 
 Positions = Mapping[str, str | int]
-"""Where actuators are: the name of a position, or quarter turns."""
+"""Positions of actuators: the name of a position, or quarter turns."""
 
 UNKNOWN = "?"
-"""Stands for a sticker whose colour is not known yet, where else a face's letter stands."""
+"""The letter of a sticker whose colour is not known yet."""
 
 
 class Moving(Protocol):
-    """What of a plan is told."""
+    """A part of a plan, as viewers are shown it."""
 
     @property
     def duration_us(self) -> int:
-        """When it is over."""
+        """Its duration."""
 
     @property
     def moves(self) -> Sequence[str]:
@@ -46,31 +46,31 @@ class Moving(Protocol):
 
     @property
     def operations(self) -> Sequence[Operation]:
-        """What the mechanism does."""
+        """The operations of the mechanism."""
 
     @property
     def motions(self) -> Iterable[tuple[int, ActuatorMotion]]:
-        """What each actuator does, with when that starts."""
+        """Start times and motions of the actuators."""
 
     @property
     def initial_orientation(self) -> Orientation:
-        """How the cube is held before it."""
+        """The cube's orientation before it."""
 
     @property
     def initial_positions(self) -> Positions:
-        """Where the actuators are before it."""
+        """The actuators' positions before it."""
 
     @property
     def final_orientation(self) -> Orientation:
-        """How the cube is held after it."""
+        """The cube's orientation after it."""
 
     @property
     def final_positions(self) -> Positions:
-        """Where the actuators are after it."""
+        """The actuators' positions after it."""
 
 
 def operations_of(parts: Iterable[Moving]) -> Iterator[JsonObject]:
-    """What is done, one part after the other, each with when it starts."""
+    """Yield the operations of successive parts, with start times from the first part on."""
     before_us = 0
     for part in parts:
         for operation in part.operations:
@@ -79,7 +79,7 @@ def operations_of(parts: Iterable[Moving]) -> Iterator[JsonObject]:
 
 
 def _motions_of(parts: Iterable[Moving]) -> Iterator[LiveActuator]:
-    """What each actuator does, one part after the other."""
+    """Yield the motions of all actuators in successive parts."""
     before_us = 0
     for part in parts:
         for start_us, motion in part.motions:
@@ -94,10 +94,10 @@ def _motions_of(parts: Iterable[Moving]) -> Iterator[LiveActuator]:
 
 
 class Publish(Protocol):
-    """Hands on one event of a kind with what belongs to it."""
+    """Publishes an event of a kind with its fields."""
 
     def __call__(self, event: str, text: str, **more: object) -> None:
-        """One event of this kind."""
+        """Publish one event of this kind."""
 
 
 class LiveBoard:
@@ -120,19 +120,19 @@ class LiveBoard:
         self.view = LiveState(mechanism=mechanism)
 
     def forget_cube(self, size: int) -> None:
-        """Nothing is known of the cube of ``size`` layers, nor of where the actuators are."""
+        """Forget the cube of ``size`` layers and the actuators' positions."""
         count = 6 * size**2
         self._measured = np.full((count, 3), np.nan, np.float32)
         cube = LiveCube(size=size, facelets=UNKNOWN * count, seen=[None] * count)
         self._set_cube(cube, None)
 
     def home(self, positions: Positions) -> None:
-        """The actuators are here; the cube is held as it always is then."""
+        """Note that the robot is homed and the actuators are at ``positions``."""
         if self.view.cube is not None:
             self._set_cube(self.view.cube, positions)
 
     def look(self, view: FaceView, image: FaceImage, picture: int) -> None:
-        """A face was looked at; perhaps the robot moves on already."""
+        """Show a picture of a face; the robot may be moving on already."""
         known = self.view.cube
         if known is None:
             raise RuntimeError("a job homes before it looks")
@@ -152,7 +152,7 @@ class LiveBoard:
         self._publish("look", "", cube=cube, look=look)
 
     def read(self, facelets: str) -> None:
-        """The cube was read."""
+        """Show the cube as it was read."""
         if self.view.cube is None:
             raise RuntimeError("a cube is seen before it is read")
         palette: dict[str, str] = {}
@@ -175,7 +175,7 @@ class LiveBoard:
         at_us: int = 0,
         greedy_us: int | None = None,
     ) -> None:
-        """A motion of these parts begins, or goes on with another end ``at_us`` after its start.
+        """Show a motion of these parts that begins or, from ``at_us`` on, has another end.
 
         ``greedy_us``: what its moves would take without a plan.
         """
@@ -198,7 +198,7 @@ class LiveBoard:
         self._publish("motion", "", cube=self.view.cube, **told)
 
     def advance(self, fraction: float) -> None:
-        """The motion is so far."""
+        """Show the progress of the motion, 0..1."""
         if (motion := self.view.motion) is not None:
             at_us = round(min(max(fraction, 0.0), 1.0) * motion.duration_us)
             self.view = self.view.model_copy(update={"at_us": at_us})
@@ -207,7 +207,7 @@ class LiveBoard:
                 self._publish("clock", "", at_us=at_us)
 
     def arrive(self, moved: Moving, facelets: str | None) -> None:
-        """The motion is over and has left the cube so; None: its state was not known before."""
+        """Show the end of a motion and the cube after it; None if that is not known."""
         if (cube := self.view.cube) is not None:
             orientation = moved.final_orientation.name
             known = {"facelets": facelets or cube.facelets, "orientation": orientation}
@@ -224,7 +224,7 @@ class LiveBoard:
 
 
 def _hex(linear: NDArray[np.float32]) -> str | None:
-    """Linear light as #rrggbb; None where it was not measured."""
+    """Return linear light as #rrggbb; None if it was not measured."""
     if np.isnan(linear).any():
         return None
     red, green, blue = linear_to_srgb(linear).tolist()

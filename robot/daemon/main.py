@@ -24,7 +24,7 @@ from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.server import make_app, serving
-from robot.daemon.service import EndSignals, Notifier, Options, configure_logging, owned, parse
+from robot.daemon.service import EndSignals, Notifier, Options, configure_logging, hold_lock, parse
 from robot.link import LostPositions
 from robot.machine.assembly import Machine, make_gpio, make_machine, panel_pins
 from robot.machine.confirmed_range import ConfirmedRange
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         profile = load_profile(options.profile)
         _make_directories(options)
-        with owned(options.lock_path):
+        with hold_lock(options.lock_path):
             asyncio.run(serve(profile, options, Notifier.from_environment(), signals))
     except CubistError as error:
         log.error("%s", error)
@@ -81,7 +81,7 @@ async def serve(
     values = CalibrationStore(options.state_dir, sizes)
     with contextlib.suppress(OSError):  # what is left over takes room, nothing else
         values.settle()
-    calibrated, contact = _calibrated(profile, values, simulated=options.twin is not None)
+    calibrated, contact = _apply_calibration(profile, values, simulated=options.twin is not None)
     make = partial(_machine, options=options, contact=contact)
     robot = await asyncio.to_thread(make, calibrated)
     broken_off = values.broken_off
@@ -135,7 +135,7 @@ async def serve(
         _request_power_off(options)
 
 
-def _calibrated(
+def _apply_calibration(
     profile: RobotProfile, values: CalibrationStore, *, simulated: bool
 ) -> tuple[RobotProfile, ConfirmedRange]:
     """Return the robot as calibrated, and how far it may go.

@@ -242,7 +242,7 @@ class Maintenance:
         async with self._busy:
             self._require()
             stored = await asyncio.to_thread(self._store.load, self._profile)
-            values, another = await self._imported(asked)
+            values, another = await self._values_to_import(asked)
             source = Source(how="import", at=self._store.now(), confirmed=False, robot=another)
             seen = {
                 key: stored.sources[key]
@@ -253,7 +253,7 @@ class Maintenance:
             after = stored.changed(all_of_it, dict.fromkeys(values, source) | seen)
             return await self._keep(stored, after, "import")
 
-    async def _imported(self, asked: ImportRequest) -> tuple[JsonObject, str | None]:
+    async def _values_to_import(self, asked: ImportRequest) -> tuple[JsonObject, str | None]:
         """Return the values, and the other robot that they are of."""
         own = self._profile.name
         if asked.values is None:

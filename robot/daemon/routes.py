@@ -67,7 +67,7 @@ Body = TypeVar("Body", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Call:
-    """What a handler gets: the daemon, the checked body, path and query parameters."""
+    """A call of a handler: the daemon, the checked body, path and query parameters."""
 
     controller: JobController
     maintenance: Maintenance
@@ -75,8 +75,8 @@ class Call:
     path: dict[str, str]
     query: dict[str, str]
 
-    def asked(self, model: type[Body]) -> Body:
-        """The body of an operation whose route says that it is such a ``model``."""
+    def body_as(self, model: type[Body]) -> Body:
+        """Return the body as the ``model`` that its route names."""
         assert isinstance(self.body, model)
         return self.body
 
@@ -132,7 +132,7 @@ class Route:
 
 
 def _route(trial: AnyTrial) -> Route:
-    """A trial of calibration as an operation."""
+    """Return the route of a trial of calibration."""
 
     async def handler(call: Call) -> BaseModel:
         known = {key: call.query[key] for key in call.query if key in trial.request.model_fields}
@@ -157,14 +157,14 @@ async def _calibration(call: Call) -> BaseModel:
 
 
 async def _set_calibration(call: Call) -> BaseModel:
-    asked = call.asked(CalibrationRequest)
+    asked = call.body_as(CalibrationRequest)
     if asked.provisional:
         return await call.maintenance.try_out(asked.values)
     return await call.maintenance.save(asked.values, asked.how, asked.uncertain)
 
 
 async def _import_calibration(call: Call) -> BaseModel:
-    return await call.maintenance.take_over(call.asked(ImportRequest))
+    return await call.maintenance.take_over(call.body_as(ImportRequest))
 
 
 async def _undo_calibration(call: Call) -> BaseModel:
@@ -172,7 +172,7 @@ async def _undo_calibration(call: Call) -> BaseModel:
 
 
 async def _restore_calibration(call: Call) -> BaseModel:
-    return await call.maintenance.restore(call.asked(RestoreRequest).version)
+    return await call.maintenance.restore(call.body_as(RestoreRequest).version)
 
 
 async def _versions(call: Call) -> BaseModel:
@@ -184,11 +184,11 @@ async def _status(call: Call) -> BaseModel:
 
 
 async def _start(call: Call) -> Mapping[str, object]:
-    return Started(run=await call.controller.start(call.asked(StartRequest)))
+    return Started(run=await call.controller.start(call.body_as(StartRequest)))
 
 
 async def _stop(call: Call) -> Mapping[str, object]:
-    emergency = call.asked(StopRequest).emergency
+    emergency = call.body_as(StopRequest).emergency
     return StopReply(stopped=await call.controller.stop(emergency=emergency))
 
 
@@ -338,7 +338,7 @@ _ALWAYS = (400, 405, 413)
 
 
 def document(version: str) -> JsonObject:
-    """The whole description."""
+    """Return the OpenAPI description."""
     kinds = {kind for one in ROUTES for kind in (one.answer, one.body) if isinstance(kind, type)}
     models = {kind for kind in kinds if issubclass(kind, BaseModel)} | {ErrorReply}
     _, definitions = models_json_schema(
@@ -391,7 +391,7 @@ def _operation(route: Route) -> JsonObject:
     }
     if route.body:
         content = _content("application/json", route.body.__name__)
-        operation["requestBody"] = {"required": _required(route.body), "content": content}
+        operation["requestBody"] = {"required": _is_body_required(route.body), "content": content}
     return operation
 
 
@@ -403,8 +403,8 @@ def _answer(route: Route) -> JsonObject:
     return dict.fromkeys(route.answer, binary)
 
 
-def _required(body: type[BaseModel]) -> bool:
-    """Whether there has to be a body: an absent one is an empty object."""
+def _is_body_required(body: type[BaseModel]) -> bool:
+    """Return whether a body is required; an absent one is an empty object."""
     return any(field.is_required() for field in body.model_fields.values())
 
 

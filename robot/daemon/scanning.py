@@ -1,4 +1,4 @@
-"""Seeing the cube: a tour of looks, and again those that left doubt.
+"""The scan: a tour of looks at the cube, with repeats of those that left doubt.
 
 Before the robot moves on from a look it has checked that nothing but the cube is in view. While a
 hand is, or no cube, it stays where it is and waits for a clear view.
@@ -30,7 +30,7 @@ from vision.decide.reader import CubeReading
 UNSURE = "the colours leave more than one possible cube"
 
 TELLING_FACES = 5
-"""Faces that tell most cubes; of fewer it is not worth asking."""
+"""Number of faces that determine most cubes; with fewer the reader is not asked."""
 
 LOOK_EVERY_S = 0.25
 """Pause between two looks of a robot that waits for a clear view."""
@@ -48,7 +48,7 @@ WAITING = {
 
 
 class _ViewNotClear(Exception):
-    """Something else than the cube is in view of these looks; ``found`` says what."""
+    """An object other than the cube is in view of these looks; ``found`` names it."""
 
     def __init__(self, looks: Sequence[FaceView], found: ScanError) -> None:
         super().__init__(str(found))
@@ -66,7 +66,7 @@ class _Held:
 async def scan(
     job: Job, machine: Machine, phase: RobotState, state: State | None
 ) -> tuple[AnyCube, State | None]:
-    """See all faces and read them; again those that left doubt. Also where the robot ends up.
+    """Scan and read the cube, with repeats in doubt. Return it and the robot's state after it.
 
     Raises ``ScanError``, with what is in view instead of the cube if that did not end in time.
     """
@@ -112,7 +112,7 @@ async def scan(
 async def _wait_for_clear_view(
     job: Job, machine: Machine, phase: RobotState, view: _ViewNotClear, limit_s: float
 ) -> float:
-    """Look again and again without moving, until the view is clear; the seconds that took.
+    """Look again without moving until the view is clear. Return the seconds that took.
 
     Raises the ``ScanError`` that says what is in view at the end of the time.
     """
@@ -139,7 +139,7 @@ def _look_again(job: Job, error: ScanError) -> None:
 
 
 def _facts(reading: CubeReading) -> JsonObject:
-    """What of a reading is kept in the record."""
+    """Return the part of a reading that the record keeps."""
     return {
         "facelets": reading.facelets,
         "confident": reading.confident,
@@ -152,7 +152,7 @@ def _facts(reading: CubeReading) -> JsonObject:
 async def _read(
     job: Job, machine: Machine, phase: RobotState, images: Sequence[FaceImage]
 ) -> CubeReading:
-    """Decide the cube; how the scan was read, or what could not be, is drawn for the record."""
+    """Decide the cube. Keep a drawing of the reading, or of its failure, for the record."""
     try:
         reading = await job.run_blocking("read", machine.scanner.read, images)
     except CubistError:
@@ -215,7 +215,7 @@ async def _look_around(
             job.warn(await job.run_blocking(timing, machine.scanner.settle))
         taken = await job.run_blocking(timing, machine.scanner.take, step.looks, moved=step.moves)
         first = len(images) + 1
-        kept = await asyncio.to_thread(_reduced, taken)
+        kept = await asyncio.to_thread(_reduce_images, taken)
         images += kept
         if number > 0 and phase is RobotState.SCANNING:
             # A person may have put the cube in askew; now the robot itself has moved it.
@@ -248,7 +248,7 @@ async def _check_view(
         raise _ViewNotClear(looks, found) from found
 
 
-def _reduced(images: Sequence[FaceImage]) -> list[FaceImage]:
+def _reduce_images(images: Sequence[FaceImage]) -> list[FaceImage]:
     return [image.reduce() for image in images]
 
 
@@ -283,7 +283,7 @@ async def _show(
 
 
 async def _is_known(job: Job, machine: Machine, images: Sequence[FaceImage]) -> bool:
-    """Whether what was seen leaves one cube."""
+    """Return whether the faces seen leave only one cube."""
     seen = {image.face for image in images}
     if len(seen) < TELLING_FACES:
         return False
@@ -294,7 +294,7 @@ async def _is_known(job: Job, machine: Machine, images: Sequence[FaceImage]) -> 
 
 
 def note_recovery(job: Job, text: Note) -> None:
-    """Put into the record what was done about a trouble; the same twice in a row is said once."""
+    """Put a recovery into the record; the same one twice in a row is recorded once."""
     if job.record.recoveries[-1:] != [text]:
         job.record.recoveries.append(text)
         job.record.notes += notes_of([text])

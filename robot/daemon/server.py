@@ -62,7 +62,7 @@ def make_app(
     for route in ROUTES:
         if program is None or program.may_ask(route.endpoint):
             handler = _handler(controller, maintenance, route)
-            app.router.add_route(route.method, route.path, _known(handler, program))
+            app.router.add_route(route.method, route.path, _with_caller(handler, program))
     if program is not None:
         return app
 
@@ -84,7 +84,7 @@ async def serving(
 
     The caller holds the daemon's lock, so no other daemon is listening.
     """
-    listener = _bound(path, group)
+    listener = _bind(path, group)
     server = HttpServer(app, log, explain, servers=SOCKETS, cancels_handlers=True)
     try:
         async with server.serving(listener):
@@ -93,7 +93,7 @@ async def serving(
         path.unlink(missing_ok=True)
 
 
-def _bound(path: Path, group: str | None = None) -> socket.socket:
+def _bind(path: Path, group: str | None = None) -> socket.socket:
     """Return a socket bound at ``path``, with its final permissions.
 
     Nobody can connect before it listens, so nobody connects with other permissions.
@@ -124,7 +124,7 @@ def _give_to(path: Path, group: str | None) -> None:
         log.info("%s stays with the daemon's own group: %s", path.name, error)
 
 
-def _known(handler: Handler, program: Program | None) -> Handler:
+def _with_caller(handler: Handler, program: Program | None) -> Handler:
     """Return ``handler`` for a socket of ``program``, with :data:`CALLER` set."""
 
     async def handle(request: web.Request) -> web.StreamResponse:

@@ -157,7 +157,7 @@ class EndSignals:
 
 
 @contextlib.contextmanager
-def owned(path: Path) -> Iterator[None]:
+def hold_lock(path: Path) -> Iterator[None]:
     """Hold the exclusive lock at ``path``; raises :class:`Conflict` if another process does.
 
     The kernel drops the lock with the process, however it ends, so a file left behind means

@@ -29,12 +29,12 @@ Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 
 def has_font_for(language: str) -> bool:
-    """Whether this machine has letters for a language; all but Japanese share the Latin ones."""
+    """Return whether this machine has letters for a language; only Japanese needs others."""
     return language != JAPANESE or FONTS[0].exists()
 
 
 def draw(view: Screenful, size: tuple[int, int], mode: str = "RGB") -> Image.Image:
-    """The picture, of ``size`` pixels (width, height); mode ``1`` has white on black only."""
+    """Return the picture, of ``size`` pixels (width, height); mode ``1`` is white on black."""
     width, height = size
     picture = Image.new(mode, size)
     pen = ImageDraw.Draw(picture)
@@ -64,7 +64,7 @@ def draw(view: Screenful, size: tuple[int, int], mode: str = "RGB") -> Image.Ima
 def _entries(
     pen: ImageDraw.ImageDraw, view: Screenful, box: tuple[int, int, int, int], ink: int | str
 ) -> None:
-    """A list below the heading; the chosen entry is drawn dark on a light bar."""
+    """Draw a list below the heading; the chosen entry is dark on a light bar."""
     if not view.entries:
         return
     left, top, right, bottom = box
@@ -96,11 +96,11 @@ def _lines(
     row: int,
     ink: int | str,
 ) -> None:
-    """Texts below each other, as large as all of them fit; what never fits is cut off with dots."""
+    """Draw texts below each other, as large as all of them fit; cut off the rest with dots."""
     left, top, right, bottom = box
     for height in range(row, SMALLEST - 1, -1):
         font = _font(height)
-        broken = [part for line in lines for part in _broken(line, right - left, font)]
+        broken = [part for line in lines for part in _break_line(line, right - left, font)]
         step = height + height // 4
         room = (bottom - top) // step
         if len(broken) <= room:
@@ -111,8 +111,8 @@ def _lines(
         pen.text((left, top + number * step), part, ink, font, anchor="lt")
 
 
-def _broken(line: str, width: int, font: Font) -> Iterator[str]:
-    """A text in parts of at most this width: between words, or within one that is too long."""
+def _break_line(line: str, width: int, font: Font) -> Iterator[str]:
+    """Yield the lines of a text, broken between words, or within one that is too long."""
     part = ""
     for word in line.split(" "):
         joined = f"{part} {word}" if part else word
@@ -131,7 +131,7 @@ def _broken(line: str, width: int, font: Font) -> Iterator[str]:
 
 
 def _fitting(text: str, width: int, height: int) -> Font:
-    """The largest font in which a text is no higher and no wider."""
+    """Return the largest font in which a text is no higher and no wider."""
     font = _font(height)
     for smaller in range(height, SMALLEST - 1, -1):
         font = _font(smaller)

@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
 
 @contextlib.contextmanager
 def _ended_by(*numbers: signal.Signals) -> Iterator[threading.Event]:
-    """What the signals set; afterwards they do what they did before."""
+    """Yield an event that these signals set; restore their handlers afterwards."""
     ended = threading.Event()
     before = {number: signal.signal(number, lambda *_: ended.set()) for number in numbers}
     try:
@@ -107,7 +107,7 @@ def show_until(
 
 
 class Front:
-    """What the display shows, the robot or the menu, and what its buttons do."""
+    """The display and its buttons: shows the robot or the menu, and carries out presses."""
 
     def __init__(self, client: ControlClient, said: Catalogue) -> None:
         self._client = client
@@ -117,14 +117,14 @@ class Front:
         self._refusals: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def look(self) -> Screenful:
-        """What is to be shown now."""
+        """Return the picture to show now."""
         with contextlib.suppress(queue.Empty):
             self._menu.tell(self._refusals.get_nowait())
         page = self._menu.page
         return self._watch.look() if page is None else menu_view(page, self._said)
 
     def press(self, button: MenuButton) -> None:
-        """Do what a press asks for, while the display goes on."""
+        """Carry out a press in the background."""
         self._watch.look()  # it decides whether a press stops what is under way
         action = self._menu.press(button, working=self._watch.is_working)
         if action is not None:
@@ -141,7 +141,7 @@ class Front:
 
 
 class RobotWatch:
-    """Asks the daemon what is to be shown; runs only when there is another."""
+    """Polls the daemon's status; asks for the list of runs only after a new one."""
 
     def __init__(self, client: ControlClient, said: Catalogue) -> None:
         self._client = client
@@ -151,7 +151,7 @@ class RobotWatch:
         self.is_working = False
 
     def look(self) -> Screenful:
-        """What is to be shown now, also while the daemon does not answer."""
+        """Return the picture to show now, even while the daemon does not answer."""
         try:
             now = self._client.status()
             live = self._client.call(LIVE)

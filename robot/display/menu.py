@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 MenuButton = Literal["next", "select", "previous"]
 
 OPEN_S = 15.0
-"""After so long without a press the menu closes."""
+"""Time without a press after which the menu closes."""
 
 NOTICE_S = 8.0
-"""How long a refusal stays, unless a button is pressed."""
+"""Time that a refusal is shown, unless a button is pressed."""
 
 
 class MenuAction(StrEnum):
-    """What the menu can ask of the daemon, in English; ``STOP`` is no entry."""
+    """Actions of the menu, in English; ``STOP`` is no entry."""
 
     SOLVE = "Solve"
     SCRAMBLE = "Scramble"
@@ -40,7 +40,7 @@ ENTRIES = tuple(action for action in MenuAction if action is not MenuAction.STOP
 
 @dataclass(frozen=True)
 class MenuPage:
-    """What is shown in place of the robot: the entry chosen, or ``notice`` in place of entries.
+    """A page shown in place of the robot: the entry chosen, or ``notice`` in place of entries.
 
     ``confirms``: the chosen entry is asked for once more.
     """
@@ -60,11 +60,11 @@ class Menu:
 
     @property
     def page(self) -> MenuPage | None:
-        """What is open."""
+        """Return the page that is open, if any."""
         return self._page if self._clock() < self._until else None
 
     def press(self, button: MenuButton, *, working: bool) -> MenuAction | None:
-        """Take a press; what it asks for, if anything.
+        """Take a press. Return the action that it asks for, if any.
 
         While a job is under way or somebody calibrates (``working``) there is no menu: select stops
         the robot, others do nothing.
@@ -102,7 +102,7 @@ class Menu:
 
 
 def carry_out(action: MenuAction, client: ControlClient) -> None:
-    """Have the daemon do it; raises what :class:`ControlClient` raises."""
+    """Request the action from the daemon; raises the errors of :class:`ControlClient`."""
     match action:
         case MenuAction.STOP:
             client.stop()
@@ -115,7 +115,7 @@ def carry_out(action: MenuAction, client: ControlClient) -> None:
 
 
 def _learn_colours(socket: Path) -> None:
-    """As ``cubist calibrate colours`` does with a cube that can be read, and keep them."""
+    """Measure and keep the colours of a readable cube, like ``cubist calibrate colours``."""
     from robot.calibration.step import LONGEST_TRIAL_S, Session
     from robot.calibration.steps.colours import LOOKING
 

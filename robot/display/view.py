@@ -1,4 +1,4 @@
-"""What the display shows of the robot: a few short texts, chosen from the daemon's documents."""
+"""Pictures of the display as a few short texts, chosen from the daemon's documents."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Screenful:
 
 
 def menu_view(page: MenuPage, said: Catalogue) -> Screenful:
-    """The picture of the menu, or of what it has to say."""
+    """Return the picture of the menu, or of its notice."""
     if page.notice:
         return Screenful(_text(said, DisplayText.NOT_DONE), "bad", "", (page.notice,))
     if page.confirms:
@@ -66,7 +66,7 @@ def menu_view(page: MenuPage, said: Catalogue) -> Screenful:
 
 
 def unreachable(said: Catalogue) -> Screenful:
-    """What is shown while the daemon does not answer."""
+    """Return the picture shown while the daemon does not answer."""
     return Screenful(
         _text(said, DisplayText.NOT_RUNNING),
         "bad",
@@ -78,7 +78,7 @@ def unreachable(said: Catalogue) -> Screenful:
 def view_of(
     now: RobotStatusJson, live: LiveStateJson, runs: Sequence[RunRecordJson], said: Catalogue
 ) -> Screenful:
-    """The picture of a ``RobotStatus``, a ``LiveState``, and the latest records."""
+    """Return the picture of the robot's status, its motion and the latest records."""
     state = said.state(now["state"])
     if fault := now["fault"]:
         return Screenful(state, "bad", "", (said.fault(fault), said.remedy(fault)))

@@ -1,4 +1,4 @@
-"""From bouncing contacts to presses, short, long and very long, and to hands laid on two touch
+"""Converts bouncing contacts to presses, short, long or very long, and hands laid on two touch
 pads. No clock, no pin: only samples.
 
 A contact that is closed at the start, or for longer than anybody presses, is stuck: shorted, or
@@ -14,7 +14,7 @@ from enum import StrEnum
 
 
 class Press(StrEnum):
-    """What a person did with the button."""
+    """A press of the button, by its length."""
 
     SHORT = "short"
     LONG = "long"
@@ -47,7 +47,7 @@ class Debouncer:
 
     @property
     def settling(self) -> bool:
-        """Whether the level may be about to change: look often now, or pick-up goes unnoticed."""
+        """Return whether the level may be changing: sample often, or interference is missed."""
         return self._raw != self.level
 
     def sample(self, level: bool, time_us: int) -> int | None:
@@ -80,12 +80,12 @@ class Contact(Debouncer):
 
     @property
     def believed(self) -> bool:
-        """Whether what it says counts."""
+        """Return whether its level is trusted."""
         return self._rested_us is None or self._rested_us > 0
 
     @property
     def stuck(self) -> bool:
-        """Whether it is closed and cannot be believed."""
+        """Return whether it is closed and not trusted."""
         return self.level and not self.believed
 
     def sample(self, level: bool, time_us: int) -> int | None:
@@ -120,17 +120,17 @@ class Button:
 
     @property
     def settling(self) -> bool:
-        """Whether to sample often, see :attr:`Debouncer.settling`."""
+        """Return whether to sample often, see :attr:`Debouncer.settling`."""
         return self._contact.settling
 
     @property
     def stuck(self) -> bool:
-        """Whether it is pressed and cannot be believed."""
+        """Return whether it is pressed and not trusted."""
         return self._contact.stuck
 
     @property
     def held_very_long(self) -> bool:
-        """Whether a press is under way that would be a very long one if it ended now."""
+        """Return whether the press under way would be a very long one if it ended now."""
         pressed_us = self._pressed_us
         return pressed_us is not None and self._now_us - pressed_us >= self._times.very_long_us
 
@@ -147,10 +147,10 @@ class Button:
         elif changed_us is not None and self._contact.level:
             self._pressed_us = changed_us
         elif changed_us is not None:
-            return self._released(changed_us)
+            return self._release(changed_us)
         return None
 
-    def _released(self, time_us: int) -> Press | None:
+    def _release(self, time_us: int) -> Press | None:
         pressed_us, self._pressed_us = self._pressed_us, None
         if pressed_us is None:
             return None
@@ -170,7 +170,7 @@ STUCK_US = 60_000_000
 
 
 class Hands(StrEnum):
-    """What a person's hands did."""
+    """An event of the pads."""
 
     LAID = "laid"
     READY = "ready"
@@ -178,7 +178,7 @@ class Hands(StrEnum):
 
 
 class Pads:
-    """From samples of the pads (``True``: a hand lies on it) to what the hands did.
+    """Convert samples of the pads (``True``: a hand is on it) to events.
 
     A pad that is covered at the first sample, or for longer than anybody waits, is stuck: broken,
     or of the other polarity. Until it can be believed again hands do nothing.
@@ -196,7 +196,7 @@ class Pads:
 
     @property
     def in_use(self) -> bool:
-        """Whether a hand is on a pad, or comes or goes: look often now."""
+        """Return whether a hand is on a pad, or comes or goes: sample often."""
         return any((pad.level and pad.believed) or pad.settling for pad in self._pads)
 
     def sample(self, covered: Sequence[bool], time_us: int) -> Hands | None:
@@ -207,7 +207,7 @@ class Pads:
             self._ready, self._since_us = False, None
             return None
         if not all(pad.level for pad in self._pads):
-            return self._lifted()
+            return self._lift()
         if self._since_us is None:
             self._since_us = time_us
             return Hands.LAID
@@ -216,6 +216,6 @@ class Pads:
             return Hands.READY
         return None
 
-    def _lifted(self) -> Hands | None:
+    def _lift(self) -> Hands | None:
         ready, self._ready, self._since_us = self._ready, False, None
         return Hands.LIFTED if ready else None

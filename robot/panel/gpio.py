@@ -54,7 +54,7 @@ _NO_PI = "On a computer without pins, use the simulated robot."
 
 
 class Gpio(Protocol):
-    """What the panel needs of RPi.GPIO, or of the simulated robot in its place.
+    """The part of RPi.GPIO that the panel uses; the simulated robot has one, too.
 
     Methods return within milliseconds and may be called from any thread; all raise
     :class:`PanelError`.

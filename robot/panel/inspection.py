@@ -31,7 +31,7 @@ class Inspection:
 
     @property
     def running(self) -> bool:
-        """Whether the countdown is under way."""
+        """Return whether the countdown is under way."""
         return self._task is not None
 
     @property

@@ -30,11 +30,11 @@ class Pattern:
         return sum(self.steps_ms)
 
     def level(self, elapsed_ms: float) -> bool:
-        """Whether it is on, this long after its start."""
+        """Return whether it is on, this long after its start."""
         return self._step(elapsed_ms)[0]
 
     def rest_ms(self, elapsed_ms: float) -> float:
-        """How long it then stays as it is; for ever when it is over, or never changes."""
+        """Return the time to its next change; infinite if it is over or never changes."""
         changes = self.once or 0 < sum(self.steps_ms[::2]) < self.length_ms
         return self._step(elapsed_ms)[1] if changes else math.inf
 
@@ -114,7 +114,7 @@ class Output:
 
 @dataclass(frozen=True)
 class PanelPins:
-    """Where the parts are; None where the robot has no such part.
+    """Pins of the parts; None if the robot has no such part.
 
     Button and pads are pulled to the level at which they rest, so that one that is not connected is
     not pressed; the emergency stop to the level that stops, so that a broken wire stops, too.
@@ -134,7 +134,7 @@ def monotonic_us() -> int:
 
 @dataclass(frozen=True)
 class Listener:
-    """What the panel tells, on its own thread; ``stuck``: which inputs are, when that changes."""
+    """Calls of the panel, on its own thread; ``stuck``: the inputs that are, when that changes."""
 
     press: Callable[[Press], None]
     estop: Callable[[bool], None]
@@ -205,11 +205,11 @@ class Panel:
         """Look at the inputs and drive the outputs once; raises :class:`PanelError`."""
         now = self._clock()
         if self._pins.estop is not None:
-            self._poll_estop(self._pressed(self._pins.estop), now)
+            self._poll_estop(self._is_pressed(self._pins.estop), now)
         if self._pins.start_button is not None:
-            self._poll_button(self._pressed(self._pins.start_button), now)
+            self._poll_button(self._is_pressed(self._pins.start_button), now)
         if self._pins.pads:
-            hands = self._pads.sample([self._pressed(pad) for pad in self._pins.pads], now)
+            hands = self._pads.sample([self._is_pressed(pad) for pad in self._pins.pads], now)
             if hands is not None:
                 self._listener.hands(hands)
         self._tell_stuck()
@@ -258,7 +258,7 @@ class Panel:
             self._button.edge(self._clock())
         self._woken.set()
 
-    def _pressed(self, source: Input) -> bool:
+    def _is_pressed(self, source: Input) -> bool:
         return self._gpio.input(source.pin) == source.active
 
     def _poll_button(self, pressed: bool, now: int) -> None:

@@ -21,12 +21,9 @@ from robot.motion.schedule import Schedule
 from robot.records.runs import LinkRecord, RunStore
 from robot.settings.profile import PolicySettings
 from robot.text.faults import RobotError, ScanError
-from robot.text.notes import Note
 from robot.text.outcomes import Outcome
 from solver.cube.cube import Cube
-from solver.cube.orientation import Orientation
-from solver.errors import InvalidRequest
-from tests.daemon.test_perform import Part, part
+from tests.daemon.test_perform import part
 
 SCRAMBLED = Cube.solved().apply("R U F2")
 GONE = ScanError("nothing there", "U", "no-cube")
@@ -97,14 +94,6 @@ async def worked(fake: Any, tmp_path: Path) -> Worked:
     return Worked(fake, tmp_path / "runs")
 
 
-async def test_homing_forgets_the_cube_and_tells_where_everything_is(worked: Worked) -> None:
-    assert await jobs.home(worked.job, worked.machine()) is Outcome.DONE
-    assert worked.steps == [("homing", "finding the home positions")]
-    assert worked.calls == [("forget", 3), ("home", {"table": 0})]
-    assert worked.fake.motion.done == ["home"]
-    assert set(worked.job.record.timings_s) == {"home"}
-
-
 async def test_a_scramble_is_planned_noted_and_turned_once(worked: Worked) -> None:
     assert await jobs.scramble(worked.job, worked.machine(), "F R2") is Outcome.DONE
     record = worked.job.record
@@ -152,47 +141,6 @@ async def test_what_stays_unsolved_is_given_up_after_so_many_plans(
     assert [note.code for note in worked.job.record.notes] == ["solved-again"] * (plans > 1)
 
 
-@pytest.mark.parametrize(
-    ("moves", "microseconds", "faster", "told"),
-    [
-        ("R", 1_049_999, False, "turning: 1 move in 1.0 s"),
-        ("R", 1_050_001, True, "turning: 1 move in 1.1 s"),
-        ("R U", 12_345_678, False, "turning: 2 moves in 12.3 s"),
-        ("R U F", 949_999, True, "turning: 3 moves in 0.9 s, with a faster end"),
-        ("R U", None, False, "turning: 2 moves in 0.0 s"),
-    ],
-)
-async def test_the_step_says_how_many_moves_and_how_long(
-    worked: Worked, moves: str, microseconds: int | None, faster: bool, told: str
-) -> None:
-    worked.job.record.moves, worked.job.record.planned_us = moves, microseconds
-    assert jobs._turning(worked.job, faster=faster) == told
-
-
-async def test_what_is_noted_is_of_all_the_parts(worked: Worked) -> None:
-    first = Part(("R", "D"), 600, "a", initial_orientation=Orientation(7))
-    second = Part(("D", "F"), 400, "b", initial_orientation=Orientation(3))
-    await jobs.note(worked.job, worked.machine(), [first, second])  # type: ignore[list-item]
-    record = worked.job.record
-    assert (record.moves, record.planned_us, record.greedy_us) == ("R D2 F", 1000, 2000)
-    assert record.orientation == Orientation(7).name
-    assert [operation["start_us"] for operation in record.operations] == [0, 600]
-
-
-async def test_progress_is_that_of_the_whole(worked: Worked) -> None:
-    parts = [part("R", 100, "a"), part("U", 300, "b"), part("F", 600, "c")]
-    told: list[float] = []
-    worked.job.advance = told.append  # type: ignore[method-assign]
-    for current in range(3):
-        progress = jobs._progress(worked.job, parts, current)  # type: ignore[arg-type]
-        progress(0.0)
-        progress(0.5)
-        progress(1.0)
-    assert told == pytest.approx([0, 0.05, 0.1, 0.1, 0.25, 0.4, 0.4, 0.7, 1.0])
-    jobs._progress(worked.job, [part("", 0, "d")], 0)(0.5)  # type: ignore[list-item]
-    assert told[-1] == 0.0, "what takes no time is no division by it"
-
-
 async def test_the_rest_goes_on_where_the_head_ended_with_the_clock_of_the_whole(
     worked: Worked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -235,18 +183,6 @@ async def test_the_rest_goes_on_where_the_head_ended_with_the_clock_of_the_whole
         "turning: 3 moves in 0.0 s, with a faster end",
         "turning: 3 moves in 0.0 s, with a faster end",
     ]
-
-
-async def test_without_leave_or_cube_no_plan_is_cut(worked: Worked) -> None:
-    plan = part("R", 600, "end")
-    cut = SplitPlan(plan, plan, SCRAMBLED)  # type: ignore[arg-type]
-    worked.fake.planner.cuts = [cut]
-    willing, not_willing = worked.machine(improve_while_turning=True), worked.machine()
-    for machine, cube in ((willing, None), (not_willing, SCRAMBLED)):
-        found = await jobs._parts(worked.job, machine, plan, cube, again=False)  # type: ignore[arg-type]
-        assert found is None
-    assert await jobs._parts(worked.job, willing, plan, SCRAMBLED, again=False) is cut  # type: ignore[arg-type]
-    assert worked.fake.planner.split_again == [False]
 
 
 @pytest.mark.parametrize(
@@ -388,35 +324,3 @@ async def test_the_reading_is_drawn_of_a_scan_and_of_a_doubtful_check(worked: Wo
         else:
             assert len(worked.job.looks) == 1
         assert (worked.job.explanation is not None) is drawn, (phase, reading)
-
-
-@pytest.mark.parametrize(("faces", "asked"), [("URFD", 0), ("URFDL", 1), ("URFDLL", 1)])
-async def test_the_reader_is_asked_once_five_faces_were_seen(
-    worked: Worked, faces: str, asked: int
-) -> None:
-    class Seen:
-        def __init__(self, face: str) -> None:
-            self.face = face
-
-    images: Any = [Seen(face) for face in faces]
-    found: list[Any] = ["scrambled", ("scrambled", "F"), GONE, jam()]
-    for reading, known in zip(found, (True, False, False, False), strict=True):
-        worked.fake.scanner.readings = [reading]
-        assert await scanning._is_known(worked.job, worked.machine(), images) is (
-            known and bool(asked)
-        )
-        assert len(worked.fake.scanner.readings) == 1 - asked
-    worked.fake.scanner.readings = [InvalidRequest("an error of ours")]
-    if asked:
-        with pytest.raises(InvalidRequest):
-            await scanning._is_known(worked.job, worked.machine(), images)
-
-
-async def test_the_same_trouble_twice_in_a_row_is_said_once(worked: Worked) -> None:
-    again, other = Note.of("solved-again"), Note.of("looked-again-unsure")
-    for note in (again, again, other, again):
-        scanning.note_recovery(worked.job, note)
-    assert worked.job.record.recoveries == [again, other, again]
-    assert [note.code for note in worked.job.record.notes] == [
-        *("solved-again", "looked-again-unsure", "solved-again")
-    ]

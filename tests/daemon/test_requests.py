@@ -19,7 +19,7 @@ from robot.api.endpoints import RobotState
 from robot.calibration.values import BadCalibration
 from robot.daemon import routes, server
 from robot.daemon.job_control import JobController
-from robot.daemon.routes import CAMERA_QUERY, ROUTES, RUN_NUMBER, Content, document
+from robot.daemon.routes import ROUTES, RUN_NUMBER, document
 from robot.daemon.server import make_app, serving
 from robot.records.storage import NOT_STORED, StorageError
 from robot.text.faults import Conflict, RobotError, ScanError
@@ -164,31 +164,6 @@ async def test_operations_do_what_they_are_asked(
     assert answer == ({"stopped": True} if stopped else True)
 
 
-async def test_home_is_a_job_and_so_many_runs_are_listed() -> None:
-    both = Asked()
-    call = routes.Call(both, both, None, {"run": "5", "name": "a.jpg"}, {})  # type: ignore[arg-type]
-    assert await routes._home(call) == {"run": "000007"}
-    assert await routes._live(call) == "the view"
-    both.answer = []
-    await routes._runs(call)
-    call.query["count"] = "3"
-    await routes._runs(call)
-    both.answer = SimpleNamespace(jpeg=b"j", number=12)
-    assert await routes._picture(call) == Content("image/jpeg", b"j", '"12"')
-    call.query["camera"] = "top"
-    await routes._picture(call)
-    both.answer = ("image/png", b"p")
-    assert await routes._run_file(call) == Content("image/png", b"p", "")
-    both.answer = "record"
-    assert await routes._run(call) == "record"
-    (started, *asked) = both.asked
-    assert started[0] == "start" and started[1].kind == "home"
-    assert asked == [
-        *[("runs", 20), ("runs", 3), ("picture", None), ("picture", "top")],
-        *[("run_file", "5", "a.jpg"), ("run_record", "5")],
-    ]
-
-
 async def test_a_trial_gets_its_body_or_what_it_knows_of_the_query() -> None:
     both = Asked()
     both.answer = "done"
@@ -253,11 +228,6 @@ def test_only_a_note_has_a_code() -> None:
 def test_counts_are_digits_within_their_range(text: str, allowed: bool) -> None:
     (count,) = next(one for one in ROUTES if one.path == "/runs").parameters
     assert accepted(count, text) is allowed
-
-
-@pytest.mark.parametrize(("length", "allowed"), [(0, True), (64, True), (65, False)])
-def test_cameras_have_short_names(length: int, allowed: bool) -> None:
-    assert accepted(CAMERA_QUERY[0], "c" * length) is allowed
 
 
 def accepted(parameter: Any, text: str) -> bool:

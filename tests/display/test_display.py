@@ -23,7 +23,7 @@ from robot.api.client import ControlClient, DaemonError
 from robot.api.endpoints import Endpoint
 from robot.display import drawing
 from robot.display.device import LOST, open_device
-from robot.display.drawing import COLOURS, _broken, draw
+from robot.display.drawing import COLOURS, _break_line, draw
 from robot.display.main import RobotWatch, main, show_until
 from robot.display.menu import ENTRIES, MenuPage
 from robot.display.view import Screenful, menu_view, moves_left, unreachable, view_of
@@ -157,7 +157,7 @@ def test_the_heading_has_the_colour_of_the_mood() -> None:
 )
 def test_lines_are_broken_between_words_or_in_long_ones(line: str, parts: list[str]) -> None:
     font: Any = SimpleNamespace(getlength=lambda text: 10 * len(text))
-    assert list(_broken(line, 79, font)) == parts
+    assert list(_break_line(line, 79, font)) == parts
 
 
 def test_progress_is_as_long_as_it_is() -> None:

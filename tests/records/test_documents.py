@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from robot.web.sessions import kept_token
 
 from robot.api.client import ControlClient, DaemonError
 from robot.calibration.drift import FILE_NAME as DRIFT
@@ -20,13 +21,12 @@ from robot.calibration.drift import DriftRecord
 from robot.calibration.store import CalibrationStore
 from robot.calibration.versions import CubeSizes
 from robot.cli.main import run
-from robot.daemon.service import owned
+from robot.daemon.service import hold_lock
 from robot.records.documents import read_document
 from robot.records.runs import RunRecord, RunStore
 from robot.settings import load_profile
 from robot.web.announcement import FILE_NAME as PAGE
 from robot.web.announcement import find_page
-from robot.web.sessions import kept_token
 from solver.errors import CubistError, one_line
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,7 +43,7 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "drift": (DRIFT, lambda folder: read_document(folder / DRIFT, DriftRecord)),
     "record": ("000001/run.json", lambda folder: RunStore(folder).load("1")),
     "token": ("token", kept_token),
-    "lock": ("lock", lambda folder: owned(folder / "lock").__enter__()),
+    "lock": ("lock", lambda folder: hold_lock(folder / "lock").__enter__()),
 }
 """Everything that reads a file of our own, with the file's name."""
 
