@@ -1,5 +1,7 @@
 """Flippers other than CUBOTino: arms that hold where they roll, two arms, wide ranges."""
 
+from __future__ import annotations
+
 from functools import cache
 
 import pytest

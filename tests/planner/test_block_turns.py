@@ -1,5 +1,7 @@
 """Turns of several layers: as runs, on the simulated body, and against a search of everything."""
 
+from __future__ import annotations
+
 import heapq
 from itertools import product
 

@@ -1,18 +1,33 @@
-"""When each move of a plan is done, whatever the robot does for it."""
+"""Times of a plan's moves: their ends, and what they take one at a time."""
 
 from __future__ import annotations
 
+import threading
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from robot.daemon.live import LiveBoard
-from robot.planner import build_mechanism, move_ends_us, plan_solve
+from robot.machine.solve_planner import SolvePlanner
+from robot.planner import (
+    Plan,
+    build_mechanism,
+    greedy_us,
+    move_ends_us,
+    plan_composites,
+    plan_solve,
+)
+from robot.planner.approach import plan_approach
+from robot.planner.survey import random_cube
 from robot.settings import load_profile
-from solver.cost import merge_moves
+from robot.settings.other_cubes import for_cube
+from solver.cost import AXES, composite_index, merge_moves
 from solver.cube.cube import Cube
+from solver.cube.notation import parse_moves
 
 SCRAMBLED = Cube.solved().apply("R U2 F' L D B2 R2 D2 L2 F2")
 
@@ -73,3 +88,92 @@ def test_whoever_watches_counts_the_moves_that_the_plan_has(profile: str) -> Non
     assert motion is not None
     assert motion.moves.split() == list(merge_moves(plan.moves))
     assert len(motion.move_ends_us) == len(motion.moves.split())
+
+
+ROBOTS = ["cubotino", "four-arm", "crane"]
+
+
+def one_by_one(plan: Plan) -> list[Plan]:
+    """A plan of its own for each move, from where the one before has ended."""
+    state, plans = plan.start, []
+    for move in parse_moves(" ".join(plan.moves)):
+        quarters = [move.quarters if face == move.face else 0 for face in AXES[move.axis]]
+        found = plan_composites(plan.mechanism, state, [composite_index(move.axis, *quarters)])
+        plans.append(found)
+        state = found.end
+    return plans
+
+
+def random_plan(robot: str, seed: int, size: int | None = None) -> Plan:
+    profile = for_cube(load_profile(robot), size)
+    cube = random_cube(profile.cube.size, np.random.default_rng(seed))
+    return plan_solve(cube, build_mechanism(profile), time_limit=0.3)
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_it_is_the_sum_of_a_plan_for_each_move(robot: str) -> None:
+    for seed in range(2):
+        plan = random_plan(robot, seed)
+        found = greedy_us(plan.mechanism, plan.start, plan.moves)
+        steps = [step for part in one_by_one(plan) for step in part.transitions]
+        owed = plan.mechanism.configurations[
+            one_by_one(plan)[-1].end.configuration
+        ].residual_motion_us
+        assert found == sum(step.duration_us for step in steps) + owed
+        assert found >= plan.duration_us, "a plan is never slower than its moves one at a time"
+
+
+def test_two_layers() -> None:
+    """Turning one layer of a 2x2x2 is turning the other back and the whole cube with it, so plans
+    of each move alone cannot be put one after the other; each of them is known."""
+    for seed in range(2):
+        plan = random_plan("two-arm-2x2x2", seed)
+        found = greedy_us(plan.mechanism, plan.start, plan.moves)
+        assert plan.duration_us <= found < 2 * plan.duration_us
+        first = plan.moves[:1]
+        (alone,) = one_by_one(replace(plan, moves=first))
+        assert greedy_us(plan.mechanism, plan.start, first) == alone.duration_us
+
+
+def test_cubes_of_many_layers() -> None:
+    plan = random_plan("crane", 1, 4)
+    assert greedy_us(plan.mechanism, plan.start, plan.moves) > plan.duration_us
+
+
+def test_it_counts_from_where_the_cube_was_looked_at() -> None:
+    """Turns cannot begin while the cube is shown to the camera: getting back is counted, too."""
+    profile = load_profile("four-arm")
+    mechanism = build_mechanism(profile)
+    planner = SolvePlanner(profile, mechanism)
+    end = planner.scan(None, ["U", "D"]).end
+    back = plan_approach(mechanism, end)
+    assert back.duration_us > 0
+    cube = random_cube(3, np.random.default_rng(2))
+    plan = planner.plan(cube, end, threading.Event(), lambda _: None)
+    resting = greedy_us(mechanism, back.end, plan.moves)
+    assert planner.greedy_us([plan]) == back.duration_us + resting >= plan.duration_us
+
+
+def test_nothing_to_do_takes_no_time() -> None:
+    mechanism = build_mechanism(load_profile("four-arm"))
+    assert greedy_us(mechanism, mechanism.start, ()) == 0
+
+
+def test_a_plan_in_two_parts_is_one_list_of_moves() -> None:
+    profile = load_profile("six-motor")
+    mechanism = build_mechanism(profile)
+    planner = SolvePlanner(profile, mechanism)
+    head = plan_composites(mechanism, mechanism.start, [composite_index(0, 1, 0)])
+    tail = plan_composites(mechanism, head.end, [composite_index(0, 1, 0)])
+    assert merge_moves([*head.moves, *tail.moves]) == ("U2",)
+    half = plan_composites(mechanism, mechanism.start, [composite_index(0, 2, 0)])
+    assert planner.greedy_us([head, tail]) == planner.greedy_us([half]) == half.duration_us
+
+
+def test_what_the_robot_cannot_turn_has_no_time() -> None:
+    """A two-layer cube's turns are told by three faces; no table has the others."""
+    profile = load_profile("two-arm-2x2x2")
+    mechanism = build_mechanism(profile)
+    start = mechanism.start
+    down = Plan(mechanism, (), start, start, moves=("D",))
+    assert SolvePlanner(profile, mechanism).greedy_us([down]) is None

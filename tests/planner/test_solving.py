@@ -1,21 +1,30 @@
-"""Plans for CUBOTino, replayed by stickers in space and by a robot that sees only pulses."""
+"""Plans that solve, replayed by stickers in space and by a robot that sees only pulses."""
 
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from robot.link.encoding import Shape, shape_of
+from robot.mechanism.frames import ORIENTATIONS
+from robot.mechanism.graph import Mechanism, State, Transition
 from robot.planner import build_mechanism, plan_composites, plan_scan, plan_solve, solve
-from robot.planner.approach import plan_approach
-from robot.planner.plan import make_plan
+from robot.planner.approach import fastest_path_to, plan_approach
+from robot.planner.plan import make_plan, schedule_of
 from robot.planner.solve import prepare
-from robot.settings import load_profile, parse_profile, profile_path
+from robot.settings import list_profiles, load_profile, parse_profile, profile_path
 from robot.settings.other_cubes import for_cube
 from robot.twin.cube import CubeBody
 from solver.cost import composite_index
 from solver.cube.cube import Cube
+from solver.cube.orientation import Orientation
 from solver.cube.pocket import PocketCube
 from solver.solution import CancelFlag
 from tests.rig.pins import PinDriver
@@ -164,3 +173,48 @@ def test_all_that_plans_need_is_made_ready(robot, size, blocks, monkeypatch):
     ((layers, request),) = asked
     assert (layers, request.cancel, request.progress) == (size, cancel, hear)
     assert request.cost is not None
+
+
+ROOT = Path(__file__).parents[2]
+EVERY_CONFIGURATION, EVERY_ORIENTATION = 2, 5
+"""Of the states in which a turn may begin."""
+UNO = "atmega328p"
+SMALL = [
+    pytest.param(name, marks=[] if name == "two-arm" else [pytest.mark.long])
+    for name in list_profiles()
+    if load_profile(name).firmware.target == UNO
+]
+
+
+def uno_units() -> int:
+    """Room for profiles, in segments, as the firmware has it."""
+    board = (ROOT / "firmware/avr/board.h").read_text()
+    found = re.search(r"BOARD_ATMEGA328P\n(?:.*\n)*?#define BOARD_PROFILE_UNITS (\d+)", board)
+    assert found is not None
+    return int(found[1])
+
+
+def shapes_of(mechanism: Mechanism, steps: Iterable[Transition]) -> set[Shape]:
+    """What has to be uploaded for them."""
+    held = Orientation(0)
+    schedules = (schedule_of(mechanism, State(step.start, held), [(0, step)]) for step in steps)
+    return {shape_of(profile) for schedule in schedules for profile in schedule.profiles}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_solve_after_any_look_fits_an_uno(name: str) -> None:
+    mechanism = build_mechanism(load_profile(name))
+    room = uno_units()
+    turning = shapes_of(mechanism, mechanism.transitions)
+    assert sum(shape.units for shape in turning) <= room
+    ends = [
+        State(number, Orientation(held))
+        for number in range(0, len(mechanism.configurations), EVERY_CONFIGURATION)
+        for held in range(0, ORIENTATIONS, EVERY_ORIENTATION)
+    ]
+    for number in range(len(mechanism.configurations), len(mechanism.looking.configurations)):
+        approach = plan_approach(mechanism, State(number, Orientation(0)))
+        ways = [fastest_path_to(mechanism, approach, end) for end in ends]
+        for way in {tuple(map(id, way)): way for way in (approach.transitions, *ways)}.values():
+            both = turning | shapes_of(mechanism.looking, way)
+            assert sum(shape.units for shape in both) <= room

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from copy import deepcopy
 from itertools import pairwise
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -14,7 +16,9 @@ from robot.settings import BadProfile, RobotProfile, Servo, load_profile, parse_
 from robot.settings.board_table import FRAME_US
 from robot.settings.boards import BOARD_TARGETS
 from robot.settings.checks import check_profile
+from robot.settings.kinds import Kinds
 from robot.settings.loader import profile_path
+from solver.errors import InvalidRequest
 
 pytestmark = pytest.mark.quick
 
@@ -226,3 +230,33 @@ def test_several_boards_can_be_planned_for_and_driven() -> None:
     assert boards == {"holder": "first", "lid": "second"}
     ports = {name: board.port for name, board in profile.every_board.items()}
     assert ports == {"first": "/dev/ttyUSB0", "second": "/dev/ttyUSB1"}
+
+
+def test_an_unknown_kind_is_told_with_those_there_are() -> None:
+    kinds: Kinds[int] = Kinds("mechanism", built_in=("flipper",))
+    kinds["crane"] = 1
+    with pytest.raises(InvalidRequest, match="no mechanism lift; there is flipper, crane"):
+        kinds["lift"]
+    assert "lift" not in kinds
+
+
+def test_a_built_in_kind_registers_itself_when_it_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kinds: Kinds[int] = Kinds("mechanism", "some.room.{kind}", ("two-arm", "crane"))
+    imported: list[str] = []
+
+    def imports(name: str) -> ModuleType:
+        imported.append(name)
+        kinds["two-arm"] = 2
+        return sys.modules[__name__]
+
+    monkeypatch.setattr("robot.settings.kinds.import_module", imports)
+    assert list(kinds) == ["two-arm", "crane"] and len(kinds) == 2 and not imported
+    assert kinds["two-arm"] == kinds["two-arm"] == 2
+    assert imported == ["some.room.two_arm"]
+    kinds["own"] = 3
+    assert (kinds["own"], list(kinds), len(kinds)) == (3, ["two-arm", "crane", "own"], 3)
+    assert len(imported) == 1
+    del kinds["own"]
+    assert list(kinds) == ["two-arm", "crane"]

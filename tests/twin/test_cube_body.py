@@ -1,4 +1,4 @@
-"""The body against facts about cubes, not against the program's own cube."""
+"""The simulated cube against facts about cubes: turns, layers that cross, slips, end stops."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robot.settings.stepper import HomingSettings, Stepper, StepperPins, TurnCheckSettings
 from robot.twin.cube import NORMALS, SITES, CubeBody, scrambled
+from robot.twin.stepper import StepperEndStop, _end_stop
+from robot.twin.twisting import Slipping, TwistingCube
+from robot.twin.violations import Incidents
 
 SOLVED = "".join(letter * 9 for letter in SITES)
 
@@ -95,3 +99,145 @@ def test_hub_follows_the_whole_cube_and_no_face_turn_of_its_own(size: int) -> No
     assert np.array_equal(body.core, np.eye(3))
     body.rotate(NORMALS["U"], 1)
     assert [body.face_at(site) for site in SITES] == list("UBRDFL")
+
+
+def twisting(
+    corner_cutting: float = 0.1, play: float | None = None
+) -> tuple[TwistingCube, Incidents]:
+    incidents = Incidents()
+    return TwistingCube(CubeBody(SOLVED), corner_cutting, incidents.report, play), incidents
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "collide"),
+    [
+        (("R", 0.11), ("U", 0.11), True),
+        (("R", 0.11), ("U", -0.11), True),
+        (("R", 0.11), ("L", 0.11), False),
+        (("R", 0.1), ("U", 0.3), False),
+        (("R", 0.3), ("U", 0.1), True),
+        (("R", 0.95), ("U", 0.3), False),
+        (("R", 1.2), ("F", 1.3), True),
+    ],
+)
+def test_only_one_of_two_crossing_layers_is_off_square(
+    first: tuple[str, float], second: tuple[str, float], collide: bool
+) -> None:
+    cube, incidents = twisting()
+    cube.turn_layer(*first)
+    cube.turn_layer(*second)
+    assert [violation.kind for violation in incidents.violations] == ["layers-collide"] * collide
+
+
+@pytest.mark.parametrize(
+    ("turns", "collide"),
+    [
+        ([("R", 0.7), ("U", 0.02)], False),  # 0.3 quarters are left of R when U starts
+        ([("R", 0.6), ("U", 0.02)], True),
+        ([("R", 0.7), ("U", 0.28)], False),
+        ([("R", 0.7), ("U", 0.2), ("U", 0.2)], True),
+        ([("R", 0.7), ("U", 0.2), ("R", 0.25), ("U", 0.2)], False),
+        ([("R", 0.92), ("U", 0.5)], False),
+    ],
+)
+def test_a_cube_that_cuts_corners_lets_both_be_off_square_so_far(
+    turns: list[tuple[str, float]], collide: bool
+) -> None:
+    cube, incidents = twisting(0.31, 0.1)
+    for turn in turns:
+        cube.turn_layer(*turn)
+    assert [violation.kind for violation in incidents.violations] == ["layers-collide"] * collide
+
+
+def test_a_layer_s_stickers_move_on_at_the_half_of_a_quarter() -> None:
+    cube, _ = twisting()
+    cube.turn_layer("R", 0.4)
+    assert cube.body.facelets() == SOLVED
+    assert cube.pose().layers == (("R", pytest.approx(0.4)),)
+    cube.turn_layer("R", 0.2)
+    turned = CubeBody(SOLVED)
+    turned.turn("R", 1)
+    assert cube.body.facelets() == turned.facelets()
+    assert cube.pose().layers == (("R", pytest.approx(-0.4)),)
+    assert cube.quarters_off_square("R") == pytest.approx(0.4)
+    cube.set_square()
+    assert cube.quarters_off_square("R") == 0.0 and cube.pose().layers == ()
+
+
+def test_the_whole_cube_is_off_square_about_one_axis() -> None:
+    cube, _ = twisting()
+    cube.turn_whole("R", 0.3)
+    cube.turn_whole("L", 0.1)
+    assert cube.tilt == ("R", pytest.approx(0.2))
+    cube.turn_whole("U", 0.1)
+    assert cube.tilt == ("U", pytest.approx(0.1))
+    cube.settle_whole()
+    assert cube.tilt == ("U", 0.0)
+    assert np.array_equal(cube.pose().whole, np.eye(3))
+
+
+def test_a_layer_off_square_is_so_wherever_the_cube_is_turned() -> None:
+    cube, _ = twisting()
+    cube.turn_layer("F", 0.25)
+    cube.turn_whole("U", 1.0)
+    assert cube.pose().layers == (("L", pytest.approx(0.25)),)
+    cube.turn_whole("U", -1.0)
+    assert cube.pose().layers == (("F", pytest.approx(0.25)),)
+
+
+def test_a_slip_costs_the_next_part_that_turns_a_quarter() -> None:
+    slips = Slipping()
+    assert slips.carry("right", 1.0) == 1.0
+    slips.wanted = 1
+    assert slips.carry("right", 0.0) == 0.0 and slips.wanted == 1
+    assert slips.carry("right", -0.75) == 0.0 and slips.wanted == 0
+    assert slips.carry("left", 0.5) == 0.5
+    assert slips.carry("right", 0.75) == 0.5
+    assert slips.carry("right", 0.75) == 0.75
+    slips.wanted = 1
+    assert slips.carry("left", -2.0) == -1.0
+
+
+def test_a_kind_is_reported_again_after_half_a_second_of_peace() -> None:
+    incidents = Incidents()
+    for time_us, subject in ((0, "a"), (500_000, "a"), (500_000, "b"), (1_000_001, "a")):
+        incidents.time_us = float(time_us)
+        incidents.report("jam", "it jams", subject)
+    assert [violation.time_us for violation in incidents.violations] == [0, 500_000, 1_000_001]
+
+
+HOMING = HomingSettings(
+    direction=-1,
+    speed_steps_per_s=800,
+    slow_speed_steps_per_s=100,
+    backoff_steps=40,
+    max_travel_steps=3000,
+    offset_steps=24,
+)
+
+
+@pytest.mark.parametrize(
+    ("homing", "check", "end_stop"),
+    [
+        (None, None, None),
+        (HOMING, None, StepperEndStop(-24, -1, False)),
+        (HOMING, TurnCheckSettings(), StepperEndStop(-24, -1, False)),
+        (None, TurnCheckSettings(at_steps=50), StepperEndStop(40.0, 1, False, 20.0, None)),
+        (None, TurnCheckSettings(every_steps=400), StepperEndStop(-25.0, 1, False, 50.0, 400)),
+        (HOMING, TurnCheckSettings(every_steps=400), StepperEndStop(24, -1, False, 48, 400)),
+    ],
+)
+def test_an_end_stop_stands_where_homing_and_looking_expect_it(
+    homing: HomingSettings | None, check: TurnCheckSettings | None, end_stop: StepperEndStop | None
+) -> None:
+    settings = Stepper(
+        kind="stepper",
+        pins=StepperPins(step=2, direction=3, endstop=4),
+        steps_per_turn=1600,
+        max_speed_steps_per_s=1000,
+        max_acceleration_steps_per_s2=1000,
+        homing=homing,
+        turn_check=check,
+    )
+    found = _end_stop(settings)
+    assert (found and vars(found)) == (end_stop and vars(end_stop))

@@ -28,7 +28,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.mechanism.compile.closure import FAR, Weights, microseconds_of, rotate_orientation
+from robot.mechanism.compile.closure import FAR, Weights, microseconds_of, reachable_nodes
 from robot.mechanism.compile.composites import Composites, compose
 from robot.mechanism.frames import ORIENTATIONS, compose_table, reframe_table, seen_table
 from robot.mechanism.graph import Mechanism, State
@@ -115,7 +115,7 @@ def compile_mechanism(mechanism: Mechanism) -> Compiled:
     """Compute the shortest composites of ``mechanism`` and the classes of its states, once."""
     composites = compose(mechanism)
     full = [_rows(composites, axis) for axis in range(3)]
-    known = _reachable(mechanism)
+    known = _solve_nodes(mechanism)
     nodes = tuple(known[(row[known][:, :, known] < FAR).any(axis=(0, 1))] for row in full)
     rows = tuple(np.ascontiguousarray(full[axis][:, :, nodes[axis]]) for axis in range(3))
     return Compiled(composites, nodes, rows, _refine(mechanism, rows, nodes))
@@ -127,24 +127,14 @@ def cost_model(mechanism: Mechanism, start: State) -> CostModel:
     return compile_mechanism(mechanism).cost_model(start)
 
 
-def _reachable(mechanism: Mechanism) -> Ints:
-    """Nodes that some sequence of transitions reaches from the start, ascending.
+def _solve_nodes(mechanism: Mechanism) -> Ints:
+    """Return the nodes of solves, ascending: those within reach of the start.
 
     For a 2x2x2 all: the frame of its corner at DLB turns with the layers.
     """
-    seen = {node_of(mechanism.start)}
-    pending = list(seen)
     if mechanism.size == 2:
         return np.arange(ORIENTATIONS * len(mechanism.configurations))
-    while pending:
-        configuration, orientation = divmod(pending.pop(), ORIENTATIONS)
-        for step in mechanism.transitions:
-            if step.start == configuration:
-                after = ORIENTATIONS * step.end + rotate_orientation(orientation, step.rotation)
-                if after not in seen:
-                    seen.add(after)
-                    pending.append(after)
-    return np.array(sorted(seen))
+    return np.array(sorted(reachable_nodes(mechanism)))
 
 
 def _rows(composites: Composites, axis: int) -> Weights:

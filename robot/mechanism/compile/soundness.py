@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import product
 
-from robot.mechanism.compile.closure import rotate_orientation
+from robot.mechanism.compile.closure import reachable_nodes, rotate_orientation
+from robot.mechanism.frames import ORIENTATIONS
 from robot.mechanism.graph import Mechanism, State
 from robot.settings import BadProfile
 from solver.cost import AXES
@@ -74,20 +75,8 @@ def _edges(mechanism: Mechanism, node: Node) -> Iterator[tuple[Node, str, int]]:
 
 
 def _reachable(mechanism: Mechanism) -> set[Node]:
-    """States the robot can get into from its start."""
-    start = (mechanism.start.configuration, mechanism.start.orientation.index)
-    by_start: dict[int, list[tuple[int, tuple[str, int] | None]]] = {}
-    for step in mechanism.transitions:
-        by_start.setdefault(step.start, []).append((step.end, step.rotation))
-    seen, pending = {start}, [start]
-    while pending:
-        configuration, held = pending.pop()
-        for end, rotation in by_start.get(configuration, ()):
-            after = (end, rotate_orientation(held, rotation))
-            if after not in seen:
-                seen.add(after)
-                pending.append(after)
-    return seen
+    """Return the states that the robot can get into from its start."""
+    return {divmod(node, ORIENTATIONS) for node in reachable_nodes(mechanism)}
 
 
 def _nodes_leading_to(goals: Iterable[Node], before: dict[Node, list[Node]]) -> set[Node]:
