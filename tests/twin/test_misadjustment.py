@@ -57,6 +57,7 @@ def servo_of(incidents: Incidents, truth: ServoTruth, *stops: Stop) -> ServoMoto
     return ServoMotor("lid", 1500.0, (900, 2100), 5000.0, incidents.report, truth, stops)
 
 
+@settings(max_examples=25)
 @given(SEEDS, st.floats(0.01, 1.0))
 def test_a_servo_deviates_within_bounds_and_reaches_all_its_positions(
     seed: int, scale: float
@@ -73,6 +74,7 @@ def test_a_servo_deviates_within_bounds_and_reaches_all_its_positions(
             assert truth.shaft(truth.pulse(place)) == pytest.approx(place)
 
 
+@settings(max_examples=25)
 @given(SEEDS)
 def test_a_seed_is_always_the_same_robot_and_parts_draw_for_themselves(seed: int) -> None:
     first, again = Misadjustment(seed), Misadjustment(seed)
