@@ -151,10 +151,10 @@ enum message {
     MESSAGE_CLEAR = 0x41, /* forgets a latched fault */
     MESSAGE_RELEASE = 0x42, /* outputs off: motors without power, servos without pulses, nothing homed */
     MESSAGE_EMERGENCY_STOP = 0x7f, /* stops everything at once; sent with session, sequence number and acknowledgement of 255 */
-    MESSAGE_WELCOME = 0x81, /* what the microcontroller is */
+    MESSAGE_WELCOME = 0x81, /* the microcontroller and its abilities */
     MESSAGE_STATUS = 0x82, /* answers Ping; also sent when the state changes */
     MESSAGE_ACK = 0x83, /* cumulative acknowledgement (in the header) with credit */
-    MESSAGE_POSITIONS = 0x84, /* where the actuators stand, those in motion at the end of their turn */
+    MESSAGE_POSITIONS = 0x84, /* positions of the actuators, of those in motion at the end of their turn */
 };
 
 struct __attribute__((packed)) hello {

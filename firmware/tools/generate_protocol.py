@@ -253,7 +253,7 @@ class Message:
 
     @classmethod
     def parse(cls, payload: bytes) -> Self:
-        """From a payload; raises ``struct.error`` for a wrong length."""
+        """Parse a payload; raises ``struct.error`` for a wrong length."""
         make: Callable[..., Self] = cls
         if not cls.TAIL:
             return make(*cls.LAYOUT.unpack(payload))

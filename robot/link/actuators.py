@@ -104,7 +104,7 @@ class ServoSetup:
 
     @property
     def goes_on_from_there(self) -> bool:
-        """Whether, once homed, it returns to its start without being homed again."""
+        """True if, once homed, it returns to its start without being homed again."""
         return self.stands_at is not None
 
     def allowing(self, steps_per_s: float) -> ServoSetup:
@@ -195,7 +195,7 @@ class StepperSetup:
 
     @property
     def counts_only(self) -> bool:
-        """Whether it has no end stop and takes its position at homing for its start."""
+        """True if it has no end stop and takes its position at homing for its start."""
         return self.homing is None
 
     def standing_at(self, place: int | None) -> StepperSetup:
@@ -205,7 +205,7 @@ class StepperSetup:
 
     @property
     def can_be_taken_up(self) -> bool:
-        """Whether it can go on from where it stands, without looking for its end stop."""
+        """True if it can go on from where it stands, without looking for its end stop."""
         return self.counts_only
 
     @property

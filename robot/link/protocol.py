@@ -77,7 +77,7 @@ class Message:
 
     @classmethod
     def parse(cls, payload: bytes) -> Self:
-        """From a payload; raises ``struct.error`` for a wrong length."""
+        """Parse a payload; raises ``struct.error`` for a wrong length."""
         make: Callable[..., Self] = cls
         if not cls.TAIL:
             return make(*cls.LAYOUT.unpack(payload))
@@ -499,7 +499,7 @@ class EmergencyStop(Message):
 
 @dataclass(frozen=True, slots=True)
 class Welcome(Message):
-    """What the microcontroller is."""
+    """The microcontroller and its abilities."""
 
     TYPE: ClassVar[int] = 0x81
     SEQUENCED: ClassVar[bool] = False
@@ -630,7 +630,7 @@ class Ack(Message):
 
 @dataclass(frozen=True, slots=True)
 class Positions(Message):
-    """Where the actuators stand, those in motion at the end of their turn."""
+    """Positions of the actuators, of those in motion at the end of their turn."""
 
     TYPE: ClassVar[int] = 0x84
     SEQUENCED: ClassVar[bool] = False

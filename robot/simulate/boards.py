@@ -32,7 +32,7 @@ def simulation_of(kind: str, profile: RobotProfile, board: str) -> BoardSimulati
     return simulations()[own if profile.boards and own else kind]
 
 
-def at_board(kind: str, profile: RobotProfile) -> RobotProfile:
+def wire_to_board(kind: str, profile: RobotProfile) -> RobotProfile:
     """Return the robot wired to what runs as ``kind``.
 
     Raises :class:`SimulationError`, or ``FirmwareError``, when that cannot be.

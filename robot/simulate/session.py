@@ -23,10 +23,10 @@ from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
 from robot.settings.profile import FIRST_BOARD
 from robot.simulate.boards import (
-    at_board,
     own_simulation,
     require_pace,
     simulation_of,
+    wire_to_board,
 )
 from robot.simulate.cable import Cable
 from robot.simulate.fault_injection import (
@@ -155,7 +155,7 @@ class Demo:
         options.profile.require_drivable()
         self._firmware = options.firmware or own_simulation(options.profile)
         require_pace(options.profile, options.speed)
-        profile = at_board(self._firmware, options.profile)
+        profile = wire_to_board(self._firmware, options.profile)
         if profile is not options.profile:
             options = replace(options, profile=profile, profile_file=None)
         self._options = options

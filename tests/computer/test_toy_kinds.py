@@ -26,7 +26,7 @@ from robot.machine.assembly import make_machine
 from robot.machine.confirmed_range import ConfirmedRange
 from robot.settings import BadProfile, RobotProfile, parse_profile, profile_path
 from robot.settings.boards import BOARD_TARGETS, BoardTarget
-from robot.simulate.boards import at_board, own_simulation, simulation_of
+from robot.simulate.boards import own_simulation, simulation_of, wire_to_board
 from vision.cameras import registry
 from vision.cameras.base import CameraFault
 from vision.cameras.registry import CameraFinding, camera_kinds
@@ -154,7 +154,7 @@ def test_profiles_doctor_and_simulation_know_a_new_family(toy_family: str, tmp_p
     assert found["board"] == CheckResult("board", "ok", str(tmp_path / "dev/cubist"))
 
     assert own_simulation(robot) == "toy"
-    assert at_board("toy", robot) is robot
+    assert wire_to_board("toy", robot) is robot
     assert simulation_of("toy", robot, "first").command(robot, Path("/x")) == ["toy-firmware", "/x"]
 
 

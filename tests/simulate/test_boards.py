@@ -22,10 +22,10 @@ from robot.settings.boards import BOARD_TARGETS
 from robot.settings.checks import check_profile
 from robot.settings.profile import FIRST_BOARD
 from robot.simulate.boards import (
-    at_board,
     fastest,
     own_simulation,
     require_pace,
+    wire_to_board,
 )
 from robot.simulate.processes import SimulationError
 from robot.twin.cube import scrambled
@@ -86,7 +86,7 @@ def test_its_pins_and_its_bus_are_named_in_complaints(toy: str) -> None:
 
 def test_a_robot_beyond_a_board_is_refused_with_the_place(toy: str) -> None:
     with pytest.raises(SimulationError, match=r"four-arm cannot be driven by toy: actuators\.\w+"):
-        at_board(toy, load_profile("four-arm"))
+        wire_to_board(toy, load_profile("four-arm"))
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_robot_beyond_a_board_is_refused_with_the_place(toy: str) -> None:
 def test_a_robot_runs_on_its_own_board(robot: str, kind: str) -> None:
     profile = load_profile(robot)
     assert own_simulation(profile) == kind
-    assert at_board(kind, profile) is profile
+    assert wire_to_board(kind, profile) is profile
 
 
 def test_several_boards_are_simulated_by_what_shares_their_time() -> None:
@@ -110,8 +110,8 @@ def test_several_boards_are_simulated_by_what_shares_their_time() -> None:
     with pytest.raises(
         SimulationError, match=r"which linux cannot simulate; choose from avr, host$"
     ):
-        at_board("linux", several)
-    assert at_board("host", several) is several
+        wire_to_board("linux", several)
+    assert wire_to_board("host", several) is several
     assert (fastest(several), fastest(alone)) == (2.0, math.inf)
     require_pace(several, 2.0)
     require_pace(alone, 1000.0)
@@ -120,20 +120,20 @@ def test_several_boards_are_simulated_by_what_shares_their_time() -> None:
 
 
 def test_servos_move_to_the_first_channels_of_a_maestro() -> None:
-    moved = at_board("maestro", load_profile("cubotino-uno"))
+    moved = wire_to_board("maestro", load_profile("cubotino-uno"))
     pins = [servo.pins.pulse for servo in moved.actuators_of(Servo).values()]
     assert pins == [FIRST_MAESTRO, FIRST_MAESTRO + 1]
     assert moved.firmware.target == "linux"
-    assert at_board("maestro", moved) is moved
+    assert wire_to_board("maestro", moved) is moved
     with pytest.raises(FirmwareError, match="six-motor has no servos, and a Maestro"):
-        at_board("maestro", load_profile("six-motor"))
+        wire_to_board("maestro", load_profile("six-motor"))
 
 
 @pytest.mark.parametrize(("kind", "maker"), [("linux", PwmChips), ("maestro", Maestro)])
 def test_a_pi_s_program_says_how_long_pulses_are_and_chips_make_them(
     tmp_path: Path, kind: str, maker: type
 ) -> None:
-    profile = at_board(kind, load_profile("cubotino-uno"))
+    profile = wire_to_board(kind, load_profile("cubotino-uno"))
     chips = simulations()[kind].pulse_maker(
         SimulatedRobot(profile, scrambled(3, 1)), tmp_path, FIRST_BOARD
     )

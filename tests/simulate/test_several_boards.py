@@ -18,11 +18,11 @@ from robot.settings import RobotProfile, load_profile
 from robot.settings.checks import check_profile
 from robot.simulate.boards import (
     FASTEST_TOGETHER,
-    at_board,
     fastest,
     own_simulation,
     require_pace,
     simulation_of,
+    wire_to_board,
 )
 from robot.simulate.processes import SimulationError
 from robot.text.faults import RobotError
@@ -99,9 +99,9 @@ def test_the_simulated_robot_sees_boards_that_are_out_of_step() -> None:
 def test_several_boards_share_a_time_that_only_some_firmwares_can_be_given() -> None:
     profile = load_profile("soltvvo")
     assert own_simulation(profile) == "host"
-    assert at_board("avr", profile) is profile
+    assert wire_to_board("avr", profile) is profile
     with pytest.raises(SimulationError, match="several boards, which linux cannot simulate"):
-        at_board("linux", profile)
+        wire_to_board("linux", profile)
 
 
 def test_a_raspberry_pi_is_one_of_several_boards() -> None:
@@ -143,13 +143,13 @@ def test_a_demo_runs_each_board_as_what_it_is() -> None:
     profile = with_a_pi()
     assert own_simulation(profile) == "host"
     for kind in ("host", "avr"):
-        assert at_board(kind, profile) is profile
+        assert wire_to_board(kind, profile) is profile
         assert simulation_of(kind, profile, "first") is simulations()[kind]
         assert simulation_of(kind, profile, "pi") is simulations()["linux"]
     document = profile.model_dump(mode="json", exclude_unset=True)
     document["actuators"]["right-jaw"]["pins"]["pulse"] = "maestro:0"
     with pytest.raises(FirmwareError, match="a Maestro beside other boards cannot be simulated"):
-        at_board("host", RobotProfile.model_validate(document))
+        wire_to_board("host", RobotProfile.model_validate(document))
 
 
 @pytest.mark.long
