@@ -14,7 +14,7 @@ import click
 from robot.calibration.step import STEPS, Session
 from robot.cli.calibrate_commands import COMMANDS, GROUPS, Command, Question
 from robot.cli.calibrate_robot import automatic, everything
-from robot.cli.measuring import calibrating, conduct, finish, on_screen
+from robot.cli.measuring import calibrate_on_screen, calibrating, conduct, finish
 from robot.cli.numbers import Number, Whole
 from robot.cli.output import (
     Listing,
@@ -59,7 +59,7 @@ def camera(  # one argument per option
     refuse_two_outputs(save_to, as_json)
     session = Session()
     if live:
-        return on_screen(session, STEPS["camera"], as_json=as_json)
+        return calibrate_on_screen(session, STEPS["camera"], as_json=as_json)
     view = CameraAdvice(session, camera, place)
     with calibrating(session), printing_beside(save_to):
         view.take()
@@ -92,7 +92,7 @@ def calibrate(ctx: click.Context) -> int:
     Without a command it asks, in a terminal, what to calibrate. Most robots whose camera sees the
     cube find their values themselves: begin with `auto`.
     """
-    return ExitCode.DONE if ctx.invoked_subcommand else on_screen(Session())
+    return ExitCode.DONE if ctx.invoked_subcommand else calibrate_on_screen(Session())
 
 
 def _group(name: str, text: str, step: str) -> click.Group:
@@ -100,7 +100,7 @@ def _group(name: str, text: str, step: str) -> click.Group:
     @click.pass_context
     def group(ctx: click.Context) -> int:
         done = ctx.invoked_subcommand is not None
-        return ExitCode.DONE if done else on_screen(Session(), STEPS[step])
+        return ExitCode.DONE if done else calibrate_on_screen(Session(), STEPS[step])
 
     return group
 
@@ -124,7 +124,7 @@ def _command(command: Command) -> click.Command:
         measurement = command.begin(session, **said)
         if measurement is None or measurement.needs_screen:
             step = STEPS[command.step]
-            return on_screen(
+            return calibrate_on_screen(
                 session, step, items=command.items, measurement=measurement, as_json=as_json
             )
         with calibrating(session):

@@ -13,7 +13,7 @@ from robot.api.calibrations import Calibration
 from robot.api.client import DaemonError
 from robot.calibration.step import STEPS, Session, Step, steps_of
 from robot.calibration.values import apply
-from robot.cli.measuring import calibrating, conduct, finish, on_screen
+from robot.cli.measuring import calibrate_on_screen, calibrating, conduct, finish
 from robot.cli.numbers import Number, misadjust_option, size_option
 from robot.cli.output import daemon_client, json_option, note, require_terminal
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile
@@ -76,7 +76,7 @@ def everything(
 ) -> int:
     """Calibrate a new robot from the first step to the last; put a scrambled cube in first."""
     robot = _set_up_for(load_profile(profile), which)
-    given = dict(_given(robot, settings))
+    given = dict(_parse_settings(robot, settings))
     if _is_simulated(which):
         apply(robot, Calibration(robot=robot.name, values=given))  # before it is put together
     steps = [step for step in steps_of(robot) if step.name not in skip]
@@ -85,7 +85,7 @@ def everything(
     # Who sits at the screen films motions, too.
     with _robot_to_calibrate(robot, which, None if yes else AUTOMATIC_SPEED) as twin:
         if not yes:
-            return on_screen(Session(profile=robot), *steps, as_json=as_json)
+            return calibrate_on_screen(Session(profile=robot), *steps, as_json=as_json)
         code = _perform_all(Session(profile=robot), steps, given, as_json)
     kept = "`cubist calibration diff` shows what was kept" if twin is None else "nothing was kept"
     note(f"all steps are done; {kept}")
@@ -120,7 +120,7 @@ def _perform_all(
 @click.option(
     "--only",
     metavar="STAGE",
-    help="Find only this anew and keep the rest: an actuator, camera, times or colours.",
+    help="Find only this again and keep the rest: an actuator, camera, times or colours.",
 )
 @click.option(
     "--faster",
@@ -212,7 +212,7 @@ def _set_up_for(robot: RobotProfile, which: Which) -> RobotProfile:
 
 
 def _usual_robot(simulated: bool | None) -> str:
-    """Return the robot that is meant if none is named."""
+    """Return the robot to calibrate if none is named."""
     if simulated or not _daemon_runs():
         return DEFAULT_PROFILE
     return Session().calibration.robot
@@ -224,7 +224,7 @@ def _robot_to_calibrate(
     which: Which,
     speed: float | None = None,
 ) -> Iterator[SimulatedRobot | None]:
-    """Yield a simulated robot at a speed, or None for the daemon's, for as long as this lasts."""
+    """Yield a simulated robot at a speed, or None for the daemon's, while the context lasts."""
     simulated, misadjusted = _is_simulated(which), which["misadjusted"]
     if misadjusted is not None and not simulated:
         raise click.UsageError("--misadjust is for a simulated robot: add --simulated")
@@ -256,7 +256,7 @@ def _daemon_runs() -> bool:
     return True
 
 
-def _given(robot: RobotProfile, settings: tuple[str, ...]) -> Iterator[tuple[str, int]]:
+def _parse_settings(robot: RobotProfile, settings: tuple[str, ...]) -> Iterator[tuple[str, int]]:
     """Yield ``--set`` as keys of the calibration and values."""
     from robot.calibration.steps.positions import position_keys
 

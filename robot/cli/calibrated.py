@@ -1,4 +1,4 @@
-"""Lines that a terminal shows of a calibration: its date, maker, accuracy and what is missing."""
+"""Lines about a calibration for a terminal: its date, maker, accuracy and missing steps."""
 
 from __future__ import annotations
 
@@ -22,6 +22,11 @@ MAKERS: Mapping[str, TerminalText] = {
 """Texts for those who made a value or a version (:data:`robot.calibration.versions.Maker`)."""
 
 MOST_NAMED = 4
+
+
+def value_text(value: object) -> str:
+    """Return a calibrated value for people."""
+    return "as in the profile" if value is None else str(value)
 
 
 def day_of(at: str) -> str:
@@ -57,7 +62,7 @@ def calibration_lines(
             named = ", ".join(f"{_short(key)} {off:g}" for key, off in worst)
             yield say(TerminalText.LEAST_SURE, values=named)
     if found["unconfirmed"]:
-        places = _listed([_short(key) for key in found["unconfirmed"]])
+        places = _list_names([_short(key) for key in found["unconfirmed"]])
         yield say(TerminalText.NOT_CONFIRMED, places=places)
     if found["missing"]:
         yield say(TerminalText.STEPS_LEFT, steps=", ".join(found["missing"]))
@@ -69,6 +74,6 @@ def _short(key: str) -> str:
     return " ".join(part for part in rest if part not in {"positions_us", "positions_steps"})
 
 
-def _listed(names: list[str]) -> str:
+def _list_names(names: list[str]) -> str:
     named, more = ", ".join(names[:MOST_NAMED]), len(names) - MOST_NAMED
     return say(TerminalText.AND_MORE, places=named, count=more) if more > 0 else named

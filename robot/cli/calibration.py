@@ -10,7 +10,7 @@ import click
 
 from robot.api.calibrations import FORMAT
 from robot.api.endpoints import CALIBRATION, IMPORT_CALIBRATION, RESTORE_CALIBRATION, VERSIONS
-from robot.cli.calibrated import MAKERS, calibration_lines, day_of, minute_of
+from robot.cli.calibrated import MAKERS, calibration_lines, day_of, minute_of, value_text
 from robot.cli.numbers import Whole
 from robot.cli.output import Listing, daemon_client, emit, json_option, note, refuse_two_outputs
 from solver.errors import ExitCode
@@ -127,16 +127,12 @@ def restore(version: int | None, as_json: bool) -> int:
         emit(found)
         return ExitCode.DONE
     for one in found["changes"]:
-        click.echo(f"{one['key']}: {_text(one['before'])} -> {_text(one['after'])}")
+        click.echo(f"{one['key']}: {value_text(one['before'])} -> {value_text(one['after'])}")
     if not found["changes"]:
         note("no value has changed")
     note(f"version {found['version']} is in force now; `cubist calibration restore` undoes it")
-    _tell(found, as_json)
+    _report(found, as_json)
     return ExitCode.DONE
-
-
-def _text(value: object) -> str:
-    return "as in the profile" if value is None else str(value)
 
 
 @calibration.command()
@@ -149,7 +145,7 @@ def export(file: Path, as_json: bool) -> int:
     refuse_two_outputs(file, as_json)
     found = daemon_client().call(CALIBRATION)
     write_given(file, (json.dumps(found, indent=1, sort_keys=True) + "\n").encode())
-    _tell(found, as_json)
+    _report(found, as_json)
     return ExitCode.DONE
 
 
@@ -170,11 +166,11 @@ def import_(file: Path | None, from_another: str | None, as_json: bool) -> int:
     if file is None and from_another is None:
         raise click.UsageError("give a FILE, or --from-another ROBOT")
     client = daemon_client()
-    body = {} if file is None else _exported(file, client)
+    body = {} if file is None else _read_export(file, client)
     with client.maintenance():
         body["from_another"] = from_another
         found = client.call(IMPORT_CALIBRATION, body)
-    _tell(found, as_json)
+    _report(found, as_json)
     unseen = [key for key, one in found["sources"].items() if not one["confirmed"]]
     if unseen:
         note(
@@ -184,7 +180,7 @@ def import_(file: Path | None, from_another: str | None, as_json: bool) -> int:
     return ExitCode.DONE
 
 
-def _exported(file: Path, client: ControlClient) -> JsonObject:
+def _read_export(file: Path, client: ControlClient) -> JsonObject:
     """Read an exported file, and return the request that imports it."""
     exported = parse_json(read_text(file, MAX_CALIBRATION_BYTES), str(file))
     values = exported.get("values") if isinstance(exported, dict) else None
@@ -211,7 +207,7 @@ def _require_same_cube(exported: object, present: object, file: Path) -> None:
     )
 
 
-def _tell(found: CalibrationJson, as_json: bool) -> None:
+def _report(found: CalibrationJson, as_json: bool) -> None:
     if as_json:
         emit(found)
     else:
@@ -219,5 +215,5 @@ def _tell(found: CalibrationJson, as_json: bool) -> None:
 
 
 def _robot(found: CalibrationJson) -> str:
-    """Return the robot's name, and the cube that it is set up for."""
+    """Return the robot's name and the size of cube it is set up for."""
     return f"{found['robot']} ({'x'.join([str(found['size'])] * 3)})"

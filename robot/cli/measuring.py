@@ -1,5 +1,4 @@
-"""The part of each command of calibration that measures and reports, or shows the screen where
-something is left to be said."""
+"""Measuring and reporting for the commands of calibration, or showing the screen instead."""
 
 from __future__ import annotations
 
@@ -10,19 +9,20 @@ from collections.abc import Iterator
 import click
 
 from robot.calibration.step import Items, Measurement, Row, Session, Step
+from robot.cli.calibrated import value_text
 from robot.cli.output import emit, note, require_terminal, shown_colour
 from robot.text.faults import exit_code_of
 from solver.errors import CubistError, ExitCode
 from solver.files import JsonMapping
 
-WHERE_IT_STANDS = "The robot stands where it was; `cubist home` brings it to its start."
+AT_REST = "The robot has stopped where it was; `cubist home` brings it to its start position."
 
 
 @contextlib.contextmanager
 def calibrating(session: Session) -> Iterator[None]:
-    """Hold the robot in maintenance for as long as this lasts; Ctrl-C stops it at once.
+    """Hold the robot in maintenance while the context lasts; Ctrl-C stops it at once.
 
-    Print that it stops, then what was kept and where the robot stands.
+    After Ctrl-C it prints which values were kept, and that the robot is at rest.
     """
     try:
         with session.maintenance():
@@ -34,25 +34,25 @@ def calibrating(session: Session) -> Iterator[None]:
                     session.stop()
                 raise
     except KeyboardInterrupt:
-        note(_left_behind(session))
+        note(_describe_interruption(session))
         raise
 
 
-def _left_behind(session: Session) -> str:
-    """Say what is in force after calibrating broke off, and where the robot is.
+def _describe_interruption(session: Session) -> str:
+    """Describe the calibration in force after a calibration was interrupted.
 
-    A value that was kept stays: somebody has seen the robot with it. All of them are one version.
+    Kept values stay, since somebody has seen the robot with them. All of them are one version.
     """
     count = len(session.kept_keys)
     if count == 0:
-        return f"The calibration from before stays in force. {WHERE_IT_STANDS}"
+        return f"The calibration from before stays in force. {AT_REST}"
     values = "1 value that was" if count == 1 else f"{count} values that were"
     undo = "`cubist calibration restore` takes back what this command kept"
-    return f"{values} kept until then stay in force ({undo}). {WHERE_IT_STANDS}"
+    return f"{values} kept until then stay in force ({undo}). {AT_REST}"
 
 
 def conduct(measurement: Measurement, as_json: bool) -> None:
-    """Have the robot measure; show what comes of it, and ask who sits at the terminal."""
+    """Have the robot measure, show its rows, and ask the person at the terminal."""
     script = measurement.measure()
     answer: bool | None = None
     with contextlib.suppress(StopIteration):
@@ -78,7 +78,7 @@ def _show(row: Row, measurement: Measurement, as_json: bool) -> None:
 
 
 def finish(measurement: Measurement, kept: bool, as_json: bool, **more: object) -> ExitCode:
-    """Report what was found and whether it was kept; the exit code that says the same."""
+    """Report the result and whether it was kept; return the exit code for it."""
     if as_json:
         saved = {"saved": kept} if measurement.keeps else {}
         emit(more | measurement.document | saved)
@@ -91,14 +91,14 @@ def finish(measurement: Measurement, kept: bool, as_json: bool, **more: object) 
     return ExitCode.DONE if measurement.is_found else ExitCode.NO
 
 
-def on_screen(
+def calibrate_on_screen(
     session: Session,
     *steps: Step,
     items: Items | None = None,
     measurement: Measurement | None = None,
     as_json: bool = False,
 ) -> int:
-    """Calibrate on the screen, then report what was changed; the command's exit code.
+    """Calibrate on the screen and report the changes; return the command's exit code.
 
     Shows these steps, with other ``items`` in their list, or one ``measurement``, else the menu.
     Raises ``UsageError`` where there is no terminal.
@@ -115,14 +115,14 @@ def on_screen(
         app = CalibrationApp(session, dialogs)
         code = app.calibrate()
     if app.guide.was_stopped:
-        note(WHERE_IT_STANDS)
+        note(AT_REST)
     if code != 0:
         return ExitCode.STOPPED
-    _tell_changes(before, session.calibration.values, as_json)
+    _report_changes(before, session.calibration.values, as_json)
     return ExitCode.DONE
 
 
-def _tell_changes(before: JsonMapping, after: JsonMapping, as_json: bool) -> None:
+def _report_changes(before: JsonMapping, after: JsonMapping, as_json: bool) -> None:
     if before == after and not as_json:
         note("nothing was changed")
     for key in sorted(before.keys() | after.keys()):
@@ -132,8 +132,4 @@ def _tell_changes(before: JsonMapping, after: JsonMapping, as_json: bool) -> Non
         if as_json:
             emit({"key": key, "before": old, "after": new, "saved": True})
         else:
-            note(f"{key}: {_text(old)} -> {_text(new)}")
-
-
-def _text(value: object) -> str:
-    return "as in the profile" if value is None else str(value)
+            note(f"{key}: {value_text(old)} -> {value_text(new)}")

@@ -1,4 +1,4 @@
-"""What the open tabs hear, and what is asked of the daemon for them."""
+"""The hub asks the daemon once for all open tabs and sends each what it wants."""
 
 from __future__ import annotations
 

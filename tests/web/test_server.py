@@ -268,9 +268,15 @@ def test_where_the_service_announces_its_page(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("port", ["-1", "65536", "x", "８"])
 def test_a_port_that_cannot_be_is_bad_usage(port: str) -> None:
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit, match="2"):
         parse(["--port", port], {"CUBIST_RUNTIME_DIR": "/r"})
-    assert left.value.code == 2
+
+
+def test_a_setting_is_yes_or_no(capsys: pytest.CaptureFixture[str]) -> None:
+    assert parse([], {"CUBIST_WEB_CALIBRATE": "yes"}).calibrates
+    with pytest.raises(SystemExit, match="2"):
+        parse([], {"CUBIST_WEB_CALIBRATE": "perhaps"})
+    assert "yes or no" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"urls": 1}', '{"urls": [], "process": "x"}'])
