@@ -119,23 +119,6 @@ def cut_off(cache) -> dict[str, _native.OptimalTable]:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_a_table_that_is_cut_off_looks_at_the_inverse_too(cache, cut_off, metric, rng):
-    """It knows most distances of both that are no more than three below where it is cut off."""
-    whole, cut, far = optimal.kernel(Request(metric=metric)), cut_off[metric], CUT[metric]
-    clear = known = owed_to_the_inverse = 0
-    for turns in rng.integers(far - 2, far + 5, 300):
-        cube = scramble(metric, rng, int(turns))
-        one, other = (whole.bound(metric, c.states) for c in (cube, cube.inverse))
-        bound = cut.bound(metric, cube.states)
-        assert bound <= max(one, other) <= turns
-        clear += max(one, other) >= far - 3
-        known += bound >= min(far, max(one, other)) >= far - 3
-        owed_to_the_inverse += bound > one
-    assert clear >= known > 0.97 * clear > 200
-    assert owed_to_the_inverse > 30
-
-
-@pytest.mark.parametrize("metric", METRICS)
 def test_a_table_that_is_cut_off_proves_the_same_in_fewer_positions(cache, cut_off, metric, rng):
     """Every length is refuted or found alike, on one thread and on two."""
     both = optimal.kernel(Request(metric=metric)), cut_off[metric]

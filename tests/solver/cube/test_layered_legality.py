@@ -73,7 +73,7 @@ def test_what_no_turns_reach_is_refused_with_its_reason(
 ) -> None:
     for size in sizes:
         error = refusal(change(letters_of(size), size), size)
-        assert detail.items() <= error.detail.items()
+        assert detail.items() <= error.facts.items()
 
 
 @pytest.mark.parametrize("size", [*SIZES, 10, 11])
@@ -95,7 +95,7 @@ def test_pieces_are_named(size: int) -> None:
     assert str(refusal(letters, size)) == "corner URB is twisted counter-clockwise"
     letters = letters_of(size)
     letters[wing("UF", size)] = letters[wing("UF", size)[::-1]]
-    assert refusal(letters, size).detail == {
+    assert refusal(letters, size).facts == {
         "kind": "duplicate-piece",
         "piece": "FU",
         "layer": 2,
@@ -105,7 +105,7 @@ def test_pieces_are_named(size: int) -> None:
 
 def test_another_scheme_is_told_with_its_opposites() -> None:
     """The Japanese scheme: two colours stand in each other's places."""
-    opposite = refusal(rename(4, "D", "B"), 4).detail["opposite"]
+    opposite = refusal(rename(4, "D", "B"), 4).facts["opposite"]
     assert {frozenset(pair) for pair in opposite} == {*map(frozenset, ("UB", "RL", "FD"))}
 
 
@@ -130,6 +130,6 @@ def test_a_centre_too_many_is_told_with_its_place() -> None:
     own, other = (centre_slots(*spot, size) for spot in centre_spots(7)[:2])
     exchange(letters, own[letters[own] == "U"][0], other[letters[other] == "R"][0])
     error = refusal(letters, size)
-    assert error.detail == {"kind": "count", "face": "U", "count": 3, "centre": [row, column]}
+    assert error.facts == {"kind": "count", "face": "U", "count": 3, "centre": [row, column]}
     shown = f"row {(size + 1 + row) // 2}, column {(size + 1 + column) // 2}"
     assert str(error) == f"of the centres that turns bring to {shown}, 3 are U instead of 4"

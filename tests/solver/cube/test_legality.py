@@ -39,7 +39,7 @@ def refusal(facelets: str) -> IllegalCube:
 def test_a_flipped_edge_is_named(slot: str) -> None:
     error = refusal(show(f"{slot}={slot[::-1]}"))
     assert error.reason == f"edge {slot} is flipped"
-    assert error.detail == {"kind": "flip", "piece": slot}
+    assert error.facts == {"kind": "flip", "piece": slot}
 
 
 @pytest.mark.parametrize("slot", CORNERS)
@@ -47,7 +47,7 @@ def test_a_flipped_edge_is_named(slot: str) -> None:
 def test_a_twisted_corner_is_named(slot: str, turns: int, way: str) -> None:
     error = refusal(show(f"{slot}={slot[turns:] + slot[:turns]}"))
     assert error.reason == f"corner {slot} is twisted {way}"
-    assert error.detail["kind"] == "twist"
+    assert error.facts["kind"] == "twist"
 
 
 @pytest.mark.parametrize(
@@ -64,13 +64,13 @@ def test_a_twisted_corner_is_named(slot: str, turns: int, way: str) -> None:
     ],
 )
 def test_impossible_facelets_are_explained(facelets: str, detail: dict[str, Any]) -> None:
-    assert refusal(facelets).detail == detail
+    assert refusal(facelets).facts == detail
 
 
 def test_wrong_centres_are_named() -> None:
     letters = list(SOLVED)
     letters[4], letters[13] = "R", "U"
-    assert refusal("".join(letters)).detail == {"kind": "centre", "face": "U", "shown": "R"}
+    assert refusal("".join(letters)).facts == {"kind": "centre", "face": "U", "shown": "R"}
 
 
 @given(st.integers(0, 2**32 - 1))
