@@ -158,7 +158,7 @@ def parse_json_values(text: str, source: str) -> Iterator[object]:
             value, end = _DECODER.raw_decode(text, place)
         except json.JSONDecodeError as error:
             raise BadFile(f"{source}:{error.lineno}: not JSON: {error.msg}") from error
-        except _BadNumber as error:
+        except BadFile as error:
             raise BadFile(f"{source}: {error}") from error
         except RecursionError:
             raise _too_deep(source) from None
@@ -181,24 +181,20 @@ def _printable(value: Any) -> Any:  # noqa: ANN401  # any JSON value
     return value
 
 
-class _BadNumber(ValueError):
-    """A number that JSON does not have, or that is absurdly long."""
-
-
 def _number(kind: type[int | float]) -> Callable[[str], int | float]:
     def parse(digits: str) -> int | float:
         if len(digits) > LONGEST_NUMBER:
-            raise _BadNumber(f"the number {shortened(digits)} is too long")
+            raise BadFile(f"the number {shortened(digits)} is too long")
         number = kind(digits)
         if not math.isfinite(number):
-            raise _BadNumber(f"the number {digits} is too large")
+            raise BadFile(f"the number {digits} is too large")
         return number
 
     return parse
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise _BadNumber(f"{name} is not a JSON number")
+    raise BadFile(f"{name} is not a JSON number")
 
 
 _DECODER = json.JSONDecoder(

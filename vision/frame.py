@@ -27,7 +27,7 @@ class Camera(Protocol):
         """Adapt to the light now in view, then lock exposure, gains and focus until ``close``."""
 
     def capture(self) -> Frame:
-        """Take one picture; raises ``vision.cameras.base.CameraFault`` when there is none."""
+        """Take one picture; raises ``vision.cameras.base.CameraError`` when there is none."""
 
     def close(self) -> None:
         """Give the camera back. Idempotent."""

@@ -22,8 +22,8 @@ from robot.cli.output import (
 )
 from robot.text.faults import exit_code_of
 from robot.text.outcomes import worst
-from solver.errors import CubistError, ExitCode, shortened
-from solver.files import parse_json_values, read_text
+from solver.errors import ExitCode, shortened
+from solver.files import BadFile, parse_json_values, read_text
 
 if TYPE_CHECKING:
     from vision.decide.reader import CubeReading, Unreadable
@@ -33,13 +33,6 @@ if TYPE_CHECKING:
 
 MAX_COLOUR_BYTES = 16 * 2**20
 """Of a file with colours: some 20,000 cubes."""
-
-
-class BadColourFile(CubistError, ValueError):
-    """A file that does not hold the colours of a cube in the documented form."""
-
-    code = "bad-colour-file"
-    exit_code = ExitCode.USAGE
 
 
 @click.command()
@@ -122,16 +115,16 @@ def _read_colours(document: object, size: int | None, report: _Report) -> ExitCo
     from vision.measure.sticker_colours import StickerColours
 
     if not isinstance(document, dict) or not isinstance(document.get("rgb"), list):
-        raise BadColourFile('colours are given as {"size": 3, "rgb": [[r, g, b], ...]}')
+        raise BadFile('colours are given as {"size": 3, "rgb": [[r, g, b], ...]}')
     start = time.perf_counter()
     stated = document.get("size")
     if stated is None:
         stated = round((len(document["rgb"]) / 6) ** 0.5)
     if type(stated) is not int:
         shown = shortened(json.dumps(stated))
-        raise BadColourFile(f"size {shown} in the file: a whole number is expected")
+        raise BadFile(f"size {shown} in the file: a whole number is expected")
     if size not in (None, stated):
-        raise BadColourFile(f"the file says size {stated}, --size says {size}: correct one of them")
+        raise BadFile(f"the file says size {stated}, --size says {size}: correct one of them")
     colours = StickerColours.from_srgb(stated, document["rgb"])
     return report.outcome(colours, read_cube, start)
 

@@ -25,7 +25,7 @@ from robot.text.notes import Note
 from solver.cube.orientation import site_facelets
 from solver.errors import InvalidRequest
 from solver.files import parse_object
-from vision.cameras.base import CameraFault
+from vision.cameras.base import CameraError
 from vision.decide.consistency import repeated_face
 from vision.decide.reader import CubeReading, Unreadable, read_cube
 from vision.explain.drawing import png
@@ -435,5 +435,5 @@ class _explained:  # noqa: N801  # used like a function: `with _explained():`
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Translate."""
-        if isinstance(error, CameraFault):
+        if isinstance(error, CameraError):
             raise RobotError(error.trouble, str(error)) from error

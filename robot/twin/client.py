@@ -13,7 +13,7 @@ import numpy as np
 
 from robot.panel.gpio import PanelError, Pull
 from solver.files import BadFile, JsonObject, parse_object
-from vision.cameras.base import CameraFault, CameraTrouble
+from vision.cameras.base import CameraError, CameraTrouble
 from vision.frame import Frame
 
 TIMEOUT_S = 30.0
@@ -37,7 +37,7 @@ class TwinCamera:
             self._socket: socket.socket | None = _connect(socket_path)
         except OSError as error:
             what = f"no simulated robot at {socket_path} ({error})"
-            raise CameraFault(name, CameraTrouble.ABSENT, what) from error
+            raise CameraError(name, CameraTrouble.ABSENT, what) from error
         self._file = self._socket.makefile("rb")
 
     def settle(self) -> None:
@@ -69,8 +69,8 @@ class TwinCamera:
                 self._socket.close()
                 self._socket = None
 
-    def _fault(self, what: str) -> CameraFault:
-        return CameraFault(self.name, CameraTrouble.VANISHED, what)
+    def _fault(self, what: str) -> CameraError:
+        return CameraError(self.name, CameraTrouble.VANISHED, what)
 
     def _header(self) -> JsonObject:
         """The next message that is a picture's header; pins' changes are not for us."""

@@ -217,7 +217,7 @@ def _optics(camera: CameraSettings, misadjusted: Misadjustment | None) -> Optics
 
 
 def load_photographs(folder: Path) -> dict[str, Image]:
-    """The pictures ``U.* R.* ...`` of a folder; raises ``vision.cameras.photographs.BadPhoto``."""
+    """The pictures ``U.* R.* ...`` of a folder; raises ``solver.files.BadFile``."""
     return {face: load_photo(path) for face, path in face_files(folder).items()}
 
 

@@ -11,7 +11,7 @@ import pytest
 from robot.api.client import ControlClient, DaemonError, RequestError
 from robot.calibration.auto import calibration as flow
 from robot.calibration.auto.finder import FilmedServo
-from robot.calibration.auto.finding import CalibrationError, Finding
+from robot.calibration.auto.finding import Finding
 from robot.calibration.step import Session
 from robot.cli.main import run
 from robot.settings import RobotProfile, load_profile
@@ -19,7 +19,7 @@ from robot.settings.actuators import Servo
 from robot.text.faults import RobotError, ScanError
 from robot.twin.misadjustment import parse_misadjustment
 from robot.twin.registry import position_errors
-from solver.errors import CubistError, ExitCode
+from solver.errors import CalibrationError, CubistError, ExitCode
 
 KEY = "actuators.lid.positions_us.open"
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]

@@ -22,8 +22,8 @@ from robot.calibration.auto.face_watch import (
     square_error,
     view_from_above,
 )
-from robot.calibration.auto.finding import CalibrationError
 from robot.settings import load_profile
+from solver.errors import CalibrationError
 from vision.locate.view_check import OddView
 
 CUBOTINO = load_profile("cubotino")

@@ -11,13 +11,14 @@ import pytest
 
 from robot.calibration.auto import flipper
 from robot.calibration.auto.face_watch import FacePose
-from robot.calibration.auto.finding import CalibrationError, Finding
+from robot.calibration.auto.finding import Finding
 from robot.calibration.auto.fitting import ServoLine
 from robot.calibration.auto.flipper import FlipperFinder
 from robot.calibration.steps.positions import MOVING
 from robot.machine.confirmed_range import confirmable
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
+from solver.errors import CalibrationError
 from tests.rig.simulated_calibration import SimulatedCalibration
 from tests.rig.simulated_run import SimulatedRun
 

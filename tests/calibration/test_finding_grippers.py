@@ -15,7 +15,6 @@ from robot.calibration.auto.calibration import AutomaticCalibration
 from robot.calibration.auto.face_watch import UNIT_SQUARE, RotationGauge, view_from_above
 from robot.calibration.auto.film import FILMING, angles, find_travel, travel_us
 from robot.calibration.auto.finder import finder_for
-from robot.calibration.auto.finding import CalibrationError
 from robot.calibration.auto.fitting import TiltGauge
 from robot.calibration.auto.grippers import WIDER_PART, GripperFinder
 from robot.calibration.step import Session
@@ -24,6 +23,7 @@ from robot.settings import load_profile
 from robot.settings.base import Site
 from robot.twin.cube import NORMALS, scrambled, turned
 from robot.twin.misadjustment import parse_misadjustment
+from solver.errors import CalibrationError
 from solver.files import JsonObject
 from tests.calibration.found import LEAST_WIDER, MOST_WIDER, Outcome
 from tests.rig.simulated_calibration import SimulatedCalibration

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from robot.api.calibrations import Calibration
 from robot.calibration.auto.finder import finder_for
-from robot.calibration.auto.finding import CalibrationError
 from robot.calibration.auto.grippers import RingFinder
 from robot.calibration.auto.motors import (
     MICROSTEPS,
@@ -34,6 +33,7 @@ from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import parse_misadjustment
+from solver.errors import CalibrationError
 from solver.files import JsonObject
 from tests.calibration.found import wrong_motors
 from tests.rig.simulated_calibration import SimulatedCalibration

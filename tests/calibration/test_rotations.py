@@ -11,11 +11,11 @@ import pytest
 
 from robot.calibration.auto.face_watch import FacePose
 from robot.calibration.auto.film import Film, FilmedPose
-from robot.calibration.auto.finding import CalibrationError
 from robot.calibration.auto.fitting import ServoLine
 from robot.calibration.auto.rotations import SpinningPart, TiltingGripper
 from robot.calibration.auto.stepwise_move import StepwiseMove
 from robot.settings import load_profile
+from solver.errors import CalibrationError
 
 HOLDER = load_profile("cubotino").actuators["holder"]
 QUARTERS = {"ccw": -1, "home": 0, "cw": 1}

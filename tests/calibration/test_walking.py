@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from robot.calibration.auto.direct import BINS, RADII, Unrolled
-from robot.calibration.auto.finding import CalibrationError
 from robot.calibration.auto.fitting import (
     USUAL_DEGREE_US,
     fit_values,
@@ -18,6 +17,7 @@ from robot.calibration.auto.fitting import (
 from robot.calibration.auto.grippers import JawFinder
 from robot.calibration.auto.stepwise_move import Edge, StepwiseMove
 from robot.settings import RobotProfile, load_profile
+from solver.errors import CalibrationError
 
 CUBOTINO = load_profile("cubotino")
 TWO_ARM = load_profile("two-arm")

@@ -28,7 +28,7 @@ from robot.settings import BadProfile, RobotProfile, parse_profile, profile_path
 from robot.settings.boards import BOARD_TARGETS, BoardTarget
 from robot.simulate.boards import own_simulation, simulation_of, wire_to_board
 from vision.cameras import registry
-from vision.cameras.base import CameraFault
+from vision.cameras.base import CameraError
 from vision.cameras.registry import CameraFinding, camera_kinds
 from vision.frame import Frame
 
@@ -76,7 +76,7 @@ def test_a_camera_kind_is_known_everywhere(monkeypatch: pytest.MonkeyPatch, tmp_
 
     machine = make_machine(robot, ConfirmedRange({}))
     assert machine.scanner.frame(None).image.shape == (480, 640, 3)
-    with pytest.raises(CameraFault, match="simulat"):  # asked of the simulated robot
+    with pytest.raises(CameraError, match="simulat"):  # asked of the simulated robot
         make_machine(robot, ConfirmedRange({}), twin=str(tmp_path / "none"))
 
     found = [one for one in check_up(robot, tmp_path, Computer()) if one.about == "camera"]

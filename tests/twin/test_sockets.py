@@ -27,7 +27,7 @@ from robot.twin.render import Image, Painter
 from robot.twin.server import SLICE_TICKS, PinPort, SimulatedPanel, TwinServer, keep_time
 from robot.twin.simulated import RECORD, Kind, PinStream, SimulatedRobot
 from robot.twin.studio import Studio
-from vision.cameras.base import CameraFault
+from vision.cameras.base import CameraError
 
 LID_PIN, BUTTON = 10, 17
 
@@ -68,7 +68,7 @@ async def test_camera_takes_pictures(server: TwinServer) -> None:
     assert camera.calibrated
     camera.close()
     camera.close()
-    with pytest.raises(CameraFault, match="closed"):
+    with pytest.raises(CameraError, match="closed"):
         camera.capture()
 
 
@@ -162,7 +162,7 @@ async def test_outputs_reach_the_panel(server: TwinServer) -> None:
 
 @pytest.mark.parametrize("client", [TwinCamera, TwinGpio])
 def test_no_robot_is_a_named_fault(tmp_path: Path, client: type) -> None:
-    with pytest.raises((CameraFault, PanelError), match="no simulated robot"):
+    with pytest.raises((CameraError, PanelError), match="no simulated robot"):
         client(str(tmp_path / "nobody.sock"))
 
 

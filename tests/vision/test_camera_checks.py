@@ -8,14 +8,14 @@ import pytest
 
 from solver.errors import InvalidRequest
 from vision.cameras import photographs, picamera2, registry, usb
-from vision.cameras.base import CameraTrouble, Unsettled
-from vision.cameras.picamera2 import NoLibrary
-from vision.cameras.v4l2 import Unusable
+from vision.cameras.base import CameraError, CameraTrouble, Unsettled
 
 
 def test_libcamera_must_see_a_raspberry_pi_camera() -> None:
     def fail() -> list[str]:
-        raise NoLibrary("picamera2 cannot be loaded: No module named 'libcamera'")
+        raise CameraError(
+            "", CameraTrouble.SOFTWARE, "picamera2 cannot be loaded: No module named 'libcamera'"
+        )
 
     found = picamera2.check_camera(1, lambda: ["imx219", "imx708"])
     assert found == ("ok", "picamera2 1: imx708", "")
@@ -35,7 +35,7 @@ def test_libcamera_must_see_a_raspberry_pi_camera() -> None:
 )
 def test_an_unusable_usb_camera(trouble: CameraTrouble, verdict: str, remedy: str) -> None:
     def fail(path: Path) -> frozenset[Unsettled]:
-        raise Unusable(trouble, f"video device {path}: so it is")
+        raise CameraError("", trouble, f"video device {path}: so it is")
 
     found = usb.check_camera(3, fail)
     assert found.verdict == verdict and "/dev/video3" in found.text and remedy in found.remedy

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.rig.cameras import scene
-from vision.cameras.base import CameraFault, CameraGuard, CameraTrouble
+from vision.cameras.base import CameraError, CameraGuard, CameraTrouble
 from vision.cameras.photographs import FolderCamera
 from vision.cameras.picamera2 import Picamera2Camera
 from vision.cameras.registry import open_camera
@@ -29,7 +29,7 @@ def test_faces_come_in_their_order_then_again_after_settling(tmp_path: Path) -> 
     camera = FolderCamera(tmp_path, clock=lambda: 7)
     levels = [camera.capture().image.mean() for _ in range(6)]
     assert np.argsort(levels).tolist() == [5, 3, 2, 4, 1, 0]
-    with pytest.raises(CameraFault, match="all 6 photographs") as fault:
+    with pytest.raises(CameraError, match="all 6 photographs") as fault:
         camera.capture()
     assert fault.value.trouble is CameraTrouble.EMPTY
     camera.settle()
@@ -54,14 +54,14 @@ def test_a_folder_that_cannot_be_had_is_no_matter_until_it_is_looked_at(
     monkeypatch.setattr(Path, "iterdir", fails)
     camera = FolderCamera(tmp_path)
     for ask in (camera.settle, camera.capture):
-        with pytest.raises(CameraFault, match=error.strerror) as fault:
+        with pytest.raises(CameraError, match=error.strerror) as fault:
             ask()
         assert fault.value.trouble is trouble
 
 
 def test_an_empty_folder_is_named_and_looked_at_again(tmp_path: Path) -> None:
     camera = FolderCamera(tmp_path)
-    with pytest.raises(CameraFault, match="no photographs"):
+    with pytest.raises(CameraError, match="no photographs"):
         camera.capture()
     save(tmp_path, "U.png")
     assert camera.capture().image.any()
@@ -82,7 +82,7 @@ def test_a_file_that_is_not_whole_is_told(
     whole = (tmp_path / name).read_bytes()
     assert FolderCamera(tmp_path).capture().image.any()
     (tmp_path / name).write_bytes(damage(whole))
-    with pytest.raises(CameraFault, match=told):
+    with pytest.raises(CameraError, match=told):
         FolderCamera(tmp_path).capture()
 
 
@@ -111,7 +111,7 @@ def picture(lit: int = 1000, level: int = 11, time_us: int = NOW_US) -> Frame:
 def trouble(guard: CameraGuard, frame: Frame) -> CameraTrouble | None:
     try:
         assert guard.check(frame) is frame
-    except CameraFault as fault:
+    except CameraError as fault:
         return fault.trouble
     return None
 
@@ -125,7 +125,7 @@ def test_a_picture_may_be_half_a_second_old(guard: CameraGuard) -> None:
     assert trouble(guard, picture(time_us=NOW_US - 500_000)) is None
     assert trouble(guard, picture(time_us=NOW_US - 500_001)) is CameraTrouble.STALE
     assert trouble(CameraGuard("top", lambda: NOW_US, 0), picture(time_us=NOW_US)) is None
-    with pytest.raises(CameraFault, match=r"2\.5 s old"):
+    with pytest.raises(CameraError, match=r"2\.5 s old"):
         guard.check(picture(time_us=NOW_US - 2_500_000))
 
 
@@ -144,6 +144,6 @@ def test_the_third_time_the_same_picture_is_frozen(guard: CameraGuard) -> None:
     assert [trouble(guard, one) for _ in range(4)] == [None, None, frozen, frozen]
     assert trouble(guard, other) is None
     assert [trouble(guard, frame) for frame in (one, one, other, one)] == [None] * 4
-    with pytest.raises(CameraFault, match="one picture 3 times"):
+    with pytest.raises(CameraError, match="one picture 3 times"):
         for _ in range(3):
             guard.check(other)

@@ -10,8 +10,8 @@ import pytest
 
 from solver.errors import root_sentence
 from tests.rig.cameras import PICAMERA2_RAISES, SENSORS, FakeClock, FakePicamera2, FakeRequest
-from vision.cameras.base import CameraFault, CameraTrouble, Unsettled
-from vision.cameras.picamera2 import NoLibrary, Picamera2Camera, ask_for_cameras
+from vision.cameras.base import CameraError, CameraTrouble, Unsettled
+from vision.cameras.picamera2 import Picamera2Camera, ask_for_cameras
 from vision.locate.face import FaceGrid
 from vision.measure.stickers import BracketingCamera, measure
 
@@ -61,7 +61,7 @@ def test_silence_is_a_named_fault_and_the_camera_can_be_opened_again(clock: Fake
     camera = opened(fake)
     camera.settle()
     fake.hangs = True
-    with pytest.raises(CameraFault, match="camera top: no picture") as fault:
+    with pytest.raises(CameraError, match="camera top: no picture") as fault:
         camera.capture()
     assert fault.value.trouble is CameraTrouble.VANISHED
     assert fake.closed
@@ -82,7 +82,7 @@ def test_bad_pictures_are_named(clock: FakeClock, set_up, trouble: CameraTrouble
     camera = opened(fake)
     camera.settle()
     set_up(fake)
-    with pytest.raises(CameraFault) as fault:
+    with pytest.raises(CameraError) as fault:
         for _ in range(3):
             camera.capture()
     assert fault.value.trouble is trouble
@@ -107,7 +107,7 @@ def test_a_library_that_cannot_be_loaded_is_told_from_a_camera_that_is_not_there
     else:
         (tmp_path / "picamera2.py").write_text(package)
         monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(CameraFault, match=re.escape(told)) as fault:
+    with pytest.raises(CameraError, match=re.escape(told)) as fault:
         Picamera2Camera(0, (64, 48)).settle()
     assert fault.value.trouble is CameraTrouble.SOFTWARE
     assert ("not installed" in str(fault.value)) is (package is None)
@@ -136,7 +136,7 @@ def test_libcamera_is_asked_for_cameras_in_a_process_of_its_own(
     if isinstance(found, list):
         assert ask_for_cameras() == found
         return
-    with pytest.raises(NoLibrary, match=found):
+    with pytest.raises(CameraError, match=found):
         ask_for_cameras(**limit)
 
 
@@ -162,7 +162,7 @@ def test_a_camera_in_use_is_told_from_none(clock: FakeClock) -> None:
         (absent, CameraTrouble.ABSENT, "there is no Raspberry Pi camera 0"),
         (other, CameraTrouble.ABSENT, "role not supported: Raw"),
     ):
-        with pytest.raises(CameraFault, match=f"{told}$") as fault:
+        with pytest.raises(CameraError, match=f"{told}$") as fault:
             Picamera2Camera(0, (64, 48), clock=clock, open_device=open_device).settle()
         assert fault.value.trouble is trouble
 
@@ -204,7 +204,7 @@ def test_whatever_the_library_raises_is_a_fault_in_its_words_and_the_camera_is_g
         camera.capture()
         camera.close()
         told = caplog.text  # that it does not close well is no reason to fail
-    except CameraFault as fault:
+    except CameraError as fault:
         told = str(fault)
     assert "camera top: " in told
     assert (root_sentence(error) if str(error) else "within 3 s") in told
@@ -228,7 +228,7 @@ def test_a_picture_that_cannot_be_taken_out_is_a_fault_and_its_buffer_is_given_b
     fake = FakePicamera2(clock)
     camera = opened(fake)
     monkeypatch.setattr(FakeRequest, call, fails)
-    with pytest.raises(CameraFault, match="no picture: failed to lock-sync-write dma buf"):
+    with pytest.raises(CameraError, match="no picture: failed to lock-sync-write dma buf"):
         camera.capture()
     assert fake.closed and all(request.released for request in fake.requests)
 
@@ -280,7 +280,7 @@ def test_a_camera_that_does_not_say_its_exposure_has_no_darker_pictures(clock: F
     camera = opened(fake)
     assert camera.capture_at(0.4) is None
     assert camera.unsettled == {Unsettled.EXPOSURE}
-    with pytest.raises(CameraFault, match="no picture: KeyError 'ExposureTime'"):
+    with pytest.raises(CameraError, match="no picture: KeyError 'ExposureTime'"):
         camera.capture()
 
 
@@ -313,7 +313,7 @@ def test_a_camera_that_does_not_keep_what_is_set_is_a_fault(clock: FakeClock, na
         take(controls)
 
     fake.set_controls = forgetful  # type: ignore[method-assign,assignment] # does not obey
-    with pytest.raises(CameraFault, match="camera top: exposure and gains could not be") as fault:
+    with pytest.raises(CameraError, match="camera top: exposure and gains could not be") as fault:
         camera.settle()
     assert fault.value.trouble is CameraTrouble.STALE
     assert fake.frames - frames[0] == 20

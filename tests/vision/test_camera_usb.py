@@ -14,9 +14,9 @@ import pytest
 from solver.errors import root_sentence
 from tests.rig.cameras import V4L2_RAISES, FakeClock, FakeV4l2
 from vision.cameras import v4l2
-from vision.cameras.base import CameraFault, CameraTrouble, Unsettled
+from vision.cameras.base import CameraError, CameraTrouble, Unsettled
 from vision.cameras.usb import UsbCamera, open_v4l2
-from vision.cameras.v4l2 import Unusable, device_path, examine
+from vision.cameras.v4l2 import device_path, examine
 
 EXPOSURE, WHITE, FOCUS = Unsettled.EXPOSURE, Unsettled.WHITE_BALANCE, Unsettled.FOCUS
 
@@ -84,7 +84,7 @@ def test_no_picture_in_the_driver_is_a_fault_and_gives_the_device_back(
     assert (taken.camera, taken.time_us) == ("side", fake.clock.now_us)
     assert not fake.released
     fake.retrieve = lambda: answer  # type: ignore[method-assign,assignment,return-value] # as OpenCV
-    with pytest.raises(CameraFault, match="video device 0 returns no pictures") as error:
+    with pytest.raises(CameraError, match="video device 0 returns no pictures") as error:
         camera.capture()
     assert error.value.trouble is CameraTrouble.VANISHED
     assert fake.released
@@ -130,7 +130,7 @@ def test_faults_are_named(fake: FakeV4l2, fault: str, trouble: CameraTrouble) ->
     camera = opened(fake)
     camera.settle()
     setattr(fake, fault, True)
-    with pytest.raises(CameraFault, match="camera side: ") as error:
+    with pytest.raises(CameraError, match="camera side: ") as error:
         for _ in range(3):
             camera.capture()
     assert error.value.trouble is trouble
@@ -149,7 +149,7 @@ def test_a_damaged_picture_or_two_are_passed_over(fake: FakeV4l2) -> None:
     fake.damaged = 2
     assert opened(fake).capture().image.any()
     fake.damaged = 3
-    with pytest.raises(CameraFault, match="returns no pictures"):
+    with pytest.raises(CameraError, match="returns no pictures"):
         opened(fake).capture()
 
 
@@ -173,7 +173,7 @@ def test_whatever_the_library_raises_is_a_fault_in_its_words_and_the_device_is_g
         camera.capture()
         camera.close()
         told = caplog.text  # that it does not close well is no reason to fail
-    except CameraFault as fault:
+    except CameraError as fault:
         told = str(fault)
         assert fault.trouble is CameraTrouble.VANISHED
     assert "camera side: " in told and root_sentence(error) in told
@@ -188,7 +188,7 @@ def test_one_unplugged_in_mid_solve_is_named_and_found_again(fake: FakeV4l2) -> 
 
     def plug(_: object) -> FakeV4l2:
         if not plugged:
-            raise Unusable(CameraTrouble.ABSENT, "video device /dev/video0: No such file")
+            raise CameraError("", CameraTrouble.ABSENT, "video device /dev/video0: No such file")
         return plugged.pop()
 
     camera = UsbCamera(0, (64, 48), "side", clock=fake.clock, open_device=plug)
@@ -196,7 +196,7 @@ def test_one_unplugged_in_mid_solve_is_named_and_found_again(fake: FakeV4l2) -> 
     fake.gone = True
     troubles = []
     for _ in range(2):
-        with pytest.raises(CameraFault) as fault:
+        with pytest.raises(CameraError) as fault:
             camera.capture()
         troubles.append(fault.value.trouble)
     assert troubles == [CameraTrouble.VANISHED, CameraTrouble.ABSENT]
@@ -243,7 +243,7 @@ def test_the_kernel_tells_what_opencv_does_not(
     if trouble is None:
         assert examine(path, driver) == set()
         return
-    with pytest.raises(Unusable, match="video") as error:
+    with pytest.raises(CameraError, match="video") as error:
         examine(path, driver)
     assert error.value.trouble is trouble
 
@@ -251,7 +251,7 @@ def test_the_kernel_tells_what_opencv_does_not(
 def test_a_node_without_pictures_is_no_camera(tmp_path: Path) -> None:
     path = tmp_path / "video1"
     path.touch()
-    with pytest.raises(Unusable, match="takes no pictures") as error:
+    with pytest.raises(CameraError, match="takes no pictures") as error:
         examine(path, Driver(able=0x0080_0000))  # a webcam's metadata
     assert error.value.trouble is CameraTrouble.ABSENT
 
@@ -274,10 +274,10 @@ def test_a_driver_is_asked_what_it_can_lock(tmp_path: Path) -> None:
 )
 def test_what_is_no_camera_is_named_by_what_it_is(device: str, told: str) -> None:
     camera = UsbCamera(device, (64, 48), "side")
-    with pytest.raises(CameraFault, match=f"camera side: .*{device}.*{told}") as error:
+    with pytest.raises(CameraError, match=f"camera side: .*{device}.*{told}") as error:
         camera.settle()
     assert error.value.trouble is CameraTrouble.ABSENT
-    with pytest.raises(Unusable):
+    with pytest.raises(CameraError):
         open_v4l2(device)
 
 
@@ -297,7 +297,7 @@ def test_a_device_that_does_not_open_is_told_by_why(
         raise OSError(number, os.strerror(number), path)
 
     monkeypatch.setattr(os, "open", refuse)
-    with pytest.raises(CameraFault, match=f"/dev/video0: {os.strerror(number)}$") as error:
+    with pytest.raises(CameraError, match=f"/dev/video0: {os.strerror(number)}$") as error:
         UsbCamera(0, (64, 48), "side").settle()
     assert error.value.trouble is trouble
 

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from solver.files import BadFile
 from tests.rig.cameras import scene
 from vision.cameras.photographs import (
-    BadHeader,
-    BadPhoto,
     PhotoHeader,
     decode_photo,
     face_files,
@@ -90,7 +89,7 @@ GREY = np.repeat(IMAGE.mean(axis=2).astype(np.uint8)[..., None], 3, axis=2)
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_refusals_name_file_and_reason(data: bytes, reason: str) -> None:
-    with pytest.raises(BadPhoto, match=reason) as refusal:
+    with pytest.raises(BadFile, match=reason) as refusal:
         decode_photo(data, "folder/U.png")
     assert "folder/U.png" in str(refusal.value)
 
@@ -110,7 +109,7 @@ def test_damage_is_refused_or_survived(
             data[place] = value
     try:
         picture = decode_photo(bytes(data), "x")
-    except BadPhoto:
+    except BadFile:
         return
     assert picture.dtype == np.uint8
     assert picture.ndim == 3
@@ -127,27 +126,27 @@ def test_faces_are_found_by_name_whatever_the_capitals(tmp_path: Path) -> None:
 def test_missing_and_double_faces_are_named(tmp_path: Path) -> None:
     for name in ("U.png", "R.png", "R.jpg", "F.png"):
         (tmp_path / name).write_bytes(encoded(".png"))
-    with pytest.raises(BadPhoto, match=r"face R has two photographs, R\.jpg and R\.png"):
+    with pytest.raises(BadFile, match=r"face R has two photographs, R\.jpg and R\.png"):
         face_files(tmp_path)
     (tmp_path / "R.jpg").unlink()
-    with pytest.raises(BadPhoto, match=r"no photograph D\.\* L\.\* B\.\*"):
+    with pytest.raises(BadFile, match=r"no photograph D\.\* L\.\* B\.\*"):
         face_files(tmp_path)
-    with pytest.raises(BadPhoto, match="no such folder"):
+    with pytest.raises(BadFile, match="no such folder"):
         face_files(tmp_path / "none")
 
 
 def test_a_telephone_s_own_format_is_named_as_the_reason(tmp_path: Path) -> None:
     for name in ("U.png", "R.heic", "F.png", "D.HEIC", "L.png", "B.png"):
         (tmp_path / name).write_bytes(encoded(".png"))
-    with pytest.raises(BadPhoto, match=r"D\.HEIC, R\.heic cannot be read: save as JPEG"):
+    with pytest.raises(BadFile, match=r"D\.HEIC, R\.heic cannot be read: save as JPEG"):
         face_files(tmp_path)
     (tmp_path / "U.jpg").write_bytes(b"\0\0\0\x18ftypheic" + bytes(40))
-    with pytest.raises(BadPhoto, match="HEIC"):
+    with pytest.raises(BadFile, match="HEIC"):
         load_photo(tmp_path / "U.jpg")
 
 
 def test_unreadable_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadPhoto, match="cannot be read"):
+    with pytest.raises(BadFile, match="cannot be read"):
         load_photo(tmp_path)
 
 
@@ -271,5 +270,5 @@ def test_a_header_says_kind_size_depth_and_model(data: bytes, header: PhotoHeade
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_file_that_is_none_says_so(data: bytes, reason: str) -> None:
-    with pytest.raises(BadHeader, match=reason):
+    with pytest.raises(BadFile, match=reason):
         read_header(data)

@@ -34,13 +34,16 @@ class CameraTrouble(StrEnum):
     EMPTY = "camera-empty"
 
 
-class CameraFault(CubistError):
-    """A camera gave no usable picture: which camera, what kind of trouble, what happened."""
+class CameraError(CubistError):
+    """A camera that gives no usable picture: which camera, what kind of trouble, what happened.
+
+    ``camera`` is empty for a device that has no name yet.
+    """
 
     code = "camera-fault"
 
     def __init__(self, camera: str, trouble: CameraTrouble, what: str) -> None:
-        super().__init__(f"camera {camera}: {what}")
+        super().__init__(f"camera {camera}: {what}" if camera else what)
         self.trouble = trouble
 
 
@@ -80,7 +83,7 @@ class CameraGuard:
         self._repeats = 0
 
     def check(self, frame: Frame) -> Frame:
-        """The frame itself; raises :class:`CameraFault` for one that shows nothing or is old."""
+        """The frame itself; raises :class:`CameraError` for one that shows nothing or is old."""
         self._check_age(frame)
         self._check_light(frame)
         self._check_new(frame)
@@ -89,20 +92,20 @@ class CameraGuard:
     def _check_age(self, frame: Frame) -> None:
         age_us = self._clock() - frame.time_us
         if age_us > self._max_age_us:
-            raise CameraFault(
+            raise CameraError(
                 self._camera, CameraTrouble.STALE, f"its picture is {age_us / 1e6:.1f} s old"
             )
 
     def _check_light(self, frame: Frame) -> None:
         part = frame.image[::4, ::4].max(axis=2)
         if (part > _BLACK).mean() < _BRIGHT_SHARE:
-            raise CameraFault(self._camera, CameraTrouble.BLACK, "its picture is black")
+            raise CameraError(self._camera, CameraTrouble.BLACK, "its picture is black")
 
     def _check_new(self, frame: Frame) -> None:
         checksum = zlib.crc32(frame.image[::2, ::2].tobytes())
         self._repeats = self._repeats + 1 if checksum == self._checksum else 0
         self._checksum = checksum
         if self._repeats >= _REPEATS:
-            raise CameraFault(
+            raise CameraError(
                 self._camera, CameraTrouble.FROZEN, f"it returned one picture {_REPEATS + 1} times"
             )

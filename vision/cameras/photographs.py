@@ -16,10 +16,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from solver.errors import CubistError, ExitCode, root_sentence
+from solver.errors import root_sentence
 from solver.files import BadFile, read_file
 from vision.arrays import Image
-from vision.cameras.base import CameraFault, CameraTrouble, Clock, monotonic_us
+from vision.cameras.base import CameraError, CameraTrouble, Clock, monotonic_us
 from vision.cameras.registry import CameraFinding
 from vision.frame import Frame
 from vision.measure.sticker_colours import FACES
@@ -29,10 +29,6 @@ _HEIF_BRANDS = (b"heic", b"heix", b"hevc", b"mif1", b"avif")
 """Brands in the file heads that telephones and newer browsers write."""
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-
-
-class BadHeader(ValueError):
-    """A file that is none of the formats read here, or breaks off; ``str()`` says which."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +45,7 @@ class PhotoHeader:
 
 
 def read_header(data: bytes) -> PhotoHeader:
-    """The header of an image file; raises :class:`BadHeader` if it is unknown or incomplete."""
+    """The header of an image file; raises :class:`BadFile` if it is unknown or incomplete."""
     try:
         if data.startswith(PNG_SIGNATURE):
             return _png(data)
@@ -60,16 +56,16 @@ def read_header(data: bytes) -> PhotoHeader:
         if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
             return _webp(data)
     except (struct.error, IndexError) as error:
-        raise BadHeader("the file is truncated") from error
+        raise BadFile("the file is truncated") from error
     if data[4:8] == b"ftyp" and data[8:12] in _HEIF_BRANDS:
-        raise BadHeader("a HEIC file, which cannot be read: save it as JPEG")
-    raise BadHeader("not a PNG, JPEG, WebP or BMP file" if data else "the file is empty")
+        raise BadFile("a HEIC file, which cannot be read: save it as JPEG")
+    raise BadFile("not a PNG, JPEG, WebP or BMP file" if data else "the file is empty")
 
 
 def _png(data: bytes) -> PhotoHeader:
     width, height, bits, colour_type = struct.unpack_from(">IIBB", data, 16)
     if data[12:16] != b"IHDR":
-        raise BadHeader("a PNG file without its header")
+        raise BadFile("a PNG file without its header")
     _check_png_chunks(data)
     return PhotoHeader("PNG", width, height, bits, "rgb" if colour_type in (2, 3, 6) else "grey")
 
@@ -82,7 +78,7 @@ def _check_png_chunks(data: bytes) -> None:
         length, name = struct.unpack_from(">I4s", data, place)
         (checksum,) = struct.unpack_from(">I", data, place + 8 + length)
         if zlib.crc32(view[place + 4 : place + 8 + length]) != checksum:
-            raise BadHeader("the file is damaged (a checksum in it is wrong)")
+            raise BadFile("the file is damaged (a checksum in it is wrong)")
         if name == b"IEND":
             return
         place += 12 + length
@@ -98,7 +94,7 @@ def _jpeg(data: bytes) -> PhotoHeader:
     place = 2
     while True:
         if data[place] != 0xFF:
-            raise BadHeader("the file is damaged (a JPEG marker is missing)")
+            raise BadFile("the file is damaged (a JPEG marker is missing)")
         marker = data[place + 1]
         if marker == 0xFF or marker in _NO_LENGTH:
             place += 1 if marker == 0xFF else 2
@@ -112,7 +108,7 @@ def _jpeg(data: bytes) -> PhotoHeader:
             break
     # Within coded data FF is always followed by 00 or a restart: FF D9 can only be the end.
     if header is None or data.rfind(b"\xff\xd9") < place:
-        raise BadHeader("the file is truncated")
+        raise BadFile("the file is truncated")
     return header
 
 
@@ -121,14 +117,14 @@ def _bmp(data: bytes) -> PhotoHeader:
     row = (abs(width) * bits + 31) // 32 * 4
     (compression,) = struct.unpack_from("<I", data, 30)
     if compression == 0 and len(data) < start + row * abs(height):
-        raise BadHeader("the file is truncated")
+        raise BadFile("the file is truncated")
     return PhotoHeader("BMP", abs(width), abs(height), 8, "rgb" if bits >= 16 else "grey")
 
 
 def _webp(data: bytes) -> PhotoHeader:
     (length,) = struct.unpack_from("<I", data, 4)
     if len(data) < length + 8:
-        raise BadHeader("the file is truncated")
+        raise BadFile("the file is truncated")
     form = data[12:16]
     if form == b"VP8 ":
         width, height = struct.unpack_from("<HH", data, 26)
@@ -139,7 +135,7 @@ def _webp(data: bytes) -> PhotoHeader:
     if form == b"VP8X":
         width, height = (int.from_bytes(data[k : k + 3], "little") + 1 for k in (24, 27))
         return PhotoHeader("WebP", width, height, 8, "rgb")
-    raise BadHeader("an unknown kind of WebP file")
+    raise BadFile("an unknown kind of WebP file")
 
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp")
@@ -159,17 +155,10 @@ _GREY = 10
 """Channels that differ by less than this everywhere show no colour, only compression."""
 
 
-class BadPhoto(CubistError, ValueError):
-    """A file that is no photograph we can use: missing, damaged, too small, too large, grey."""
-
-    code = "bad-photo"
-    exit_code = ExitCode.USAGE
-
-
 def face_files(folder: Path) -> dict[str, Path]:
-    """The photographs ``U.*`` .. ``B.*`` of a folder by face letter; raises :class:`BadPhoto`."""
+    """The photographs ``U.*`` .. ``B.*`` of a folder by face letter; raises :class:`BadFile`."""
     if not folder.is_dir():
-        raise BadPhoto(f"{folder}: no such folder; it should hold six photographs U.* R.* ... B.*")
+        raise BadFile(f"{folder}: no such folder; it should hold six photographs U.* R.* ... B.*")
     found: dict[str, Path] = {}
     others: list[Path] = []
     for path in sorted(folder.iterdir()):
@@ -180,7 +169,7 @@ def face_files(folder: Path) -> dict[str, Path]:
             others.append(path)
             continue
         if letter in found:
-            raise BadPhoto(
+            raise BadFile(
                 f"{folder}: face {letter} has two photographs, {found[letter].name} and "
                 f"{path.name}; keep one of them"
             )
@@ -191,42 +180,36 @@ def face_files(folder: Path) -> dict[str, Path]:
         unread = [path.name for path in others if path.stem.upper() in missing]
         instead = f"; {', '.join(unread)} cannot be read: save as JPEG" if unread else ""
         kinds = ", ".join(SUFFIXES)
-        raise BadPhoto(f"{folder}: no photograph {names} there ({kinds} are read){instead}")
+        raise BadFile(f"{folder}: no photograph {names} there ({kinds} are read){instead}")
     return {letter: found[letter] for letter in FACES}
 
 
 def load_photo(path: Path, enough: int = ENOUGH_PIXELS) -> Image:
-    """A photograph as uint8[H, W, 3], R G B, turned upright; raises :class:`BadPhoto`.
+    """A photograph as uint8[H, W, 3], R G B, turned upright; raises :class:`BadFile`.
 
     One whose shorter side has at least twice ``enough`` pixels is decoded at half the size, or a
     quarter: of JPEG files that takes a quarter of the time.
     """
-    try:
-        data = read_file(path, MAX_BYTES)
-    except BadFile as error:
-        raise BadPhoto(str(error)) from error
-    return decode_photo(data, str(path), enough)
+    return decode_photo(read_file(path, MAX_BYTES), str(path), enough)
 
 
 def decode_photo(data: bytes, name: str, enough: int = ENOUGH_PIXELS) -> Image:
     """The picture uint8[H, W, 3] in the bytes of an image file; ``name`` is for complaints.
 
     Of large ones ``enough`` pixels are decoded, as by :func:`load_photo`. Raises
-    :class:`BadPhoto` for whatever does not hold 8-bit colours of a reasonable size.
+    :class:`BadFile` for whatever does not hold 8-bit colours of a reasonable size.
     """
     try:
         header = read_header(data)
-    except BadHeader as error:
-        raise BadPhoto(f"{name}: {error}; save the photograph again as PNG or JPEG") from error
+    except BadFile as error:
+        raise BadFile(f"{name}: {error}; save the photograph again as PNG or JPEG") from error
     _check_header(header, name)
     try:
         bgr = cv2.imdecode(np.frombuffer(data, dtype=np.uint8), _REDUCED[_part(header, enough)])
     except cv2.error as error:
-        raise BadPhoto(
-            f"{name}: a damaged {header.kind} file; take the photograph again"
-        ) from error
+        raise BadFile(f"{name}: a damaged {header.kind} file; take the photograph again") from error
     if bgr is None:
-        raise BadPhoto(f"{name}: a damaged {header.kind} file; take the photograph again")
+        raise BadFile(f"{name}: a damaged {header.kind} file; take the photograph again")
     _check_colour(bgr, name)
     return np.asarray(cv2.cvtColor(bgr, cv2.COLOR_BGR2RGB), dtype=np.uint8)
 
@@ -240,18 +223,18 @@ def _part(header: PhotoHeader, enough: int) -> int:
 def _check_header(header: PhotoHeader, name: str) -> None:
     width, height = header.width, header.height
     if min(width, height) < MIN_SIDE:
-        raise BadPhoto(f"{name}: {width} x {height} pixels are too few to see a cube")
+        raise BadFile(f"{name}: {width} x {height} pixels are too few to see a cube")
     if width * height > MAX_PIXELS or max(width, height) > MAX_SIDE:
-        raise BadPhoto(
+        raise BadFile(
             f"{name}: {width} x {height} pixels are too many; "
             f"shrink it below {MAX_PIXELS // 1_000_000} megapixels"
         )
     if header.model == "grey":
-        raise BadPhoto(f"{name}: a grey picture; stickers can only be distinguished in colour")
+        raise BadFile(f"{name}: a grey picture; stickers can only be distinguished in colour")
     if header.model == "cmyk":
-        raise BadPhoto(f"{name}: CMYK, meant for printing; save it as RGB (sRGB)")
+        raise BadFile(f"{name}: CMYK, meant for printing; save it as RGB (sRGB)")
     if header.bits > 8:
-        raise BadPhoto(
+        raise BadFile(
             f"{name}: {header.bits} bits per channel, whose brightness scale is ambiguous; "
             "save it with 8 bits per channel (sRGB)"
         )
@@ -262,7 +245,7 @@ def _check_colour(bgr: NDArray[np.uint8] | cv2.typing.MatLike, name: str) -> Non
     blue, green, red = cv2.split(bgr[::step, ::step])
     widest = max(float(cv2.norm(green, other, cv2.NORM_INF)) for other in (blue, red))
     if widest < _GREY:
-        raise BadPhoto(f"{name}: no colour in the picture; stickers cannot be distinguished")
+        raise BadFile(f"{name}: no colour in the picture; stickers cannot be distinguished")
 
 
 class FolderCamera:
@@ -282,15 +265,15 @@ class FolderCamera:
         self._shown = 0
 
     def settle(self) -> None:
-        """Start over with the first photograph; raises :class:`CameraFault` if there is none."""
+        """Start over with the first photograph; raises :class:`CameraError` if there is none."""
         self._files = self._sorted_files()
         self._shown = 0
 
     def capture(self) -> Frame:
-        """The next photograph; raises :class:`CameraFault` after the last and for bad files."""
+        """The next photograph; raises :class:`CameraError` after the last and for bad files."""
         self._files = self._files or self._sorted_files()
         if self._shown == len(self._files):
-            raise CameraFault(
+            raise CameraError(
                 self.name,
                 CameraTrouble.EMPTY,
                 f"all {self._shown} photographs of {self._folder} were shown",
@@ -298,8 +281,8 @@ class FolderCamera:
         path = self._files[self._shown]
         try:
             image = load_photo(path)
-        except BadPhoto as error:
-            raise CameraFault(self.name, CameraTrouble.VANISHED, str(error)) from error
+        except BadFile as error:
+            raise CameraError(self.name, CameraTrouble.VANISHED, str(error)) from error
         self._shown += 1
         return Frame(image, self.name, self._clock())
 
@@ -313,9 +296,9 @@ class FolderCamera:
             denied = isinstance(error, PermissionError)
             trouble = CameraTrouble.REFUSED if denied else CameraTrouble.ABSENT
             told = f"the folder {self._folder}: {root_sentence(error)}"
-            raise CameraFault(self.name, trouble, told) from error
+            raise CameraError(self.name, trouble, told) from error
         if not files:
-            raise CameraFault(self.name, CameraTrouble.EMPTY, f"{self._folder} has no photographs")
+            raise CameraError(self.name, CameraTrouble.EMPTY, f"{self._folder} has no photographs")
         return sorted(files, key=_place)
 
 

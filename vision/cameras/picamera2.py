@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from solver.errors import root_sentence
 from solver.files import parse_json
 from vision.cameras.base import (
-    CameraFault,
+    CameraError,
     CameraGuard,
     CameraTrouble,
     Clock,
@@ -117,10 +117,6 @@ class PiCamera(Protocol):
         """Give the camera back."""
 
 
-class NoLibrary(ImportError):
-    """picamera2 is missing or cannot be loaded; ``str()`` says which of the two, and why."""
-
-
 class CameraLibrary(Protocol):
     """The part of the class ``picamera2.Picamera2`` that is used here."""
 
@@ -132,7 +128,7 @@ class CameraLibrary(Protocol):
 
 
 def _library() -> CameraLibrary:
-    """Return the class ``Picamera2``; raises :class:`NoLibrary`."""
+    """Return the class ``Picamera2``; raises :class:`CameraError`."""
     try:
         from picamera2 import Picamera2
     except Exception as error:  # also ValueError, of a numpy that it was not compiled for
@@ -142,7 +138,7 @@ def _library() -> CameraLibrary:
             )
         else:
             told = f"picamera2 cannot be loaded: {root_sentence(error)}"
-        raise NoLibrary(told) from error
+        raise CameraError("", CameraTrouble.SOFTWARE, told) from error
     library: CameraLibrary = Picamera2
     return library
 
@@ -150,7 +146,7 @@ def _library() -> CameraLibrary:
 def open_picamera2(number: int) -> PiCamera:
     """Return the Raspberry Pi camera of a number.
 
-    Raises :class:`NoLibrary`, or libcamera's own error if the camera is missing or in use.
+    Raises :class:`CameraError`, or libcamera's own error if the camera is missing or in use.
     """
     return _library()(number)
 
@@ -158,7 +154,7 @@ def open_picamera2(number: int) -> PiCamera:
 def ask_for_cameras(limit_s: float = 20.0) -> list[str]:
     """Return the models of the cameras that libcamera sees, by number.
 
-    A process of its own asks, because libcamera may hang, or crash. Raises :class:`NoLibrary` with
+    A process of its own asks, because libcamera may hang, or crash. Raises ``CameraError`` with
     the last words of what failed.
     """
     command = [sys.executable, "-P", "-m", __name__]
@@ -167,11 +163,13 @@ def ask_for_cameras(limit_s: float = 20.0) -> list[str]:
             command, capture_output=True, text=True, timeout=limit_s, check=False, errors="replace"
         )
     except subprocess.TimeoutExpired as error:
-        raise NoLibrary(f"libcamera does not answer within {limit_s:.0f} s") from error
+        raise CameraError(
+            "", CameraTrouble.SOFTWARE, f"libcamera does not answer within {limit_s:.0f} s"
+        ) from error
     if done.returncode:
         last_words = done.stderr.strip().splitlines()[-1:] or ["it says nothing"]
         crash = f"libcamera crashed (signal {-done.returncode}): " if done.returncode < 0 else ""
-        raise NoLibrary(crash + last_words[0])
+        raise CameraError("", CameraTrouble.SOFTWARE, crash + last_words[0])
     found = parse_json(done.stdout.splitlines()[-1], "libcamera")
     return [str(model) for model in found] if isinstance(found, list) else []
 
@@ -180,7 +178,7 @@ def _list_cameras() -> None:
     """Print the models as JSON, or exit with the reason."""
     try:
         models = [str(one.get("Model", "?")) for one in _library().global_camera_info()]
-    except NoLibrary as error:
+    except CameraError as error:
         sys.exit(str(error))
     except Exception as error:
         sys.exit(root_sentence(error))
@@ -234,7 +232,7 @@ class Picamera2Camera:
         self._guard = CameraGuard(name, clock)
 
     def settle(self) -> None:
-        """Let exposure, white balance and focus adapt, then lock them; raises CameraFault."""
+        """Let exposure, white balance and focus adapt, then lock them; raises CameraError."""
         camera = self._open()
         self._locked = {}
         self._set(camera, {"AeEnable": True, "AwbEnable": True})
@@ -244,7 +242,7 @@ class Picamera2Camera:
         locked = {n: found[n] for n in names if n in found and n in camera.camera_controls}
         self._set(camera, {"AeEnable": False, "AwbEnable": False, "AfMode": _AF_MANUAL, **locked})
         if not self._shows(camera, locked):
-            raise CameraFault(
+            raise CameraError(
                 self.name, CameraTrouble.STALE, "exposure and gains could not be locked"
             )
         self._locked = locked
@@ -256,7 +254,7 @@ class Picamera2Camera:
         self.unsettled = frozenset(one for one, is_missing in missing.items() if is_missing)
 
     def capture(self) -> Frame:
-        """A picture whose exposure began after this call; raises :class:`CameraFault`."""
+        """A picture whose exposure began after this call; raises :class:`CameraError`."""
         camera = self._open()
         return self._guard.check(self._call(lambda: self._frame(camera)))
 
@@ -264,7 +262,7 @@ class Picamera2Camera:
         """A picture with ``factor`` times the locked exposure, for stickers that are too bright.
 
         None if the camera cannot expose for so short a time. The lock is as before afterwards.
-        Raises :class:`CameraFault`, also if not settled.
+        Raises :class:`CameraError`, also if not settled.
         """
         if not self._locked:
             self.settle()
@@ -281,7 +279,7 @@ class Picamera2Camera:
         finally:
             # One that failed was given back.
             if self._camera is camera and not self._expose(camera, usual):
-                raise CameraFault(
+                raise CameraError(
                     self.name, CameraTrouble.STALE, "its exposure could not be set back"
                 )
 
@@ -325,17 +323,17 @@ class Picamera2Camera:
             log.warning("camera %s: its view may be cropped: no sensor modes: %s", self.name, why)
             return None
 
-    def _not_opened(self, error: Exception) -> CameraFault:
+    def _not_opened(self, error: Exception) -> CameraError:
         """Distinguish missing libraries, cameras in use and missing cameras."""
-        if isinstance(error, NoLibrary):
-            return CameraFault(self.name, CameraTrouble.SOFTWARE, str(error))
+        if isinstance(error, CameraError):
+            return CameraError(self.name, CameraTrouble.SOFTWARE, str(error))
         if isinstance(error, IndexError):  # of libcamera's list of cameras
             told = f"there is no Raspberry Pi camera {self._number}"
-            return CameraFault(self.name, CameraTrouble.ABSENT, told)
+            return CameraError(self.name, CameraTrouble.ABSENT, told)
         is_busy = any("busy" in text or "in use" in text for text in map(str, _chain(error)))
         trouble = CameraTrouble.BUSY if is_busy else CameraTrouble.ABSENT
         told = f"Raspberry Pi camera {self._number} did not open: {root_sentence(error)}"
-        return CameraFault(self.name, trouble, told)
+        return CameraError(self.name, trouble, told)
 
     def _call(
         self,
@@ -343,14 +341,14 @@ class Picamera2Camera:
         failure: str = "no picture",
         trouble: CameraTrouble = CameraTrouble.VANISHED,
     ) -> T:
-        """Call the library; any exception closes the camera and becomes a CameraFault."""
+        """Call the library; any exception closes the camera and becomes a CameraError."""
         try:
             return ask()
         except Exception as error:
             self.close()
             is_late = isinstance(error, TimeoutError) and not str(error)
             why = f" within {_WAIT_S:.0f} s" if is_late else f": {root_sentence(error)}"
-            raise CameraFault(self.name, trouble, failure + why) from error
+            raise CameraError(self.name, trouble, failure + why) from error
 
     def _frame(self, camera: PiCamera) -> Frame:
         request = camera.capture_request(wait=_WAIT_S, flush=True)
@@ -464,7 +462,7 @@ def check_camera(
     number = int(device)
     try:
         models = ask()
-    except NoLibrary as error:
+    except CameraError as error:
         remedy = (
             "sudo apt install python3-picamera2 --no-install-recommends; if it is there, install "
             "Cubist again"

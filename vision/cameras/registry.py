@@ -34,7 +34,7 @@ class OpenCamera(Protocol):
     """Makes a camera from its device, its resolution (width, height) and its name.
 
     The options of its kind are arguments by name, those given. Touches no hardware before
-    ``settle`` or ``capture``. Raises ``CameraFault``.
+    ``settle`` or ``capture``. Raises ``CameraError``.
     """
 
     def __call__(
@@ -135,7 +135,7 @@ def open_camera(
     name: str,
     options: Options = MappingProxyType({}),
 ) -> Camera:
-    """Open a camera of a registered kind; raises ``CameraFault`` and :class:`InvalidRequest`."""
+    """Open a camera of a registered kind; raises ``CameraError`` and :class:`InvalidRequest`."""
     if kind not in _KINDS:
         raise InvalidRequest(f"camera {name}: no such kind of camera: {kind}")
     opener = _KINDS[kind].opener

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from solver.errors import root_sentence
 from vision.arrays import Floats
 from vision.cameras.base import (
-    CameraFault,
+    CameraError,
     CameraGuard,
     CameraTrouble,
     Clock,
@@ -22,7 +22,7 @@ from vision.cameras.base import (
     monotonic_us,
 )
 from vision.cameras.registry import CameraFinding
-from vision.cameras.v4l2 import Unusable, device_path, examine
+from vision.cameras.v4l2 import device_path, examine
 from vision.frame import Frame
 
 log = logging.getLogger("cubistd")
@@ -70,13 +70,15 @@ class Capture(Protocol):
 
 
 def open_v4l2(device: int | str) -> Capture:
-    """Open a V4L2 device by number or path; raises :class:`Unusable`."""
+    """Open a V4L2 device by number or path; raises :class:`CameraError`."""
     path = device_path(device)
     examine(path)
     capture = cv2.VideoCapture(str(path), cv2.CAP_V4L2)
     if not capture.isOpened():
         capture.release()
-        raise Unusable(CameraTrouble.FAILED, f"video device {path}: OpenCV finds no format in it")
+        raise CameraError(
+            "", CameraTrouble.FAILED, f"video device {path}: OpenCV finds no format in it"
+        )
     return capture
 
 
@@ -106,14 +108,14 @@ class UsbCamera:
         self._guard = CameraGuard(name, clock)
 
     def settle(self) -> None:
-        """Let exposure, white balance and focus adapt, then lock them; raises CameraFault."""
+        """Let exposure, white balance and focus adapt, then lock them; raises CameraError."""
         capture = self._open()
         self._call(lambda: self._adapt(capture))
         self._wait_until_steady()
         self.unsettled = self._call(lambda: self._lock(capture))
 
     def capture(self) -> Frame:
-        """A picture taken after this call; raises :class:`CameraFault`."""
+        """A picture taken after this call; raises :class:`CameraError`."""
         frame = self._next(fresh=True)
         return self._guard.check(frame)
 
@@ -131,11 +133,11 @@ class UsbCamera:
             return self._capture
         try:
             capture = self._open_device(self._device)
-        except Unusable as error:
-            raise CameraFault(self.name, error.trouble, str(error)) from error
+        except CameraError as error:
+            raise CameraError(self.name, error.trouble, str(error)) from error
         except Exception as error:
             told = f"video device {self._device} cannot be opened: {root_sentence(error)}"
-            raise CameraFault(self.name, CameraTrouble.FAILED, told) from error
+            raise CameraError(self.name, CameraTrouble.FAILED, told) from error
         self._capture = capture
         self._call(lambda: self._prepare(capture))
         return capture
@@ -147,10 +149,10 @@ class UsbCamera:
         capture.set(cv2.CAP_PROP_BUFFERSIZE, 1.0)
 
     def _call(self, ask: Callable[[], T]) -> T:
-        """Call the library; any exception closes the camera and becomes a CameraFault."""
+        """Call the library; any exception closes the camera and becomes a CameraError."""
         try:
             return ask()
-        except CameraFault:
+        except CameraError:
             raise
         except Exception as error:
             raise self._close_as_vanished(f": {root_sentence(error)}") from error
@@ -177,10 +179,10 @@ class UsbCamera:
             if not fresh or self._clock() - asked > _FRESH_US:
                 break
 
-    def _close_as_vanished(self, why: str = "") -> CameraFault:
+    def _close_as_vanished(self, why: str = "") -> CameraError:
         self.close()
         told = f"video device {self._device} returns no pictures{why}"
-        return CameraFault(self.name, CameraTrouble.VANISHED, told)
+        return CameraError(self.name, CameraTrouble.VANISHED, told)
 
     def _wait_until_steady(self) -> None:
         """Look until the mean colour stays the same, or for as long as that may take."""
@@ -253,7 +255,7 @@ def check_camera(
     path = device_path(device)
     try:
         loose = examine(path)
-    except Unusable as error:
+    except CameraError as error:
         if error.trouble is CameraTrouble.BUSY:
             return CameraFinding("ok", f"{path} is in use: by cubistd, if that runs")
         return CameraFinding("bad", str(error), _REMEDIES.get(error.trouble, ""))

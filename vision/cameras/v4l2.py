@@ -14,7 +14,7 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 
-from vision.cameras.base import CameraTrouble, Unsettled
+from vision.cameras.base import CameraError, CameraTrouble, Unsettled
 
 Ioctl = Callable[[int, int, bytearray], object]
 
@@ -32,21 +32,13 @@ _SWITCHES = {Unsettled.EXPOSURE: 0x009A_0901, Unsettled.WHITE_BALANCE: 0x0098_09
 """Controls that switch the automatic off: V4L2_CID_EXPOSURE_AUTO, V4L2_CID_AUTO_WHITE_BALANCE."""
 
 
-class Unusable(OSError):
-    """A video device that gives no pictures: what ``trouble`` it is, and why."""
-
-    def __init__(self, trouble: CameraTrouble, what: str) -> None:
-        super().__init__(what)
-        self.trouble = trouble
-
-
 def device_path(device: int | str) -> Path:
     """Return the device of a number, or of a path as it is."""
     return Path(f"/dev/video{device}" if str(device).isdigit() else str(device))
 
 
 def examine(path: Path, ioctl: Ioctl = fcntl.ioctl) -> frozenset[Unsettled]:
-    """Return what the driver of a video device cannot lock; raises :class:`Unusable`.
+    """Return what the driver of a video device cannot lock; raises :class:`CameraError`.
 
     Nobody else who has the device open is disturbed.
     """
@@ -70,14 +62,14 @@ def _check_captures(path: Path, descriptor: int, ioctl: Ioctl) -> None:
         ioctl(descriptor, QUERYCAP, answer)
     except OSError as error:
         if error.errno == errno.ENOTTY:
-            raise Unusable(CameraTrouble.ABSENT, f"{path} is no video device") from error
+            raise CameraError("", CameraTrouble.ABSENT, f"{path} is no video device") from error
         raise _unusable(path, error) from error
     *_, of_all, of_device, _, _, _ = _CAPABILITIES.unpack(answer)
     able = of_device if of_all & _OF_DEVICE else of_all
     if not able & (_CAPTURE | _CAPTURE_PLANES):
         # A webcam's second node, for one, gives only data about its pictures.
-        raise Unusable(
-            CameraTrouble.ABSENT, f"{path} takes no pictures; see `v4l2-ctl --list-devices`"
+        raise CameraError(
+            "", CameraTrouble.ABSENT, f"{path} takes no pictures; see `v4l2-ctl --list-devices`"
         )
 
 
@@ -106,6 +98,6 @@ _TROUBLES = {
 }
 
 
-def _unusable(path: Path, error: OSError) -> Unusable:
+def _unusable(path: Path, error: OSError) -> CameraError:
     trouble = _TROUBLES.get(error.errno or 0, CameraTrouble.ABSENT)
-    return Unusable(trouble, f"video device {path}: {error.strerror or error}")
+    return CameraError("", trouble, f"video device {path}: {error.strerror or error}")

@@ -47,7 +47,7 @@ def scan_folder(folder: Path, size: int | None = None, *, may_doubt: bool = Fals
     """Locate and measure the photographs ``U.*`` .. ``B.*`` of a folder.
 
     ``may_doubt`` as in :func:`scan_frames`. Raises
-    :class:`vision.cameras.photographs.BadPhoto` and :class:`vision.locate.face.NoFace`.
+    :class:`solver.files.BadFile` and :class:`vision.locate.face.NoFace`.
     """
     files = face_files(folder)
     frames = {f: Frame(load_photo(path), path.name, 0) for f, path in files.items()}

@@ -137,7 +137,7 @@ def measure(camera: Camera, frame: Frame, quads: ArrayLike, *, fit: float = 1.0)
     """Measure a picture just taken, and merge darker ones while stickers clip.
 
     ``quads`` and ``fit`` as for :func:`measure_face`; the view must not have moved since ``frame``.
-    Raises :class:`CameraFault`.
+    Raises :class:`CameraError`.
     """
     looks = [measure_face(frame, quads, fit=fit)]
     if isinstance(camera, BracketingCamera):

@@ -10,7 +10,7 @@ from statistics import mean
 from robot.api.client import DaemonError, RequestError
 from robot.calibration.auto.film import FILMING, FilmedTravel, find_travel, travel_us
 from robot.calibration.auto.finder import FilmedServo, Finder, finder_for
-from robot.calibration.auto.finding import CalibrationError, Finding
+from robot.calibration.auto.finding import Finding
 from robot.calibration.auto.motors import check_motors, common_speeds
 from robot.calibration.step import STEPS, Measurement, Result, Row, Script, Session, Step
 from robot.calibration.steps.colours import LOOKING
@@ -21,7 +21,7 @@ from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
 from robot.text.faults import RobotError, ScanError
-from solver.errors import CubistError, InvalidRequest
+from solver.errors import CalibrationError, CubistError, InvalidRequest
 from solver.files import JsonMapping, JsonObject
 
 MARGIN = 1.04

@@ -16,12 +16,12 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.calibration.auto.finding import CalibrationError
 from robot.calibration.auto.fitting import fit_values
 from robot.calibration.steps.camera import Image, nearest_turn
 from robot.settings.base import Site
 from robot.settings.profile import CameraSettings
 from solver.cube.facelets import NORMALS, READING
+from solver.errors import CalibrationError
 from vision.locate.face import FaceGrid, HintedSearch, confirm_grid, locate_grids
 from vision.locate.view_check import OddView, face_in_view
 

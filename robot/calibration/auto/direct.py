@@ -27,7 +27,7 @@ from robot.calibration.auto.finder import (
     find_line,
     mechanism_of,
 )
-from robot.calibration.auto.finding import CalibrationError, Finding
+from robot.calibration.auto.finding import Finding
 from robot.calibration.auto.motors import let_turn, motor_finding
 from robot.calibration.auto.rotations import Rotation
 from robot.calibration.auto.stepwise_move import StepwiseMove, stepwise_move
@@ -37,6 +37,7 @@ from robot.mechanism.direct.settings import DirectSettings
 from robot.settings import RobotProfile
 from robot.settings.profile import CameraSettings
 from robot.settings.stepper import Stepper
+from solver.errors import CalibrationError
 from solver.files import JsonObject
 
 MOST_LOOKS = 12

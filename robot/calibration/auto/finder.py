@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from robot.calibration.auto.face_watch import RotationGauge, view_from_above
-from robot.calibration.auto.finding import CalibrationError, Finding
+from robot.calibration.auto.finding import Finding
 from robot.calibration.auto.rotations import FilmedRotation, Rotation
 from robot.calibration.step import Session
 from robot.calibration.steps.home import HOMING
@@ -19,6 +19,7 @@ from robot.settings import RobotProfile
 from robot.settings.kinds import Kinds
 from robot.settings.mechanisms import MechanismSettings
 from robot.settings.stepper import Stepper
+from solver.errors import CalibrationError
 from solver.files import JsonObject
 
 HOLD_MARGIN_DEGREES = 3.0

@@ -5,15 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from robot.calibration.step import Row
-from solver.errors import CubistError, ExitCode
 from solver.files import JsonMapping, JsonObject
-
-
-class CalibrationError(CubistError, RuntimeError):
-    """Something cannot be found by this robot as it is; the text says why and what to do."""
-
-    code = "calibration-error"
-    exit_code = ExitCode.NO
 
 
 @dataclass(frozen=True)

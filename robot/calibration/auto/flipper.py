@@ -43,7 +43,7 @@ from robot.calibration.auto.finder import (
     find_line,
     mechanism_of,
 )
-from robot.calibration.auto.finding import CalibrationError, Finding
+from robot.calibration.auto.finding import Finding
 from robot.calibration.auto.fitting import servo_degree_us
 from robot.calibration.auto.motors import let_turn, motor_finding
 from robot.calibration.auto.rotations import SpinningPart
@@ -52,6 +52,7 @@ from robot.calibration.step import Session
 from robot.mechanism.flipper.settings import FlipperSettings, Roll
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
+from solver.errors import CalibrationError
 from solver.files import JsonObject
 
 SEARCH_UP_US, SEARCH_BACK_US = 60, 150

@@ -38,7 +38,7 @@ from robot.calibration.auto.finder import (
     find_line,
     mechanism_of,
 )
-from robot.calibration.auto.finding import CalibrationError, Finding
+from robot.calibration.auto.finding import Finding
 from robot.calibration.auto.fitting import servo_degree_us
 from robot.calibration.auto.motors import let_turn, motor_finding
 from robot.calibration.auto.rotations import Rotation, SpinningPart, TiltingGripper
@@ -48,6 +48,7 @@ from robot.mechanism.grippers.settings import GripperSettings, GrippersSettings
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from robot.settings.base import AXIS_OF, Site
+from solver.errors import CalibrationError
 from solver.files import JsonObject
 
 BELOW: Site = "D"

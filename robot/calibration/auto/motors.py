@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from robot.calibration.auto.finding import CalibrationError, Finding
+from robot.calibration.auto.finding import Finding
 from robot.calibration.auto.rotations import Rotation
 from robot.calibration.step import Session
 from robot.calibration.trials.stepper_trials import SPEEDING, STEPPING
@@ -18,6 +18,7 @@ from robot.calibration.values import MICROSTEPS, STEPS_OFF
 from robot.machine.confirmed_range import direction_key
 from robot.settings import RobotProfile
 from robot.settings.stepper import Stepper
+from solver.errors import CalibrationError
 from solver.files import JsonMapping, JsonObject
 
 SPEEDS = ("max_speed_steps_per_s", "max_acceleration_steps_per_s2")

@@ -11,10 +11,10 @@ import numpy as np
 
 from robot.calibration.auto.face_watch import LIFTED, Floats, RotationGauge, are_two_faces
 from robot.calibration.auto.film import Film, angles
-from robot.calibration.auto.finding import CalibrationError
 from robot.calibration.auto.fitting import ServoLine, SweepPoint, TiltGauge, fit_line
 from robot.calibration.auto.stepwise_move import StepwiseMove
 from robot.settings.base import Site
+from solver.errors import CalibrationError
 
 MOST_OFF_DEGREES = 4.0
 """How far the ends of its way may be from where the line has them."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from robot.calibration.auto.finding import CalibrationError
 from robot.calibration.step import Session
 from robot.calibration.steps.positions import FARTHEST, MOVING, Moved
 from robot.machine.confirmed_range import largest_step, position_key
 from robot.settings import RobotProfile
 from robot.settings.actuators import ActuatorSettings
 from robot.settings.stepper import Stepper
+from solver.errors import CalibrationError
 
 COARSE_US, FINE_US = 10, 2
 

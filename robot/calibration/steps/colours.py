@@ -38,10 +38,11 @@ def measured_colours(bench: Bench, asked: ColoursRequest) -> MeasuredColours:
     """Home, look at all faces, and take the colours of a cube that is ``facelets``.
 
     None: whatever cube is read, if that is beyond doubt. Raises ``RobotError``, ``ScanError``
-    and ``CalibrationFailed``.
+    and ``CalibrationError``.
     """
     from robot.machine.scanner import as_values
-    from vision.measure.colour_space import OtherCube, references_of
+    from solver.errors import CalibrationError
+    from vision.measure.colour_space import OTHER_CUBE, references_of
     from vision.measure.sticker_colours import FaceColours, StickerColours, merge_faces
 
     machine = bench.machine
@@ -54,7 +55,9 @@ def measured_colours(bench: Bench, asked: ColoursRequest) -> MeasuredColours:
     scan = StickerColours.from_faces({face: merge_faces(seen) for face, seen in faces.items()})
     try:
         return MeasuredColours(facelets=facelets, values=as_values(references_of(scan, facelets)))
-    except OtherCube as other:
+    except CalibrationError as other:
+        if other.code != OTHER_CUBE:
+            raise
         raise ScanError(str(other), remedy=_remedy_for(facelets)) from other
 
 
