@@ -317,3 +317,15 @@ def test_a_camera_that_does_not_keep_what_is_set_is_a_fault(clock: FakeClock, na
         camera.settle()
     assert fault.value.trouble is CameraTrouble.STALE
     assert fake.frames - frames[0] == 20
+
+
+@pytest.mark.parametrize(("ideal_us", "has_darker"), [(9_000, True), (180, False), (130, False)])
+def test_an_exposure_that_no_camera_can_make_is_left_out(
+    clock: FakeClock, ideal_us: int, has_darker: bool
+) -> None:
+    fake = FakePicamera2(clock, ideal_us=ideal_us)
+    camera = opened(fake)
+    camera.settle()
+    usual = fake.state["ExposureTime"]
+    assert (camera.capture_at(0.4) is not None) == has_darker
+    assert fake.state["ExposureTime"] == usual

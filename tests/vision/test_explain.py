@@ -85,6 +85,20 @@ def test_colours_have_the_letters_that_people_call_them_by():
     assert {named[new] for new in "F"} == {"W"}
 
 
+def test_stickers_carry_the_letters_of_their_colours(monkeypatch):
+    drawn = set()
+    text = Canvas.text
+
+    def noted(canvas, at, words, *more, **options):
+        drawn.add(words)
+        return text(canvas, at, words, *more, **options)
+
+    monkeypatch.setattr(Canvas, "text", noted)
+    colours = synthetic_scan(1, 3).colours
+    explain(colours, read_cube(colours))
+    assert {word for word in drawn if len(word) == 1} == set(NAMES)
+
+
 def test_colours_that_nobody_has_a_letter_for_keep_the_faces_letters():
     colours = synthetic_scan(1, 3).colours
     reading = read_cube(colours)

@@ -79,6 +79,7 @@ GREY = np.repeat(IMAGE.mean(axis=2).astype(np.uint8)[..., None], 3, axis=2)
         (encoded(".png", IMAGE.astype(np.uint16) * 257), "16 bits"),
         (png_announcing(100_000, 100_000), "too many"),
         (png_announcing(30_000, 16), "too many"),
+        (png_announcing(8_000, 5_001), "too many; shrink it below 40 megapixels"),
         (cmyk_jpeg(), "CMYK"),
         (encoded(".png")[:-20], "is truncated"),
         (encoded(".jpg")[:700], "is truncated"),

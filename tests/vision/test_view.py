@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from tests.rig.pictures import empty_place, in_the_left_part, seated, side_by_side, with_hand
 from tests.rig.scenes import FACES, RenderedCube, render_cube
 from vision.frame import Frame
+from vision.locate.face import FaceGrid
 from vision.locate.six_faces import scan_frames
 from vision.locate.view_check import OddView, ViewTrouble, face_in_view
 
@@ -145,3 +147,22 @@ def test_photographs_without_a_cube_say_so():
     frames = {face: Frame(empty_place(seed), "room", 0) for seed, face in enumerate(FACES)}
     with pytest.raises(OddView, match="picture U: no cube is in view"):
         scan_frames(frames)
+
+
+def drawn(*lefts: int) -> np.ndarray:
+    """A picture with a 3x3x3's face of many colours at each of these places, 240 pixels wide."""
+    image = np.full((480, 960, 3), 120, np.uint8)
+    rng = np.random.default_rng(1)
+    for left in lefts:
+        image[120:360, left : left + 240] = 8
+        for row, column in product(range(3), repeat=2):
+            y, x = 120 + 80 * row + 6, left + 80 * column + 6
+            image[y : y + 68, x : x + 68] = rng.integers(90, 250, 3)
+    return image
+
+
+def test_a_face_that_shares_an_edge_is_of_the_same_cube():
+    place = FaceGrid.from_corners([(60, 120), (300, 120), (300, 360), (60, 360)], 3)
+    assert told(drawn(60), 3, place) == "face"
+    assert told(drawn(60, 300), 3, place) == "face"
+    assert told(drawn(60, 600), 3, place) == ViewTrouble.TWO_CUBES
