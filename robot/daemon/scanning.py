@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from itertools import groupby
 
 from robot.api.endpoints import RobotState
@@ -56,13 +55,6 @@ class _ViewNotClear(Exception):
         self.found = found
 
 
-@dataclass
-class _Held:
-    """The mechanism's state, kept while it moves from view to view (None: as homed)."""
-
-    state: State | None
-
-
 async def scan(
     job: Job, machine: Machine, phase: RobotState, state: State | None
 ) -> tuple[AnyCube, State | None]:
@@ -70,68 +62,212 @@ async def scan(
 
     Raises ``ScanError``, with what is in view instead of the cube if that did not end in time.
     """
-    images: list[FaceImage] = []
-    held = _Held(state)
-    wanted: str | None = None
-    retries, patience_s = machine.policy.scan_retries, machine.policy.wait_for_clear_view_s
-    while True:
-        try:
-            async with _meanwhile() as meanwhile:
-                await _look_around(job, machine, phase, held, wanted, images, meanwhile)
-                reading = await _read(job, machine, phase, images)
-        except _ViewNotClear as view:
-            job.live.forget_cube(machine.size)  # nobody is shown a hand's colours as stickers
-            patience_s -= await _wait_for_clear_view(job, machine, phase, view, patience_s)
-            # Whoever was there may have moved the cube.
-            _look_again(job, view.found)
-            wanted, images = None, []
-            continue
-        except ScanError as error:
-            if not retries:
-                raise
-            retries -= 1
-            _look_again(job, error)
-            wanted, images = None, []
-            continue
-        if reading.confident:
-            break
-        if not retries:
-            raise ScanError(UNSURE, reading.look_again or "")
-        retries -= 1
-        wanted = reading.look_again
-        code = "looked-again-at" if wanted else "looked-again-unsure"
-        note_recovery(job, Note.of(code, faces=wanted))
+    scanned = _Scan(job, machine, phase, state)
+    reading = await scanned.run()
     if phase is RobotState.SCANNING:
         job.record.facelets = reading.facelets
         job.record.reading = _facts(reading)
     job.live.read(reading.facelets)
     job.save_meanwhile()
-    return reading.cube, held.state
+    return reading.cube, scanned.state
 
 
-async def _wait_for_clear_view(
-    job: Job, machine: Machine, phase: RobotState, view: _ViewNotClear, limit_s: float
-) -> float:
-    """Look again without moving until the view is clear. Return the seconds that took.
+class _Scan:
+    """One scan of the cube: the ``images`` taken, and the mechanism's ``state`` after each motion.
 
-    Raises the ``ScanError`` that says what is in view at the end of the time.
+    ``phase`` is the scan before the search or the check after the turns. Pictures are checked,
+    encoded and written by background tasks, while the robot moves on.
     """
-    began = job.elapsed_s
-    found, clear = view.found, 0
-    while clear < CLEAR_LOOKS:
-        if job.elapsed_s - began >= limit_s:
-            raise found
-        step = JobStep.of(WAITING[found.code])
-        if job.step != step:
-            job.enter(phase, step)
-        await asyncio.sleep(LOOK_EVERY_S)
-        try:  # a camera that finds the faces itself says already here that there are none
-            taken = await job.run_blocking("wait", machine.scanner.take, view.looks, moved=True)
-            await job.run_blocking("wait", machine.scanner.check_view, taken)
-            clear += 1
-        except ScanError as error:
-            found, clear = error, 0
-    return job.elapsed_s - began
+
+    def __init__(self, job: Job, machine: Machine, phase: RobotState, state: State | None) -> None:
+        self.state = state
+        self._job = job
+        self._machine = machine
+        self._phase = phase
+        self._is_check = phase is not RobotState.SCANNING
+        self._timing = "check" if self._is_check else "scan"
+        self._images: list[FaceImage] = []
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def run(self) -> CubeReading:
+        """Look at the faces and read them, again until it is certain which cube it is."""
+        job, policy = self._job, self._machine.policy
+        faces: str | None = None
+        retries, patience_s = policy.scan_retries, policy.wait_for_clear_view_s
+        while True:
+            try:
+                async with self._background_tasks():
+                    await self._look_at(faces)
+                    reading = await self._read()
+            except _ViewNotClear as view:
+                job.live.forget_cube(self._machine.size)  # a hand's colours are no stickers
+                patience_s -= await self._wait_for_clear_view(view, patience_s)
+                # Whoever was there may have moved the cube.
+                _look_again(job, view.found)
+                faces, self._images = None, []
+                continue
+            except ScanError as error:
+                if not retries:
+                    raise
+                retries -= 1
+                _look_again(job, error)
+                faces, self._images = None, []
+                continue
+            if reading.confident:
+                return reading
+            if not retries:
+                raise ScanError(UNSURE, reading.look_again or "")
+            retries -= 1
+            faces = reading.look_again
+            code = "looked-again-at" if faces else "looked-again-unsure"
+            note_recovery(job, Note.of(code, faces=faces))
+
+    @asynccontextmanager
+    async def _background_tasks(self) -> AsyncIterator[None]:
+        """End all background tasks before the context ends.
+
+        An error of one of them has precedence: a hand in view says more than that no cube could be
+        read.
+        """
+        self._tasks = []
+        try:
+            yield
+        finally:
+            if self._tasks:
+                await asyncio.wait(self._tasks)
+            for task in self._tasks:
+                task.result()
+
+    async def _look_at(self, faces: str | None) -> None:
+        """Move through a tour of these faces, or of all, and take pictures."""
+        job, scanner = self._job, self._machine.scanner
+        if not self._is_check:
+            job.looks = []
+        job.enter(self._phase, JobStep.of("plan-looks"))
+        tour = await job.run_blocking(self._timing, self._machine.planner.scan, self.state, faces)
+        count = sum(len(step.looks) for step in tour.steps)
+        seen = 0
+        for number, step in enumerate(tour.steps):
+            before, seen = seen, seen + len(step.looks)
+            named = ", ".join(view.face for view in step.looks)
+            job.enter(self._phase, JobStep.of("look", faces=named, seen=seen, count=count))
+            job.progress = before / count
+            await self._move_to(step)
+            if self._tasks:
+                # No more than two pictures are kept whole.
+                await asyncio.wait(self._tasks)
+            if number == 0:
+                job.warn(await job.run_blocking(self._timing, scanner.settle))
+            taken = await job.run_blocking(self._timing, scanner.take, step.looks, moved=step.moves)
+            first = len(self._images) + 1
+            self._images += await self._reduce(taken, step, is_placed=number > 0)
+            view = asyncio.create_task(self._check_view(step.looks, taken))
+            self._tasks.append(view)
+            if seen < count:
+                # Before the robot moves again: what is there may be a hand, or no cube.
+                await asyncio.wait({view})
+            # The robot goes on to the next look while this one's pictures are encoded and written.
+            # Both at once would take the memory of both.
+            self._tasks.append(asyncio.create_task(self._show(step.looks, taken, first)))
+            if view.done():
+                view.result()
+            if seen < count and await self._may_end_early():
+                return
+        self.state = tour.end
+
+    async def _move_to(self, step: ScanStep) -> None:
+        """Perform the motion that leads to a step's looks, if any."""
+        if step.moves:
+            job, schedule = self._job, step.plan.schedule()
+            job.live.move("look", [step.plan])
+            perform = self._machine.motion.perform
+            await job.run_blocking(self._timing, perform, schedule, job.advance_view)
+            job.live.arrive(step.plan, None)
+        self.state = step.plan.end
+
+    async def _reduce(
+        self, taken: Sequence[FaceImage], step: ScanStep, *, is_placed: bool
+    ) -> list[FaceImage]:
+        """Return the images without the rest of their pictures, and note them for the drift watch.
+
+        A person may have put the cube in askew; it ``is_placed`` once the robot has moved it.
+        """
+        images = await asyncio.to_thread(lambda: [image.reduce() for image in taken])
+        if is_placed and not self._is_check:
+            at = step.plan.final_positions
+            seen = zip(images, step.looks, strict=True)
+            self._job.looks += [ScanSample(image, view.site, at) for image, view in seen]
+        return images
+
+    async def _may_end_early(self) -> bool:
+        """Return whether the faces seen leave only one cube, and the policy ends the scan then."""
+        if self._is_check or not self._machine.policy.end_scan_early:
+            return False
+        if len({image.face for image in self._images}) < TELLING_FACES:
+            return False
+        try:
+            read = self._machine.scanner.read
+            return (await self._job.run_blocking("read", read, self._images)).confident
+        except (ScanError, RobotError):
+            return False
+
+    async def _read(self) -> CubeReading:
+        """Decide the cube. Keep a drawing of the reading, or of its failure, for the record."""
+        job, scanner = self._job, self._machine.scanner
+        try:
+            reading = await job.run_blocking("read", scanner.read, self._images)
+        except CubistError:
+            job.looks = []
+            job.explanation = scanner.take_explanation()
+            raise
+        drawing = scanner.take_explanation()
+        if not (self._is_check and reading.confident):
+            job.explanation = drawing
+        return reading
+
+    async def _wait_for_clear_view(self, view: _ViewNotClear, limit_s: float) -> float:
+        """Look again without moving until the view is clear. Return the seconds that took.
+
+        Raises the ``ScanError`` that says what is in view at the end of the time.
+        """
+        job, scanner = self._job, self._machine.scanner
+        began = job.elapsed_s
+        found, clear = view.found, 0
+        while clear < CLEAR_LOOKS:
+            if job.elapsed_s - began >= limit_s:
+                raise found
+            step = JobStep.of(WAITING[found.code])
+            if job.step != step:
+                job.enter(self._phase, step)
+            await asyncio.sleep(LOOK_EVERY_S)
+            try:  # a camera that finds faces itself reports here already that there are none
+                taken = await job.run_blocking("wait", scanner.take, view.looks, moved=True)
+                await job.run_blocking("wait", scanner.check_view, taken)
+                clear += 1
+            except ScanError as error:
+                found, clear = error, 0
+        return job.elapsed_s - began
+
+    async def _check_view(self, looks: Sequence[FaceView], taken: Sequence[FaceImage]) -> None:
+        """Raise ``_ViewNotClear`` if a look shows anything but the cube."""
+        try:
+            await self._job.run_blocking("view", self._machine.scanner.check_view, taken)
+        except ScanError as found:
+            raise _ViewNotClear(looks, found) from found
+
+    async def _show(
+        self, looks: Sequence[FaceView], taken: Sequence[FaceImage], first: int
+    ) -> None:
+        """Show pictures to viewers, and put them, from number ``first`` on, into the record."""
+        for frame, shown in groupby(zip(looks, taken, strict=True), lambda look: look[1].frame):
+            of_frame = list(shown)
+            names = [
+                f"{self._phase}-{first + i}-{view.face}.jpg" for i, (view, _) in enumerate(of_frame)
+            ]
+            first += len(names)
+            number = await self._job.save_photo(names, frame)
+            for view, image in of_frame:
+                self._job.live.look(view, image, number)
 
 
 def _look_again(job: Job, error: ScanError) -> None:
@@ -147,150 +283,6 @@ def _facts(reading: CubeReading) -> JsonObject:
         "doubtful": list(reading.doubtful),
         "runner_up": reading.runner_up,
     }
-
-
-async def _read(
-    job: Job, machine: Machine, phase: RobotState, images: Sequence[FaceImage]
-) -> CubeReading:
-    """Decide the cube. Keep a drawing of the reading, or of its failure, for the record."""
-    try:
-        reading = await job.run_blocking("read", machine.scanner.read, images)
-    except CubistError:
-        job.looks = []
-        job.explanation = machine.scanner.take_explanation()
-        raise
-    drawing = machine.scanner.take_explanation()
-    if phase is RobotState.SCANNING or not reading.confident:
-        job.explanation = drawing
-    return reading
-
-
-@asynccontextmanager
-async def _meanwhile() -> AsyncIterator[list[asyncio.Task[None]]]:
-    """Tasks that end before the context does.
-
-    What one of them found wrong comes before what the context did: a hand in view says more than
-    that no cube could be read.
-    """
-    tasks: list[asyncio.Task[None]] = []
-    try:
-        yield tasks
-    finally:
-        if tasks:
-            await asyncio.wait(tasks)
-        for task in tasks:
-            task.result()
-
-
-async def _look_around(
-    job: Job,
-    machine: Machine,
-    phase: RobotState,
-    held: _Held,
-    faces: str | None,
-    images: list[FaceImage],
-    meanwhile: list[asyncio.Task[None]],
-) -> None:
-    """Move through a tour, adding to ``images``.
-
-    What need not be known before the robot moves on goes to ``meanwhile``.
-    """
-    timing = "scan" if phase is RobotState.SCANNING else "check"
-    job.looks = [] if phase is RobotState.SCANNING else job.looks
-    job.enter(phase, JobStep.of("plan-looks"))
-    tour = await job.run_blocking(timing, machine.planner.scan, held.state, faces)
-    count = sum(len(step.looks) for step in tour.steps)
-    seen = 0
-    for number, step in enumerate(tour.steps):
-        before, seen = seen, seen + len(step.looks)
-        faces_now = _faces(step.looks)
-        job.enter(phase, JobStep.of("look", faces=faces_now, seen=seen, count=count))
-        job.progress = before / count
-        await _move_to(job, machine, step, timing)
-        held.state = step.plan.end
-        if meanwhile:
-            # No more than two pictures are kept whole.
-            await asyncio.wait(meanwhile)
-        if number == 0:
-            job.warn(await job.run_blocking(timing, machine.scanner.settle))
-        taken = await job.run_blocking(timing, machine.scanner.take, step.looks, moved=step.moves)
-        first = len(images) + 1
-        kept = await asyncio.to_thread(_reduce_images, taken)
-        images += kept
-        if number > 0 and phase is RobotState.SCANNING:
-            # A person may have put the cube in askew; now the robot itself has moved it.
-            at = step.plan.final_positions
-            seen_now = zip(kept, step.looks, strict=True)
-            job.looks += [ScanSample(image, view.site, at) for image, view in seen_now]
-        view = asyncio.create_task(_check_view(job, machine, step.looks, taken))
-        meanwhile.append(view)
-        if seen < count:
-            # Before the robot moves again: what is there may be a hand, or no cube.
-            await asyncio.wait({view})
-        # The robot goes on to the next look while this one's pictures are encoded and written.
-        # Both at once would take the memory of both.
-        meanwhile.append(asyncio.create_task(_show(job, phase, step.looks, taken, first)))
-        if view.done():
-            view.result()
-        early = phase is RobotState.SCANNING and seen < count and machine.policy.end_scan_early
-        if early and await _is_known(job, machine, images):
-            return
-    held.state = tour.end
-
-
-async def _check_view(
-    job: Job, machine: Machine, looks: Sequence[FaceView], taken: Sequence[FaceImage]
-) -> None:
-    """Raise ``_ViewNotClear`` if a look shows something else than the cube."""
-    try:
-        await job.run_blocking("view", machine.scanner.check_view, taken)
-    except ScanError as found:
-        raise _ViewNotClear(looks, found) from found
-
-
-def _reduce_images(images: Sequence[FaceImage]) -> list[FaceImage]:
-    return [image.reduce() for image in images]
-
-
-def _faces(looks: Sequence[FaceView]) -> str:
-    return ", ".join(view.face for view in looks)
-
-
-async def _move_to(job: Job, machine: Machine, step: ScanStep, timing: str) -> None:
-    """Perform the motion that leads to a step's looks, if any."""
-    if step.moves:
-        schedule = step.plan.schedule()
-        job.live.move("look", [step.plan])
-        await job.run_blocking(timing, machine.motion.perform, schedule, job.advance_view)
-        job.live.arrive(step.plan, None)
-
-
-async def _show(
-    job: Job,
-    phase: RobotState,
-    looks: Sequence[FaceView],
-    taken: Sequence[FaceImage],
-    first: int,
-) -> None:
-    """Show pictures to whoever watches, and put them, from this number on, into the record."""
-    for frame, shown in groupby(zip(looks, taken, strict=True), lambda look: look[1].frame):
-        of_frame = list(shown)
-        names = [f"{phase}-{first + i}-{view.face}.jpg" for i, (view, _) in enumerate(of_frame)]
-        first += len(names)
-        number = await job.save_photo(names, frame)
-        for view, image in of_frame:
-            job.live.look(view, image, number)
-
-
-async def _is_known(job: Job, machine: Machine, images: Sequence[FaceImage]) -> bool:
-    """Return whether the faces seen leave only one cube."""
-    seen = {image.face for image in images}
-    if len(seen) < TELLING_FACES:
-        return False
-    try:
-        return (await job.run_blocking("read", machine.scanner.read, images)).confident
-    except (ScanError, RobotError):
-        return False
 
 
 def note_recovery(job: Job, text: Note) -> None:

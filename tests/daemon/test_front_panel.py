@@ -238,22 +238,6 @@ async def test_lifting_the_hands_starts(
     assert (await controller.runs(1)).runs[0].outcome == "solved"
 
 
-@pytest.mark.parametrize("how", ["hands", "button", "estop"])
-async def test_an_inspection_can_be_called_off(
-    pads: FrontPanel, controller: JobController, how: str
-) -> None:
-    await pads.hands(Hands.LIFTED)
-    assert pads._inspection.running
-    if how == "hands":
-        await pads.hands(Hands.LAID)
-    elif how == "button":
-        await pads.pressed(Press.SHORT)
-    else:
-        await pads.estop(True)
-    assert not pads._inspection.running
-    assert (await controller.runs(1)).runs == []
-
-
 async def test_a_panel_that_is_closed_starts_nothing_any_more(
     pads: FrontPanel, controller: JobController
 ) -> None:
@@ -274,18 +258,6 @@ async def test_the_countdown_is_told_while_it_lasts(
     assert controller.status().inspection_left_s is None
 
 
-async def test_hands_are_ignored_while_something_else_is_done(
-    pads: FrontPanel, controller: JobController
-) -> None:
-    controller.enter_maintenance()
-    await pads.hands(Hands.LIFTED)
-    assert controller.status().inspection_left_s is None
-    assert controller.state is RobotState.MAINTENANCE
-    await controller.stop(emergency=True)
-    await pads.hands(Hands.LIFTED)
-    assert controller.status().inspection_left_s is None
-
-
 async def test_an_inspection_is_counted_down_with_warnings() -> None:
     slept, said = [], []
     ended = asyncio.Event()
@@ -303,36 +275,6 @@ async def test_an_inspection_is_counted_down_with_warnings() -> None:
     assert slept == [8.0, 4.0, 3.0]
     assert said == ["inspection", "warning", "last warning"]
     assert not inspection.cancel()
-
-
-@pytest.mark.parametrize(
-    ("seconds", "slept", "said"),
-    [
-        (7.0, [4.0, 3.0], ["inspection", "last warning"]),
-        (5.0, [2.0, 3.0], ["inspection", "last warning"]),
-        (3.0, [3.0], ["inspection"]),
-        (0.0, [0.0], []),
-    ],
-)
-async def test_a_short_inspection_has_fewer_warnings(
-    seconds: float, slept: list[float], said: list[str]
-) -> None:
-    waited: list[float] = []
-    heard: list[str] = []
-    ended = asyncio.Event()
-
-    async def sleep(time_s: float) -> None:
-        waited.append(time_s)
-
-    async def start() -> None:
-        ended.set()
-
-    inspection = Inspection(seconds, heard.append, start, sleep, lambda: 100.0)
-    assert inspection.left_s is None
-    inspection.begin()
-    assert inspection.left_s == seconds
-    await ended.wait()
-    assert (waited, heard, inspection.running) == (slept, said, False)
 
 
 @pytest.fixture
@@ -492,19 +434,6 @@ async def test_the_emergency_stop_and_stuck_buttons_end_the_inspection_and_are_w
     await pads.estop(False)
     assert not controller.estop_open
     assert (fake.motion.done, caplog.messages[-1]) == ([], "emergency stop released")
-
-
-async def test_a_failed_panel_opens_the_emergency_stop_only_where_it_has_one(
-    pads: FrontPanel, controller: JobController, gpio: FakeGpio
-) -> None:
-    await pads.failed(PanelError("GPIO 5: gone"))
-    fault = controller.status().fault
-    assert fault is not None
-    assert (fault.code, controller.estop_open) == ("panel-failed", False)
-    assert "GPIO 5: gone" in fault.cause
-    front = FrontPanel(controller, gpio, PanelPins(estop=Input(23, active=True)))
-    await front.failed(PanelError("GPIO 23: gone"))
-    assert controller.estop_open
 
 
 async def test_an_emergency_stop_that_is_not_confirmed_is_told_by_the_buzzer(

@@ -6,7 +6,6 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -84,11 +83,6 @@ async def test_stop_ends_the_motion_and_closes_the_record(
     assert controller.state is RobotState.IDLE
     assert not controller.status().homed
     assert "stop" in fake.motion.done
-
-
-async def test_stopping_an_idle_robot_does_nothing(controller: JobController, fake: Any) -> None:
-    assert not await controller.stop()
-    assert "stop" not in fake.motion.done
 
 
 async def test_a_robot_at_rest_that_is_stopped_is_not_homed_any_more(
@@ -236,15 +230,6 @@ async def test_what_cannot_be_recovered_is_not_tried_again(
     fake.motion.faults = [jam(recoverable=False)]
     record = await run(controller)
     assert (record.outcome, record.attempts) == ("fault", 1)
-
-
-async def test_doubtful_faces_are_looked_at_again(controller: JobController, fake: Any) -> None:
-    fake.scanner.readings = [("scrambled", "F"), "scrambled", "solved"]
-    assert (await run(controller)).outcome == "solved"
-    assert fake.scanner.seen[:7] == [*"URFDLB", "F"]
-    assert all(fake.scanner.moved)
-    (told,) = controller.status().last_run.recoveries
-    assert told == "looked again at F: the colours leave more than one possible cube"
 
 
 @pytest.mark.parametrize(
@@ -414,25 +399,6 @@ async def test_a_robot_that_is_not_there_is_a_fault_and_tried_again(
     assert (await run(controller)).outcome == "solved"
 
 
-async def test_maintenance_keeps_jobs_away(controller: JobController) -> None:
-    controller.enter_maintenance()
-    with pytest.raises(Conflict, match="calibrated"):
-        await controller.start(SOLVE)
-    await controller.leave_maintenance()
-    assert (await run(controller)).outcome == "solved"
-
-
-async def test_no_maintenance_while_working(
-    controller: JobController, fake: Any, eventually: Wait
-) -> None:
-    fake.motion.hold = threading.Event()
-    await controller.start(SOLVE)
-    await eventually(fake.motion.moving)
-    with pytest.raises(Conflict):
-        controller.enter_maintenance()
-    await controller.stop()
-
-
 async def test_a_disk_that_fails_at_the_start_leaves_a_record_in_memory(
     controller: JobController,
 ) -> None:
@@ -513,22 +479,6 @@ async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(60):
         while not condition():
             await asyncio.sleep(0.01)
-
-
-async def test_a_search_that_waits_for_tables_says_so(controller: JobController, fake: Any) -> None:
-    fake.planner.tables = [replace(MAKING, done=0.0, remaining_s=None), MAKING]
-    run_id = await controller.start(SOLVE)
-    await until(lambda: bool((job := controller.status().job) and job.progress == 0.25))
-    status = controller.status()
-    assert status.job is not None
-    assert (status.state, status.job.step) == ("solving", "making tables in /folder")
-    assert status.job.remaining_s == 3.0
-    fake.planner.tables_done.set()
-    await controller.finished()
-    steps = [event.text for event in (await controller.run_record(run_id)).events]
-    search = "searching for the fastest way"
-    at = steps.index(search)
-    assert steps[at : at + 3] == [search, "making tables in /folder", search]
 
 
 async def test_tables_are_made_at_the_start_and_the_status_names_them(

@@ -237,23 +237,6 @@ async def test_a_board_is_waited_for_twenty_times_within_the_time(
     assert (len(fake.motion.done), len(slept)) == (21, 19)
 
 
-@pytest.mark.parametrize(("retries", "attempts"), [(0, 1), (1, 2), (2, 3)])
-async def test_a_fault_is_recovered_from_so_often(
-    worked: Worked, retries: int, attempts: int
-) -> None:
-    worked.fake.motion.faults = [jam()] * 5
-    with pytest.raises(RobotError):
-        await jobs.solve(worked.job, worked.machine(solve_retries=retries))
-    record = worked.job.record
-    assert (record.attempts, len(record.faults)) == (attempts, attempts - 1)
-    assert worked.fake.motion.done.count("home") == attempts
-    assert worked.fake.motion.done.count("open") == attempts - 1
-    told = [(state, step) for state, step in worked.steps if "recovering" in step]
-    assert told == [("homing", "recovering: the table is jammed")] * (attempts - 1)
-    once = ["homed and started over after a fault: the table is jammed"]
-    assert record.recoveries == once * (attempts > 1), "said once"
-
-
 async def test_a_look_again_is_at_all_faces_or_at_those_in_doubt(worked: Worked) -> None:
     worked.fake.scanner.readings = [GONE, ("scrambled", "F"), "scrambled"]
     machine = worked.machine(scan_retries=2)
@@ -303,24 +286,3 @@ async def test_looks_after_the_first_motion_tell_where_the_faces_stand(worked: W
     assert {look.site for look in worked.job.looks} == {"U"}
     assert [dict(look.positions) for look in worked.job.looks] == [{"table": 1}] * 4
     assert set(worked.job.record.timings_s) == {"home", "scan", "read", "view"}
-
-
-async def test_the_reading_is_drawn_of_a_scan_and_of_a_doubtful_check(worked: Worked) -> None:
-    machine = worked.machine(scan_retries=0)
-    await jobs.home(worked.job, machine)
-    for phase, reading, drawn in (
-        (RobotState.SCANNING, "scrambled", True),
-        (RobotState.CHECKING, "solved", False),
-        (RobotState.CHECKING, ("solved", "F"), True),
-        (RobotState.CHECKING, GONE, True),
-    ):
-        worked.job.explanation = None
-        worked.job.looks = [object()]  # type: ignore[list-item]
-        worked.fake.scanner.readings = [reading]
-        try:
-            await scanning._read(worked.job, machine, phase, [])
-        except ScanError:
-            assert worked.job.looks == []
-        else:
-            assert len(worked.job.looks) == 1
-        assert (worked.job.explanation is not None) is drawn, (phase, reading)

@@ -23,7 +23,7 @@ from robot.records.runs import RunRecord
 from robot.settings import load_profile
 from robot.settings.profile import PolicySettings
 from robot.text.faults import RobotError
-from solver.cost import composite_index, merge_moves
+from solver.cost import composite_index
 from solver.cube.cube import Cube
 from solver.cube.orientation import Orientation
 
@@ -120,29 +120,6 @@ async def test_a_turn_cut_in_two_stays_one_move(controller: JobController, impro
     ]
     record = await solved(controller)
     assert (record.moves, record.move_count, record.executed_us) == ("R D2 F", 3, 1000)
-
-
-@pytest.mark.parametrize(
-    ("moves", "merged"),
-    [
-        ("", ""),
-        ("R U2 F'", "R U2 F'"),
-        ("D D", "D2"),
-        ("D U D2", "U D'"),
-        ("L R' R L'", ""),
-        ("F R R' F", "F2"),
-        ("R R2 R", ""),
-    ],
-)
-def test_turns_of_one_axis_are_merged(moves: str, merged: str) -> None:
-    assert " ".join(merge_moves(moves.split())) == merged
-    assert Cube.solved().apply(moves) == Cube.solved().apply(merged)
-
-
-async def test_it_is_off_unless_wanted(controller: JobController, improving: Any) -> None:
-    improving.policy = PolicySettings(improve_while_turning=False)
-    controller.machine = improving.machine()
-    assert (await solved(controller)).moves == "R U"
 
 
 async def test_a_fault_in_the_head_ends_the_search_too(
