@@ -53,11 +53,11 @@ class Rotor:
 
     @property
     def turning(self) -> bool:
-        """Whether steps have come lately."""
+        """True if steps have come lately."""
         return bool(self._times)
 
     def can_start(self, interval_us: float) -> bool:
-        """Whether a rotor at rest follows a step so long after one it did not follow."""
+        """Return true if a rotor at rest follows a step this long after one it did not follow."""
         return (1e6 / max(interval_us, 0.5)) ** 2 <= 3 * self._gain
 
     def step(self, time_us: float) -> str | None:
@@ -141,7 +141,7 @@ class StepMotor(SimulatedMotor):
 
     @property
     def moving(self) -> bool:
-        """Whether the rotor turns."""
+        """True if the rotor turns."""
         return self._rotor.turning
 
     def reset(self) -> None:
@@ -179,7 +179,7 @@ class StepMotor(SimulatedMotor):
             self.position = min(max(self.position, self._rotor_position), furthest)
 
     def has_stepped(self) -> bool:
-        """Whether it has made a step since this was last asked."""
+        """True if it has made a step since the last question."""
         stepped, self._stepped = self._stepped, False
         return stepped
 
@@ -206,7 +206,7 @@ class StepMotor(SimulatedMotor):
         self.lost_steps += lost
 
     def _check(self, fault: str | None) -> bool:
-        """Whether there is no fault; a fault costs a step and is reported."""
+        """Return true if there is no fault; a fault costs a step and is reported."""
         if fault is None:
             return True
         self.lost_steps += 1

@@ -1,4 +1,4 @@
-"""What the robot's cameras deliver: rendered pictures, or photographs of a real cube.
+"""The pictures of the robot's cameras: rendered ones, or photographs of a real cube.
 
 Also what has no business in their view: a hand, another cube, a cube of another size.
 """
@@ -31,7 +31,7 @@ from vision.cameras.photographs import face_files, load_photo
 
 
 class OddScene(StrEnum):
-    """What the cameras show instead of the robot with its cube."""
+    """A scene that the cameras show instead of the robot with its cube."""
 
     NO_CUBE = "no-cube"
     TWO_CUBES = "two-cubes"
@@ -85,7 +85,7 @@ class Rendering:
 
 @dataclass
 class Disturbances:
-    """What is wrong with the light or with the cube's stickers; for tests and demonstrations."""
+    """Injected faults of the light or the cube's stickers, for tests and demonstrations."""
 
     light: StudioLight = field(default_factory=StudioLight)
     repainted: dict[int, str] = field(default_factory=dict)
@@ -129,7 +129,7 @@ class Studio:
             self.shoot(name)
 
     def pose_for(self, name: str | None = None) -> Callable[[], Rendering]:
-        """What makes the picture of this moment, whatever moves until then.
+        """Return a function that paints the picture of this moment, whatever moves meanwhile.
 
         It may be called on another thread.
         """
@@ -140,11 +140,11 @@ class Studio:
             shot = Rendering(photograph, calibrated=False)
             return lambda: shot
         covered = not any(self._is_in_sight(view) for view in camera.views)
-        seen = (self._shown(), self._robot.pose(), self.disturbances.light, covered)
+        seen = (self._visible_body(), self._robot.pose(), self.disturbances.light, covered)
         painter, props, calibrated = self._painters[name], self._props(), not self._photographs
         return lambda: Rendering(painter.paint(*seen, props), calibrated)
 
-    def _shown(self) -> CubeBody | None:
+    def _visible_body(self) -> CubeBody | None:
         """The cube that the camera sees, if any, as it is now: not one that turns any further."""
         body, odd = self._robot.body, self.disturbances.odd
         if odd is OddScene.NO_CUBE:
@@ -154,13 +154,13 @@ class Studio:
         return self._disturb(body)
 
     def _props(self) -> Iterable[Patch]:
-        """What else it sees."""
+        """Return the other things in the picture."""
         props = {OddScene.HAND: hand, OddScene.TWO_CUBES: second_cube}
         odd = self.disturbances.odd
         return props[odd]() if odd in props else ()
 
     def _is_in_sight(self, view: View) -> bool:
-        """Whether the parts of the robot that can be in the way are out of it."""
+        """Return true if no part of the robot is in the way."""
         return all(self._robot.place(name) in places for name, places in view.when.items())
 
     def _photograph(self, camera: CameraSettings) -> Image | None:

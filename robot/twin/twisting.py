@@ -16,7 +16,7 @@ class Slipping:
         self._left: dict[str, float] = {}
 
     def carry(self, part: str, quarters: float) -> float:
-        """How much of a turn by ``part`` reaches the cube."""
+        """Return the quarters of a turn by ``part`` that reach the cube."""
         if self.wanted > 0 and quarters and part not in self._left:
             self.wanted -= 1
             self._left[part] = 1.0
@@ -37,7 +37,7 @@ OPPOSITE = dict(zip("URFDLB", "DLBURF", strict=True))
 
 
 def rest_of_quarter(quarters: float) -> float:
-    """What is left of an angle after whole quarters, -0.5..0.5."""
+    """Return the rest of an angle after whole quarters, -0.5..0.5."""
     return quarters - round(quarters)
 
 
@@ -106,13 +106,13 @@ class TwistingCube:
         self._tilt = 0.0
 
     def lean(self, site: str, quarters: float) -> None:
-        """What holds the layer at ``site``, and nothing else, stands so far off square, and so does
-        the whole cube; the layer comes to rest with it."""
+        """Set the cube off square: the part that holds the layer at ``site`` alone stands so, and
+        so does the whole cube; the layer comes to rest with it."""
         self._axis, self._tilt = site, quarters
         self._twists[site] = 0.0
 
     def pose(self) -> Pose:
-        """Where everything is, for the camera."""
+        """Return the places of cube and layers, for the camera."""
         whole: FloatArray = turned(NORMALS[self._axis], rest_of_quarter(self._tilt))
         off = ((site, rest_of_quarter(twist)) for site, twist in self._twists.items())
         return Pose(whole, tuple((site, twist) for site, twist in off if twist))
@@ -137,8 +137,8 @@ class TwistingCube:
                 self._report("layers-collide", text, "".join(sorted(site + other)))
 
     def _jams(self, starts: bool, off: float, other: float) -> bool:
-        """Whether a layer gets stuck that starts, or is so many quarters off square, where one that
-        crosses it is ``other`` quarters off."""
+        """Return true if a layer gets stuck that starts, or is this many quarters off square, where
+        one that crosses it is ``other`` quarters off."""
         if starts:
             return other > self._corner_cutting
         return min(off, other) > self._play and max(off, other) > self._corner_cutting

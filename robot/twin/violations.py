@@ -1,4 +1,4 @@
-"""What went wrong in the simulated robot, as it would have been seen by a person beside it."""
+"""Violations in the simulated robot, as a person beside it would see them."""
 
 from __future__ import annotations
 

@@ -155,8 +155,8 @@ def follows(stage, after, runs):
     [
         ["U"],
         ["Dw"],
-        ["Rw", "U"],
-        ["U Dw'", "R"],
+        pytest.param(["Rw", "U"], marks=pytest.mark.long),
+        pytest.param(["U Dw'", "R"], marks=pytest.mark.long),
         pytest.param(["R2", "Uw", "F'"], marks=pytest.mark.long),
         pytest.param(["B Fw2", "Dw", "L"], marks=pytest.mark.long),
     ],

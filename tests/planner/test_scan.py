@@ -113,6 +113,7 @@ def test_more_parts_than_fit_the_tables_are_refused_with_a_reason(mechanism, mon
         plan_scan(mechanism)
 
 
+@pytest.mark.long
 def test_faces_behind_jaws_are_completed_by_a_second_look():
     # So many angles that the grippers are not let go for looking: edges hide behind jaws.
     text = (
