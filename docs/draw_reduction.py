@@ -64,10 +64,14 @@ def axis_of(face: str) -> int:
 
 def has_its_centres(cube: StickerCube, axis: int, *, apart: bool = False) -> bool:
     """Return whether two faces hold their own centres, or with ``apart`` each its own colour."""
-    stickers = [n for n in (*X, *T) if n // SIZE**2 % 3 == axis]
+    shown = [
+        (cube.letters[n], cube.letters[fixed_slots(SIZE)[n // SIZE**2]])
+        for n in (*X, *T)
+        if n // SIZE**2 % 3 == axis
+    ]
     if apart:
-        return all(cube.letters[n] == FACES[n // SIZE**2] for n in stickers)
-    return all(axis_of(cube.letters[n]) == axis for n in stickers)
+        return all(letter == own for letter, own in shown)
+    return all(axis_of(letter) == axis_of(own) for letter, own in shown)
 
 
 def whole_edges(cube: StickerCube) -> list[str]:
