@@ -13,8 +13,11 @@ from robot.computer.boot_config import (
     BEGIN_JOINED,
     END,
     BootChange,
+    Need,
     add_lines,
+    filters_of,
     needs,
+    pi_board,
     plan_fix,
     plan_undo,
     remove_lines,
@@ -28,6 +31,7 @@ BUS = "dtparam=i2c_arm=on"
 EXPANDER = "dtoverlay=i2c-pwm-pca9685a,addr=0x40"
 MODELS = ("", "Raspberry Pi Zero 2 W Rev 1.0", "Raspberry Pi 4 Model B", "Raspberry Pi 5 Model B")
 ZERO = MODELS[1]
+PI5 = "Raspberry Pi 5 Model B Rev 1.0"
 AS_SHIPPED = b"""# For more options and information see http://rptl.io/configtxt
 #dtparam=i2c_arm=on
 dtparam=audio=on
@@ -51,6 +55,11 @@ FILES = st.lists(
     st.tuples(PIECES, st.sampled_from([b"\n", b"\r\n", b"\r", b""])).map(b"".join), max_size=12
 ).map(b"".join)
 PROFILES = {name: load_profile(name) for name in ("cubotino", "v-arms", "cubotino-uno")}
+AUDIO = Need(
+    "the analogue audio output is on: it uses the same PWM as the servos", "dtparam=audio=off"
+)
+NO_PWM = Need("no PWM at GPIO 12 and 13", SERVOS)
+CUBOTINO, V_ARMS = PROFILES["cubotino"], PROFILES["v-arms"]
 
 
 def lacking(name: str, data: bytes, model: str = ZERO) -> list[str]:
@@ -173,25 +182,6 @@ def test_what_a_person_wrote_is_understood(text: str) -> None:
     assert lacking("cubotino", text.encode()) == []
 
 
-@pytest.mark.parametrize(
-    "line", ["dtoverlay=pwm-2chan", "dtoverlay=pwm,pin=12,func=4", "dtoverlay=pwm-2chan,pin=?"]
-)
-def test_another_overlay_at_the_same_pwm_is_left_to_its_owner(line: str, tmp_path: Path) -> None:
-    change = fixed(tmp_path, "cubotino", f"# mine\n{line}\n".encode(), ZERO)
-    assert change.diff == ""
-    assert [need.remedy for need in change.left] == [f"Replace that line by: {SERVOS}"]
-    assert "line 2" in change.left[0].text
-
-
-def test_the_line_follows_from_the_pins() -> None:
-    def lines(*pins: int) -> list[str]:
-        return [need.line for need in needs(on_gpios(*pins), b"", ZERO)]
-
-    assert lines(18, 13) == ["dtoverlay=pwm-2chan,pin=18,func=2,pin2=13,func2=4"]
-    assert lines(22, 19) == ["dtoverlay=pwm,pin=19,func=2", "dtoverlay=pwm-gpio,gpio=22"]
-    assert lines(22, 5) == ["dtoverlay=pwm-gpio,gpio=5", "dtoverlay=pwm-gpio,gpio=22"]
-
-
 def test_no_line_of_ours_is_too_long_for_old_firmware() -> None:
     assert all(len(line) <= 80 for line in add_lines(b"a=1", [SERVOS, EXPANDER]).splitlines())
 
@@ -230,3 +220,109 @@ def test_somebody_else_s_change_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(CubistError):
         change.write()
     assert change.path.read_bytes() == b"other\n"
+
+
+@pytest.mark.parametrize(
+    ("model", "names"),
+    [
+        ("Raspberry Pi Zero 2 W", {"pi0", "pi02"}),
+        ("Raspberry Pi Zero W", {"pi0", "pi0w"}),
+        ("Raspberry Pi Zero", {"pi0"}),
+        ("Raspberry Pi Compute Module 3 Plus", {"pi3", "cm3"}),
+        ("Raspberry Pi Compute Module 4", {"pi4", "cm4"}),
+        ("Raspberry Pi Compute Module 5", {"pi5", "cm5"}),
+        ("Raspberry Pi 400", {"pi4", "pi400"}),
+        ("Raspberry Pi 500", {"pi5", "pi500"}),
+        ("Raspberry Pi 3 Model B Plus", {"pi3", "pi3+"}),
+        ("Raspberry Pi 3 Model B", {"pi3"}),
+        ("Raspberry Pi 4 Model B", {"pi4"}),
+        ("Raspberry Pi 5 Model B", {"pi5"}),
+        ("something else", set()),
+    ],
+)
+def test_models_pass_their_own_filters(model: str, names: set[str]) -> None:
+    assert filters_of(model) == names
+
+
+def test_the_pi_is_the_board_that_is_one() -> None:
+    assert pi_board(CUBOTINO) == "first"
+    assert pi_board(load_profile("cubotino-uno")) is None
+    assert needs(load_profile("cubotino-uno"), b"", ZERO) == []
+
+
+@pytest.mark.parametrize(
+    ("profile", "text", "model", "found"),
+    [
+        (CUBOTINO, "", ZERO, [NO_PWM]),
+        (CUBOTINO, "dtparam=audio=on", ZERO, [AUDIO, NO_PWM]),
+        (CUBOTINO, "dtparam=audio=on", PI5, [NO_PWM]),
+        (CUBOTINO, f"{SERVOS}\n", ZERO, []),
+        (CUBOTINO, "dtoverlay=pwm-2chan,pin=12,func=2,pin2=13,func2=4", PI5, []),
+        (CUBOTINO, "dtoverlay=pwm-2chan,pin=13,func=4,pin2=12,func2=4", ZERO, []),
+        (CUBOTINO, f"dtoverlay=pwm,pin=18\n{SERVOS}", ZERO, []),
+        (CUBOTINO, f"[gpio4=1]\n{SERVOS}", ZERO, [NO_PWM]),
+        (
+            CUBOTINO,
+            "dtoverlay=pwm-2chan,pin=12,func=2,pin2=13,func2=4",
+            ZERO,
+            [
+                Need(
+                    "line 1 of config.txt sets PWM up, but not for GPIO 12 and 13",
+                    "",
+                    f"Replace that line by: {SERVOS}",
+                )
+            ],
+        ),
+        (
+            on_gpios(22, 19),
+            "",
+            ZERO,
+            [
+                Need("no PWM at GPIO 19", "dtoverlay=pwm,pin=19,func=2"),
+                Need("no PWM at GPIO 22", "dtoverlay=pwm-gpio,gpio=22"),
+            ],
+        ),
+        (
+            on_gpios(22, 19),
+            "dtoverlay=pwm-gpio,gpio=19",
+            ZERO,
+            [Need("no PWM at GPIO 22", "dtoverlay=pwm-gpio,gpio=22")],
+        ),
+        (
+            on_gpios(22, 4),
+            "dtoverlay=pwm-pio\n[none]\ndtoverlay=pwm-gpio,gpio=22",
+            ZERO,
+            [Need("no PWM at GPIO 22", "dtoverlay=pwm-gpio,gpio=22")],
+        ),
+        (
+            V_ARMS,
+            "",
+            ZERO,
+            [
+                Need("I2C is off, which the PCA9685 is on", "dtparam=i2c_arm=on"),
+                Need("no PWM at the PCA9685", "dtoverlay=i2c-pwm-pca9685a,addr=0x40"),
+            ],
+        ),
+        (
+            V_ARMS,
+            "dtparam=i2c=on\n[none]\ndtparam=i2c=off\n",
+            ZERO,
+            [
+                Need("I2C is off, which the PCA9685 is on", "dtparam=i2c_arm=on"),
+                Need("no PWM at the PCA9685", "dtoverlay=i2c-pwm-pca9685a,addr=0x40"),
+            ],
+        ),
+        (V_ARMS, "dtparam=i2c_arm=on\ndtoverlay=i2c-pwm-pca9685a", ZERO, []),
+    ],
+)
+def test_what_a_robot_lacks(
+    profile: RobotProfile, text: str, model: str, found: list[Need]
+) -> None:
+    assert needs(profile, text.encode(), model) == found
+
+
+def test_a_change_is_shown_line_by_line(tmp_path: Path) -> None:
+    change = BootChange(tmp_path / "c", b"a=1\r\nb=\xff\r\n", b"a=1\r\nb=\xff\r\nc=3\r\n")
+    assert change.diff.splitlines()[2:] == ["@@ -1,2 +1,3 @@", " a=1", " b=\\xff", "+c=3"]
+    assert BootChange(tmp_path / "c", b"a", b"a").diff == ""
+    assert change.backup == tmp_path / "c.before-cubist"
