@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from robot.link import LinkGroup
+from robot.link import LinkGroup, LinkThread
 from robot.link.common_start import CommonStart
-from robot.link.group import LONGEST_IDLE_US, paces, stages, stretch_schedule
+from robot.link.group import (
+    LONGEST_IDLE_US,
+    RECENT_MESSAGES,
+    RecentTraffic,
+    complaints,
+    paces,
+    stages,
+    stretch_schedule,
+)
 from robot.link.link import Execution
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import stepper_move
+from robot.records.runs import LinkRecord
 from robot.settings.board_table import TICKS_PER_S
 from robot.text.faults import Fault, LinkError, RobotError, Stopped
 from tests.rig.boards import (
@@ -206,6 +217,7 @@ def test_one_board_alone_is_not_named_and_needs_no_clock(boards: Boards) -> None
     assert "board" not in told.value.detail
 
 
+@pytest.mark.long
 def test_boards_stay_together_however_long_a_plan_takes(boards: Boards) -> None:
     """The second clock goes 100 ppm faster: without a correction, 2.4 ms more in 24 seconds."""
     loop, rigs, group = boards
@@ -289,6 +301,7 @@ def one_waits() -> Schedule:
     return Schedule(tuple(moves), tuple(turns), WAITING_US + moves[-1].duration_us)
 
 
+@pytest.mark.long
 def test_a_board_may_rest_for_longer_than_it_can_be_told(boards: Boards) -> None:
     loop, rigs, group = boards
     loop.run_until_complete(asyncio.sleep(20))  # while their clocks are compared
@@ -370,3 +383,59 @@ def test_no_turn_is_brought_forward(drifts: dict[str, float], expected: dict[str
         round(turn.start_us * expected["right"]) for turn in pushes().turns
     ]
     assert part.profiles == pushes().profiles
+
+
+GOOD = LinkRecord(sent=RECENT_MESSAGES // 4, received=RECENT_MESSAGES // 4)
+BAD = GOOD + LinkRecord(damaged=60, late=1)
+
+
+def test_a_mended_line_is_good_again_after_some_good_traffic() -> None:
+    recent, total = RecentTraffic(), LinkRecord()
+    for part in (GOOD, BAD, GOOD):
+        total += part
+        codes = [note.code for note in complaints(recent.of(total))]
+        assert codes == ([] if total == GOOD else ["line-damaged", "late-once"])
+    for _ in range(2 * RECENT_MESSAGES // (GOOD.sent + GOOD.received) + 1):
+        total += GOOD
+        told = list(complaints(recent.of(total)))
+    assert told == []
+    total += BAD
+    assert list(complaints(recent.of(total))), "what is damaged anew is told at once"
+
+
+def test_asking_often_loses_nothing() -> None:
+    recent, total = RecentTraffic(), BAD
+    for _ in range(10):
+        assert recent.of(total).damaged == 60
+
+
+class Silent:
+    """A link to a board that never answers."""
+
+    def __init__(self) -> None:
+        self.asked = threading.Event()
+
+    async def ask(self) -> None:
+        self.asked.set()
+        await asyncio.Event().wait()
+
+    async def close(self) -> None:
+        pass
+
+
+def test_who_waits_when_another_thread_closes_the_link_is_told() -> None:
+    thread = LinkThread(Silent)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(lambda: thread.wait(thread.link.ask()))
+        assert thread.link.asked.wait(240)
+        thread.close()
+        with pytest.raises(LinkError, match="disconnected"):
+            waiting.result(240)
+
+
+def test_who_comes_after_that_is_told_and_closing_again_does_nothing() -> None:
+    thread = LinkThread(Silent)
+    thread.close()
+    thread.close()
+    with pytest.raises(LinkError, match="disconnected"):
+        thread.wait(thread.link.ask())
