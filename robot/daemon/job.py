@@ -49,14 +49,15 @@ ENOUGH_TO_ESTIMATE = 0.02
 
 
 class Job:
-    """The job under way; ``report`` is told each state and step, in the event loop's thread.
+    """The job under way: its record, its stop flag, and the progress of its steps.
 
-    ``before``: what had gone over the line when the job began. ``cancel``, that of its run of
-    motion, is set when the job is to stop: steps already in threads watch it themselves.
-    ``progressed`` is told, in the event loop's thread too, each tenth of a step.
-    ``explanation`` draws how the cube was read; that is done at the end, when nobody waits for it.
-    ``live`` and ``pictures`` show what it does to whoever watches. ``looks`` are the pictures of
-    the last scan that show how the robot's table stands.
+    The job calls ``report`` with each state and step, and ``progressed`` with each tenth of a step,
+    both in the event loop's thread. ``before`` are the link's statistics at its start. ``live`` and
+    ``pictures`` show it to viewers.
+
+    Whoever stops the job sets ``cancel``, the flag of its run of motion; steps in threads watch it.
+    ``explanation`` draws how the cube was read, at the end, when nobody waits. ``looks`` are the
+    pictures of the last scan from which the drift of the robot's table can be measured.
     """
 
     def __init__(
@@ -92,18 +93,18 @@ class Job:
 
     @property
     def record(self) -> RunRecord:
-        """The record as it stands."""
+        """Return the record, which changes as the job goes on."""
         return self.writer.record
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since the start."""
+        """Return the seconds since the start."""
         return self._clock() - self._started
 
     def enter(self, state: RobotState, step: str) -> None:
-        """Say what is done next; raises ``Stopped`` when the job is to stop.
+        """Enter a state and report its step; raises ``Stopped`` once the job is stopped.
 
-        What the stage before has mapped of libraries need not stay until the end of the job.
+        Memory that the stage before has mapped for libraries is given back.
         """
         self.check()
         if state is not RobotState.TURNING:  # whose beginning waits for nothing
@@ -119,7 +120,7 @@ class Job:
         self._report(state, step)
 
     def hear(self, progress: Progress) -> None:
-        """Say that the search waits for tables, and how far they are; from any thread."""
+        """Report that the search waits for tables, and their progress; from any thread."""
         if progress.making:
             self._loop.call_soon_threadsafe(self._hear, progress)
 
@@ -137,14 +138,14 @@ class Job:
         self.progress, self.remaining_s = progress.done, progress.remaining_s
 
     def check(self) -> None:
-        """Raise ``Stopped`` when the job is to stop."""
+        """Raise ``Stopped`` once the job is stopped."""
         if self.cancel.is_set():
             raise Stopped
 
     async def run_blocking(
         self, timing: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a blocking function in a thread; its seconds are added to ``timings_s[timing]``."""
+        """Run a blocking function in a thread, and add its seconds to ``timings_s[timing]``."""
         self.check()
         begun = self._clock()
         try:
@@ -154,12 +155,12 @@ class Job:
             timings[timing] = round(timings.get(timing, 0.0) + self._clock() - begun, 6)
 
     def note_link_statistics(self, now: LinkRecord) -> None:
-        """Put into the record how well the line worked since the start, and say what was wrong."""
+        """Put the link's statistics since the start into the record, with warnings about them."""
         self.record.link = now - self._before
         self.warn(complaints(self.record.link))
 
     def warn(self, texts: Iterable[Note]) -> None:
-        """Put what people should know into the record, once."""
+        """Put warnings into the record, each once."""
         new = [text for text in texts if text not in self.record.warnings]
         self.record.warnings += new
         self.record.notes += notes_of(new)
@@ -167,19 +168,19 @@ class Job:
             log.warning("run %s: %s", self.record.id, text)
 
     async def add_notes(self, texts: Sequence[Note]) -> None:
-        """Put what people should know into the record of the job that is over."""
+        """Put warnings into the record of the job that is over."""
         if texts:
             self.record.warnings += texts
             self.record.notes += notes_of(texts)
             await self._keep(self.writer.save)
 
     async def save(self) -> None:
-        """Write the record as it stands."""
+        """Write the record."""
         self.record.duration_s = round(self.elapsed_s, 3)
         await self._keep(self.writer.save)
 
     def save_meanwhile(self) -> None:
-        """Write the record, too, while the job goes on: the robot waits for no disk."""
+        """Write the record while the job goes on: the robot waits for no disk."""
         self._meanwhile(self.save())
 
     def _meanwhile(self, saving: Coroutine[object, object, None]) -> None:
@@ -202,8 +203,9 @@ class Job:
             await self._keep(self.writer.save)
 
     async def save_photo(self, names: Sequence[str], frame: Frame) -> int:
-        """Keep a picture with the record while the job goes on, as JPEG, once for each name; its
-        number among the pictures to watch.
+        """Keep a picture with the record as JPEG, once for each name, while the job goes on.
+
+        Return its number among the pictures that viewers see.
         """
         encoded = await asyncio.to_thread(as_jpeg, frame)
         number = self.pictures.show(frame.camera, encoded)
@@ -212,7 +214,7 @@ class Job:
         return number
 
     async def save_explanation(self) -> None:
-        """Draw how the cube was read, if it was."""
+        """Draw how the cube was read, if it was, and keep the drawing."""
         if self.explanation is None:
             return
         try:
@@ -223,7 +225,7 @@ class Job:
             log.exception("run %s: the reading could not be drawn", self.record.id)
 
     async def _keep(self, function: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
-        """Save, one at a time; a full or broken disk is no reason to leave the cube unsolved."""
+        """Save, one at a time; after a failure of the disk the job goes on."""
         try:
             async with self._writing:
                 await asyncio.to_thread(function, *args, **kwargs)
@@ -231,11 +233,11 @@ class Job:
             log.warning("not recorded: %s", error)
 
     def advance(self, fraction: float) -> None:
-        """Note how far the present step is, 0..1; from any thread."""
+        """Note the progress of the present step, 0..1; from any thread."""
         self._loop.call_soon_threadsafe(self._set_progress, fraction)
 
     def advance_view(self, fraction: float) -> None:
-        """Note how far a motion is that is only a part of the present step; from any thread."""
+        """Note the progress of a motion that is only a part of the step; from any thread."""
         self._loop.call_soon_threadsafe(self.live.advance, fraction)
 
     def _set_progress(self, fraction: float) -> None:
