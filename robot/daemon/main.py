@@ -32,7 +32,7 @@ from robot.panel.gpio import PanelError
 from robot.records.runs import RunStore
 from robot.records.storage import StorageError, write_atomically
 from robot.settings import RobotProfile, load_profile
-from robot.text.faults import Conflict, RobotError
+from robot.text.faults import RobotError
 from solver.errors import CubistError
 from solver.tables import end_by_signal
 
@@ -45,7 +45,7 @@ STATUS_EVERY_S = 1.0
 JOB = "a job"
 """The name by which the store notes that a job, rather than calibrating, was interrupted."""
 
-_FOR_A_PERSON = (Conflict, StorageError, ValueError)
+_FOR_A_PERSON = (StorageError, ValueError)
 """Errors that a restart cannot fix: another daemon, a full disk, a bad profile (ValueError)."""
 
 

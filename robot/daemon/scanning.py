@@ -46,15 +46,6 @@ WAITING = {
 """The step in which the robot waits for the end of what is in view."""
 
 
-class _ViewNotClear(Exception):
-    """An object other than the cube is in view of these looks; ``found`` names it."""
-
-    def __init__(self, looks: Sequence[FaceView], found: ScanError) -> None:
-        super().__init__(str(found))
-        self.looks = looks
-        self.found = found
-
-
 async def scan(
     job: Job, machine: Machine, phase: RobotState, state: State | None
 ) -> tuple[AnyCube, State | None]:
@@ -99,17 +90,15 @@ class _Scan:
                 async with self._background_tasks():
                     await self._look_at(faces)
                     reading = await self._read()
-            except _ViewNotClear as view:
-                job.live.forget_cube(self._machine.size)  # a hand's colours are no stickers
-                patience_s -= await self._wait_for_clear_view(view, patience_s)
-                # Whoever was there may have moved the cube.
-                _look_again(job, view.found)
-                faces, self._images = None, []
-                continue
             except ScanError as error:
-                if not retries:
+                if error.looks:
+                    job.live.forget_cube(self._machine.size)  # a hand's colours are no stickers
+                    patience_s -= await self._wait_for_clear_view(error, patience_s)
+                elif not retries:
                     raise
-                retries -= 1
+                else:
+                    retries -= 1
+                # Whoever was there may have moved the cube.
                 _look_again(job, error)
                 faces, self._images = None, []
                 continue
@@ -225,14 +214,14 @@ class _Scan:
             job.explanation = drawing
         return reading
 
-    async def _wait_for_clear_view(self, view: _ViewNotClear, limit_s: float) -> float:
+    async def _wait_for_clear_view(self, view: ScanError, limit_s: float) -> float:
         """Look again without moving until the view is clear. Return the seconds that took.
 
         Raises the ``ScanError`` that says what is in view at the end of the time.
         """
         job, scanner = self._job, self._machine.scanner
         began = job.elapsed_s
-        found, clear = view.found, 0
+        found, clear = view, 0
         while clear < CLEAR_LOOKS:
             if job.elapsed_s - began >= limit_s:
                 raise found
@@ -249,11 +238,12 @@ class _Scan:
         return job.elapsed_s - began
 
     async def _check_view(self, looks: Sequence[FaceView], taken: Sequence[FaceImage]) -> None:
-        """Raise ``_ViewNotClear`` if a look shows anything but the cube."""
+        """Raise ``ScanError`` with these ``looks`` if one shows anything but the cube."""
         try:
             await self._job.run_blocking("view", self._machine.scanner.check_view, taken)
         except ScanError as found:
-            raise _ViewNotClear(looks, found) from found
+            found.looks = looks
+            raise
 
     async def _show(
         self, looks: Sequence[FaceView], taken: Sequence[FaceImage], first: int

@@ -19,7 +19,6 @@ from robot.api.paths import runtime_directory, state_directory
 from robot.records.runs import RunRecord
 from robot.records.storage import StorageError
 from robot.settings import DEFAULT_PROFILE
-from robot.text.faults import Conflict
 from solver.errors import InvalidRequest, advise, one_line
 from solver.files import BadFile, open_file
 
@@ -158,7 +157,7 @@ class EndSignals:
 
 @contextlib.contextmanager
 def hold_lock(path: Path) -> Iterator[None]:
-    """Hold the exclusive lock at ``path``; raises :class:`Conflict` if another process does.
+    """Hold the exclusive lock at ``path``; raises :class:`InvalidRequest` if another process does.
 
     The kernel drops the lock with the process, however it ends, so a file left behind means
     nothing. It is never removed: removing it would let two processes lock two files of one name.
@@ -182,7 +181,7 @@ def _lock_file(descriptor: int, path: Path) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         owner = os.read(descriptor, 32).decode(errors="replace").strip() or "unknown"
-        raise Conflict(
+        raise InvalidRequest(
             f"cubistd is already running (process {owner} holds {path}). "
             "Use `cubist status` to talk to it, or `systemctl stop cubistd`.",
             code="already-running",

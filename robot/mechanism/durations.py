@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping
 
 from robot.mechanism.graph import ActuatorMotion
 from robot.motion.drive import Drive, drive_of
-from robot.motion.schedule import MotionError, MotionProfile
+from robot.motion.schedule import MotionProfile
 from robot.settings.document import BadProfile
 from robot.settings.mechanisms import RotatingPart
 from robot.settings.profile import RobotProfile
+from solver.errors import InvalidRequest
 
 
 def travel_us(profile: RobotProfile, name: str, start: str, end: str, held: bool) -> int | None:
@@ -85,7 +86,7 @@ def _drive(profile: RobotProfile, name: str) -> Iterator[Drive]:
     """The actuator called ``name``; whatever it cannot do is the profile's fault."""
     try:
         yield drive_of(name, profile.actuators[name])
-    except MotionError as error:
+    except InvalidRequest as error:
         text = str(error).removeprefix(f"{name}: ")
         raise BadProfile([profile.complaint(("actuators", name), text)]) from error
 

@@ -4,15 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from solver.errors import CubistError, ExitCode
-
-
-class MotionError(CubistError, ValueError):
-    """A motion that its actuator or the firmware cannot perform; the text says which limit."""
-
-    code = "motion-error"
-    exit_code = ExitCode.USAGE
-
 
 @dataclass(frozen=True, slots=True)
 class ServoSegment:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from robot.motion.drive import DRIVES, Drive
-from robot.motion.schedule import MotionError, MotionProfile, ServoSegment
+from robot.motion.schedule import MotionProfile, ServoSegment
 from robot.settings.actuators import Servo
 from robot.settings.base import microseconds
+from solver.errors import InvalidRequest
 
 EASE_PIECES = 4
 
@@ -26,10 +27,10 @@ def servo_slew(
 
     ``ease_us`` is how long the speed takes to build up, and again to fall off, within
     ``travel_us`` (0: constant speed). ``overshoot`` is how many us of pulse it goes beyond the
-    end, and the us it then takes to come back. Raises :class:`MotionError` for impossible times.
+    end, and the us it then takes to come back. Raises :class:`InvalidRequest` for impossible times.
     """
     if ease_us < 0 or 2 * ease_us > travel_us:
-        raise MotionError(
+        raise InvalidRequest(
             f"{actuator}: easing takes 2 x {ease_us} us of a travel of {travel_us} us"
         )
     beyond_us, back_us = overshoot
@@ -48,13 +49,13 @@ def servo_path(
     """Slew through ``(pulse_us, duration_us)`` one after the other, each linearly.
 
     Going past the target and back is how overshoot is made: ``[(1540, 400_000), (1500, 100_000)]``.
-    Raises :class:`MotionError` for an empty path or a duration that is not positive.
+    Raises :class:`InvalidRequest` for an empty path or a duration that is not positive.
     """
     if not path:
-        raise MotionError(f"{actuator}: a servo path needs at least one segment")
+        raise InvalidRequest(f"{actuator}: a servo path needs at least one segment")
     for pulse_us, duration_us in path:
         if duration_us <= 0 or pulse_us <= 0:
-            raise MotionError(
+            raise InvalidRequest(
                 f"{actuator}: pulse {pulse_us} us in {duration_us} us; both must be positive"
             )
     segments = tuple(ServoSegment(pulse_us, duration_us) for pulse_us, duration_us in path)

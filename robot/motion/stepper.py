@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot.motion.drive import DRIVES, Drive
-from robot.motion.schedule import MotionError, MotionProfile, StepSegment
+from robot.motion.schedule import MotionProfile, StepSegment
 from robot.settings.base import microseconds
 from robot.settings.board_table import MAX_INTERVAL_TICKS, TICKS_PER_S, TICKS_PER_US
 from robot.settings.stepper import Stepper
+from solver.errors import InvalidRequest
 
 """Longest time between two steps: with the start delay it fits 16 bits. 50 steps/s."""
 BISECTIONS = 60
@@ -43,7 +44,7 @@ class StepperLimits:
     """Speeds in steps/s, acceleration in steps/s^2, jerk in steps/s^3 (``None``: trapezoid).
 
     ``start_speed`` is the speed at which the motor starts and stops dead without losing steps.
-    Raises :class:`MotionError` for values no motion can be made of.
+    Raises :class:`InvalidRequest` for values no motion can be made of.
     """
 
     start_speed: float
@@ -54,14 +55,14 @@ class StepperLimits:
     def __post_init__(self) -> None:
         values = (self.start_speed, self.max_speed, self.acceleration, self.jerk or 1.0)
         if not all(math.isfinite(value) and value > 0 for value in values):
-            raise MotionError(f"stepper limits must be positive numbers, got {self}")
+            raise InvalidRequest(f"stepper limits must be positive numbers, got {self}")
         if self.start_speed < TICKS_PER_S / MAX_INTERVAL_TICKS:
-            raise MotionError(
+            raise InvalidRequest(
                 f"start speed {self.start_speed:g} steps/s is below the firmware's slowest, "
                 f"{TICKS_PER_S / MAX_INTERVAL_TICKS:.1f} steps/s"
             )
         if self.max_speed < self.start_speed:
-            raise MotionError(
+            raise InvalidRequest(
                 f"maximum speed {self.max_speed:g} steps/s is below the start speed "
                 f"{self.start_speed:g} steps/s"
             )
@@ -81,11 +82,11 @@ def stepper_move(
 
     ``overshoot_steps`` goes that much further and comes back (springy layers). With play of
     ``backlash_steps`` between motor and load the last steps are always forwards, so that the load
-    stands where the motor does if it did before. Raises :class:`MotionError` for a move of no steps
+    stands where the motor does if it did before. Raises ``InvalidRequest`` for a move of no steps
     or negative numbers.
     """
     if steps == 0 or settle_us < 0 or overshoot_steps < 0 or backlash_steps < 0:
-        raise MotionError(
+        raise InvalidRequest(
             f"{actuator}: cannot move {steps} steps with {overshoot_steps} steps of overshoot, "
             f"{backlash_steps} of backlash and {settle_us} us to settle"
         )

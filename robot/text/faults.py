@@ -9,6 +9,7 @@ control socket. :mod:`robot.text.outcomes` has the exit codes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from robot.text.fault_table import FAULTS, Fault, FaultRow
 from robot.text.outcomes import Outcome, exit_code
@@ -89,6 +90,8 @@ class Conflict(CubistError, RuntimeError):
 class ScanError(CubistError, RuntimeError):
     """The camera shows no cube that is certain enough; ``look_again`` names doubtful faces.
 
+    ``looks``: the looks that show something else than the cube, where a clear view is waited for.
+
     ``code`` names what it shows instead, if that is known: ``no-cube``, ``two-cubes``,
     ``wrong-size``, ``face-covered``, else ``unreadable``.
     """
@@ -104,4 +107,5 @@ class ScanError(CubistError, RuntimeError):
     ) -> None:
         super().__init__(reason, code=code)
         self.look_again = tuple(look_again)
+        self.looks: Sequence[Any] = ()
         self.remedy = remedy or FAULTS[code].remedy

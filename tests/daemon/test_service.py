@@ -23,7 +23,8 @@ from robot.daemon.service import Notifier, Options, complaint, ending, hold_lock
 from robot.records.runs import Outcome, RunRecord
 from robot.settings import profile_path
 from robot.text.fault_table import Fault
-from robot.text.faults import Conflict, RobotError, ScanError
+from robot.text.faults import RobotError, ScanError
+from solver.errors import InvalidRequest
 
 
 def start(folder: Path, *more: str) -> int:
@@ -166,7 +167,7 @@ def test_a_second_owner_is_told_who_holds_the_lock(tmp_path: Path) -> None:
     path = tmp_path / "cubistd.lock"
     with (
         hold_lock(path),
-        pytest.raises(Conflict, match=f"process {os.getpid()}"),
+        pytest.raises(InvalidRequest, match=f"process {os.getpid()}"),
         hold_lock(path),
     ):
         pass
@@ -180,7 +181,7 @@ def test_a_killed_owner_leaves_no_lock(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
-        with pytest.raises(Conflict, match=str(holder.pid)), hold_lock(path):
+        with pytest.raises(InvalidRequest, match=str(holder.pid)), hold_lock(path):
             pass
         holder.send_signal(signal.SIGKILL)
         holder.wait()

@@ -31,7 +31,8 @@ from robot.panel.gpio import PanelError
 from robot.records.runs import RunStore, utc_now
 from robot.records.storage import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, StorageError
 from robot.settings import BadProfile, load_profile
-from robot.text.faults import Conflict, RobotError
+from robot.text.faults import RobotError
+from solver.errors import InvalidRequest
 from tests.rig.state_folder import kept
 
 MAY = date(2026, 5, 3)
@@ -345,7 +346,7 @@ async def test_the_manager_hears_in_time_and_of_each_state_once(
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (Conflict("it is running"), 2),
+        (InvalidRequest("it is running"), 2),
         (StorageError("the disk is full"), 2),
         (BadProfile("no such robot"), 2),
         (BadProfile([]), 2),

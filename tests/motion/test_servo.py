@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot.motion.schedule import MotionError, ServoSegment
+from robot.motion.schedule import ServoSegment
 from robot.motion.servo import servo_path, servo_slew
+from solver.errors import InvalidRequest
 
 PULSES = st.integers(500, 2500)
 
@@ -59,14 +60,14 @@ def test_the_shortest_of_paths() -> None:
 
 @pytest.mark.parametrize("path", [[], [(1500, 0)], [(0, 100)], [(1500, -1)]])
 def test_impossible_paths_are_refused(path: list[tuple[int, int]]) -> None:
-    with pytest.raises(MotionError):
+    with pytest.raises(InvalidRequest):
         servo_path("lid", 1500, path)
 
 
 def test_easing_longer_than_the_travel_is_refused() -> None:
-    with pytest.raises(MotionError, match="lid"):
+    with pytest.raises(InvalidRequest, match="lid"):
         servo_slew("lid", 1000, 2000, 100_000, ease_us=60_000)
-    with pytest.raises(MotionError, match="2 x -1 us of a travel"):
+    with pytest.raises(InvalidRequest, match="2 x -1 us of a travel"):
         servo_slew("lid", 1000, 2000, 100_000, ease_us=-1)
     assert servo_slew("lid", 1000, 2000, 100_000, ease_us=50_000).duration_us == 100_000
 

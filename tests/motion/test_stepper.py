@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from robot.motion.schedule import MotionError, MotionProfile, StepSegment
+from robot.motion.schedule import MotionProfile, StepSegment
 from robot.motion.stepper import (
     StepperLimits,
     compress,
@@ -20,6 +20,7 @@ from robot.motion.stepper import (
     step_times,
     stepper_move,
 )
+from solver.errors import InvalidRequest
 
 TICKS_PER_S = 2_000_000
 
@@ -142,12 +143,12 @@ def test_a_quarter_turn_takes_few_runs() -> None:
     "values", [(10, 100, 100), (500, 400, 100), (500, 4000, 0), (500, 4000, 100, -1)]
 )
 def test_impossible_limits_are_refused(values: tuple[float, ...]) -> None:
-    with pytest.raises(MotionError):
+    with pytest.raises(InvalidRequest):
         StepperLimits(*values)
 
 
 def test_a_move_of_no_steps_is_refused() -> None:
-    with pytest.raises(MotionError, match="turner"):
+    with pytest.raises(InvalidRequest, match="turner"):
         stepper_move("turner", 0, 0, StepperLimits(500, 4000, 40_000))
 
 

@@ -13,7 +13,6 @@ from pydantic import Field
 from robot.calibration.trials.stepper_motor import Motor, Stillness, motor_on
 from robot.calibration.trials.trial import Bench, Trial, stepper_of
 from robot.machine.confirmed_range import PARTS_OF_TRAVEL, direction_key
-from robot.motion.schedule import MotionError
 from robot.motion.stepper import StepperLimits, stepper_limits
 from robot.records.documents import ApiDocument, ApiRequest, WholeNumber
 from robot.settings import RobotProfile
@@ -272,7 +271,7 @@ def _limits(settings: Stepper, asked: SpeedRequest) -> StepperLimits:
             acceleration=asked.acceleration_steps_per_s2 or usual.acceleration,
             jerk=usual.jerk,
         )
-    except MotionError as error:
+    except InvalidRequest as error:
         raise InvalidRequest(f"{asked.actuator}: {error}") from error
 
 
