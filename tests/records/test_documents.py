@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from robot.web.sessions import kept_token
 
 from robot.api.client import ControlClient, DaemonError
 from robot.calibration.drift import FILE_NAME as DRIFT
@@ -25,6 +24,7 @@ from robot.daemon.service import hold_lock
 from robot.records.documents import read_document
 from robot.records.runs import RunRecord, RunStore
 from robot.settings import load_profile
+from robot.web.access import load_token
 from robot.web.announcement import FILE_NAME as PAGE
 from robot.web.announcement import find_page
 from solver.errors import CubistError, one_line
@@ -42,7 +42,7 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     ),
     "drift": (DRIFT, lambda folder: read_document(folder / DRIFT, DriftRecord)),
     "record": ("000001/run.json", lambda folder: RunStore(folder).load("1")),
-    "token": ("token", kept_token),
+    "token": ("token", load_token),
     "lock": ("lock", lambda folder: hold_lock(folder / "lock").__enter__()),
 }
 """Everything that reads a file of our own, with the file's name."""

@@ -14,7 +14,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from robot.computer.board_family import executable
+from robot.computer.board_family import FirmwareError, executable
 from robot.simulate.processes import Child, SimulationError, running
 from robot.simulate.session import unless_ended
 
@@ -72,7 +72,7 @@ async def test_program_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SimulationError, match="cannot be started"):
         async with running("nothing", ["/nonexistent/program"], tmp_path):
             pass
-    with pytest.raises(SimulationError, match="make build"):
+    with pytest.raises(FirmwareError, match="make build"):
         executable("cubist-no-such-program")
 
 
