@@ -166,6 +166,7 @@ async def flood(board: Rig) -> None:
         await asyncio.sleep(len(noise) / BYTES_PER_S)
 
 
+@pytest.mark.long
 async def test_a_full_line_beside_steps_that_leave_no_time_takes_no_more_stack(
     uno: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:

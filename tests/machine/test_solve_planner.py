@@ -150,7 +150,7 @@ def test_a_plan_is_cut_with_both_parts_worked_out(
     monkeypatch.setattr(solve_planner, "where_to_cut_us", where)
     cuts: list[Any] = [(head, tail), None]
     monkeypatch.setattr(solve_planner, "split_at", lambda whole, at: cuts.pop(0))
-    monkeypatch.setattr(solve_planner, "turned", lambda cube, part: (cube, part))
+    monkeypatch.setattr(solve_planner, "turn_cube", lambda cube, part: (cube, part))
     parts = planner.split(SCRAMBLED, "plan", again=True)  # type: ignore[arg-type]
     assert parts == (head, tail, (SCRAMBLED, head))
     assert (head.scheduled, tail.scheduled) == (1, 1)
