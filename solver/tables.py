@@ -290,7 +290,7 @@ def _find_or_store(path: Path, version: int, size: int, make: Make, made: Making
 class _Pages(mmap.mmap):
     """A table's file, mapped read-only, so that releasing its pages loses nothing.
 
-    While it is there the kernel's failure to read it names the file (``cube/mapped_tables.hpp``).
+    While it is there the kernel's failure to read it names the file (``cube/table_bytes.hpp``).
     """
 
     _watched: int | None = None

@@ -6,7 +6,7 @@ exists. On all sizes the answer is exact: no legal cube costs less.
 
 Slots are filled one after the other; dynamic programming over the sets of pieces used (Held and
 Karp's idea) with the sum of turns and the parity so far takes the same time for hard scans as for
-easy ones. The work is the native kernel's (``solver/native/decode/arrangements.hpp``).
+easy ones. The work is the native kernel's (``solver/native/decode/assignments.hpp``).
 
 Example with two slots and the pieces a and b: in slot 1 they cost 1 and 2, in slot 2 they cost 1
 and 4. Each slot on its own looks most like a, which is no cube. After slot 1 the least costs of the
