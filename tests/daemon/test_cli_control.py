@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from robot.api.client import ControlClient, DaemonError, RequestError
+from robot.api.client import ControlClient, DaemonError
 from robot.api.models import LIVE_EVENTS
 from robot.cli.main import run
 from robot.records.runs import RunStore, utc_now
@@ -255,16 +255,6 @@ def test_cycles_end_at_the_first_failure(daemon: Any, ask: Ask) -> None:
 
 def test_shutdown_ends_the_daemon(daemon: Any, ask: Ask) -> None:
     assert ask("shutdown", "--yes")[:2] == (0, [{"stopped": False}])
-
-
-def test_refusals_carry_their_reason(daemon: Any) -> None:
-    with pytest.raises(RequestError, match="kind") as caught:
-        ControlClient().start("fly")
-    assert (caught.value.status, caught.value.error) == (400, "bad-request")
-
-
-def test_a_run_that_is_not_there_is_bad_usage(daemon: Any, ask: Ask) -> None:
-    assert ask("runs", "show", "9999")[:2] == (2, [])
 
 
 def test_events_can_be_watched(daemon: Any) -> None:

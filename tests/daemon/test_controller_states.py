@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from functools import partial
 from types import SimpleNamespace
@@ -39,18 +38,6 @@ async def told_by(controller: JobController, *events: Any) -> list[Any]:
             event()
         controller.events.close()
         return [event async for event in heard]
-
-
-async def test_a_robot_begins_at_rest_with_nothing_known(controller: JobController) -> None:
-    status = controller.status()
-    assert (status.state, status.homed, status.calibrating) == (RobotState.IDLE, False, False)
-    assert (status.job, status.fault, status.last_run, status.preparation) == (None,) * 4
-    assert (status.version, status.process, status.simulated) == ("1.2.3", os.getpid(), False)
-    assert (status.warnings, status.notes, status.drift) == ([], [], [])
-    assert status.inspection_left_s is None
-    assert status.records == str(controller.store.directory)
-    assert controller.power_off is False
-    assert not controller.ended.is_set()
 
 
 async def test_a_panel_out_of_order_needs_help_until_it_is_in_order(
@@ -507,13 +494,6 @@ async def test_what_has_moved_is_among_the_warnings(controller: JobController) -
     assert status.warnings == [note]
     assert [one.code for one in status.notes] == ["looked-again-unsure"]
     controller.drift = None
-
-
-async def test_times_before_a_job_are_not_its_own(controller: JobController, fake: Any) -> None:
-    controller.machine.stopwatch.add("upload", 100.0)
-    run_id = await controller.start(StartRequest(kind="home"))
-    await controller.finished()
-    assert (await controller.run_record(run_id)).latency_s.get("upload", 0.0) < 100
 
 
 @pytest.mark.parametrize("adjusted", [True, False])

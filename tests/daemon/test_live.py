@@ -174,16 +174,6 @@ def test_a_picture_that_is_done_while_the_robot_moves_on_does_not_end_the_motion
     assert board.view.cube is not None and board.view.cube.orientation == Orientation(5).name
 
 
-async def test_ordinary_events_stay_as_they_were(controller: JobController) -> None:
-    with controller.events.listening() as events:
-        await controller.start(StartRequest(kind="home"))
-        first = json.loads((await anext(events)).line())
-    await controller.finished()
-    step = {"step_code", "step_parameters"}
-    assert set(first) == {"event", "time", "state", "run", "text", "outcome", "progress"} | step
-    assert (first["text"], first["step_code"]) == ("finding the home positions", "home")
-
-
 async def test_who_comes_later_gets_the_whole(
     client: aiohttp.ClientSession, controller: JobController, fake: Any, eventually: Any
 ) -> None:

@@ -23,7 +23,7 @@ from robot.api.client import ControlClient, DaemonError
 from robot.api.endpoints import Endpoint
 from robot.display import drawing
 from robot.display.device import LOST, open_device
-from robot.display.drawing import COLOURS, _break_line, draw
+from robot.display.drawing import _break_line, draw
 from robot.display.main import RobotWatch, main, show_until
 from robot.display.menu import ENTRIES, MenuPage
 from robot.display.view import Screenful, menu_view, moves_left, unreachable, view_of
@@ -138,13 +138,6 @@ def test_pictures_hold_what_is_shown(controller: str, size: tuple[int, int], lan
     assert len(set(pictures)) == len(pictures) - (len(faults) - len({v.lines for v in faults}))
 
 
-def test_the_heading_has_the_colour_of_the_mood() -> None:
-    for now in (AT_WORK, IDLE, in_trouble("no-cube")):
-        view = view_of(now, NOTHING, [], ENGLISH)
-        wanted = tuple(bytes.fromhex(COLOURS[view.mood][1:]))
-        assert draw(view, (240, 240)).getpixel((0, 0)) == wanted
-
-
 @pytest.mark.parametrize(
     ("line", "parts"),
     [
@@ -158,15 +151,6 @@ def test_the_heading_has_the_colour_of_the_mood() -> None:
 def test_lines_are_broken_between_words_or_in_long_ones(line: str, parts: list[str]) -> None:
     font: Any = SimpleNamespace(getlength=lambda text: 10 * len(text))
     assert list(_break_line(line, 79, font)) == parts
-
-
-def test_progress_is_as_long_as_it_is() -> None:
-    def length(progress: float) -> int:
-        picture = draw(Screenful("", "busy", "", (), progress), (160, 128)).convert("L")
-        return sum(picture.getpixel((x, 120)) == 255 for x in range(160))
-
-    assert length(0.0) < length(0.5) < length(1.0)
-    assert length(0.5) == pytest.approx(length(1.0) / 2, abs=3)
 
 
 LCD = DisplaySettings(controller="st7735", width=160, height=128, dc_gpio=27, backlight_gpio=4)
