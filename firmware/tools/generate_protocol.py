@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import tomllib
 from pathlib import Path
@@ -13,7 +14,8 @@ from typing import Any
 FIRMWARE = Path(__file__).resolve().parent.parent
 HEADER = FIRMWARE / "core" / "protocol.h"
 MODULE = FIRMWARE.parent / "robot" / "link" / "protocol.py"
-FAULT_TABLE = FIRMWARE.parent / "robot" / "text" / "fault_table.py"
+FAULT_NUMBERS = FIRMWARE.parent / "robot" / "text" / "fault_numbers.py"
+FAULT_TABLE = FIRMWARE.parent / "robot" / "text" / "fault_table.json"
 BOARD_TABLE = FIRMWARE.parent / "robot" / "settings" / "board_table.py"
 NOTE = "Generated from firmware/protocol.toml by firmware/tools/generate_protocol.py; do not edit."
 C_TYPES = {
@@ -166,30 +168,16 @@ def field_names(names: list[str]) -> list[str]:
     return [start, *(f'        "{name}",' for name in names), "    )"]
 
 
-def fault_rows(faults: dict[str, list[Any]]) -> list[str]:
-    """A row for each fault: about, cause, remedy, outcome, and what else is true of it."""
-    lines = []
-    for name, (about, cause, remedy, outcome, *flags) in faults.items():
-        lines.append(f'    "{name}": FaultRow(')
-        for text in (about, cause, remedy):
-            lines += wrapped_text(text)
-        lines.append(f"        Outcome.{constant(outcome)},")
-        lines += [f"        {FAULT_FLAGS[flag]}=True," for flag in flags]
-        lines.append("    ),")
-    return lines
-
-
-def wrapped_text(text: str) -> list[str]:
-    """A text as an argument, on two lines if it is too long for one."""
-    if len(text) <= 89:
-        return [f'        "{text}",']
-    cut = text.rindex(" ", 0, 90) + 1
-    return [f'        "{text[:cut]}"', f'        "{text[cut:]}",']
-
-
-def constant(name: str) -> str:
-    """``no-cube`` as ``NO_CUBE``."""
-    return name.upper().replace("-", "_")
+def fault_rows(protocol: dict[str, Any], host: dict[str, Any]) -> str:
+    """Return a row for each fault by its stable name, as JSON: the fields of ``FaultRow``."""
+    numbered = {
+        name.lower().replace("_", "-"): row for name, (_, *row) in protocol["faults"].items()
+    }
+    rows = {}
+    for name, (about, cause, remedy, outcome, *flags) in (numbered | host["faults"]).items():
+        texts = {"about": about, "cause": cause, "remedy": remedy, "outcome": outcome}
+        rows[name] = texts | {FAULT_FLAGS[flag]: True for flag in flags}
+    return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
 
 
 FAULT_FLAGS = {
@@ -200,38 +188,6 @@ FAULT_FLAGS = {
     "line": "names_line",
 }
 """Words at the end of a fault's row -> fields of ``FaultRow``."""
-
-FAULT_TEXT = '''
-from __future__ import annotations
-
-from collections.abc import Mapping
-from enum import IntEnum
-from typing import NamedTuple
-
-from robot.text.outcomes import Outcome
-
-
-class FaultRow(NamedTuple):
-    """What a fault is, what usually causes it, what to do about it, and how a job ends by it.
-
-    ``recoverable``: homing and starting over may help. ``stops_at_once``: it ends motion in its
-    middle. ``names_actuator``: its detail on the wire is the number of one.
-    ``names_line``: it is the number of a GPIO. ``loses_outputs``: the board has to take its outputs
-    anew.
-    """
-
-    about: str
-    cause: str
-    remedy: str
-    outcome: Outcome
-    recoverable: bool = False
-    stops_at_once: bool = False
-    names_actuator: bool = False
-    loses_outputs: bool = False
-    names_line: bool = False
-
-
-'''
 
 BASE = '''
 
@@ -263,20 +219,14 @@ class Message:
 '''
 
 
-def fault_module(protocol: dict[str, Any], host: dict[str, Any]) -> str:
-    """The Python module of the faults."""
+def fault_module(protocol: dict[str, Any]) -> str:
+    """Return the Python module of the faults' numbers."""
     numbered = {"NONE": [0, "nothing is wrong"]} | protocol["faults"]
-    on_the_wire = {
-        name.lower().replace("_", "-"): row for name, (_, *row) in protocol["faults"].items()
-    }
-    out = ['"""Everything that may go wrong with the robot: cause, remedy, outcome.', ""]
-    out += [NOTE.replace("from firmware/protocol.toml", "from firmware/*.toml"), '"""']
-    out.append(FAULT_TEXT.rstrip("\n") + "\n\n")
-    about = "What can go wrong with board and link, by the code on the wire."
+    out = ['"""Numbers of faults on the wire.', "", NOTE, '"""', ""]
+    out += ["from __future__ import annotations", "", "from enum import IntEnum", "", ""]
+    about = "A fault of board or link, by its code on the wire."
     out += python_enum("Fault", numbered, "IntEnum", about)
-    out.append("FAULTS: Mapping[str, FaultRow] = {")
-    out += fault_rows(on_the_wire | host["faults"])
-    return "\n".join([*out, "}", '"""Every fault by its stable name."""', ""])
+    return "\n".join(out).rstrip("\n") + "\n"
 
 
 def module(protocol: dict[str, Any]) -> str:
@@ -347,7 +297,8 @@ def generated(protocol_file: Path = FIRMWARE / "protocol.toml") -> dict[Path, st
     return {
         HEADER: header(protocol),
         MODULE: module(protocol),
-        FAULT_TABLE: fault_module(protocol, host),
+        FAULT_NUMBERS: fault_module(protocol),
+        FAULT_TABLE: fault_rows(protocol, host),
         BOARD_TABLE: board_module(protocol),
     }
 

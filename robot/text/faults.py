@@ -1,21 +1,55 @@
 """Everything that may go wrong with the robot, as errors.
 
-Their table :data:`FAULTS` is generated: the rows of the microcontroller and its link come from
-``firmware/protocol.toml``, which is also what the firmware is built from, all others from
-``firmware/host_faults.toml``. The key is the stable name of the fault, as in records and on the
-control socket. :mod:`robot.text.outcomes` has the exit codes.
+Their table :data:`FAULTS` is read from ``fault_table.json``, which is generated of
+``firmware/protocol.toml`` (board and link) and ``firmware/host_faults.toml`` (all others): reading
+the two at every start takes fifty times as long, which is felt on a Pi Zero. The key is the stable
+name of the fault, as in records and on the control socket. :mod:`robot.text.outcomes` has the exit
+codes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from robot.text.fault_table import FAULTS, Fault, FaultRow
+from robot.text.fault_numbers import Fault
 from robot.text.outcomes import Outcome, exit_code
 from solver.errors import CubistError, ExitCode
 
 __all__ = ["FAULTS", "Fault", "FaultRow", "LinkError", "RobotError", "Stopped"]
+
+
+class FaultRow(NamedTuple):
+    """What a fault is, what usually causes it, what to do about it, and how a job ends by it.
+
+    ``recoverable``: homing and starting over may help. ``stops_at_once``: it ends motion in its
+    middle. ``names_actuator``: its detail on the wire is the number of one.
+    ``names_line``: it is the number of a GPIO. ``loses_outputs``: the board has to take its outputs
+    anew.
+    """
+
+    about: str
+    cause: str
+    remedy: str
+    outcome: Outcome
+    recoverable: bool = False
+    stops_at_once: bool = False
+    names_actuator: bool = False
+    loses_outputs: bool = False
+    names_line: bool = False
+
+
+def _load_table() -> Mapping[str, FaultRow]:
+    rows = json.loads(Path(__file__).with_name("fault_table.json").read_text(encoding="utf-8"))
+    return {
+        code: FaultRow(**row | {"outcome": Outcome(row["outcome"])}) for code, row in rows.items()
+    }
+
+
+FAULTS = _load_table()
+"""Every fault by its stable name."""
 
 
 def code_of(fault: Fault) -> str:

@@ -22,8 +22,7 @@ from robot.daemon.main import main
 from robot.daemon.service import Notifier, Options, complaint, ending, hold_lock, parse
 from robot.records.runs import Outcome, RunRecord
 from robot.settings import profile_path
-from robot.text.fault_table import Fault
-from robot.text.faults import RobotError, ScanError
+from robot.text.faults import Fault, RobotError, ScanError
 from solver.errors import InvalidRequest
 
 

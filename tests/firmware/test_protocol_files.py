@@ -28,7 +28,7 @@ def generator() -> ModuleType:
 
 def test_files_are_up_to_date(generator: ModuleType) -> None:
     generated = generator.generated()
-    assert {path.name for path in generated} >= {"protocol.h", "protocol.py", "fault_table.py"}
+    assert {path.name for path in generated} >= {"protocol.h", "protocol.py", "fault_table.json"}
     for path, text in generated.items():
         assert path.read_text(encoding="utf-8") == text, f"{path}: run generate_protocol.py"
 

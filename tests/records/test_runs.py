@@ -25,7 +25,7 @@ from robot.records.runs import (
     unrecorded,
 )
 from robot.records.storage import StorageError
-from robot.text.fault_table import FAULTS
+from robot.text.faults import FAULTS
 from robot.text.outcomes import Outcome
 from solver.errors import CubistError
 
