@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from robot.api.endpoints import RobotState
+from robot.computer.board_family import FirmwareError
 from robot.link import Link
 from robot.link.encoding import WirePlan
 from robot.link.protocol import Go, Message
 from robot.link.session import LinkSession
 from robot.motion.schedule import Schedule
 from robot.settings import RobotProfile, load_profile
-from robot.simulate.processes import SimulationError
 from robot.twin.cube import scrambled
 from tests.rig import simulated_time
 from tests.rig.fault_campaign import (
@@ -288,10 +288,10 @@ def open_files() -> list[str]:
 
 
 def test_a_program_that_is_not_built_leaves_nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("robot.simulate.processes.find_executable", lambda name: None)
+    monkeypatch.setattr("robot.computer.board_family.find_executable", lambda name: None)
     before = open_files()
     # What is left is held by the error until it is forgotten.
-    with pytest.raises(SimulationError, match="make build") as caught:
+    with pytest.raises(FirmwareError, match="make build") as caught:
         simulated_run("sensors", firmware="avr")
     assert open_files() == before, caught.value
 
