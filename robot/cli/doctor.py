@@ -81,7 +81,7 @@ def _report(findings: Iterable[CheckResult], as_json: bool) -> ExitCode:
 
 
 def this_computer() -> Computer:
-    """Where doctor looks; tests replace it."""
+    """Return the places where doctor looks; tests replace it."""
     return Computer()
 
 
@@ -202,7 +202,7 @@ def _calibration_on_disk(settings: RobotProfile) -> Iterator[CheckResult]:
 
 
 def _drift(status: RobotStatusJson) -> Iterator[CheckResult]:
-    """What has moved since the robot was calibrated, where the daemon has seen enough to tell."""
+    """Yield the parts that moved since calibration, if the daemon has seen enough to know."""
     lines = drift_lines(status)
     moved = _drift_texts(status)
     if moved:

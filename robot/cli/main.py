@@ -118,12 +118,12 @@ def _reader_left() -> int:
 
 
 def _drop_output() -> None:
-    """What is still buffered goes nowhere, or Python complains of it once more at its end."""
+    """Discard buffered output, or Python complains of it once more at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _unexpected(error: Exception) -> int:
-    """What the system refused (a full disk, a folder that may not be written), or a mistake."""
+    """Report a refusal by the system (a full disk, a read-only folder) or a bug."""
     if os.environ.get("CUBIST_DEBUG"):
         raise error
     what, code = f"internal error: {type(error).__name__}: {error}", ExitCode.FAILED

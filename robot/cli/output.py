@@ -1,4 +1,4 @@
-"""What every command prints and how it ends: JSON Lines on stdout, the rest on stderr."""
+"""Output and end of every command: JSON Lines on stdout, the rest on stderr."""
 
 from __future__ import annotations
 

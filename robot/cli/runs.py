@@ -192,7 +192,7 @@ def _show(record: RunRecord) -> None:
 
 
 def _latency_table(samples: Samples) -> Table:
-    """What the robot waited for beside its own motion, in milliseconds."""
+    """Return a table of the robot's waits beside its own motion, in milliseconds."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("waited for")
     for title in ("times", "ms", "p50", "p99"):
@@ -205,7 +205,7 @@ def _latency_table(samples: Samples) -> Table:
 
 
 def _picture_line(record: RunRecord) -> str:
-    """Where the pictures are; the one that explains the reading by its name."""
+    """Return the folder of the pictures, and the name of the one that explains the reading."""
     folder = _store().directory_of(record.id)
     looks = sum(name != EXPLANATION_NAME for name in record.photos)
     parts = [f"{looks} pictures in {folder}"]
@@ -220,7 +220,7 @@ def _link_line(link: LinkRecord) -> str:
 
 
 def _plan_line(planned_us: int, greedy_us: int) -> str:
-    """What planning saved; a plan whose end was searched anew may have saved nothing."""
+    """Return the share of time that planning saved; a plan with a new end may save nothing."""
     saved = 1 - planned_us / greedy_us
     times = f"{planned_us / 1e6:.2f} s, the same moves one at a time {greedy_us / 1e6:.2f} s"
     return f"plan  {times}: {saved:.0%} saved" if saved > 0 else f"plan  {times}"

@@ -288,7 +288,7 @@ class RobotSearch:
         return [answer]
 
     def _setup(self, size: int) -> RobotSetup:
-        """What is needed for cubes of ``size``, prepared once."""
+        """Return the search for cubes of ``size``, prepared once."""
         if size not in self._setups:
             self._setups[size] = self._prepared(size)
         return self._setups[size]
@@ -332,7 +332,7 @@ def usual_algorithm(size: int) -> str:
 
 
 def usual_metric(algorithm: str) -> str:
-    """What an algorithm counts in when no metric is named; an unknown one is refused later."""
+    """Return an algorithm's usual metric; an unknown algorithm is refused later."""
     entry = ALGORITHMS.get(algorithm)
     return entry.metrics[0] if entry else "htm"
 

@@ -167,7 +167,7 @@ def _execute(text: str, size: int | None, as_json: bool) -> int:
 
 
 def _texts(state: str | None, scramble: str | None) -> Iterator[str]:
-    """What to solve, as the parser takes it: ``--scramble`` and moves, or a state.
+    """Return the text to solve, as the parser takes it: ``--scramble`` and moves, or a state.
 
     Raises UsageError when standard input is to name states and names none.
     """

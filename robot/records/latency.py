@@ -1,4 +1,4 @@
-"""What a robot waits for beside its own motion: from a picture to the first pulse of a plan.
+"""Waits of a robot beside its own motion: from a picture to the first pulse of a plan.
 
 Each stage is timed where it happens, by the one :class:`Stopwatch` that the rooms of a machine
 share; the record of a job takes what it measured.
@@ -55,14 +55,14 @@ class Stopwatch:
             self._begun[stage] = self._clock()
 
     def end(self, stage: str) -> None:
-        """It is over; nothing if it had not begun."""
+        """End a wait; do nothing if it had not begun."""
         with self._lock:
             begun = self._begun.pop(stage, None)
         if begun is not None:
             self.add(stage, self._clock() - begun)
 
     def take(self) -> dict[str, list[float]]:
-        """What was collected since the last call, in the order of a solve."""
+        """Return the waits since the last call, in the order of a solve."""
         with self._lock:
             found, self._samples, self._begun = self._samples, {}, {}
         return {stage: found[stage] for stage in STAGES if stage in found}

@@ -119,7 +119,7 @@ def notes_of(texts: Iterable[str]) -> list[NoteRecord]:
 
 
 class LinkRecord(BaseModel):
-    """What went over the serial line: messages, those sent again, those damaged on either side.
+    """Traffic on the serial line: messages, those sent again, those damaged on either side.
 
     ``held``: pauses because the Pi was silent; ``underruns``, ``late``: turns that came too late.
     """
@@ -140,7 +140,7 @@ class LinkRecord(BaseModel):
         return self._each(other, 1)
 
     def __sub__(self, other: LinkRecord) -> LinkRecord:
-        """What came after ``other``."""
+        """Return the traffic since ``other``."""
         return self._each(other, -1)
 
     def _each(self, other: LinkRecord, sign: int) -> LinkRecord:
@@ -382,7 +382,7 @@ class RunStore:
         return media, read_regular(self.directory_of(run_id) / name, LARGEST_FILE_BYTES)
 
     def directory_of(self, run_id: str) -> Path:
-        """Where a run's files are; raises :class:`StorageError` for what is not a number."""
+        """Return the folder of a run; raises :class:`StorageError` unless it is a number."""
         if not is_run_number(run_id):
             told = shortened(run_id)
             raise StorageError(f"run {told!r}: not a run number; `cubist runs` lists them")
@@ -468,7 +468,7 @@ class RunStore:
         return removed
 
     def _excess(self, total: int) -> int:
-        """How many bytes of records are too much for the limit, or for the disk."""
+        """Return the bytes by which records exceed the limit, or what the disk has room for."""
         if not total:
             return 0
         lacking = self.reserve_bytes - shutil.disk_usage(self.directory).free

@@ -103,7 +103,7 @@ def reserve_room(path: Path, size: int) -> None:
 
 
 def is_standard_output(path: Path | None) -> bool:
-    """Whether a path that a person named is ``-``."""
+    """Return True for the path ``-``, as a person writes it."""
     return path is not None and str(path) == "-"
 
 

@@ -71,7 +71,7 @@ def operations_svg(operations: Sequence[JsonMapping], title: str) -> str:
 
 
 def _cube_bars(operations: Iterable[JsonMapping]) -> Iterator[Bar]:
-    """What happens to the cube; what starts at the same time is one bar."""
+    """Return bars of the cube's turns; turns that start at the same time share one."""
     together: dict[int, Bar] = {}
     for operation in operations:
         op, start = str(operation["op"]), int(operation["start_us"])
@@ -148,7 +148,7 @@ def draw(bars: Sequence[Bar], rows: Sequence[str], title: str) -> str:
 
 
 def _legend() -> Iterator[str]:
-    """What the colours mean, at the top right."""
+    """Yield the legend of the colours, at the top right."""
     x = LEFT + BAND_WIDTH - 130 * len(LEGEND)
     for kind, meaning in LEGEND.items():
         yield _rect(x, 18, 12, 12, COLOURS[kind], ' rx="3"')

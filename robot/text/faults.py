@@ -22,7 +22,7 @@ __all__ = ["FAULTS", "Fault", "FaultRow", "LinkError", "RobotError", "Stopped"]
 
 
 class FaultRow(NamedTuple):
-    """What a fault is, what usually causes it, what to do about it, and how a job ends by it.
+    """A fault, its usual cause, the remedy, and the outcome of a job that it ends.
 
     ``recoverable``: homing and starting over may help. ``stops_at_once``: it ends motion in its
     middle. ``names_actuator``: its detail on the wire is the number of one.

@@ -1,4 +1,4 @@
-"""How jobs and commands end: every outcome with its meaning and its exit code, in one table.
+"""Ends of jobs and commands: every outcome with its meaning and its exit code, in one table.
 
 What a command exits with follows from the outcome it reports, so that one outcome has one code
 whichever command reports it. Faults (:mod:`robot.text.faults`) name the outcome they lead to.
@@ -14,7 +14,7 @@ from solver.errors import ExitCode
 
 
 class Outcome(StrEnum):
-    """How a job ended, by the name in records and in JSON."""
+    """The outcome of a job, by its name in records and in JSON."""
 
     SOLVED = "solved"
     ALREADY_SOLVED = "already-solved"
@@ -35,7 +35,7 @@ class Outcome(StrEnum):
 
 
 class OutcomeRow(NamedTuple):
-    """What an outcome means, to follow ``the job ended:``, and the exit code of who reports it."""
+    """The meaning of an outcome, to follow ``the job ended:``, and the exit code of a command."""
 
     about: str
     exit_code: ExitCode
@@ -93,7 +93,7 @@ def worst(codes: Iterable[ExitCode]) -> ExitCode:
 
 
 def is_success(outcome: str | None) -> bool:
-    """Whether a job with this outcome did what it was for."""
+    """Return True if a job with this outcome has reached its goal."""
     return exit_code(outcome) is ExitCode.DONE
 
 

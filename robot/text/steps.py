@@ -1,4 +1,4 @@
-"""What a job does now: each step with a code and parameters, for people of any language."""
+"""Steps of jobs, each with a code and parameters, for people of any language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every screen in a terminal draws alike: cubes, pictures, and moves as they are done."""
+"""Drawings that all terminal screens share: cubes, pictures, and moves in progress."""
 
 from __future__ import annotations
 

@@ -213,6 +213,7 @@ ELSEWHERE = {
     "robot/text/languages/__init__.py": "a file of the package, in TOML",
     "robot/web/app.py": "files of the package",
     "robot/computer/memory.py": "what the kernel says of this process",
+    "robot/text/faults.py": "our own table, beside the code",
     "robot/simulate/processes.py": "what a process of our own has logged",
 }
 

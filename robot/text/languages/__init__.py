@@ -1,4 +1,4 @@
-"""What people read of the robot, in their language: states, outcomes, faults, steps, and the page.
+"""The robot's texts in people's languages: states, outcomes, faults, steps, and the page.
 
 English is the source, and stands where the code stands: faults, outcomes, steps, refusals,
 recoveries, warnings, stages and parts in :mod:`robot.text`, states here, terminals' own texts in
@@ -90,7 +90,7 @@ class Catalogue:
         return self.text("endings", reason)
 
     def cause(self, fault: JsonMapping) -> str:
-        """What happened, of a ``FaultRecord``; particulars that only the robot knows are English.
+        """Return the cause in a ``FaultRecord``; particulars that only the robot knows are English.
 
         ``the end stop was never reached (lid): the end stop is unplugged ...``
         """
@@ -106,7 +106,7 @@ class Catalogue:
         return f"{usual.about} [{fault['cause']}]"
 
     def fault(self, fault: JsonMapping) -> str:
-        """What happened, without why: ``the end stop was never reached (lid)``."""
+        """Return the fault without its cause: ``the end stop was never reached (lid)``."""
         row = FAULTS.get(fault.get("code", ""))
         if row is None:
             return str(fault["cause"])
@@ -114,13 +114,13 @@ class Catalogue:
         return f"{self._fault(row.about)}{where}"
 
     def remedy(self, fault: JsonMapping) -> str:
-        """What to do about it, of a ``FaultRecord``; a particular remedy is English."""
+        """Return the remedy in a ``FaultRecord``; a particular remedy is English."""
         row = FAULTS.get(fault.get("code", ""))
         remedy = str(fault["remedy"])
         return self._fault(remedy) if row is not None and remedy == row.remedy else remedy
 
     def step(self, work: JsonMapping) -> str:
-        """What a job does, of a document with ``step``, ``step_code`` and ``step_parameters``."""
+        """Return the step in a document with ``step``, ``step_code`` and ``step_parameters``."""
         template = STEPS.get(work.get("step_code", ""))
         if template is None or self.language == ENGLISH:
             return str(work["step"])
