@@ -14,7 +14,7 @@ from solver.cube.sticker_cube import StickerCube
 from solver.reduction import phased
 from solver.search import solve_many
 from solver.solution import Request
-from tests.solver.test_every_search import ROOT
+from tests.solver.test_kernel import ROOT
 from tests.solver.test_reduction import random_cube
 
 POLES, OTHERS = "UD", "RLFB"

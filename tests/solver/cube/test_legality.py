@@ -1,7 +1,8 @@
-"""Cubes that no turns can reach are refused with the piece that is wrong."""
+"""Cubes that no turns can reach are refused with the piece that is wrong and the reason."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solver.cube.cube import Cube
-from solver.cube.facelets import slot_facelets
+from solver.cube.facelets import FACES, slot_facelets
 from solver.cube.legality import CORNERS, EDGES
+from solver.cube.notation import Move
+from solver.cube.orbits import WING_PAIRS, centre_slots, centre_spots, wing_slots
 from solver.cube.pocket import PocketCube
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import BadNotation, IllegalCube
@@ -87,26 +90,26 @@ def test_one_change_of_a_random_cube_is_always_refused(seed: int) -> None:
         Cube(states)
 
 
-@pytest.mark.parametrize(("first", "second"), [(0, 7), (2, 5)])
-def test_two_swapped_corners_are_named(first: int, second: int) -> None:
-    states = Cube.solved().states.copy()
-    states[[first, second], 0] = states[[second, first], 0]
-    with pytest.raises(IllegalCube, match=f"corners {CORNERS[first]} and {CORNERS[second]} are"):
-        Cube(states)
+@pytest.mark.parametrize(("first", "second"), [(0, 7), (2, 5), (0, 1), (8, 9)])
+def test_two_swapped_pieces_are_named_unless_the_cube_is_scrambled(first: int, second: int) -> None:
+    """In a scrambled cube the exchange of any two corners, or of any two edges, explains it."""
 
+    def refusal_of(cube: Cube) -> str:
+        states = cube.states.copy()
+        states[[first, second], 0] = states[[second, first], 0]
+        with pytest.raises(IllegalCube) as refused:
+            Cube(states)
+        return str(refused.value)
 
-@pytest.mark.parametrize(("first", "second"), [(0, 1), (8, 9)])
-def test_a_parity_of_a_scrambled_cube_accuses_no_piece(first: int, second: int) -> None:
-    """The exchange of any two corners, or of any two edges, would explain it."""
-    states = Cube.random(np.random.default_rng(7)).states.copy()
-    states[[first, second], 0] = states[[second, first], 0]
-    with pytest.raises(IllegalCube, match="two corners, or two edges, are swapped") as refused:
-        Cube(states)
-    assert not any(piece in str(refused.value) for piece in (*CORNERS, *EDGES))
+    names = [*CORNERS, *EDGES]
+    assert f"{names[first]} and {names[second]} are" in refusal_of(Cube.solved())
+    accused = refusal_of(Cube.random(np.random.default_rng(7)))
+    assert "two corners, or two edges, are swapped" in accused
+    assert not any(piece in accused for piece in names)
 
 
 @pytest.mark.parametrize(
-    ("slot", "column", "value", "told"),
+    ("slot", "column", "value", "message"),
     [
         (3, 0, 8, "Slot ULF has cubie 8; it must be 0 to 7."),
         (3, 1, 3, "Slot ULF has orientation 3; it must be 0 to 2."),
@@ -115,14 +118,14 @@ def test_a_parity_of_a_scrambled_cube_accuses_no_piece(first: int, second: int) 
         (19, 1, 2, f"Slot {EDGES[11]} has orientation 2; it must be 0 to 1."),
     ],
 )
-def test_states_out_of_range_are_told_with_their_range(
-    slot: int, column: int, value: int, told: str
+def test_states_out_of_range_are_refused_with_their_range(
+    slot: int, column: int, value: int, message: str
 ) -> None:
     states = Cube.solved().states.astype(np.int64)
     states[slot, column] = value
     with pytest.raises(BadNotation) as caught:
         Cube(states)
-    assert str(caught.value) == told
+    assert str(caught.value) == message
     with pytest.raises(BadNotation, match=r"\[20, 2\]"):
         Cube(states[:8])
 
@@ -144,3 +147,124 @@ def test_states_belong_to_the_cube_alone(kind: type[Cube | PocketCube]) -> None:
     assert again == cube
     with pytest.raises(ValueError, match="read-only"):
         again.states[0] = 0
+
+
+# ---- cubes of 4 and more layers -----------------------------------------------------------------
+
+SIZES = [4, 5, 6, 7]
+Letters = np.ndarray[Any, np.dtype[np.str_]]
+
+
+def letters_of(size: int) -> Letters:
+    return np.array(list(StickerCube.solved(size).letters))
+
+
+def exchange(letters: Letters, first: Any, second: Any) -> Letters:
+    """Exchange stickers, one or several."""
+    one, other = np.atleast_1d(first), np.atleast_1d(second)
+    letters[np.concatenate([one, other])] = letters[np.concatenate([other, one])]
+    return letters
+
+
+def refusal_of(letters: Letters, size: int) -> IllegalCube:
+    with pytest.raises(IllegalCube) as caught:
+        StickerCube.from_facelets("".join(letters), size)
+    return caught.value
+
+
+def rename(size: int, one: str, other: str) -> Letters:
+    """Return a cube whose two colours have each other's places."""
+    drawn = str(StickerCube.solved(size).apply("R U F"))
+    return np.array(list(drawn.translate(str.maketrans(one + other, other + one))))
+
+
+def wing(pair: str, size: int) -> Any:
+    return wing_slots(size - 3, size)[WING_PAIRS.index(pair)]
+
+
+def slot(name: str, size: int) -> list[int]:
+    return list(slot_facelets(name, size))
+
+
+Change = Callable[[Letters, int], Letters]
+REFUSALS: list[tuple[list[int], Change, dict[str, Any]]] = [
+    (SIZES, lambda a, n: exchange(a, slot("URB", n)[0], slot("DLB", n)[0]), {}),
+    (SIZES, lambda a, n: rename(n, "L", "R"), {"kind": "mirrored-scheme"}),
+    (SIZES, lambda a, n: rename(n, "D", "B"), {"kind": "scheme"}),
+    ([5, 7], lambda a, n: exchange(a, *slot("UF", n)), {"kind": "flip", "piece": "UF"}),
+    ([5, 7], lambda a, n: exchange(a, slot("UF", n)[1], slot("UB", n)[1]), {"kind": "parity"}),
+    ([5, 7], lambda a, n: exchange(a, slot("DB", n), slot("BL", n)), {"kind": "parity"}),
+    ([5, 7], lambda a, n: exchange(a, slot("UFR", n), slot("DFL", n)), {"kind": "parity"}),
+    ([5, 7], lambda a, n: exchange(a, n * n // 2, n * n + n * n // 2), {"kind": "centre"}),
+    (
+        SIZES,
+        lambda a, n: exchange(a, wing("FU", n)[0], wing("UR", n)[0]),
+        {"kind": "impossible-piece"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("sizes", "change", "detail"), REFUSALS)
+def test_layers_that_no_turns_reach_are_refused_with_their_reason(
+    sizes: list[int], change: Change, detail: dict[str, Any]
+) -> None:
+    for size in sizes:
+        error = refusal_of(change(letters_of(size), size), size)
+        assert detail.items() <= error.facts.items()
+
+
+@pytest.mark.parametrize("size", [*SIZES, 10, 11])
+def test_whatever_turns_reach_is_legal(size: int, rng: np.random.Generator) -> None:
+    cube = StickerCube.solved(size)
+    for _ in range(10):
+        for _ in range(15):
+            first, last = sorted(rng.integers(1, size + 1, 2).tolist())
+            quarters = int(rng.integers(1, 4))
+            cube = cube.move(Move(FACES[int(rng.integers(6))], quarters, first, last))
+        assert StickerCube.from_facelets(cube.letters, size) == cube
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_pieces_of_layers_are_named(size: int) -> None:
+    letters = letters_of(size)
+    a, b, c = slot_facelets("URB", size)
+    letters[[a, b, c]] = letters[[c, a, b]]
+    assert str(refusal_of(letters, size)) == "corner URB is twisted counter-clockwise"
+    letters = letters_of(size)
+    letters[wing("UF", size)] = letters[wing("UF", size)[::-1]]
+    assert refusal_of(letters, size).facts == {
+        "kind": "duplicate-piece",
+        "piece": "FU",
+        "layer": 2,
+        "slots": ["UF", "FU"],
+    }
+
+
+def test_another_scheme_is_named_with_its_opposites() -> None:
+    """The Japanese scheme: two colours have each other's places."""
+    opposite = refusal_of(rename(4, "D", "B"), 4).facts["opposite"]
+    assert {frozenset(pair) for pair in opposite} == {*map(frozenset, ("UB", "RL", "FD"))}
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_centres_of_one_orbit_may_have_any_place(size: int, rng: np.random.Generator) -> None:
+    """And two corners may be exchanged, if there are no middle edges."""
+    letters = letters_of(size)
+    for row, column in centre_spots(size):
+        slots = centre_slots(row, column, size)
+        letters[slots] = letters[rng.permutation(slots)]
+    if size % 2 == 0:
+        exchange(letters, slot("UFR", size), slot("DFL", size))
+    assert StickerCube.from_facelets("".join(letters), size).letters == "".join(letters)
+
+
+def test_a_centre_too_many_is_named_with_its_place() -> None:
+    """Of the four copies of U that turns bring to one place, one shows where another belongs."""
+    size, (row, column) = 7, centre_spots(7)[0]
+    letters = letters_of(size)
+    own, other = (centre_slots(*spot, size) for spot in centre_spots(7)[:2])
+    exchange(letters, own[letters[own] == "U"][0], other[letters[other] == "R"][0])
+    error = refusal_of(letters, size)
+    assert error.facts == {"kind": "count", "face": "U", "count": 3, "centre": [row, column]}
+    shown = f"row {(size + 1 + row) // 2}, column {(size + 1 + column) // 2}"
+    assert str(error) == f"of the centres that turns bring to {shown}, 3 are U instead of 4"

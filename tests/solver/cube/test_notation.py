@@ -1,4 +1,8 @@
+"""Move sequences: reading, writing, counting and simplifying them."""
+
 from __future__ import annotations
+
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -62,27 +66,30 @@ def test_face_turns_name_faces_by_their_centres(text, turns):
 
 
 @pytest.mark.parametrize(
-    ("text", "size", "htm", "qtm", "axial", "axial_qtm"),
+    ("text", "size", "lengths"),
     [
-        ("", 3, 0, 0, 0, 0),
-        ("R U2 F'", 3, 3, 4, 3, 4),
-        ("R L U D2 R", 3, 5, 6, 3, 4),
-        ("R2 L U", 3, 3, 4, 2, 3),
-        ("M x y", 3, 2, 2, 1, 1),
-        ("R y R", 3, 2, 2, 2, 2),
-        ("R x L'", 3, 2, 2, 1, 1),
-        ("Rw 2R2 U'", 4, 3, 4, 2, 3),
+        ("", 3, {"htm": 0, "qtm": 0, "axial": 0, "axial-qtm": 0}),
+        ("R U2 F'", 3, {"htm": 3, "qtm": 4, "axial": 3, "axial-qtm": 4}),
+        ("R L U D2 R", 3, {"htm": 5, "qtm": 6, "axial": 3, "axial-qtm": 4}),
+        ("R2 L U", 3, {"htm": 3, "qtm": 4, "axial": 2, "axial-qtm": 3}),
+        ("M x y", 3, {"htm": 2, "qtm": 2, "axial": 1, "axial-qtm": 1, "obtm": 2}),
+        ("R y R", 3, {"htm": 2, "qtm": 2, "axial": 2, "axial-qtm": 2}),
+        ("R x L'", 3, {"htm": 2, "qtm": 2, "axial": 1, "axial-qtm": 1}),
+        ("Rw 2R2 U'", 4, {"htm": 3, "qtm": 4, "axial": 2, "axial-qtm": 3}),
+        ("R Rw2 3Rw'", 4, {"obtm": 3}),
+        ("2R 3R", 4, {"obtm": 4}),
+        ("4R x 4Rw", 4, {"obtm": 1}),
+        ("M", 5, {"obtm": 2}),
+        ("R x U", 5, {"obtm": 2}),
+        ("Rw 2R 3Rw2 x U M 4Rw'", 5, {"obtm": 8}),
     ],
 )
-def test_lengths(text, size, htm, qtm, axial, axial_qtm):
+def test_lengths(text, size, lengths):
+    """An inner layer alone takes two turns of outer blocks."""
     moves = parse_moves(text)
-    found = [length(moves, metric, size) for metric in ("htm", "qtm", "axial", "axial-qtm")]
-    assert found == [htm, qtm, axial, axial_qtm]
-
-
-def test_an_unknown_metric_is_refused():
+    assert {metric: length(moves, metric, size) for metric in lengths} == lengths
     with pytest.raises(BadNotation, match="'moves' is not a metric"):
-        length(parse_moves("R"), "moves")
+        length(moves, "moves", size)
 
 
 @pytest.mark.parametrize(
@@ -104,56 +111,33 @@ def test_turns_of_one_axis_in_a_row_are_made_one(moves, merged):
     assert merge_moves(moves.split()) == tuple(merged.split())
 
 
-def test_composites_are_told_by_their_number():
+def test_composites_have_numbers():
+    suffixes = ("", "", "2", "'")
     numbers = set()
-    for axis, faces in enumerate(AXES):
-        for first in range(4):
-            for second in range(4):
-                if (first, second) == (0, 0):
-                    continue
-                number = composite_index(axis, first, second)
-                numbers.add(number)
-                assert composite_of(number) == (axis, first, second)
-                signs = ("", "", "2", "'")
-                turned = [
-                    face + signs[q] for face, q in zip(faces, (first, second), strict=True) if q
-                ]
-                assert moves_of([number]) == tuple(turned)
+    for axis, first, second in product(range(3), range(4), range(4)):
+        if first or second:
+            number = composite_index(axis, first, second)
+            numbers.add(number)
+            assert composite_of(number) == (axis, first, second)
+            turns = zip(AXES[axis], (first, second), strict=True)
+            assert moves_of([number]) == tuple(face + suffixes[q] for face, q in turns if q)
     assert numbers == set(range(45))
 
 
 @pytest.mark.parametrize(
-    ("text", "size", "obtm"),
+    ("move", "axis", "quarters", "layers_of_5", "is_rotation", "inverse"),
     [
-        ("R Rw2 3Rw'", 4, 3),
-        ("2R", 4, 2),
-        ("3R", 4, 2),
-        ("4R", 4, 1),
-        ("x 4Rw", 4, 0),
-        ("M", 5, 2),
-        ("M", 3, 2),
-        ("R x U", 5, 2),
+        (Move("B", 2), 2, 2, (1, 1), False, "B2"),
+        (parse_moves("M")[0], 1, 1, (3, 3), False, "M'"),
+        (parse_moves("x'")[0], 1, 1, (1, 5), True, "x"),
+        (Move("R", 1, 2, 0), 1, 1, (2, 5), False, None),
+        (Move("R", 1, 5, 5), 1, 1, (5, 5), False, "5R'"),
     ],
 )
-def test_inner_layers_alone_are_two_outer_block_turns(text, size, obtm):
-    assert length(parse_moves(text), "obtm", size) == obtm
-
-
-def test_moves_know_what_they_turn():
-    outer, middle, whole = parse_moves("B2 M x'")
-    assert outer == Move("B", 2) == Move("B", 2, 1, 1)
-    assert (outer.axis, outer.quarter_turns, outer.is_rotation) == (2, 2, False)
-    assert (middle.axis, middle.quarter_turns, middle.is_rotation) == (1, 1, False)
-    assert (whole.axis, whole.quarter_turns, whole.is_rotation) == (1, 1, True)
-    assert [middle.layers(size) for size in (3, 5, 7)] == [(2, 2), (3, 3), (4, 4)]
-    assert (outer.layers(5), whole.layers(5), Move("R", 1, 2, 0).layers(5)) == (
-        (1, 1),
-        (1, 5),
-        (2, 5),
-    )
-    assert Move("R", 1, 5, 5).layers(5) == (5, 5)
-    assert not Move("R", 1, 2, 0).is_rotation and not Move("R", 1, 1, 1).is_rotation
-    assert [str(move.inverse) for move in (outer, middle, whole)] == ["B2", "M'", "x"]
+def test_moves_know_what_they_turn(move, axis, quarters, layers_of_5, is_rotation, inverse):
+    assert (move.axis, move.quarter_turns, move.is_rotation) == (axis, quarters, is_rotation)
+    assert move.layers(5) == layers_of_5
+    assert inverse is None or str(move.inverse) == inverse
 
 
 def test_quarter_turns_in_a_row_are_half_turns():

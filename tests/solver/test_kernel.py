@@ -1,0 +1,239 @@
+"""The compiled kernel: everything a search needs is registered, and misfits are refused.
+
+A search is a folder of `solver/native`, a `bind_<subject>.cpp` that registers its Python names, a
+module of `solver/`, a row of `ALGORITHMS` and a row of docs/solver.md. Missing ones are named here.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import inspect
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from robot.settings import load_profile
+from solver import _native
+from solver.nxn import database
+from solver.processors import spare_processors
+from solver.reduction.search import geometry
+from solver.search import ALGORITHMS
+from tests.rig.timed_turns import six_motors
+
+ROOT = Path(__file__).parents[2]
+KERNEL = ROOT / "solver/native"
+
+
+@pytest.fixture(scope="module")
+def check() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("check_folders", ROOT / ".ci/check_folders.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_folders_form_no_circle_and_each_has_python_names(check: ModuleType) -> None:
+    assert check.circle_in(KERNEL) == ""
+    bound = {included for folder, included, _ in check.includes(KERNEL) if folder == "bind"}
+    folders = {file.parent.name for file in KERNEL.glob("*/*.cpp")} - {"bind"}
+    assert folders <= bound, "write a bind_<subject>.cpp"
+    for file in KERNEL.glob("bind/bind_*.cpp"):
+        subject = file.stem.removeprefix("bind_")
+        assert f'const Bindings registered("{subject}"' in file.read_text(), file
+
+
+def test_a_circle_is_named_with_its_files(check: ModuleType, tmp_path: Path) -> None:
+    for name, text in {
+        "one/a.hpp": '#include "two/b.hpp"\n',
+        "two/b.hpp": '#include "three/c.hpp"\n#include <one/x>\n',
+        "three/c.cpp": '#include "one/a.hpp"\n#include "three/d.hpp"\n',
+    }.items():
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text)
+    assert sorted(check.circle_in(tmp_path).splitlines()) == [
+        "one includes two: one/a.hpp",
+        "three includes one: three/c.cpp",
+        "two includes three: two/b.hpp",
+    ]
+
+
+def test_every_function_is_called() -> None:
+    code = "".join(
+        file.read_text()
+        for folder in ("solver", "vision", "robot")
+        for file in (ROOT / folder).rglob("*.py")
+    )
+    functions = [name for name, value in vars(_native).items() if inspect.isroutine(value)]
+    assert not [name for name in functions if not re.search(rf"_native\.{name}\b", code)]
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_algorithm_can_be_loaded_and_is_described(name: str) -> None:
+    algorithm = ALGORITHMS[name]
+    assert callable(algorithm.load(timed=bool(algorithm.timed)))
+    rows = [line.split("|") for line in (ROOT / "docs/solver.md").read_text().splitlines()]
+    row = next((row for row in rows if len(row) > 4 and f"`{name}`" in row[1]), None)
+    assert row, f"docs/solver.md needs a row: | `{name}` | cubes | metrics | method | memory |"
+    expected = [*algorithm.metrics, *(["a robot's time"] if algorithm.timed else [])]
+    assert row[3].strip().split(", ") == expected
+
+
+def signatures(tree: ast.Module) -> dict[str, list[str]]:
+    """Return the names of arguments by function, without types and texts."""
+    found = {}
+    for owner in ast.walk(tree):
+        for node in getattr(owner, "body", []):
+            if isinstance(node, ast.FunctionDef):
+                name = f"{getattr(owner, 'name', '')}.{node.name}"
+                found[name] = [one.arg for one in (*node.args.args, *node.args.kwonlyargs)]
+    return found
+
+
+def test_stubs_are_those_of_the_kernel() -> None:
+    """The build writes solver/_native.pyi; commit it with the change."""
+    stubgen = pytest.importorskip("nanobind.stubgen")
+    generator = stubgen.StubGen(_native)
+    generator.put(_native)
+    written = (ROOT / "solver/_native.pyi").read_text()
+    assert signatures(ast.parse(written)) == signatures(ast.parse(generator.get()))
+
+
+# ---- refusals -----------------------------------------------------------------------------------
+
+
+def go_on(_: object) -> bool:
+    return True
+
+
+def table(size: int) -> np.ndarray:
+    return np.zeros(size, np.uint8)
+
+
+def two_phase(more1: int, more2: int) -> object:
+    sizes = _native.phase1_size("axial") + more1, _native.phase2_size("axial") + more2
+    return _native.TwoPhase("axial", *map(table, sizes))
+
+
+def optimal(far: int, more: int) -> object:
+    shape = _native.OptimalShape(1, far)
+    return _native.OptimalTable(shape, table(_native.optimal_size(shape) + more))
+
+
+def make_optimal(metric: str) -> object:
+    return _native.make_optimal(metric, _native.OptimalShape(1, 0), table(9), 1, go_on)
+
+
+def turn_costs(following: int, final: int) -> object:
+    return _native.TurnCosts(np.zeros(following, np.uint32), np.zeros(final, np.uint32))
+
+
+def first_turns(count: int) -> object:
+    model = six_motors()
+    turns = _native.TurnCosts(model.turns.next, model.turns.final)
+    return _native.CostModel(turns, model.first[:count])
+
+
+def block_times(size: int, states: int, more: int = 0, more_first: int = 0) -> object:
+    count = 9 * (size - 1) * 3 * states * states + more
+    first = 36 * 3 * (size - 1) * 3 * states + more_first
+    return _native.BlockTimes(size, np.zeros(count, np.uint32), np.zeros(first, np.uint32))
+
+
+def search_near(stickers: np.ndarray) -> object:
+    return database.empty(3, "htm").solve(stickers, 5, 1.0, None, lambda *_: None)
+
+
+def solved_stickers(size: int) -> np.ndarray:
+    return np.repeat(np.arange(6, dtype=np.uint8), size * size)
+
+
+def finish_with_a_wing_of_opposite_colours(size: int) -> object:
+    shown = solved_stickers(size)
+    shown[1] = 5  # beside B's own sticker of the same wing
+    return geometry(size).finish(shown, go_on)
+
+
+MIRRORED = np.array([0, 4, 2, 3, 1, 5], np.uint8)[solved_stickers(3)]
+REFUSED: list[tuple[str, Callable[..., object], list[tuple[object, ...]]]] = [
+    ("no metric is called stm", _native.phase1_size, [("stm",)]),
+    (
+        "counted in htm or qtm",
+        _native.pocket_bfs,
+        [(np.array([[slot, 0] for slot in range(8)], np.uint8), "axial")],
+    ),
+    ("counts in htm or qtm", make_optimal, [("axial",)]),
+    ("phase-1 table of a wrong size", two_phase, [(-1, 0), (1, 0)]),
+    ("phase-2 table of a wrong size", two_phase, [(0, -1), (0, 1)]),
+    ("no distance is below 0", optimal, [(-1, 0)]),
+    ("optimal table of a wrong size", optimal, [(0, -1), (0, 1)]),
+    (
+        "1, 2, 6 or 24",
+        lambda kinds: _native.OptimalTable(_native.OptimalShape(kinds, 0), table(100)),
+        [(5,)],
+    ),
+    ("do not fit together", turn_costs, [(0, 0), (135, 4), (136, 3), (540, 3)]),
+    ("do not fit", first_turns, [(44,)]),
+    (
+        "do not fit the cube",
+        block_times,
+        [(4, 0), (4, _native.BLOCK_STATES + 1), (4, 2, 1), (4, 2, -1), (5, 2, 0, 1)],
+    ),
+    ("not the stickers of a cube", search_near, [(solved_stickers(3)[:-1],), (MIRRORED,)]),
+    ("stickers of no cube", finish_with_a_wing_of_opposite_colours, [(4,), (5,), (6,)]),
+]
+
+
+@pytest.mark.parametrize(("complaint", "call", "misfits"), REFUSED)
+def test_misfits_are_refused(
+    complaint: str, call: Callable[..., object], misfits: list[tuple[object, ...]]
+) -> None:
+    for arguments in misfits:
+        with pytest.raises(ValueError, match=complaint):
+            call(*arguments)
+
+
+def test_sizes_that_fit_are_accepted() -> None:
+    two_phase(0, 0)
+    for far in (0, 1):
+        optimal(far, 0)
+    for following, final in ((135, 3), (540, 6)):
+        turn_costs(following, final)
+    for size, states in ((4, 1), (5, _native.BLOCK_STATES)):
+        block_times(size, states)
+
+
+def test_tables_of_steps_have_as_many_states_as_a_byte_numbers() -> None:
+    """Nine turns to each of them, and two numbers for none."""
+    sizes = {states: _native.pocket_steps_size(states) for states in (-1, 0, 1, 28, 29)}
+    of_one = 3 * 3_674_160
+    assert sizes == {-1: 0, 0: 0, 1: of_one, 28: 28 * of_one, 29: 0}
+
+
+# ---- processors ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("there_are", "threads"), [(1, 1), (2, 1), (4, 3), (128, 16)])
+def test_a_search_leaves_one_processor_to_link_and_cameras(monkeypatch, there_are, threads) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(there_are)))
+    assert spare_processors() == threads
+    assert load_profile("cubotino").policy.search_threads == threads
+
+
+def test_a_process_bound_to_one_processor_searches_on_it() -> None:
+    code = (
+        "import os, solver.processors as p; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])"
+        "; print(p.processors(), p.spare_processors())"
+    )
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert output.stdout.split() == ["1", "1"]
