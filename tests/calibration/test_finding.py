@@ -14,11 +14,6 @@ from hypothesis import strategies as st
 
 from robot.calibration.auto import calibration as flow
 from robot.calibration.auto.calibration import AutomaticCalibration, can_find
-from robot.calibration.auto.face_watch import (
-    UNIT_SQUARE,
-    degrees_of,
-    nearest_quarter,
-)
 from robot.calibration.auto.film import find_travel, travel_us
 from robot.calibration.auto.finder import FilmedServo
 from robot.calibration.auto.finding import Finding
@@ -37,7 +32,6 @@ from tests.rig.simulated_calibration import SimulatedCalibration
 from tests.rig.simulated_run import SimulatedRun
 
 KEY = "actuators.lid.positions_us.open"
-DEGREES = st.floats(-400, 400)
 
 
 @given(
@@ -74,18 +68,6 @@ def test_a_servo_that_turns_nothing_has_no_line() -> None:
     still = [SweepPoint(pulse, 3.0, up) for up in (True, False) for pulse in range(1100, 1900, 40)]
     assert fit_line(still) is None
     assert fit_line(still[:3]) is None
-
-
-@given(DEGREES, st.floats(-0.2, 0.2), st.floats(-0.2, 0.2), st.integers(0, 3), DEGREES)
-def test_the_angle_of_a_square_is_known_up_to_quarter_turns(
-    degrees: float, right: float, down: float, first: int, near: float
-) -> None:
-    angle = np.radians(degrees)
-    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    corners = np.roll(UNIT_SQUARE @ turn.T, first, axis=0) + np.array([right, down])
-    found = nearest_quarter(degrees_of(corners), near)
-    assert abs(found - near) <= 45 + 1e-6
-    assert (found - degrees) / 90 == pytest.approx(round((found - degrees) / 90), abs=1e-6)
 
 
 def film(took_s: float, way: float, period_s: float, phase: float) -> list[tuple[int, float]]:

@@ -5,23 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from robot.calibration.auto.calibration import AutomaticCalibration
-from robot.calibration.auto.face_watch import UNIT_SQUARE, RotationGauge, view_from_above
+from robot.calibration.auto.face_watch import RotationGauge, view_from_above
 from robot.calibration.auto.film import FILMING, angles, find_travel, travel_us
-from robot.calibration.auto.finder import finder_for
-from robot.calibration.auto.fitting import TiltGauge
 from robot.calibration.auto.grippers import WIDER_PART, GripperFinder
-from robot.calibration.step import Session
 from robot.machine.confirmed_range import confirmable
 from robot.settings import load_profile
-from robot.settings.base import Site
-from robot.twin.cube import NORMALS, scrambled, turned
+from robot.twin.cube import scrambled
 from robot.twin.misadjustment import parse_misadjustment
 from solver.errors import CalibrationError
 from solver.files import JsonObject
@@ -31,35 +22,6 @@ from tests.rig.simulated_run import SimulatedRun
 
 OPEN = ("right-jaw.positions_us.open", "down-jaw.positions_us.open")
 """Not seen by the camera: as far from ``closed`` as in the profile."""
-
-
-def seen_in_level_plane(
-    site: Site, degrees: float, camera: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Where rays from a camera to the corners of a tilted face meet the plane of the level one."""
-    level = np.stack([UNIT_SQUARE[:, 0], np.ones(4), UNIT_SQUARE[:, 1]], axis=1)
-    corners = level @ turned(NORMALS[site], degrees / 90).T
-    parts = (1 - camera[1]) / (corners[:, 1] - camera[1])
-    return np.asarray((camera + (corners - camera) * parts[:, None])[:, [0, 2]])
-
-
-@given(
-    site=st.sampled_from(["R", "L", "F", "B"]),
-    right=st.floats(-1.5, 1.5),
-    front=st.floats(-2.5, 2.5),
-    height=st.floats(4.0, 9.0),
-    degrees=st.floats(-20, 20),
-)
-@settings(max_examples=20)
-def test_a_tilt_is_measured_wherever_the_camera_stands(
-    site: Site, right: float, front: float, height: float, degrees: float
-) -> None:
-    camera = np.array([right, height, front])
-    sweep = [seen_in_level_plane(site, at, camera) for at in np.linspace(-16, 16, 9)]
-    gauge = TiltGauge(site).fit_camera(sweep)
-    assert gauge.height == pytest.approx(height - 1, abs=0.01)
-    found = gauge.degrees(seen_in_level_plane(site, degrees, camera))
-    assert found == pytest.approx(degrees, abs=0.02)
 
 
 @contextmanager
@@ -131,20 +93,6 @@ def test_jaws_that_never_hold_are_named() -> None:
         for finding in GripperFinder(session).find():
             if finding.stage == "rotation":  # its jaws are open by then
                 run.robot.jam("right-jaw")
-
-
-@pytest.mark.parametrize(
-    ("name", "why"),
-    [
-        ("otvinta", "otvinta is not built like a robot that finds"),
-        ("soltvvo", "soltvvo finds right, front, left, back by sensors"),
-    ],
-)
-def test_a_robot_that_it_is_not_for_is_told_so(name: str, why: str) -> None:
-    profile = load_profile(name)
-    assert finder_for(profile) is None
-    with pytest.raises(CalibrationError, match=why):
-        list(AutomaticCalibration(Session(profile=profile))._findings())
 
 
 def test_a_gripper_beside_the_cube_is_filmed_face_after_face() -> None:

@@ -1,26 +1,27 @@
-"""Edges that are walked to in small steps, jaws that begin to hold, and lines of servos."""
+"""Parts that move step by step while the camera watches: edges, jaws that begin to hold, and what
+turns the cube, with its line, its stops, and what a film shows of it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from robot.calibration.auto.direct import BINS, RADII, Unrolled
-from robot.calibration.auto.fitting import (
-    USUAL_DEGREE_US,
-    fit_values,
-    servo_degree_us,
-)
+from robot.calibration.auto.face_watch import FacePose
+from robot.calibration.auto.film import Film, FilmedPose
+from robot.calibration.auto.fitting import USUAL_DEGREE_US, TiltGauge, servo_degree_us
 from robot.calibration.auto.grippers import JawFinder
-from robot.calibration.auto.stepwise_move import Edge, StepwiseMove
+from robot.calibration.auto.rotations import SpinningPart, TiltingGripper
+from robot.calibration.auto.stepwise_move import StepwiseMove
 from robot.settings import RobotProfile, load_profile
 from solver.errors import CalibrationError
 
 CUBOTINO = load_profile("cubotino")
 TWO_ARM = load_profile("two-arm")
+QUARTERS = {"ccw": -1, "home": 0, "cw": 1}
 
 
 class Servo:
@@ -28,14 +29,14 @@ class Servo:
 
     def __init__(self, slack: float = 0.0, confirmed: tuple[int, int] | None = None) -> None:
         self.slack, self.confirmed = slack, confirmed
-        self.at = self.load = 0.0
-        self.asked: list[dict[str, Any]] = []
+        self.at = self.load = 1500.0
+        self.asked: list[float] = []
 
     def perform(self, _: object, **asked: Any) -> Any:
-        self.asked.append(asked)
         to = asked.get("begin_at") if asked["to"] is None else asked["to"]
         if to is not None:
-            self.load = to - self.slack / 2 if to > self.at else to + self.slack / 2
+            self.asked.append(to)
+            self.load = min(max(self.load, to - self.slack / 2), to + self.slack / 2)
             self.at = to
             if self.confirmed is not None:
                 low, high = self.confirmed
@@ -44,10 +45,8 @@ class Servo:
         return SimpleNamespace(position=self.at, low=low, high=high)
 
 
-def actuator(
-    servo: Servo, at: int, profile: RobotProfile = CUBOTINO, name: str = "lid"
-) -> StepwiseMove:
-    found = StepwiseMove(servo, name, profile.actuators[name])  # type: ignore[arg-type]
+def lid_of(servo: Servo, at: int) -> StepwiseMove:
+    found = StepwiseMove(servo, "lid", CUBOTINO.actuators["lid"])  # type: ignore[arg-type]
     found.wake(at)
     return found
 
@@ -56,152 +55,286 @@ def actuator(
 @pytest.mark.parametrize("slack", [0.0, 8.0])
 def test_an_edge_is_walked_over_and_back(direction: int, slack: float) -> None:
     servo = Servo(slack)
-    lid = actuator(servo, 1500 - 85 * direction)
+    lid = lid_of(servo, 1500 - 85 * direction)
     found = lid.find_edge(lambda: (servo.load - 1500) * direction >= 0, direction)
     assert (found.middle, found.slack_us) == (1500, slack)
     assert (found.forwards - found.backwards) * direction == slack
     assert (1500 - lid.at) * direction > 0, "it ends before it"
-    assert Edge(10.0, 4.0).middle == 7.0
-    assert Edge(4.0, 10.0).slack_us == 6.0
 
 
 @pytest.mark.parametrize(("away", "is_found"), [(300, True), (310, False)])
 def test_an_edge_is_looked_for_within_a_quarter_of_the_limits(away: int, is_found: bool) -> None:
     servo = Servo()
-    lid = actuator(servo, 1000)
+    lid = lid_of(servo, 1000)
     if is_found:
         lid.find_edge(lambda: servo.load >= 1000 + away, 1)
         return
-    with pytest.raises(
-        CalibrationError, match="lid went 300 us from 1000 us on and nothing changed"
-    ):
+    with pytest.raises(CalibrationError, match="lid went 300 us from 1000 us on"):
         lid.find_edge(lambda: servo.load >= 1000 + away, 1)
 
 
-@pytest.mark.parametrize("target", [900, 2100, 899.6])
-def test_a_walker_goes_to_its_limits(target: float) -> None:
+@pytest.mark.parametrize("target", [899, 900, 2100, 2101])
+def test_a_servo_goes_to_its_limits_and_not_beyond(target: int) -> None:
     servo = Servo()
-    lid = actuator(servo, 1500)
-    lid.go(target)
-    assert lid.at == round(target)
-    before = len(servo.asked)
-    lid.go(target)
-    assert len(servo.asked) == before, "it is there"
+    lid = lid_of(servo, 1500)
+    if 900 <= target <= 2100:
+        lid.go(target)
+    else:
+        with pytest.raises(CalibrationError, match="beyond its limits_us"):
+            lid.go(target)
+    assert lid.at == (target if 900 <= target <= 2100 else 1500)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_what_is_not_confirmed_is_walked_to_step_by_step(sign: int) -> None:
     servo = Servo(confirmed=(1480, 1520))
-    lid = actuator(servo, 1500)
-    assert (lid.at, lid.low, lid.high) == (1500, 1480, 1520)
-    lid.go(1500 + sign * 160)
-    steps = [asked["to"] for asked in servo.asked[1:]]
-    assert steps == [1500 + sign * away for away in (70, 120, 160)]
-    assert lid.key("open") == "actuators.lid.positions_us.open"
-
-
-class Jaws:
-    """Jaws of the gripper below of a two-armed robot that hold from a pulse on."""
-
-    def __init__(self, holds_from: float, slack: float = 0.0) -> None:
-        self.servo = Servo(slack)
-        gripper = TWO_ARM.mechanism.grippers["D"]  # type: ignore[attr-defined]
-        self.finder = JawFinder(self.servo, TWO_ARM, gripper)  # type: ignore[arg-type]
-        self.towards = self.finder.towards_closed
-        self.closed, self.open = self.finder.closed, self.finder.open
-        self.holds_from = holds_from
-        self.name = gripper.rotation
-        self.swings: list[float] = []
-
-    def holds(self) -> bool:
-        return (self.servo.load - self.holds_from) * self.towards >= 0
-
-    def swing(self, degrees: float) -> float:
-        self.swings.append(degrees)
-        return 0.0 if self.holds() else -degrees
-
-
-@pytest.mark.parametrize("slack", [0.0, 12.0])
-@pytest.mark.parametrize("before", [40, 46, 55])
-def test_jaws_hold_from_an_edge_on_and_a_margin_further(slack: float, before: int) -> None:
-    usual = Jaws(0.0)
-    edge = usual.closed - before * usual.towards
-    jaws = Jaws(edge, slack)
-    jaws.finder.actuator.wake(round(jaws.open))
-    distance = jaws.open - jaws.closed
-    found = jaws.finder.find_by(jaws)  # type: ignore[arg-type]
-    margin = 3 * servo_degree_us(TWO_ARM) * jaws.towards
-    assert jaws.finder.closed == pytest.approx(edge + margin, abs=2)
-    assert jaws.finder.open == pytest.approx(jaws.finder.closed + 1.05 * distance)
-    assert jaws.finder.slack_us == pytest.approx(slack, abs=2)
-    assert found.evidence["holds_from_us"] == pytest.approx(edge, abs=2)
-    assert list(found.values.values()) == [round(jaws.finder.closed), round(jaws.finder.open)]
-    sure = 2 + jaws.finder.slack_us / 2
-    assert list(found.uncertain.values()) == [
-        round(sure, 1),
-        round(sure + 0.2 * abs(distance), 1),
-    ]
-    assert jaws.servo.at == round(jaws.finder.closed), "they hold"
-    assert set(jaws.swings) == {4.0}
-    jaws.finder.go_open()
-    assert jaws.servo.at == round(jaws.finder.open)
-    jaws.finder.go_closed()
-    assert jaws.servo.at == round(jaws.finder.closed)
-
-
-@pytest.mark.parametrize(("steps", "holds"), [(10, True), (11, False)])
-def test_jaws_are_closed_so_far_and_no_further(steps: int, holds: bool) -> None:
-    jaws = Jaws(0.0)
-    start = round(jaws.open)
-    jaws.holds_from = start + 30 * steps * jaws.towards
-    jaws.finder.actuator.wake(start)
-    farthest = start + 300 * jaws.towards
-    if holds:
-        assert jaws.finder.find_edge(jaws.holds, farthest) == pytest.approx(jaws.holds_from, abs=2)
-    else:
-        with pytest.raises(CalibrationError, match=f"does not hold the cube even at {farthest} us"):
-            jaws.finder.find_edge(jaws.holds, farthest)
+    lid_of(servo, 1500).go(1500 + sign * 160)
+    assert servo.asked[1:] == [1500 + sign * away for away in (70, 120, 160)]
 
 
 def test_a_degree_is_as_long_as_positions_of_a_rotation_have_it() -> None:
     assert servo_degree_us(CUBOTINO) == pytest.approx(1000 / 180)
-    assert servo_degree_us(load_profile("mindcuber")) == USUAL_DEGREE_US == pytest.approx(100 / 9)
+    assert servo_degree_us(load_profile("mindcuber")) == USUAL_DEGREE_US
     document = CUBOTINO.model_dump(mode="json")
     document["actuators"]["holder"]["positions_us"] = {"ccw": 2000, "home": 1500, "cw": 1000}
     assert servo_degree_us(RobotProfile.model_validate(document)) == pytest.approx(1000 / 180)
 
 
-def test_what_fits_best_is_found_from_a_start_a_little_off() -> None:
-    seen = np.array([1.0, 2.0])
+class Jaws:
+    """Jaws of the gripper below of a two-armed robot that hold from a pulse on."""
 
-    def misses(at: Any) -> Any:
-        return np.array([np.sin(at[0]) - np.sin(seen[0]), at[0] * at[1] - 2.0, at[1] - seen[1]])
+    def __init__(self, before: float, slack: float = 0.0) -> None:
+        self.servo = Servo(slack)
+        gripper = TWO_ARM.mechanism.grippers["D"]  # type: ignore[attr-defined]
+        self.finder = JawFinder(self.servo, TWO_ARM, gripper)  # type: ignore[arg-type]
+        self.towards = self.finder.towards_closed
+        self.holds_from = self.finder.closed - before * self.towards
+        self.servo.at = self.servo.load = self.finder.open
+        self.finder.actuator.wake(round(self.finder.open))
 
-    assert fit_values(misses, np.array([0.7, 2.5])) == pytest.approx(seen, abs=1e-6)
-
-
-def test_a_face_agrees_with_itself_as_it_is_turned_whatever_the_light() -> None:
-    draw = np.random.default_rng(4)
-    picture = draw.normal(size=(len(RADII), BINS, 3))
-    picture -= picture.mean(axis=1, keepdims=True)
-    first = Unrolled(picture)
-    for turned, light in ((0, 1.0), (40, 1.0), (-33, 0.4)):
-        later = Unrolled(light * np.roll(picture, turned, axis=1))
-        found, agreement = later.turned_from(first, turned / 2 + 3.0)
-        assert found == pytest.approx(turned / 2, abs=0.3)
-        assert agreement == pytest.approx(1.0)
-    assert abs(Unrolled(picture[::-1]).turned_from(first, 0.0)[1]) < 0.3
-    found, _ = Unrolled(np.roll(picture, 100, axis=1)).turned_from(first, 0.0)
-    assert abs(found) <= 40.5, "no further than it is looked for"
+    def swing(self, degrees: float) -> float:
+        holds = (self.servo.load - self.holds_from) * self.towards >= 0
+        return 0.0 if holds else -degrees
 
 
-@pytest.mark.parametrize("degrees", [0.1, 10.2, -20.35])
-def test_a_turn_is_known_to_a_part_of_what_the_picture_is_divided_into(degrees: float) -> None:
-    def face(turned: float) -> Unrolled:
-        angles = np.radians(np.arange(BINS) * 360 / BINS - turned)
-        waves = np.sin(angles) + 0.7 * np.cos(2 * angles + 0.4) + 0.4 * np.sin(5 * angles)
-        return Unrolled(np.ones((len(RADII), 1, 3)) * waves[None, :, None])
+@pytest.mark.parametrize("slack", [0.0, 12.0])
+@pytest.mark.parametrize("before", [40, 46, 55])
+def test_jaws_hold_from_an_edge_on_and_a_margin_further(slack: float, before: int) -> None:
+    jaws = Jaws(before, slack)
+    finder = jaws.finder
+    distance = finder.open - finder.closed
+    found = finder.find_by(jaws)  # type: ignore[arg-type]
+    margin = 3 * servo_degree_us(TWO_ARM) * jaws.towards
+    assert finder.closed == pytest.approx(jaws.holds_from + margin, abs=2)
+    assert finder.open == pytest.approx(finder.closed + 1.05 * distance)
+    assert finder.slack_us == pytest.approx(slack, abs=2)
+    assert list(found.values.values()) == [round(finder.closed), round(finder.open)]
+    sure, unsure = found.uncertain.values()
+    assert sure < 10 < 0.2 * abs(distance) < unsure
+    assert jaws.servo.at == round(finder.closed), "they hold"
 
-    found, agreement = face(degrees).turned_from(face(0.0), 0.0)
-    assert found == pytest.approx(degrees, abs=0.01)
-    assert agreement == pytest.approx(1.0, abs=1e-3)
+
+def test_jaws_that_never_hold_are_named() -> None:
+    jaws = Jaws(-2000)
+    with pytest.raises(CalibrationError, match=r"does not hold the cube even at \d+ us"):
+        jaws.finder.find_by(jaws)  # type: ignore[arg-type]
+
+
+def straight(pulse: float) -> float:
+    """A quarter turn to 500 us, zero at 1520 us."""
+    return (pulse - 1520) * 0.18
+
+
+class Watch(Servo):
+    """A camera that sees how far a servo has turned the cube, about its line of sight or tilted."""
+
+    lost_face_error = CalibrationError
+
+    def __init__(self, degrees_of: Callable[[float], float], slack: float = 0.0) -> None:
+        super().__init__(slack)
+        self.degrees_of = degrees_of
+        self.zero, self.turn_in_view = 0.0, 45.0
+        self.is_hidden = False
+        self.follows: list[bool] = []
+
+    @property
+    def truth(self) -> float:
+        return self.degrees_of(self.load)
+
+    def look(self, near: float) -> FacePose | None:
+        if self.is_hidden:
+            return None
+        return FacePose(self.truth - self.zero, np.zeros((9, 3)), np.zeros((4, 2)))
+
+    def level_corners(self, follow: bool) -> Any:
+        self.follows.append(follow)
+        return None if self.is_hidden else tilted((self.truth + 45) % 90 - 45)
+
+    def level(self, corners: Any) -> Any:
+        return corners
+
+
+def tilted(degrees: float) -> Any:
+    return TiltGauge("R", (0.3, -0.4), 6.0).corners(degrees)
+
+
+def spinning(degrees_of: Callable[[float], float], slack: float = 0.0) -> tuple[Watch, Any]:
+    watch = Watch(degrees_of, slack)
+    actuator = StepwiseMove(watch, "holder", CUBOTINO.actuators["holder"])  # type: ignore[arg-type]
+    return watch, SpinningPart(watch, actuator, QUARTERS)  # type: ignore[arg-type]
+
+
+def lined(slack: float = 0.0) -> tuple[Watch, Any]:
+    """One that has found its line."""
+    watch, part = spinning(straight, slack)
+    part.find_line()
+    return watch, part
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("slack", [0.0, 12.0, 50.0])
+def test_a_servo_s_line_is_swept_to_both_sides(sign: int, slack: float) -> None:
+    watch, part = spinning(lambda pulse: sign * straight(pulse), slack)
+    line = part.find_line()
+    assert line.degrees_per_us == pytest.approx(sign * 0.18)
+    assert line.pulse_at_zero == pytest.approx(1520)
+    assert line.slack_us == pytest.approx(slack, abs=1e-6)
+    assert watch.asked[0] == 1500, "woken at home"
+    assert watch.truth == pytest.approx(0.0, abs=0.2), "it ends at zero"
+    if sign > 0:
+        ends = [abs(straight(at)) for at in (min(watch.asked), max(watch.asked))]
+        assert all(70 <= each < 70 + 0.18 * (40 + slack) + 1 for each in ends)
+
+
+def test_what_does_not_turn_or_is_out_of_view_is_named() -> None:
+    watch, part = spinning(lambda _: 0.0)
+    with pytest.raises(CalibrationError, match="the cube does not turn with holder"):
+        part.find_line()
+    watch.is_hidden = True
+    with pytest.raises(CalibrationError, match="no whole face is in view while holder turns"):
+        part.angle()
+    watch.turn_in_view = 44.0
+    with pytest.raises(CalibrationError, match="only up to 44 degrees"):
+        part.angle()
+
+
+@pytest.mark.parametrize("slack", [0.0, 12.0])
+@pytest.mark.parametrize("degrees", [9.0, -9.0])
+def test_slack_is_taken_up_from_whichever_side_it_turns(slack: float, degrees: float) -> None:
+    watch, part = lined(slack)
+    part.go(degrees)
+    assert (part.angle(), watch.truth) == (pytest.approx(degrees, abs=0.1),) * 2
+    part.turn(-degrees)
+    assert watch.truth == pytest.approx(-degrees, abs=0.1)
+    part.settle()
+    assert watch.truth == pytest.approx(0, abs=0.1)
+
+
+def test_a_swing_tells_how_far_the_cube_has_followed() -> None:
+    watch, part = lined()
+    assert part.swing(9.0) == pytest.approx(9.0, abs=0.2)
+    assert watch.truth == pytest.approx(0, abs=0.1)
+    watch.degrees_of = lambda _: 0.0
+    assert part.swing(9.0) == 0.0
+
+
+@pytest.mark.parametrize("off", [-4.1, -3.9, 3.0, 4.1])
+def test_square_is_where_other_jaws_hold_the_cube(off: float) -> None:
+    watch, part = lined()
+    watch.degrees_of = lambda pulse: straight(pulse) + off
+    if abs(off) > 4:
+        with pytest.raises(CalibrationError, match=f"turned by [+-]{abs(off)} degrees when"):
+            part.set_square()
+        return
+    assert part.set_square() == pytest.approx(off, abs=0.1)
+    assert part.angle() == pytest.approx(straight(part.line.pulse_at_zero), abs=0.1)
+
+
+def test_stops_are_looked_at_each_from_zero() -> None:
+    watch, part = lined(12.0)
+    watch.degrees_of = lambda pulse: (
+        straight(pulse) + (1.8 if pulse > 1900 else -0.9 if pulse < 1100 else 0.0)
+    )
+    places, off = part.find_stops()
+    assert places == {"home": 1520, "ccw": 1025, "cw": 2010}
+    assert off == {"ccw": pytest.approx(-0.9, abs=0.1), "cw": pytest.approx(1.8, abs=0.1)}
+
+
+@pytest.mark.parametrize(("wrong", "is_far"), [(3.8, False), (-3.8, False), (4.2, True)])
+def test_a_stop_too_far_from_the_line_is_named(wrong: float, is_far: bool) -> None:
+    watch, part = lined()
+    watch.degrees_of = lambda pulse: straight(pulse) + (wrong if pulse > 1900 else 0.0)
+    if is_far:
+        with pytest.raises(CalibrationError, match=r"holder stands \+4.2 degrees off at 2020 us"):
+            part.find_stops()
+    else:
+        assert part.find_stops()[1]["cw"] == pytest.approx(wrong, abs=0.1)
+
+
+@pytest.fixture
+def tilting() -> tuple[Watch, Any]:
+    """A gripper beside the cube that has found its line."""
+    watch = Watch(straight)
+    actuator = StepwiseMove(watch, "right", CUBOTINO.actuators["holder"])  # type: ignore[arg-type]
+    part = TiltingGripper(watch, actuator, QUARTERS, "R")  # type: ignore[arg-type]
+    part.find_line()
+    return watch, part
+
+
+def test_a_tilt_is_counted_in_quarters_near_where_it_is_expected(
+    tilting: tuple[Watch, Any],
+) -> None:
+    watch, part = tilting
+    assert part.line.degrees_per_us == pytest.approx(0.18, rel=1e-3)
+    watch.degrees_of = lambda _: 3.0
+    for near, degrees in ((0.0, 3.0), (90.0, 93.0), (-180.0, -177.0)):
+        part.expect(near)
+        assert part.angle() == pytest.approx(degrees, abs=0.02)
+    part.shift_zero(1.5)
+    assert part.angle() == pytest.approx(-178.5, abs=0.02)
+    watch.is_hidden = True
+    with pytest.raises(CalibrationError, match="no whole face is in view while right turns"):
+        part.angle()
+
+
+def test_a_tilted_face_is_followed_only_while_other_jaws_are_about(
+    tilting: tuple[Watch, Any],
+) -> None:
+    watch, part = tilting
+    assert not any(watch.follows)
+    watch.follows.clear()
+    part.swing(4.0)
+    part.set_square()
+    assert all(watch.follows)
+    part.angle()
+    assert not watch.follows[-1]
+
+
+def pictured(*tilts: tuple[float, int], miss: float = 0.0) -> Film:
+    """Faces tilted so far, each of a colour; one without corners before them."""
+    faces = [FilmedPose(time_us=0)]
+    for number, (tilt, colour) in enumerate(tilts):
+        corners = tilted(tilt)
+        corners[0] += miss
+        one = [0.0, 0.0, 0.0]
+        one[colour] = 1.0
+        faces.append(
+            FilmedPose(
+                time_us=1000 * number,
+                corners=corners.tolist(),
+                colours=[tuple(one)] * 9,  # type: ignore[list-item]
+            )
+        )
+    return Film(pictures=faces)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_film_shows_one_face_after_the_other(tilting: tuple[Watch, Any], sign: int) -> None:
+    _, part = tilting
+    film = pictured((1.0, 0), (30.0, 0), (39.0, 0), (-30.0, 1), (20.0, 1), (-20.0, 2))
+    times, degrees = zip(*part.read_film(film, sign * 180.0), strict=True)
+    assert times == (0, 1000, 3000, 4000, 5000), "not where two faces look alike"
+    expected = (0.0, 29.0, sign * 90 - 31.0, sign * 90 + 19.0, sign * 180 - 21.0)
+    assert degrees == pytest.approx(expected, abs=0.1)
+    assert part.read_film(pictured((1.0, 0), (2.0, 0), miss=0.2), 90.0) == []
+    assert part.read_film(pictured(), 90.0) == []
