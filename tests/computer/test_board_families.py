@@ -5,7 +5,6 @@ Compilers and programmers are stand-ins that answer as the test says.
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from dataclasses import replace
@@ -18,12 +17,10 @@ import pytest
 from robot.computer import board_family
 from robot.computer.board_family import (
     FAMILIES,
-    JOIN_GROUP,
     BuiltFirmware,
     FirmwareError,
     board_for,
     build,
-    build_folder,
     firmware_boards,
     missing,
     require,
@@ -108,18 +105,6 @@ def test_avrdude_puts_a_firmware_on_the_board(programs: Programs, tmp_path: Path
             AVR.flash(uno_firmware(tmp_path), "/dev/none")
 
 
-def test_a_port_without_permission_is_not_flashed(
-    programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    port = tmp_path / "tty"
-    port.touch()
-    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.R_OK | os.W_OK)
-    with pytest.raises(FirmwareError) as told:
-        AVR.flash(uno_firmware(tmp_path), str(port))
-    assert str(told.value) == f"{port}: no permission. {JOIN_GROUP}"
-    assert "avrdude" not in {command[0] for command in programs.asked}
-
-
 def test_missing_packages_are_named_with_the_command(programs: Programs) -> None:
     assert missing(AVR.build_packages) == []
     programs.absent = {"make", "avr-gcc"}
@@ -130,19 +115,6 @@ def test_missing_packages_are_named_with_the_command(programs: Programs) -> None
     )
     programs.absent, programs.codes = set(), {"avr-gcc": 1}
     assert missing(AVR.build_packages) == ["avr-libc"]
-
-
-def test_firmware_is_built_beside_the_checkout_or_in_the_cache(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert build_folder("uno") == sources().parent / "build" / "firmware-uno"
-    monkeypatch.setattr(board_family, "sources", lambda: tmp_path / "firmware")
-    monkeypatch.setattr(board_family, "cache_directory", lambda: tmp_path / "cache")
-    assert build_folder("uno") == tmp_path / "cache" / "firmware-uno"
-    (tmp_path / "pyproject.toml").touch()
-    assert build_folder("uno") == tmp_path / "build" / "firmware-uno"
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    assert build_folder("uno") == tmp_path / "cache" / "firmware-uno"
 
 
 @pytest.mark.parametrize(

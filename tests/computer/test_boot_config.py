@@ -17,7 +17,6 @@ from robot.computer.boot_config import (
     add_lines,
     filters_of,
     needs,
-    pi_board,
     plan_fix,
     plan_undo,
     remove_lines,
@@ -151,24 +150,6 @@ def test_lines_move_below_those_that_undo_them(tmp_path: Path) -> None:
     assert remove_lines(change.after) == b"a=1\ndtoverlay=\ndtparam=audio=on\n"
 
 
-def test_marks_within_marks_go_too() -> None:
-    block = add_lines(b"", [SOUND_OFF])
-    assert remove_lines(BEGIN + b"\n" + block + END + b"\nb=2\n") == b"b=2\n"
-
-
-def test_sound_that_may_be_on_has_to_go() -> None:
-    text = f"{SERVOS}\ndtoverlay=\ndtparam=audio=on\n[gpio4=1]\ndtparam=audio=off\n"
-    assert lacking("cubotino", text.encode()) == [SOUND_OFF]
-    servos = f"{SERVOS}\ndtoverlay=\n"
-    for filter_, model, amiss in (
-        ("[gpio4=1]", ZERO, True),
-        ("[pi4]", ZERO, False),
-        ("[pi4]", "", True),
-    ):
-        text = f"{servos}{filter_}\ndtparam=audio=on\n"
-        assert (lacking("cubotino", text.encode(), model) == [SOUND_OFF]) is amiss
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -182,21 +163,11 @@ def test_what_a_person_wrote_is_understood(text: str) -> None:
     assert lacking("cubotino", text.encode()) == []
 
 
-def test_no_line_of_ours_is_too_long_for_old_firmware() -> None:
-    assert all(len(line) <= 80 for line in add_lines(b"a=1", [SERVOS, EXPANDER]).splitlines())
-
-
 def test_line_ends_are_those_of_the_file() -> None:
     for data in (b"a=1\r\nb=2\r\n", b"a=1\r\nb=2"):
         after = add_lines(data, [SOUND_OFF])
         assert after.count(b"\n") == after.count(b"\r\n")
     assert b"\r" not in add_lines(b"a=1\n", [SOUND_OFF])
-
-
-def test_what_follows_our_lines_stays_for_every_model() -> None:
-    after = add_lines(b"[pi4]\na=1\n", [SOUND_OFF]) + b"b=2\n"
-    assert remove_lines(after) == b"[pi4]\na=1\n[all]\nb=2\n"
-    assert remove_lines(add_lines(b"a=1", [SOUND_OFF]) + b"b=2\n") == b"a=1\nb=2\n"
 
 
 def test_the_file_is_kept_and_comes_back(tmp_path: Path) -> None:
@@ -242,12 +213,6 @@ def test_somebody_else_s_change_is_not_overwritten(tmp_path: Path) -> None:
 )
 def test_models_pass_their_own_filters(model: str, names: set[str]) -> None:
     assert filters_of(model) == names
-
-
-def test_the_pi_is_the_board_that_is_one() -> None:
-    assert pi_board(CUBOTINO) == "first"
-    assert pi_board(load_profile("cubotino-uno")) is None
-    assert needs(load_profile("cubotino-uno"), b"", ZERO) == []
 
 
 @pytest.mark.parametrize(
@@ -319,10 +284,3 @@ def test_what_a_robot_lacks(
     profile: RobotProfile, text: str, model: str, found: list[Need]
 ) -> None:
     assert needs(profile, text.encode(), model) == found
-
-
-def test_a_change_is_shown_line_by_line(tmp_path: Path) -> None:
-    change = BootChange(tmp_path / "c", b"a=1\r\nb=\xff\r\n", b"a=1\r\nb=\xff\r\nc=3\r\n")
-    assert change.diff.splitlines()[2:] == ["@@ -1,2 +1,3 @@", " a=1", " b=\\xff", "+c=3"]
-    assert BootChange(tmp_path / "c", b"a", b"a").diff == ""
-    assert change.backup == tmp_path / "c.before-cubist"

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from robot.computer import checkup
-from robot.computer.checkup import EARLIEST_CLOCK_S, MIN_FREE_BYTES
+from robot.computer.checkup import EARLIEST_CLOCK_S
 from robot.computer.computer import CheckResult, Computer
 from robot.panel.gpio import RpiGpio
-from robot.settings import load_profile
-from robot.settings.profile import PanelSettings
 from tests.rig.gpio import FakeModule, LgpioError
 from vision.cameras.registry import CameraFinding
 
@@ -74,38 +69,6 @@ def test_a_clock_before_2025_is_wrong(machine: Computer, now_s: float, verdict: 
     assert EARLIEST_CLOCK_S == 1_735_689_600
 
 
-@pytest.mark.parametrize(("free", "verdict"), [(200, "ok"), (199.9, "bad")])
-def test_records_need_200_megabytes(
-    tmp_path: Path, free: float, verdict: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[Path] = []
-
-    def usage(place: Path) -> SimpleNamespace:
-        asked.append(place)
-        return SimpleNamespace(free=int(free * 1024**2))
-
-    monkeypatch.setattr(shutil, "disk_usage", usage)
-    found = checkup.disk(tmp_path / "not/there")
-    assert (found.verdict, found.text) == (
-        *(verdict, f"{int(free)} MB free at {tmp_path / 'not/there'}"),
-    )
-    assert asked == [tmp_path]
-    assert MIN_FREE_BYTES == 200 * 1024**2
-
-
-def test_a_folder_that_is_not_ours_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[Path, int]] = []
-
-    def access(path: Path, mode: int) -> bool:
-        asked.append((path, mode))
-        return False
-
-    monkeypatch.setattr(os, "access", access)
-    found = checkup.disk(tmp_path)
-    assert (found.verdict, found.text) == ("warning", f"{tmp_path}: not writable by you")
-    assert asked == [(tmp_path, os.W_OK)]
-
-
 def test_button_light_and_buzzer(machine: Computer) -> None:
     def found(open_gpio: Callable[[], RpiGpio]) -> CheckResult:
         return checkup.gpio(replace(machine, open_gpio=open_gpio))
@@ -158,32 +121,3 @@ def test_where_a_pi_keeps_its_config_and_name(machine: Computer) -> None:
     model.parent.mkdir(parents=True)
     model.write_bytes(b"Raspberry Pi 5 Model B\0")
     assert machine.model == "Raspberry Pi 5 Model B"
-
-
-def test_what_is_looked_at_and_in_which_order(machine: Computer, tmp_path: Path) -> None:
-    def about(name: str) -> list[str]:
-        found = checkup.check_up(load_profile(name), tmp_path, machine)
-        return list(dict.fromkeys(one.about for one in found))
-
-    always = ["camera", "gpio", "disk", "clock", "power"]
-    assert about("cubotino") == ["profile", "boot", "board", *always]
-    assert about("six-motor")[:2] == ["profile", "board"]
-    bare = load_profile("cubotino")
-    light = bare.panel.model_copy(update={"start_button_gpio": None, "led_gpio": 27})
-    found = checkup.check_up(bare.model_copy(update={"panel": light}), tmp_path, machine)
-    assert "gpio" in [one.about for one in found]
-    bare = bare.model_copy(update={"panel": PanelSettings()})
-    found = [one.about for one in checkup.check_up(bare, tmp_path, machine)]
-    assert "gpio" not in found
-    first = next(checkup.check_up(bare, tmp_path, machine))
-    assert (first.verdict, first.text) == ("ok", f"{bare.name}: {bare.title}")
-
-
-def test_the_worst_of_all() -> None:
-    ok, warning, bad = (
-        CheckResult("a", "ok", ""),
-        CheckResult("b", "warning", ""),
-        CheckResult("c", "bad", ""),
-    )
-    assert checkup.worst([ok, warning, bad]) == "bad"
-    assert checkup.worst([warning, ok]) == "warning"

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 from robot.link import Link, StepperSetup
-from robot.link.protocol import BoardState, Go, Ping, PlanBegin, TurnBit, Turns
+from robot.link.protocol import BoardState, Ping
 from robot.link.wire import WireFrame
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
 from robot.text.faults import LinkError, RobotError
-from tests.rig import simulated_time
 
 Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
@@ -24,8 +23,6 @@ BYTES_PER_S = 50_000
 STACK_LEFT = 256
 STARVING = 2_000_000 / 120
 """Steps/s of six motors that leave the main loop an instruction now and then."""
-FORTH_AND_BACK = bytes([0, 3, 0, 3 | TurnBit.REVERSE])
-"""The pusher's only shape of motion, in both directions, without a plan's help."""
 
 
 @pytest.fixture
@@ -78,26 +75,6 @@ async def test_overlapping_turns_take_exactly_their_time(link: Link, uno: Rig) -
     assert len(uno.pins.rises(STEP_PIN)) == 400
 
 
-async def test_emergency_stop_behind_a_full_queue(link: Link, uno: Rig) -> None:
-    run = await running(link, to_and_fro(70))
-    await link.emergency_stop()
-    with pytest.raises(RobotError) as caught:
-        await run
-    assert caught.value.code == "emergency-stop"
-    steps = len(uno.pins.rises(STEP_PIN))
-    await recovers(link, uno)
-    assert len(uno.pins.rises(STEP_PIN)) == steps + 400
-
-
-async def test_reset_in_mid_plan(link: Link, uno: Rig) -> None:
-    run = await running(link, to_and_fro(70))
-    uno.board.reset()
-    with pytest.raises(LinkError) as caught:
-        await run
-    assert caught.value.code == "reset"
-    await recovers(link, uno)
-
-
 async def test_a_hanging_main_loop_is_reset_by_the_watchdog(link: Link, uno: Rig) -> None:
     run = await running(link, to_and_fro(70))
     uno.board.hang()
@@ -106,35 +83,6 @@ async def test_a_hanging_main_loop_is_reset_by_the_watchdog(link: Link, uno: Rig
         await run
     assert caught.value.code == "hung"
     await recovers(link, uno)
-
-
-async def test_silence_holds_after_the_turn_and_then_makes_safe(link: Link, uno: Rig) -> None:
-    run = await running(link, to_and_fro(100))
-    uno.port.outwards.damage = simulated_time.silence
-    with pytest.raises(RobotError) as caught:
-        await run
-    assert caught.value.code in ("host-lost", "link-lost")
-    uno.port.outwards.damage = simulated_time.nothing
-    await recovers(link, uno)
-    steps = len(uno.pins.rises(STEP_PIN)) - 400
-    assert steps % 100 == 0 and steps < 20_000
-
-
-async def test_a_starved_queue_is_reported_and_goes_on(link: Link, uno: Rig) -> None:
-    plan = to_and_fro(1)
-    await link.run(plan)
-    session = link._session
-    assert session is not None
-    before = await link.status()
-    session.put([PlanBegin(99, 4), Turns(FORTH_AND_BACK)])
-    session.put([Go()])
-    while (await link.status()).underruns == before.underruns:
-        pass
-    session.put([Turns(FORTH_AND_BACK)])
-    status = await link.status()
-    while status.turns_done < 4:
-        status = await link.status()
-    assert status.state == BoardState.IDLE and len(uno.pins.rises(STEP_PIN)) == 600
 
 
 def fast_motors(count: int, speed: float) -> tuple[StepperSetup, ...]:

@@ -22,17 +22,15 @@ from robot.link.protocol import TICKS_PER_US
 from robot.link.session import LinkSession
 from robot.motion.stepper import stepper_move
 from robot.settings.board_table import TICKS_PER_S
-from robot.text.faults import LinkError, RobotError
+from robot.text.faults import RobotError
 from tests.rig.boards import (
     LIMITS,
-    PUSHER_STEP,
     Rig,
 )
 
 pytestmark = pytest.mark.quick
 
 TOGETHER_TICKS = 1000 * TICKS_PER_US
-LEAD_S = 0.06
 
 
 def ask(clock: BoardClock, at: float, drift: float, offset_ticks: int, line: random.Random) -> None:
@@ -116,9 +114,6 @@ def test_what_was_answered_before_another_was_asked_was_read_before() -> None:
     assert difference_bounds(one, []) == (-math.inf, math.inf)
 
 
-STOOD_STILL_S = 0.08
-
-
 @dataclass
 class At:
     """A gate for a board that has its plan: ``start_at`` when that one tells."""
@@ -136,21 +131,6 @@ class At:
     async def is_kept(self, session: LinkSession) -> bool:
         """Nobody else is there."""
         return True
-
-
-async def test_a_line_too_slow_for_comparing_is_named(
-    host_rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    link = await host_rig.homed_link("pusher")
-    monkeypatch.setattr("robot.link.session.WELL_COMPARED_S", 0.0)
-
-    async def start_at() -> float:
-        raise AssertionError("nobody starts")
-
-    with pytest.raises(LinkError, match="its clock is known to") as told_of:
-        await link.run(single(stepper_move("pusher", 0, 100, LIMITS)), gate=At(start_at))
-    assert told_of.value.code == "link-lost"
-    assert host_rig.pins.rises(PUSHER_STEP) == []
 
 
 async def test_a_start_that_has_passed_is_a_fault(host_rig: Rig) -> None:

@@ -6,21 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robot.link.encoding import PIECE, SEGMENT_SIZE, Shape, encode_schedule
+from robot.link.encoding import encode_schedule
 from robot.link.limits import Capabilities, check_plan, peak_rate
 from robot.link.protocol import (
     MAX_DELAY_US,
-    MAX_PAYLOAD,
-    ActuatorKind,
     Board,
-    ProfileBegin,
-    ProfileSegments,
     ResetCause,
     Timing,
     TurnBit,
-    Turns,
 )
-from robot.link.wire import crc16
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
@@ -73,18 +67,6 @@ def test_starts_survive(pieces: list[tuple[int, int, bool]]) -> None:
     order = {shape.duration_ticks // 2: place for place, shape in enumerate(plan.shapes)}
     by_shape = [us for us, _ in sorted(order.items(), key=lambda item: item[1])]
     assert starts_read_back(plan.turns, by_shape) == [turn.start_us for turn in turns]
-
-
-def test_turns_one_after_the_other_take_two_bytes_each() -> None:
-    profiles = (profile("a", 200_000), profile("b", 300_000))
-    turns = tuple(
-        TimedTurn(number // 2 * 500_000 + number % 2 * 200_000, number % 2) for number in range(150)
-    )
-    plan = encode_schedule(Schedule(profiles, turns, 75 * 500_000), NAMES)
-    assert sum(len(turn) for turn in plan.turns) == 300
-    frames = plan.turn_messages()
-    assert all(isinstance(frame, Turns) and len(frame.turns) <= MAX_PAYLOAD for frame in frames)
-    assert b"".join(frame.payload() for frame in frames) == b"".join(plan.turns)
 
 
 @pytest.mark.parametrize(
@@ -156,21 +138,6 @@ def test_too_many_shapes_are_refused() -> None:
     schedule = fast_schedule(1, 5000)
     with pytest.raises(RobotError, match="memory"):
         check_plan(schedule, encode_schedule(schedule, ("a",)), capabilities(units=1))
-
-
-@pytest.mark.parametrize("count", [1, 3, 4, 5, 8, 9])
-def test_a_shape_is_uploaded_in_frames_of_whole_segments(count: int) -> None:
-    segments = tuple(bytes([number + 1]) * SEGMENT_SIZE for number in range(count))
-    shape = Shape(ActuatorKind.STEPPER, segments, 1234)
-    begin, *pieces = shape.messages()
-    data = b"".join(segments)
-    assert begin == ProfileBegin(ActuatorKind.STEPPER, count, 1234, crc16(data))
-    assert all(isinstance(piece, ProfileSegments) for piece in pieces)
-    sizes = [len(piece.payload()) for piece in pieces]
-    assert b"".join(piece.payload() for piece in pieces) == data
-    assert sizes[:-1] == [PIECE] * (len(sizes) - 1) and 0 < sizes[-1] <= PIECE
-    assert PIECE % SEGMENT_SIZE == 0 and MAX_PAYLOAD // 3 < PIECE <= MAX_PAYLOAD // 2
-    assert shape.units == count + 1
 
 
 def test_the_longest_pause_and_the_last_number_of_a_shape_still_fit() -> None:

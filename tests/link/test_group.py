@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -22,12 +21,11 @@ from robot.link.group import (
     stages,
     stretch_schedule,
 )
-from robot.link.link import Execution
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import stepper_move
 from robot.records.runs import LinkRecord
 from robot.settings.board_table import TICKS_PER_S
-from robot.text.faults import Fault, LinkError, RobotError, Stopped
+from robot.text.faults import Fault, LinkError, RobotError
 from tests.rig.boards import (
     BOOTED_LATER_S,
     FASTER,
@@ -189,53 +187,6 @@ def test_a_group_does_at_all_boards_what_a_link_does_at_one() -> None:
             run(group.home(["up"]))
 
 
-@pytest.mark.parametrize("lost", [0, 1])
-def test_a_board_that_cannot_be_reached_is_named(boards: Boards, lost: int) -> None:
-    loop, rigs, group = boards
-    loop.run_until_complete(group.close())
-    rigs[lost].port.unplug()
-    with pytest.raises(LinkError, match=f"board {NAMES[lost]}: virtual") as told:
-        loop.run_until_complete(group.open())
-    assert told.value.code == "port-missing"
-
-
-def test_one_board_alone_is_not_named_and_needs_no_clock(boards: Boards) -> None:
-    """A robot with one board is told of as it always was."""
-    loop, rigs, group = boards
-    alone = LinkGroup({"left": group.links["left"]}, loop.time)
-    pushes_left = [turn for turn in pushes().turns if turn.profile % 2 == 0]
-    part = replace(pushes(), turns=tuple(pushes_left))
-
-    async def never_compared() -> None:
-        raise AssertionError("one board starts when it can")
-
-    group.links["left"]._open_session.compare_clocks = never_compared  # type: ignore[method-assign]
-    assert loop.run_until_complete(alone.run(part)).turns_done == TURNS
-    rigs[0].port.unplug()
-    with pytest.raises(LinkError) as told:
-        loop.run_until_complete(alone.stop())
-    assert "board" not in told.value.detail
-
-
-@pytest.mark.long
-def test_boards_stay_together_however_long_a_plan_takes(boards: Boards) -> None:
-    """The second clock goes 100 ppm faster: without a correction, 2.4 ms more in 24 seconds."""
-    loop, rigs, group = boards
-    loop.run_until_complete(asyncio.sleep(20))  # while their clocks are compared
-    both = pushes()
-    period_us = 10 * PERIOD_US
-    turns = tuple(TimedTurn(turn.start_us * 10, turn.profile) for turn in both.turns)
-    execution = loop.run_until_complete(
-        group.run(replace(both, turns=turns, duration_us=TURNS * period_us))
-    )
-    assert execution.events == ()
-    apart = []
-    for number in range(TURNS):
-        left, right = starts_s(rigs, number)
-        apart.append(right - left)
-    assert max(apart) - min(apart) < 0.0006
-
-
 LOST_S = 0.05
 
 
@@ -319,25 +270,6 @@ def test_a_board_may_rest_for_longer_than_it_can_be_told(boards: Boards) -> None
     assert heard[-1] == pytest.approx(1.0)
 
 
-def test_a_stop_between_two_parts_of_a_plan_is_obeyed(
-    boards: Boards, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """No link plays anything then that could be stopped."""
-    loop, rigs, group = boards
-    play = group._run_stage
-
-    async def play_and_be_stopped(*given: Any) -> Execution:
-        done = await play(*given)
-        await group.stop()
-        return done
-
-    monkeypatch.setattr(group, "_run_stage", play_and_be_stopped)
-    with pytest.raises(Stopped):
-        loop.run_until_complete(group.run(one_waits()))
-    assert 0 < steps_of(rigs[0]) < (IDLE_S // 4 + 1) * STEPS
-    assert steps_of(rigs[1]) == STEPS
-
-
 def test_plans_are_cut_where_everything_rests_and_nothing_of_them_is_lost() -> None:
     plan = one_waits()
     parts = stages(plan, dict(zip(NAMES, NAMES, strict=True)))
@@ -403,12 +335,6 @@ def test_a_mended_line_is_good_again_after_some_good_traffic() -> None:
     assert list(complaints(recent.of(total))), "what is damaged anew is told at once"
 
 
-def test_asking_often_loses_nothing() -> None:
-    recent, total = RecentTraffic(), BAD
-    for _ in range(10):
-        assert recent.of(total).damaged == 60
-
-
 class Silent:
     """A link to a board that never answers."""
 
@@ -431,11 +357,3 @@ def test_who_waits_when_another_thread_closes_the_link_is_told() -> None:
         thread.close()
         with pytest.raises(LinkError, match="disconnected"):
             waiting.result(240)
-
-
-def test_who_comes_after_that_is_told_and_closing_again_does_nothing() -> None:
-    thread = LinkThread(Silent)
-    thread.close()
-    thread.close()
-    with pytest.raises(LinkError, match="disconnected"):
-        thread.wait(thread.link.ask())

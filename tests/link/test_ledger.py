@@ -9,19 +9,17 @@ from typing import Any
 import pytest
 
 from robot.link import Link
-from robot.link.encoding import WirePlan
 from robot.link.ledger import (
     LastPositions,
     PositionLedger,
     ScheduleProgress,
 )
-from robot.link.link import Gate, single
+from robot.link.link import single
 from robot.link.protocol import BoardState, Home
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
-from robot.text.faults import LinkError, RobotError, Stopped
-from tests.rig import simulated_time
+from robot.text.faults import RobotError
 
 Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
@@ -47,23 +45,6 @@ def test_what_moved_when_the_link_was_lost_is_what_moves_however_late_one_asks()
     progress.note_lost()
     now[0] = 10.7
     assert progress.moving_now(5.0) == ("holder",)
-
-
-async def test_progress_of_the_plan_before_is_not_taken_for_ours(link: Link, rig: Rig) -> None:
-    """The cable breaks when the plan has been sent, and nothing has been heard of it."""
-    await link.run(single(servo_slew("lid", 1500, 1200, 450_000)))
-    start = link._start
-
-    async def start_and_break(schedule: Schedule, plan: WirePlan, gate: Gate | None) -> None:
-        await start(schedule, plan, gate)
-        rig.port.inwards.damage = simulated_time.silence
-
-    link._start = start_and_break  # type: ignore[method-assign]
-    with pytest.raises(LinkError):
-        await link.run(two_turns())
-    assert link.ledger.last_positions == LastPositions(
-        {"holder": 1500, "lid": 1200, "turner": 0, "pusher": 0}, ("holder",)
-    )
 
 
 async def test_what_is_known_while_a_plan_is_played_follows_it(link: Link, rig: Rig) -> None:
@@ -154,22 +135,6 @@ async def test_what_was_stopped_in_motion_is_not_told(link: Link, rig: Rig) -> N
     rig.loop.pass_time(1.0)
     heir = await successor(rig)
     assert sorted(heir.ledger.known) == ["holder", "lid", "pusher"]
-
-
-async def test_a_stop_leaves_places_known(link: Link, rig: Rig) -> None:
-    push = stepper_move("pusher", 0, AWAY, LIMITS)
-    back = stepper_move("pusher", AWAY, -AWAY, LIMITS)
-    each = push.duration_us
-    turns = tuple(TimedTurn(number * each, number % 2) for number in range(100))
-    run = asyncio.create_task(link.run(Schedule((push, back), turns, 100 * each)))
-    while (await link.status()).state != BoardState.RUNNING:
-        pass
-    await link.stop()
-    with pytest.raises(Stopped):
-        await run
-    done = (await link.status()).turns_done
-    await link.close()
-    assert (await successor(rig)).ledger.known["pusher"] == (AWAY if done % 2 else 0)
 
 
 async def test_a_fault_of_the_old_host_is_not_the_new_ones(link: Link, rig: Rig) -> None:

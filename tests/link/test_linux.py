@@ -80,19 +80,6 @@ async def test_every_duty_is_exact_and_no_pulse_is_cut(pi: Rig) -> None:
         assert max(steps) - min(steps) <= 2_000, "the slew is straight to a microsecond"
 
 
-async def test_a_turn_ends_when_its_last_pulse_is_out(pi: Rig) -> None:
-    """Whatever the phase of the chip's periods: the frame that the host adds is enough."""
-    link = await pi.homed_link(setups=SERVOS)
-    for servo in SERVOS:
-        await link.run(one_after_another(servo_slew(servo.name, 1500, 2300, 400_000, FRAME_US)))
-        await asyncio.sleep(0.06)
-        lengths = [ticks for _, ticks in pi.pins.pulses(servo.pin)]
-        rises = [rise for rise, _ in pi.pins.pulses(servo.pin)]
-        there = rises[lengths.index(4600)]
-        left = rises[next(i for i, ticks in enumerate(lengths) if ticks > 3000) - 1]
-        assert there - left <= (400_000 + FRAME_US) * 2
-
-
 async def test_released_servos_have_no_pulses_and_no_half_ones(pi: Rig) -> None:
     link = await pi.homed_link(setups=SERVOS)
     await link.release()

@@ -134,25 +134,6 @@ def test_a_reset_starts_the_process_anew_behind_the_same_port(
     asyncio.run(run())
 
 
-def test_a_missing_port_and_a_taken_port_are_told_apart(
-    start: Callable[[float], tuple[subprocess.Popen[bytes], Path]],
-) -> None:
-    _, port = start(1.0)
-
-    async def run() -> None:
-        with pytest.raises(LinkError) as missing:
-            await SerialTransport("/dev/no-such-port").open()
-        assert missing.value.code == "port-missing"
-        first = SerialTransport(str(port))
-        await first.open()
-        with pytest.raises(LinkError) as taken:
-            await SerialTransport(str(port)).open()
-        assert taken.value.code == "port-refused"
-        first.close()
-
-    asyncio.run(run())
-
-
 def test_closing_the_port_resets_no_board(
     start: Callable[[float], tuple[subprocess.Popen[bytes], Path]],
 ) -> None:

@@ -109,14 +109,6 @@ def test_sequence_numbers_wrap() -> None:
     assert window.idle and window.resent == 0
 
 
-def test_an_acknowledgement_of_nothing_sent_is_ignored() -> None:
-    window = SendWindow()
-    window.put(Home(1))
-    window.pump(0.0)
-    window.acknowledge(7, 0.0, free=100)
-    assert not window.idle and window.credit == 0
-
-
 def test_patience_doubles_up_to_its_limit() -> None:
     window = SendWindow()
     window.put(Home(1))

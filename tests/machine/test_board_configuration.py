@@ -19,13 +19,6 @@ def one_of(name, actuator, **changes):
     return setups_of(RobotProfile.model_validate(document))[actuator]
 
 
-def test_servos_start_where_the_mechanism_does():
-    setups = setups_of(load_profile("cubotino-uno"))
-    assert list(setups) == ["holder", "lid"]
-    assert (setups["holder"].pin, setups["holder"].start_us) == (9, 1500)
-    assert (setups["lid"].minimum_us, setups["lid"].maximum_us) == (900, 2100)
-
-
 @pytest.mark.parametrize(
     ("name", "actuator", "period"),
     [("mindcuber", "table", 400), ("four-arm", "right", 800), ("six-motor", "up", 200)],

@@ -131,24 +131,6 @@ def table_turns() -> Schedule:
     return Schedule((slew,), (TimedTurn(0, 0),), 400_000)
 
 
-def test_a_link_is_made_greeted_and_configured_once(uno: Robot) -> None:
-    assert uno.motion.position("lid") is None
-    uno.motion.open()
-    assert uno.calls == ["thread", "open", ("configure", False)]
-    uno.motion.open()
-    assert uno.calls == []
-    uno.homed(["lid"])
-    assert uno.motion.position("lid") == uno.places["lid"]
-    assert uno.motion.position("none") is None
-    uno.motion.close()
-    assert uno.calls == ["release", "close"]
-    assert uno.motion.position("lid") is None
-    uno.motion.close()
-    assert uno.calls == []
-    uno.motion.open()
-    assert uno.calls == ["thread", "open", ("configure", False)]
-
-
 def test_homing_goes_actuator_by_actuator_and_knows_everything_then(uno: Robot) -> None:
     uno.motion.home()
     assert uno.calls == [
@@ -276,18 +258,6 @@ def test_after_an_emergency_stop_nothing_is_known(uno: Robot) -> None:
     assert uno.motion.position("lid") is None
     with pytest.raises(RobotError, match="emergency"):
         uno.motion.is_sensor_active("lid")
-
-
-def test_what_people_set_to_its_start_is_configured_anew_once(mindcuber: Robot) -> None:
-    mindcuber.motion.open()
-    mindcuber.calls.clear()
-    mindcuber.motion.assume_start_positions()
-    mindcuber.motion.open()
-    mindcuber.motion.open()
-    assert mindcuber.calls == [("configure", True)]
-    mindcuber.motion.reconfigure(mindcuber.profile, {"table": 9000.0})
-    mindcuber.motion.open()
-    assert mindcuber.calls[-1] == ("configure", False)
 
 
 def test_motors_that_only_count_are_brought_back_while_the_count_is_known(

@@ -9,21 +9,18 @@ from typing import Any
 import pytest
 
 from robot.link import Capabilities, Execution, LastPositions, PositionLedger, ServoSetup
-from robot.link.actuators import ActuatorSetup
 from robot.link.group import LinkStatistics
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.link.session import SessionStatistics
 from robot.machine import motion_controller
 from robot.machine.board_configuration import actuator_setups
-from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed
+from robot.machine.confirmed_range import ConfirmedRange
 from robot.machine.motion_controller import MotionController
-from robot.machine.slow_motion import jog_profile, paths_to_start
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.records.runs import LinkRecord
 from robot.settings import load_profile
 from robot.text.faults import Fault, LinkError, RobotError
-from solver.errors import InvalidRequest
 
 ANYWHERE = ConfirmedRange({}, simulated=True)
 
@@ -114,16 +111,6 @@ def lid() -> ServoSetup:
     setup = next(s for s in actuator_setups(load_profile("cubotino-uno")) if s.name == "lid")
     assert isinstance(setup, ServoSetup)
     return setup
-
-
-def test_jogging_is_slow_and_within_limits() -> None:
-    move = jog_profile(lid(), 1500, 1510)
-    assert move is not None
-    assert (move.start, move.end) == (1500, 1510)
-    assert move.duration_us >= 10_000
-    assert jog_profile(lid(), 1500, 1500) is None
-    with pytest.raises(InvalidRequest, match="lid cannot go to 2600 us: its limits"):
-        jog_profile(lid(), 1500, 2600)
 
 
 class BoardOf:
@@ -223,50 +210,6 @@ def test_a_board_is_configured_anew_after_an_emergency_stop(
         robot.clear_emergency()
 
 
-def test_one_actuator_alone_gets_no_pulse_that_nobody_confirmed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A servo jumps to its first pulse, however far that is."""
-    touched: list[str] = []
-    monkeypatch.setattr(motion_controller, "LinkThread", lambda *_: touched.append("link"))
-    robot = MotionController(load_profile("cubotino-uno"), ConfirmedRange({}), port="nowhere")
-    with pytest.raises(NotConfirmed, match="lid"):
-        robot.home_alone("lid", 1500)
-    assert touched == []
-
-
-def test_a_servo_taken_up_alone_leaves_the_others_where_they_are(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    taken: list[list[str]] = []
-
-    class Taking(BoardOf):
-        def adopt(self, setups: tuple[ActuatorSetup, ...]) -> None:
-            self.setups = {one.name: one for one in setups}
-
-        async def take_up(self, names: list[str]) -> None:
-            taken.append(sorted(names))
-            ledger.note_homed("lid", 1300)
-
-    board = Taking(FIRMWARE_VERSION)
-    monkeypatch.setattr(motion_controller, "LinkThread", board)
-    robot = MotionController(load_profile("cubotino-uno"), ANYWHERE, port="nowhere")
-    robot.open()
-    ledger = robot._ledger.board_ledger("first")
-    ledger.note_homed("holder", 1600)
-    assert robot.home_alone("lid", 1300) == 1300
-    assert taken == [["holder", "lid"]]
-    stand = {name: one.standing_at(None) != one for name, one in board.setups.items()}
-    assert stand == {"holder": True, "lid": True}
-
-
-def test_a_motor_whose_direction_nobody_confirmed_takes_no_step() -> None:
-    motor = load_profile("six-motor").actuators["up"]
-    with pytest.raises(NotConfirmed, match="direction"):
-        ConfirmedRange({}).require_step("up", motor, 0, 10)
-    ANYWHERE.require_step("up", motor, 0, 10)
-
-
 def test_traffic_is_counted_over_all_links() -> None:
     class Line:
         statistics = SessionStatistics(10, 1, 10, 5, 7, 0)
@@ -283,26 +226,3 @@ def test_traffic_is_counted_over_all_links() -> None:
     traffic.note_opened(line)  # type: ignore[arg-type]
     line.statistics = SessionStatistics(5, 0, 4, 0, 3, 0)
     assert traffic.total == seen + LinkRecord(sent=3, received=2, damaged=3)
-
-
-@pytest.mark.parametrize(
-    ("at", "exactly", "ways"),
-    [
-        (0, False, []),
-        (None, True, []),
-        (30, True, [-17, 0]),  # the last of the way is forwards
-        (-30, True, [0]),
-        (400, True, [-17, 0]),  # a quarter as long as steps are right, which nobody knows
-        (400, False, []),
-        (390, False, [400]),
-        (430, False, [383, 400]),
-        (801, True, []),  # too far
-        (600, False, [583 - 200, 400]),
-        (599, False, [383, 400]),
-    ],
-)
-def test_a_motor_goes_straight_back_to_its_start(
-    at: int | None, exactly: bool, ways: list[int]
-) -> None:
-    (table,) = (one for one in actuator_setups(load_profile("mindcuber")) if one.name == "table")
-    assert list(paths_to_start(table, at, 1600, exactly)) == ways

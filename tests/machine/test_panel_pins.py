@@ -51,16 +51,6 @@ OTHER = {
                 pads=(Input(5, active=False, pull="up"), Input(6, active=False, pull="up")),
             ),
         ),
-        (
-            ALL | {"start_button_pull": "none", "estop_pull": "none", "pads_pull": "none"},
-            PanelPins(
-                start_button=Input(1, active=False, pull="none"),
-                led=Output(2, active=True),
-                buzzer=Output(3, active=True),
-                estop=Input(4, active=True, pull="none"),
-                pads=(Input(5, active=True, pull="none"), Input(6, active=True, pull="none")),
-            ),
-        ),
         ({}, PanelPins(start_button=None, led=None, buzzer=None, estop=None, pads=())),
     ],
 )

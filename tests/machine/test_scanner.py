@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 
 import cv2
 import numpy as np
@@ -14,19 +13,16 @@ from robot.machine.scanner import (
     SITES,
     FaceImage,
     Scanner,
-    as_jpeg,
-    from_jpeg,
-    usual_oddity,
 )
 from robot.machine.solve_planner import SolvePlanner
 from robot.planner import FaceView, build_mechanism
 from robot.settings import load_profile
-from robot.text.faults import FAULTS, ScanError
+from robot.text.faults import ScanError
 from solver.cube.cube import Cube
 from solver.cube.orientation import site_facelets
 from tests.rig.cameras import SceneCamera
 from vision.arrays import Image
-from vision.cameras.base import CameraTrouble, Unsettled
+from vision.cameras.base import Unsettled
 from vision.frame import Frame
 from vision.locate.face import FaceGrid
 from vision.locate.view_check import OddView, ViewTrouble
@@ -196,10 +192,6 @@ def test_all_cameras_take_one_picture_at_the_same_time() -> None:
     assert [len(camera.taken) for camera in cameras.values()] == [1, 1]
 
 
-def test_every_trouble_of_a_camera_is_a_fault_of_the_robot() -> None:
-    assert {str(trouble) for trouble in CameraTrouble} <= set(FAULTS)
-
-
 def test_what_cameras_could_not_find_or_lock_is_told_of_each() -> None:
     barrier = threading.Barrier(2)
     one = CornerCamera("one", barrier)
@@ -209,52 +201,9 @@ def test_what_cameras_could_not_find_or_lock_is_told_of_each() -> None:
     assert all(note.parameters == {"camera": "two"} for note in notes)
 
 
-def test_faces_in_the_same_picture_are_not_taken_for_another_cube(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    known: list[tuple[str, int]] = []
-
-    def note(image: Image, size: int, place: FaceGrid, beside: Sequence[FaceGrid]) -> FaceGrid:
-        known.append((str(image.shape), len(beside)))
-        return place
-
-    monkeypatch.setattr("robot.machine.scanner.face_in_view", note)
-    profile = load_profile("six-motor")
-    barrier = threading.Barrier(2)
-    cameras = {camera.name: CornerCamera(camera.name, barrier) for camera in profile.cameras}
-    scanner = Scanner(profile, cameras)
-    (step,) = SolvePlanner(profile, build_mechanism(profile)).scan(None, None).steps
-    scanner.check_view(scanner.take(step.looks))
-    assert known == [("(480, 640, 3)", 2)] * 6
-
-
-def shows(image: Image) -> Scanner:
-    """A scanner whose camera always shows one picture."""
-    return Scanner(PROFILE, {CAMERA.name: SceneCamera(lambda *_: image, CAMERA.name)})
-
-
 def looked(face: str, whole: bool = True) -> FaceImage:
     frame = Frame(np.zeros((48, 64, 3), np.uint8), "top", 0)
     return FaceImage(face, frame, FaceColours.unseen(3), FaceGrid.from_corners(QUADS[0], 3), whole)
-
-
-def test_most_of_what_is_odd_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    covered, two = ViewTrouble.COVERED, ViewTrouble.TWO_CUBES
-    troubles = iter([None, two, covered, covered])
-
-    def seen(*_: object) -> None:
-        trouble = next(troubles)
-        if trouble is not None:
-            raise OddView(trouble, str(trouble))
-
-    monkeypatch.setattr(scanning, "face_in_view", seen)
-    images = [looked(face) for face in "URFD"]
-    odd = usual_oddity([*images, looked("L", whole=False)], 3)
-    assert odd is not None and odd.trouble is covered
-    troubles = iter([None] * 4)
-    assert usual_oddity(images, 3) is None
-    assert looked("U").whole
-    assert FaceImage("U", images[0].frame, images[0].colours, images[0].grid).whole
 
 
 def test_a_hand_before_the_second_camera_is_seen_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,33 +212,3 @@ def test_a_hand_before_the_second_camera_is_seen_too(monkeypatch: pytest.MonkeyP
     with pytest.raises(ScanError, match="a hand") as seen:
         scanner_of(PaintedCamera("")).check_view([looked("U"), looked("F")])
     assert (seen.value.code, seen.value.look_again) == ("face-covered", ("F",))
-
-
-@pytest.mark.parametrize(
-    ("size", "shown"),
-    [
-        ((1280, 960), (480, 640, 3)),
-        ((640, 480), (480, 640, 3)),
-        ((1920, 1080), (360, 640, 3)),
-        ((320, 300), (300, 320, 3)),
-    ],
-)
-def test_who_watches_gets_pictures_no_wider_than_needed(
-    size: tuple[int, int], shown: tuple[int, int, int]
-) -> None:
-    image = np.random.default_rng(3).integers(0, 255, (*size[::-1], 3), dtype=np.uint8)
-    scanner = shows(image)
-    preview = scanner.preview(CAMERA.name)
-    assert from_jpeg(preview).shape == shown
-    assert from_jpeg(scanner.picture(None)).shape == (size[1], size[0], 3)
-    assert len(preview) < len(scanner.picture(None))
-
-
-def test_a_picture_is_sent_in_its_own_colours() -> None:
-    image = np.zeros((16, 16, 3), np.uint8)
-    image[:] = (250, 20, 10)
-    sent = from_jpeg(as_jpeg(Frame(image, "top", 0)))
-    assert np.abs(sent.astype(int) - image).max() < 6
-    for odd in (b"", b"no jpeg"):
-        with pytest.raises(ValueError, match="sent no JPEG"):
-            from_jpeg(odd)

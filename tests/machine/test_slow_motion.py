@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from robot.link import ServoSetup, StepperSetup
+from robot.link import ServoSetup
 from robot.machine.board_configuration import actuator_setups
-from robot.machine.slow_motion import _gentle, jog_profile, paths_to_start, require_within
+from robot.machine.slow_motion import jog_profile, paths_to_start, require_within
 from robot.motion.servo import servo_slew
-from robot.motion.stepper import StepperLimits, stepper_move
 from robot.settings import load_profile
 from solver.errors import InvalidRequest
 
@@ -23,18 +22,6 @@ def test_a_servo_takes_a_millisecond_for_each_microsecond() -> None:
     assert jog_profile(LID, 1500, 1400) == servo_slew("lid", 1500, 1400, 100_000)
     assert jog_profile(LID, 1500, 1501) == servo_slew("lid", 1500, 1501, 1_000)
     assert jog_profile(LID, 1500, 1500) is None
-
-
-def test_a_motor_goes_half_as_fast_and_gains_speed_by_a_quarter() -> None:
-    assert isinstance(TABLE, StepperSetup)
-    limits = StepperLimits(start_speed=100, max_speed=800, acceleration=2000, jerk=None)
-    assert _gentle(TABLE.limits) == limits
-    slow = StepperLimits(start_speed=500, max_speed=800, acceleration=2000, jerk=None)
-    assert _gentle(slow) == StepperLimits(
-        start_speed=400, max_speed=400, acceleration=500, jerk=None
-    )
-    assert jog_profile(TABLE, 100, -300) == stepper_move("table", 100, -400, limits)
-    assert jog_profile(TABLE, 100, 100) is None
 
 
 @pytest.mark.parametrize(

@@ -79,17 +79,6 @@ def test_noise_and_flicker_are_no_motion_but_half_a_degree_is(seed: int) -> None
     assert not alike(at_rest, cells(face_turned(0.5, seed=2 * seed + 1), VIEWS))
 
 
-def test_only_where_the_faces_are_counts() -> None:
-    beside = face_turned(0)
-    beside[:, 560:] = 255
-    assert alike(cells(face_turned(0, seed=1), VIEWS), cells(beside, VIEWS))
-
-
-def test_views_that_reach_beyond_the_picture_are_cut_off() -> None:
-    outside = VIEWS[0].model_copy(update={"quad": ((-0.2, -0.2), (1.3, -0.1), (1.2, 1.2), (0, 1))})
-    assert cells(face_turned(0), [outside]).shape == (40, 40)
-
-
 def test_a_robot_that_moved_waits_for_rest_and_one_that_did_not_does_not() -> None:
     looks = [
         (step.moves, step.looks)

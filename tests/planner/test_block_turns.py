@@ -7,28 +7,21 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from robot.mechanism.compile.closure import path_closure
 from robot.mechanism.compile.cost_model import compile_mechanism
-from robot.planner import PlanningError, build_mechanism, plan_solve
-from robot.planner.block_turns import BlockTurns, block_turns, runs_of
+from robot.planner import PlanningError, build_mechanism
+from robot.planner.block_turns import BlockTurns, block_turns
 from robot.planner.solve import plan_scramble
 from robot.planner.survey import random_cube
 from robot.settings import load_profile
 from robot.settings.other_cubes import for_cube
 from robot.twin.cube import NORMALS, SITE_OF_AXIS, CubeBody
 from solver import _native
-from solver.cost import AXES
-from solver.cube.cube import Cube
 from solver.cube.facelets import FACES
-from solver.cube.notation import Move, parse_moves
+from solver.cube.notation import parse_moves
 from solver.cube.sticker_cube import StickerCube
-from solver.reduction import phased
-from solver.reduction.last_phase import Fastest, Reduction
-from solver.reduction.search import geometry, moves_from, reduced_cube
-from solver.solution import Request
+from solver.reduction.search import moves_from
 
 HELD = [
     f"{first} {second}".strip()
@@ -38,32 +31,6 @@ HELD = [
 
 def every_way_held(cube):
     return {cube.apply(turns).facelets() for turns in HELD}
-
-
-@st.composite
-def layered_moves(draw):
-    size = draw(st.integers(2, 7))
-    first = st.integers(1, size)
-    move = st.tuples(st.sampled_from("URFDLB"), st.integers(1, 3), first, first).map(
-        lambda parts: Move(parts[0], parts[1], min(parts[2:]), max(parts[2:]))
-    )
-    return size, draw(st.lists(move, max_size=12))
-
-
-@given(layered_moves())
-def test_runs_are_the_moves_up_to_how_the_cube_is_held(case):
-    size, moves = case
-    cube = StickerCube.solved(size).apply("R U' F L2 D B'")
-    after = cube
-    for run in runs_of(moves, size):
-        face, opposite = AXES[run.axis]
-        for cut, quarters in run.cuts:
-            fewer = cut if 2 * cut <= size else size - cut
-            named = (face, quarters) if 2 * cut <= size else (opposite, quarters)
-            after = after.move(Move(*named, 1, fewer))
-        if run.whole:
-            after = after.move(Move(face, run.whole, 1, 0))
-    assert after == cube.apply(moves)
 
 
 @pytest.fixture(scope="module", params=[4, 5])
@@ -169,26 +136,6 @@ def test_nothing_is_faster(runs):
     assert found == fastest_of_all_us(crane, cube, named)
 
 
-def test_what_the_last_turns_cost_is_counted_from_all_ends(crane):
-    """The 3x3x3 after a reduction, searched in the robot's time, takes what the whole takes."""
-    turns = block_turns(crane).start(crane.start)
-    before, after = parse_moves("Rw U Dw2"), parse_moves("F R' D")
-    before_us, model = turns.after(before)
-    assert before_us == turns.time_us(before)
-    costs = model.first.astype(np.int64)[15 * 2 + 4 * 1 - 1]  # F
-    for axis, composite in ((2, 15 + 4 * 3 - 1), (1, 1 - 1)):  # R', D
-        steps = model.turns.next[axis, composite].astype(np.int64)
-        costs = (costs[:, None] + steps).min(axis=0)
-    least = min(costs + model.turns.final[0])
-    assert turns.time_us(before) + least == turns.time_us((*before, *after))
-
-
-def test_moves_of_nothing_take_no_time(crane):
-    turns = block_turns(crane).start(crane.start)
-    assert turns.time_us(()) == 0 and turns.plan(()).transitions == ()
-    assert turns.time_us(parse_moves("x y2 R R' Uw2 Uw2")) == 0
-
-
 def test_a_turn_that_no_motion_makes_is_refused():
     crane = build_mechanism(for_cube(load_profile("crane"), 4))
     lame = type(crane)(
@@ -211,12 +158,6 @@ def test_a_scramble_makes_the_cube_it_should(crane):
     assert performed(plan.operations, StickerCube.solved(crane.size).facelets()) in every_way_held(
         cube
     )
-
-
-def test_a_hardly_scrambled_cube_takes_few_turns(crane):
-    cube = StickerCube.solved(crane.size).apply("Rw U2")
-    plan = plan_solve(cube, crane, time_limit=0.1)
-    assert len(plan.moves) == 2 and cube.apply(" ".join(plan.moves)).is_solved
 
 
 def kernel_times(crane):
@@ -254,37 +195,3 @@ def test_the_kernel_knows_it_for_a_cube_held_otherwise(crane):
     renamed = moves_from([(given_as[face], *rest) for face, *rest in some], crane.size)
     exact_us = turns.time_us(renamed)
     assert kernel.time_us(given_as[0], given_as[2], some) == pytest.approx(exact_us, abs=120_000)
-
-
-def test_fast_reductions_come_first_and_reduce(crane):
-    turns = block_turns(crane).start(crane.start)
-    cube = random_cube(crane.size, np.random.default_rng(18))
-    stickers = np.array([FACES.index(letter) for letter in cube.letters], dtype=np.uint8)
-    request = Request(block_costs=turns)
-    phased.load(crane.size, request)
-    found = phased.reductions(crane.size, stickers, 2.0, request, 4)
-    times_us = []
-    for phases in found[:: max(1, len(found) // 20)]:
-        moves = [move for part in phases for move in moves_from(part, crane.size)]
-        assert reduced_cube(turned_by(stickers, phases, crane.size), crane.size)
-        times_us.append(turns.time_us(moves))
-    assert times_us == pytest.approx(sorted(times_us), abs=40 * 10_000), "but for what is rounded"
-
-
-def test_a_look_finds_what_takes_less_than_it_may(crane):
-    turns = block_turns(crane).start(crane.start)
-    goal = Fastest(turns)
-    reduction = Reduction((parse_moves("Rw U"),), Cube.random(np.random.default_rng(20)))
-    any_found = goal.last_phase(reduction, Request(), 0.02, 1)
-    assert any_found is not None
-    less = goal.last_phase(reduction, Request(), 1.0, 1, any_found.cost)
-    assert less is not None and less.cost < any_found.cost
-    assert goal.last_phase(reduction, Request(), 0.05, 1, any_found.cost // 2) is None
-    assert goal.last_phase(reduction, Request(), 0.05, 1, turns.time_us(reduction.moves)) is None
-
-
-def turned_by(stickers, phases, size):
-    after = stickers.copy()
-    for part in phases:
-        geometry(size).turn(after, part)
-    return after

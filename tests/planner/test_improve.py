@@ -50,15 +50,6 @@ def test_a_cut_plan_is_the_whole_plan(planned):
     assert replay(tail, middle.facelets()).is_solved
 
 
-def test_a_boundary_at_the_very_time_is_cut_at(planned):
-    _, plan = planned
-    head, _ = split_at(plan, 20_000_000)
-    again, _ = split_at(plan, head.duration_us)
-    assert again.transitions == head.transitions
-    later, _ = split_at(plan, head.duration_us + 1)
-    assert len(later.transitions) > len(head.transitions)
-
-
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.9])
 def test_a_better_tail_fits_the_head_and_solves(planned, share):
     cube, plan = planned

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot.daemon.live import LiveBoard
 from robot.machine.solve_planner import SolvePlanner
 from robot.planner import (
     Plan,
@@ -26,10 +25,7 @@ from robot.planner.survey import random_cube
 from robot.settings import load_profile
 from robot.settings.other_cubes import for_cube
 from solver.cost import AXES, composite_index, merge_moves
-from solver.cube.cube import Cube
 from solver.cube.notation import parse_moves
-
-SCRAMBLED = Cube.solved().apply("R U2 F' L D B2 R2 D2 L2 F2")
 
 
 def timed(*operations: dict[str, Any]) -> list[dict[str, Any]]:
@@ -77,19 +73,6 @@ def test_each_merged_move_has_one_end_and_they_come_in_order(turns: list[tuple[s
     assert len(ends) == len(moves) and ends == sorted(ends)
 
 
-@pytest.mark.parametrize("profile", ["cubotino", "two-arm", "six-motor"])
-def test_whoever_watches_counts_the_moves_that_the_plan_has(profile: str) -> None:
-    """A robot may make a half turn by two quarters: that is one move for everybody."""
-    plan = plan_solve(SCRAMBLED, build_mechanism(load_profile(profile)), time_limit=0.1)
-    board = LiveBoard(lambda event, text, **more: None)
-    board.forget_cube(3)
-    board.move("turn", [plan])
-    motion = board.view.motion
-    assert motion is not None
-    assert motion.moves.split() == list(merge_moves(plan.moves))
-    assert len(motion.move_ends_us) == len(motion.moves.split())
-
-
 ROBOTS = ["cubotino", "four-arm", "crane"]
 
 
@@ -135,11 +118,6 @@ def test_two_layers() -> None:
         assert greedy_us(plan.mechanism, plan.start, first) == alone.duration_us
 
 
-def test_cubes_of_many_layers() -> None:
-    plan = random_plan("crane", 1, 4)
-    assert greedy_us(plan.mechanism, plan.start, plan.moves) > plan.duration_us
-
-
 def test_it_counts_from_where_the_cube_was_looked_at() -> None:
     """Turns cannot begin while the cube is shown to the camera: getting back is counted, too."""
     profile = load_profile("four-arm")
@@ -152,11 +130,6 @@ def test_it_counts_from_where_the_cube_was_looked_at() -> None:
     plan = planner.plan(cube, end, threading.Event(), lambda _: None)
     resting = greedy_us(mechanism, back.end, plan.moves)
     assert planner.greedy_us([plan]) == back.duration_us + resting >= plan.duration_us
-
-
-def test_nothing_to_do_takes_no_time() -> None:
-    mechanism = build_mechanism(load_profile("four-arm"))
-    assert greedy_us(mechanism, mechanism.start, ()) == 0
 
 
 def test_a_plan_in_two_parts_is_one_list_of_moves() -> None:

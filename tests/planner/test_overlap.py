@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 
-from robot.mechanism.compile.cost_model import compile_mechanism
 from robot.mechanism.registry import build_mechanism
 from robot.planner import plan_composites, plan_solve, split_at
 from robot.settings import parse_profile, profile_path
 from robot.twin.cube import scrambled
 from solver.cost import composite_index
 from solver.cube.cube import Cube
-from tests.mechanism.test_compile import model_us
 from tests.rig.pins import PinDriver
 
 
@@ -43,14 +41,6 @@ def test_the_same_motor_never_moves_twice_at_once():
         motion = schedule.profiles[turn.profile]
         assert turn.start_us >= busy.get(motion.actuator, 0)
         busy[motion.actuator] = turn.start_us + motion.duration_us
-
-
-def test_the_model_knows_the_residual_motion():
-    mechanism = build_mechanism(overlapping(9, "reference/d"))
-    model = compile_mechanism(mechanism).cost_model(mechanism.start)
-    assert model.turns.final.max() > 0
-    first, second = composite_index(0, 1, 0), composite_index(1, 2, 0)
-    assert model_us(model, [first, second]) == 18_000 + 32_000
 
 
 def test_the_simulated_robot_bears_a_small_overlap():

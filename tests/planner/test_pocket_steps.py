@@ -7,53 +7,20 @@ from itertools import product
 import numpy as np
 import pytest
 
-from robot.mechanism.compile.cost_model import compile_mechanism
 from robot.planner import build_mechanism, cost_model, plan_solve
 from robot.settings import load_profile
-from solver import _native
-from solver.cost import IMPOSSIBLE, composite_index
+from solver.cost import IMPOSSIBLE
 from solver.cube import facelets
-from solver.cube.notation import Move
 from solver.cube.pocket import PocketCube
 from solver.pocket import BySearch, ByTable, kernel
 
 UNIT_US = 100_000
 PAIRS = ("RL", "FB")
-TURNS = [(axis, quarters) for axis in range(3) for quarters in (1, 2, 3)]
-
-
-def steps_table(model):
-    data = np.zeros(_native.pocket_steps_size(model.turns.states), np.uint8)
-    assert _native.make_pocket_steps(
-        model.turns.next, model.turns.final, data, 2, lambda done: True
-    )
-    return _native.PocketSteps(model.turns.next, model.turns.final, data)
-
-
-def one_way(mechanism):
-    """The arms turn counter-clockwise only, and never the whole cube: what is done cannot be
-    undone by doing it backwards."""
-    steps = (
-        step
-        for step in mechanism.transitions
-        if not step.rotation and all(quarters != 1 for _, quarters in step.turns)
-    )
-    return replace(mechanism, transitions=tuple(steps))
 
 
 @pytest.fixture(scope="module")
 def mechanism():
     return build_mechanism(load_profile("reference/soltvvo"))
-
-
-@pytest.fixture(scope="module")
-def one_way_model(mechanism):
-    return compile_mechanism(one_way(mechanism)).cost_model(mechanism.start)
-
-
-@pytest.fixture(scope="module")
-def one_way_steps(one_way_model):
-    return steps_table(one_way_model)
 
 
 LONGEST = {0: 0, 1: 1, 2: 2, 3: 1}
@@ -99,17 +66,6 @@ def scrambled(seed, count, steps):
     return stickers
 
 
-@pytest.mark.parametrize(("seed", "count"), [(1, 1), (2, 2), (3, 3), (4, 3), (5, 4), (6, 4)])
-def test_arms_that_turn_one_way_solve_in_the_fewest_units(
-    one_way_model, one_way_steps, seed, count
-):
-    steps = pair_turns((2, 3))
-    stickers = scrambled(seed, count, steps)
-    relative = PocketCube.from_facelets(stickers).relative
-    found = one_way_steps.solve(relative.states, one_way_model.first)
-    assert found.cost == UNIT_US * fewest(stickers, steps)
-
-
 @pytest.mark.parametrize(("seed", "count"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3)])
 def test_arms_that_turn_both_ways_solve_in_the_fewest_units(mechanism, seed, count):
     steps = pair_turns((1, 2, 3))
@@ -117,28 +73,6 @@ def test_arms_that_turn_both_ways_solve_in_the_fewest_units(mechanism, seed, cou
     plan = plan_solve(PocketCube.from_facelets(stickers), mechanism)
     assert plan.optimal
     assert plan.duration_us == UNIT_US * fewest(stickers, steps)
-
-
-def test_every_time_is_that_of_its_best_next_step(one_way_model, one_way_steps):
-    rng = np.random.default_rng(8)
-    for _ in range(100):
-        cube = PocketCube.random(rng)
-        after = {turn: cube.move(_move(turn)).states for turn in TURNS}
-        for axis, state in product(range(3), range(one_way_model.turns.states)):
-            ways = [
-                int(cost) + one_way_steps.left(after[turn], turn[0], onward)
-                for turn in TURNS
-                if turn[0] != axis
-                for onward, cost in enumerate(
-                    one_way_model.turns.next[axis, composite_index(*turn, 0), state]
-                )
-                if cost != IMPOSSIBLE
-            ]
-            assert one_way_steps.left(cube.states, axis, state) == min(ways, default=None)
-
-
-def _move(turn):
-    return Move("URF"[turn[0]], turn[1])
 
 
 def test_table_and_search_agree():
@@ -172,17 +106,3 @@ def test_a_table_made_for_other_times_is_replaced(tmp_path, monkeypatch):
 def model_of(name):
     mechanism = build_mechanism(load_profile(name))
     return cost_model(mechanism, mechanism.start)
-
-
-def test_the_making_can_be_stopped(one_way_model):
-    data = np.zeros(_native.pocket_steps_size(one_way_model.turns.states), np.uint8)
-    heard = []
-    made = _native.make_pocket_steps(
-        one_way_model.turns.next,
-        one_way_model.turns.final,
-        data,
-        2,
-        lambda done: heard.append(done) or False,
-    )
-    assert not made
-    assert heard == [0.0]

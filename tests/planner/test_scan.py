@@ -17,7 +17,7 @@ from robot.mechanism.compile.closure import FAR, path_closure
 from robot.mechanism.compile.cost_model import node_of
 from robot.planner import build_mechanism, plan_scan, plan_solve, scan
 from robot.planner.retrace import PlanningError
-from robot.settings import BadProfile, RobotProfile, load_profile, parse_profile, profile_path
+from robot.settings import BadProfile, load_profile, parse_profile, profile_path
 from solver.cube.cube import Cube
 from tests.rig.stickers import replay
 
@@ -48,14 +48,6 @@ def test_what_no_camera_sees_is_named():
     )
     with pytest.raises(PlanningError, match="U, R, F, D, L, B"):
         plan_scan(build_mechanism(parse_profile(text)))
-
-
-def test_of_faces_only_those_that_no_camera_sees_are_named():
-    document = load_profile("six-motor").model_dump(mode="json", exclude_unset=True)
-    views = document["cameras"][0]["views"]
-    document["cameras"][0]["views"] = [view for view in views if view["site"] != "R"]
-    with pytest.raises(PlanningError, match="sees the faces R;"):
-        plan_scan(build_mechanism(RobotProfile.model_validate(document)))
 
 
 def test_ways_of_no_return_end_a_tour_with_a_reason(mechanism, monkeypatch):
@@ -89,19 +81,6 @@ def test_a_tour_may_be_left_after_any_look(name):
         assert plan.schedule().duration_us == plan.duration_us
         again = plan_scan(mechanism, plan.end, faces="DB")
         assert {look.face for other in again.steps for look in other.looks} >= {"D", "B"}
-
-
-def test_what_is_always_hidden_is_not_waited_for():
-    text = (
-        profile_path("six-motor").read_text().replace("- site: U", "- site: U\n        hidden: [5]")
-    )
-    (step,) = plan_scan(build_mechanism(parse_profile(text))).steps
-    upper = next(look for look in step.looks if look.site == "U")
-    assert (
-        upper.hidden == {5}
-        and 4 not in upper.shown_facelets(3)
-        and len(upper.shown_facelets(3)) == 8
-    )
 
 
 def test_more_parts_than_fit_the_tables_are_refused_with_a_reason(mechanism, monkeypatch):
@@ -147,14 +126,6 @@ def without(name, keys):
     return build_mechanism(parse_profile(text))
 
 
-@pytest.mark.parametrize(("name", "least_part"), [("cubotino-uno", 0.15), ("mindcuber", 0.2)])
-def test_flippers_show_the_faces_sooner(name, least_part):
-    shown = plan_scan(build_mechanism(load_profile(name)))
-    before = plan_scan(without(name, KEYS[name]))
-    motion_us = [sum(step.plan.duration_us for step in tour.steps) for tour in (shown, before)]
-    assert motion_us[0] < (1 - least_part) * motion_us[1]
-
-
 def test_a_lid_goes_back_only_as_far_as_it_must():
     """Of the whole way, 500 ms, 0.702 where the robot only looks, and 0.86 before the table turns.
 
@@ -176,19 +147,6 @@ def test_a_lid_goes_back_only_as_far_as_it_must():
         assert motion.duration_us == round(500_000 * share)
 
 
-def test_nothing_turns_the_cube_where_the_robot_only_looks():
-    looking = build_mechanism(load_profile("cubotino-uno")).looking
-    places = [looking.configurations[step.start].positions["lid"] for step in looking.transitions]
-    only = [
-        step
-        for step, place in zip(looking.transitions, places, strict=True)
-        if place == "on the way to open"
-    ]
-    ends = {looking.configurations[step.end].positions["lid"] for step in only}
-    assert ends == {"flip", "open"}
-    assert {motion.actuator for step in only for motion in step.motions} == {"lid"}
-
-
 @pytest.mark.parametrize(
     ("part", "text"), [("0.86", "less than clear_part, 0.86"), ("0.4", "look_part: .* 0.5")]
 )
@@ -196,15 +154,6 @@ def test_a_place_for_looking_comes_before_that_for_turning(part, text):
     profile = profile_path("cubotino-uno").read_text()
     with pytest.raises(BadProfile, match=text):
         parse_profile(profile.replace("look_part: 0.702", f"look_part: {part}"))
-
-
-@pytest.mark.parametrize("name", KEYS)
-def test_turns_are_made_as_before(name):
-    mechanism, before = build_mechanism(load_profile(name)), without(name, KEYS[name][:1])
-    assert mechanism.configurations == before.configurations
-    assert mechanism.transitions == before.transitions
-    looking = mechanism.looking
-    assert looking.configurations[: len(before.configurations)] == before.configurations
 
 
 @pytest.mark.parametrize("name", ["two-arm", "four-arm"])

@@ -15,18 +15,15 @@ from hypothesis import strategies as st
 from robot.link.encoding import Shape, shape_of
 from robot.mechanism.frames import ORIENTATIONS
 from robot.mechanism.graph import Mechanism, State, Transition
-from robot.planner import build_mechanism, plan_composites, plan_scan, plan_solve, solve
+from robot.planner import build_mechanism, plan_composites, plan_scan, plan_solve
 from robot.planner.approach import fastest_path_to, plan_approach
 from robot.planner.plan import make_plan, schedule_of
-from robot.planner.solve import prepare
 from robot.settings import list_profiles, load_profile, parse_profile, profile_path
-from robot.settings.other_cubes import for_cube
 from robot.twin.cube import CubeBody
 from solver.cost import composite_index
 from solver.cube.cube import Cube
 from solver.cube.orientation import Orientation
 from solver.cube.pocket import PocketCube
-from solver.solution import CancelFlag
 from tests.rig.pins import PinDriver
 from tests.rig.stickers import replay
 
@@ -143,14 +140,6 @@ def test_the_search_alone_is_within_the_limit(name):
     assert 0 < plan.cpu_s <= 0.055
 
 
-@pytest.mark.parametrize("name", ["four-arm"])
-def test_a_first_plan_is_there_at_once(name):
-    mechanism = build_mechanism(load_profile(name))
-    rng = np.random.default_rng(11)
-    for _ in range(10):
-        assert plan_solve(Cube.random(rng), mechanism, time_limit=0.1).transitions
-
-
 def test_six_turns_that_phase_2_has_no_part_in_are_found():
     """144 ms is the proven optimum; counting on a long phase 2 too early left 204 ms."""
     facelets = "URDFUDDDRULBURURDFFFBFFBBBULLFDDBLLLLLRRLRFRDRUBFBBDUU"
@@ -158,21 +147,6 @@ def test_six_turns_that_phase_2_has_no_part_in_are_found():
     plan = plan_solve(Cube.from_facelets(facelets), mechanism, time_limit=1.0)
     assert plan.duration_us == 144_000
     assert plan.moves == ("B'", "R'", "D2", "F2", "L", "B'")
-
-
-@pytest.mark.parametrize(("robot", "size", "blocks"), [("cubotino-uno", 3, 0), ("crane", 4, 1)])
-def test_all_that_plans_need_is_made_ready(robot, size, blocks, monkeypatch):
-    """Before a cube is there, so that nobody waits for it then."""
-    mechanism = build_mechanism(for_cube(load_profile(robot), size))
-    made, asked = [], []
-    monkeypatch.setattr(solve, "block_turns", made.append)
-    monkeypatch.setattr(solve, "make_ready", lambda size, request: asked.append((size, request)))
-    cancel, hear = CancelFlag(), print
-    prepare(mechanism, cancel, hear)
-    assert made == [mechanism] * blocks
-    ((layers, request),) = asked
-    assert (layers, request.cancel, request.progress) == (size, cancel, hear)
-    assert request.cost is not None
 
 
 ROOT = Path(__file__).parents[2]

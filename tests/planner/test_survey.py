@@ -5,9 +5,7 @@ import json
 import pytest
 
 from robot.cli.main import run
-from robot.planner import build_mechanism
-from robot.planner.survey import tables_of
-from robot.settings import load_profile, profile_path
+from robot.settings import profile_path
 from solver import two_phase
 from solver.tables import cache_directory
 
@@ -25,12 +23,6 @@ def test_check_tells_sizes_scan_and_mean(capsys):
     solves = found["solves"]
     assert solves["cubes"] == 2
     assert solves["best_us"] <= solves["mean_us"] <= solves["worst_us"] < 1_500_000
-
-
-@pytest.mark.parametrize("name", ["cubotino", "four-arm", "six-motor", "crane"])
-def test_the_tables_of_a_robot_are_small(name):
-    mechanism = build_mechanism(load_profile(name))
-    assert tables_of(mechanism).disk_bytes <= 80_000_000
 
 
 def test_the_tables_are_as_large_as_said():

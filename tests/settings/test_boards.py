@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import sys
-from copy import deepcopy
 from itertools import pairwise
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from robot.machine.board_configuration import actuator_setups
 from robot.planner import build_mechanism
-from robot.settings import BadProfile, RobotProfile, Servo, load_profile, parse_profile
+from robot.settings import BadProfile, Servo, load_profile, parse_profile
 from robot.settings.board_table import FRAME_US
 from robot.settings.boards import BOARD_TARGETS
 from robot.settings.checks import check_profile
 from robot.settings.kinds import Kinds
 from robot.settings.loader import profile_path
 from solver.errors import InvalidRequest
+from tests.rig.profiles import changed, findings
 
 pytestmark = pytest.mark.quick
 
@@ -29,18 +27,6 @@ STEPPER = {
     "max_speed_steps_per_s": 1000,
     "max_acceleration_steps_per_s2": 1000,
 }
-
-
-def changed(robot: str, changes: dict[str, Any]) -> RobotProfile:
-    """A shipped robot with other values, by their dotted keys."""
-    document: Any = load_profile(robot).model_dump(mode="json", exclude_unset=True)
-    for key, value in changes.items():
-        *path, last = key.split(".")
-        place = document
-        for step in path:
-            place = place.setdefault(step, {})
-        place[last] = deepcopy(value)
-    return RobotProfile.model_validate(document)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +69,7 @@ def changed(robot: str, changes: dict[str, Any]) -> RobotProfile:
     ],
 )
 def test_what_a_board_cannot_do(robot: str, changes: dict[str, Any], key: str, text: str) -> None:
-    found = [(".".join(map(str, at)), told) for at, told in check_profile(changed(robot, changes))]
+    found = findings(robot, changes)
     assert any(f"actuators.{key}" in at and text in told for at, told in found), found
 
 
@@ -99,7 +85,7 @@ def test_what_a_board_cannot_do(robot: str, changes: dict[str, Any], key: str, t
     ],
 )
 def test_what_it_can(robot: str, changes: dict[str, Any]) -> None:
-    pins = [at for at, _ in check_profile(changed(robot, changes)) if "pins" in at]
+    pins = [at for at, _ in findings(robot, changes) if "pins" in at]
     assert pins == []
 
 
@@ -197,18 +183,8 @@ def test_pins_are_counted_at_each_board() -> None:
     ],
 )
 def test_what_several_boards_cannot_do(changes: dict[str, Any], key: str, text: str) -> None:
-    profile = changed("cubotino-uno", TWO_BOARDS | changes)
-    found = [(".".join(map(str, at)), told) for at, told in check_profile(profile)]
+    found = findings("cubotino-uno", TWO_BOARDS | changes)
     assert any(at == key and text in told for at, told in found), found
-
-
-def test_limits_of_a_pi_are_for_its_own_actuators() -> None:
-    """A motor at an Arduino may be faster, and its pins are not the panel's."""
-    pins = {"step": 12, "direction": 13}
-    motor = STEPPER | {"board": "second", "max_speed_steps_per_s": 4000, "pins": pins}
-    at_pi = {"actuators.lid.board": None, "link.port": "auto"}
-    changes = TWO_BOARDS | at_pi | {"actuators.motor": motor}
-    assert check_profile(changed("cubotino", changes)) == []
 
 
 def test_an_unknown_board_is_named_with_its_line() -> None:
@@ -238,25 +214,3 @@ def test_an_unknown_kind_is_told_with_those_there_are() -> None:
     with pytest.raises(InvalidRequest, match="no mechanism lift; there is flipper, crane"):
         kinds["lift"]
     assert "lift" not in kinds
-
-
-def test_a_built_in_kind_registers_itself_when_it_is_asked_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    kinds: Kinds[int] = Kinds("mechanism", "some.room.{kind}", ("two-arm", "crane"))
-    imported: list[str] = []
-
-    def imports(name: str) -> ModuleType:
-        imported.append(name)
-        kinds["two-arm"] = 2
-        return sys.modules[__name__]
-
-    monkeypatch.setattr("robot.settings.kinds.import_module", imports)
-    assert list(kinds) == ["two-arm", "crane"] and len(kinds) == 2 and not imported
-    assert kinds["two-arm"] == kinds["two-arm"] == 2
-    assert imported == ["some.room.two_arm"]
-    kinds["own"] = 3
-    assert (kinds["own"], list(kinds), len(kinds)) == (3, ["two-arm", "crane", "own"], 3)
-    assert len(imported) == 1
-    del kinds["own"]
-    assert list(kinds) == ["two-arm", "crane"]

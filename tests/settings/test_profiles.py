@@ -2,11 +2,8 @@
 
 import pytest
 
-from robot.machine.assembly import panel_pins
-from robot.panel.panel import Input, Output
 from robot.settings import (
     BadProfile,
-    Servo,
     list_profiles,
     load_profile,
     parse_profile,
@@ -129,30 +126,6 @@ def test_a_text_that_would_steer_a_terminal_is_refused_with_its_place(old, new):
         assert "\n" not in str(complaint) and str(complaint) == printable(str(complaint))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a: &a [*a]",
-        "a: " + "[" * 5000,
-        "a0: &a0 [x]\n"
-        + "\n".join(f"a{n + 1}: &a{n + 1} [{', '.join([f'*a{n}'] * 9)}]" for n in range(8)),
-    ],
-    ids=["in-itself", "deep", "multiplied"],
-)
-def test_endless_profiles_are_refused_at_once(text):
-    with pytest.raises(BadProfile, match="too large or too deeply nested"):
-        parse_profile(text)
-
-
-def test_panel_inputs_rest_where_they_are_pulled_to():
-    touched = TEXT.replace("gpio: 17", "gpio: 26, start_button_active: high, estop_gpio: 23")
-    found = panel_pins(parse_profile(touched).panel)
-    assert found.start_button == Input(26, active=True, pull="down")
-    assert found.estop == Input(23, active=True, pull="up")
-    plain = panel_pins(parse_profile(TEXT).panel)
-    assert (plain.start_button, plain.led) == (Input(17, active=False, pull="up"), Output(27))
-
-
 STEPPER_TEXT = profile_path("four-arm").read_text()
 
 WRONG_STEPPER = [
@@ -208,40 +181,3 @@ SIX_TEXT = profile_path("six-motor").read_text()
 def test_two_cameras_are_two(old, new, key):
     with pytest.raises(BadProfile, match=rf"cameras\[1\]\.{key}: .*already"):
         parse_profile(SIX_TEXT.replace(old, new, 1), "mine.yaml")
-
-
-def test_cubotino_s_pulses_are_its_own():
-    """Its settings: open -0.33, closed 0, flip -0.9, table -1, 0 and 1; -1..1 is 1000..2000 us."""
-    robot = load_profile("cubotino-uno")
-    lid = {name: 1500 + round(500 * at) for name, at in OWN["lid"].items()}
-    holder = {name: 1500 + 500 * at for name, at in OWN["holder"].items()}
-    assert robot.actuators["lid"].positions_us == lid
-    assert robot.actuators["holder"].positions_us == holder
-
-
-OWN = {
-    "lid": {"open": -0.33, "close": 0, "flip": -0.9},
-    "holder": {"ccw": -1, "home": 0, "cw": 1},
-}
-
-
-@pytest.mark.parametrize(("text", "line"), [("\x00", 1), ("\na: \x00", 2), ("a: 1\n\n\x00", 3)])
-def test_a_character_that_no_text_has_is_named_with_its_line(text, line):
-    with pytest.raises(BadProfile) as refusal:
-        parse_profile(text)
-    assert [complaint.line for complaint in refusal.value.complaints] == [line]
-
-
-def test_a_robot_that_was_read_from_no_file_has_no_lines():
-    read = load_profile("cubotino-uno")
-    made = type(read).model_validate(read.model_dump(mode="json"))
-    complaint = made.complaint(("actuators", "lid"), "odd")
-    assert (complaint.file, complaint.line, complaint.key) == ("cubotino-uno", 0, "actuators.lid")
-    assert read.complaint(("actuators", "lid"), "odd").line > 1
-
-
-def test_only_what_overshoots_goes_beyond_its_positions():
-    for servo in load_profile("cubotino-uno").actuators_of(Servo).values():
-        assert servo.margin == 0
-        document = servo.model_dump() | {"overshoot": {"us": 40, "back_ms": 50}}
-        assert type(servo).model_validate(document).margin == 40

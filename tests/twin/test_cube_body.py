@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot.settings.stepper import HomingSettings, Stepper, StepperPins, TurnCheckSettings
 from robot.twin.cube import NORMALS, SITES, CubeBody, scrambled
-from robot.twin.stepper import StepperEndStop, _end_stop
-from robot.twin.twisting import Slipping, TwistingCube
+from robot.twin.twisting import TwistingCube
 from robot.twin.violations import Incidents
 
 SOLVED = "".join(letter * 9 for letter in SITES)
@@ -41,10 +39,6 @@ def test_turns_as_everybody_knows_them(moves: str, facelets: str) -> None:
     assert turned(moves).facelets() == facelets
 
 
-def test_pocket_cube_turns() -> None:
-    assert turned("R", 2).facelets() == "UFUFRRRRFDFDDBDBLLLLUBUB"
-
-
 @given(st.text(alphabet="URFDLB", min_size=1, max_size=12), st.integers(1, 3))
 def test_a_turn_undone_is_no_turn(sites: str, quarters: int) -> None:
     body = CubeBody(SOLVED)
@@ -71,17 +65,6 @@ def test_rotation_keeps_the_cube_solved_and_names_its_faces() -> None:
     assert body.face_at("U") == "F"
     assert body.facelets()[4] == "F"
     assert body.held_upright().facelets() == SOLVED
-
-
-def test_repainting_leaves_the_original() -> None:
-    body = scrambled(3, 1)
-    before = "".join(body.letters)
-    other = "B" if before[0] != "B" else "U"
-    painted = body.with_stickers({0: other})
-    assert "".join(body.letters) == before
-    assert "".join(painted.letters) == other + before[1:]
-    assert painted.facelets() != body.facelets()
-    assert np.array_equal(painted.places, body.places)
 
 
 @pytest.mark.parametrize("facelets", ["", "U" * 53, "X" * 54])
@@ -185,59 +168,9 @@ def test_a_layer_off_square_is_so_wherever_the_cube_is_turned() -> None:
     assert cube.pose().layers == (("F", pytest.approx(0.25)),)
 
 
-def test_a_slip_costs_the_next_part_that_turns_a_quarter() -> None:
-    slips = Slipping()
-    assert slips.carry("right", 1.0) == 1.0
-    slips.wanted = 1
-    assert slips.carry("right", 0.0) == 0.0 and slips.wanted == 1
-    assert slips.carry("right", -0.75) == 0.0 and slips.wanted == 0
-    assert slips.carry("left", 0.5) == 0.5
-    assert slips.carry("right", 0.75) == 0.5
-    assert slips.carry("right", 0.75) == 0.75
-    slips.wanted = 1
-    assert slips.carry("left", -2.0) == -1.0
-
-
 def test_a_kind_is_reported_again_after_half_a_second_of_peace() -> None:
     incidents = Incidents()
     for time_us, subject in ((0, "a"), (500_000, "a"), (500_000, "b"), (1_000_001, "a")):
         incidents.time_us = float(time_us)
         incidents.report("jam", "it jams", subject)
     assert [violation.time_us for violation in incidents.violations] == [0, 500_000, 1_000_001]
-
-
-HOMING = HomingSettings(
-    direction=-1,
-    speed_steps_per_s=800,
-    slow_speed_steps_per_s=100,
-    backoff_steps=40,
-    max_travel_steps=3000,
-    offset_steps=24,
-)
-
-
-@pytest.mark.parametrize(
-    ("homing", "check", "end_stop"),
-    [
-        (None, None, None),
-        (HOMING, None, StepperEndStop(-24, -1, False)),
-        (HOMING, TurnCheckSettings(), StepperEndStop(-24, -1, False)),
-        (None, TurnCheckSettings(at_steps=50), StepperEndStop(40.0, 1, False, 20.0, None)),
-        (None, TurnCheckSettings(every_steps=400), StepperEndStop(-25.0, 1, False, 50.0, 400)),
-        (HOMING, TurnCheckSettings(every_steps=400), StepperEndStop(24, -1, False, 48, 400)),
-    ],
-)
-def test_an_end_stop_stands_where_homing_and_looking_expect_it(
-    homing: HomingSettings | None, check: TurnCheckSettings | None, end_stop: StepperEndStop | None
-) -> None:
-    settings = Stepper(
-        kind="stepper",
-        pins=StepperPins(step=2, direction=3, endstop=4),
-        steps_per_turn=1600,
-        max_speed_steps_per_s=1000,
-        max_acceleration_steps_per_s2=1000,
-        homing=homing,
-        turn_check=check,
-    )
-    found = _end_stop(settings)
-    assert (found and vars(found)) == (end_stop and vars(end_stop))

@@ -94,27 +94,6 @@ def test_motors_turn_their_faces(six_motors: RobotProfile) -> None:
     assert hand.kinds == []
 
 
-def test_crossing_layers_must_not_turn_at_once(six_motors: RobotProfile) -> None:
-    hand = StepHand(six_motors)
-    hand.turn(R=STEPS_PER_QUARTER, U=STEPS_PER_QUARTER)
-    assert hand.kinds == ["layers-collide"]
-
-
-def test_a_layer_left_behind_blocks_the_next(six_motors: RobotProfile) -> None:
-    hand = StepHand(six_motors)
-    hand.turn(R=STEPS_PER_QUARTER - 12)
-    assert hand.kinds == []
-    hand.turn(F=STEPS_PER_QUARTER)
-    assert hand.kinds == ["layers-collide"]
-
-
-def test_a_little_off_square_is_borne(six_motors: RobotProfile) -> None:
-    hand = StepHand(six_motors)
-    hand.turn(R=STEPS_PER_QUARTER - 3)
-    hand.turn(F=STEPS_PER_QUARTER)
-    assert hand.kinds == []
-
-
 def test_lost_steps_leave_the_cube_visibly_unsolved(six_motors: RobotProfile) -> None:
     hand = StepHand(six_motors)
     hand.robot.lose_steps("mr", 12)

@@ -77,13 +77,6 @@ def test_an_arm_does_what_a_place_does_about_a_third_of_the_way() -> None:
     assert {at: zoned.role(at) for at in roles} == roles
 
 
-def test_a_lift_begins_after_its_slack() -> None:
-    arm = SimulatedArm("lid", PLACES)
-    assert arm.lifts(-1.99) is None and arm.lifts(10) is None
-    for at, part in ((-2.01, 0.00125), (-6, 0.5), (-10, 1.0), (-12, 0.75)):
-        assert arm.lifts(at) == (ROLL, pytest.approx(part))
-
-
 def test_a_camera_sees_past_an_arm_that_comes_back_from_a_roll() -> None:
     arm = SimulatedArm("lid", PLACES, slack_part=0.6)
     names = {0: "free", 10: "close", -5: "free", -9: "flip", 5: None}

@@ -46,16 +46,6 @@ def test_closed_lid_turns_the_bottom_layer(make_hand: MakeHand) -> None:
     assert not kinds(hand)
 
 
-def test_flip_rolls_the_front_up(make_hand: MakeHand) -> None:
-    hand = make_hand()
-    for _ in range(2):
-        hand.move(500_000, lid=1050)
-        hand.move(500_000, lid=1335)
-    hand.rest()
-    assert hand.robot.body.facelets() == expected(lambda body: body.rotate(NORMALS["R"], 2))
-    assert not kinds(hand)
-
-
 def test_half_turns_after_a_held_quarter_stay_in_step(make_hand: MakeHand) -> None:
     """The table is away from home when the next layer is turned."""
     hand = make_hand()
@@ -76,42 +66,12 @@ def test_half_turns_after_a_held_quarter_stay_in_step(make_hand: MakeHand) -> No
     assert not kinds(hand)
 
 
-def test_turning_during_a_flip_is_a_violation(make_hand: MakeHand) -> None:
-    hand = make_hand()
-    hand.move(700_000, lid=1050, holder=2000)
-    assert "turn-while-arm-moves" in kinds(hand)
-
-
-def test_a_servo_driven_past_its_stops_is_a_violation(make_hand: MakeHand) -> None:
-    hand = make_hand()
-    hand.move(700_000, holder=2160)
-    assert "past-limits" in kinds(hand)
-
-
-def test_a_jump_of_the_pulse_does_not_move_the_servo_at_once(make_hand: MakeHand) -> None:
-    hand = make_hand()
-    hand.move(20_000, holder=2000)
-    assert hand.robot.moving
-    hand.rest(600_000)
-    assert not hand.robot.moving
-
-
 @pytest.mark.parametrize("target", [2000, 1000])
 def test_a_jammed_table_takes_nothing_along(make_hand: MakeHand, target: int) -> None:
     hand = make_hand()
     hand.robot.jam("holder")
     hand.move(700_000, holder=target)
     assert hand.robot.body.facelets() == scrambled(3, 1).facelets()
-
-
-def test_a_cube_that_slips_does_not_roll(make_hand: MakeHand) -> None:
-    hand = make_hand()
-    hand.robot.slip_cube()
-    hand.move(500_000, lid=1050)
-    hand.move(500_000, lid=1335)
-    assert hand.robot.body.facelets() == scrambled(3, 1).facelets()
-    hand.move(500_000, lid=1050)
-    assert hand.robot.body.facelets() != scrambled(3, 1).facelets()
 
 
 TIPPER = """      positions: {open: open, close: hold}

@@ -84,12 +84,6 @@ def expected(change: Callable[[CubeBody], None], size: int = 3) -> str:
 MakeArms = Callable[..., Arms]
 
 
-def test_a_held_cubes_layer_turns(make_arms: MakeArms) -> None:
-    arms = make_arms("RD")
-    assert arms.do("r1") == []
-    assert arms.body.facelets() == expected(lambda body: body.turn("R", 1))
-
-
 def test_regripping_does_not_turn_anything(make_arms: MakeArms) -> None:
     arms = make_arms("RD")
     assert arms.do("r1", "r-", "r0", "r+", "d-1") == []
@@ -105,17 +99,6 @@ def test_one_gripper_alone_turns_the_whole_cube(make_arms: MakeArms) -> None:
     arms = make_arms("RD")
     assert arms.do("d-", "r1", "d+") == []
     assert arms.body.facelets() == expected(lambda body: body.rotate(NORMALS["R"], 1))
-
-
-def test_opposite_layers_turn_together(make_arms: MakeArms) -> None:
-    arms = make_arms("RLFB")
-    assert arms.do("r1 l2") == []
-
-    def change(body: CubeBody) -> None:
-        body.turn("R", 1)
-        body.turn("L", 2)
-
-    assert arms.body.facelets() == expected(change)
 
 
 def test_a_pair_tilts_the_cube(make_arms: MakeArms) -> None:
@@ -195,23 +178,3 @@ def test_a_cube_stands_as_the_jaws_do_that_hold_it_alone(make_arms: MakeArms) ->
     arms.do("d+", "r-")
     whole = arms.hand.robot.pose().whole
     assert np.degrees(np.arccos(whole[0, 0])) == pytest.approx(3.0, abs=0.01)
-
-
-def test_a_slipping_grip_leaves_the_layer_where_it_is(make_arms: MakeArms) -> None:
-    arms = make_arms("RD")
-    arms.hand.robot.slip_cube()
-    assert arms.do("r1") == []
-    assert arms.body.facelets() == scrambled(3, 1).facelets()
-
-
-@pytest.mark.parametrize(("pulse_us", "kinds"), [(1330, []), (1600, ["grip-not-square"])])
-def test_a_gripper_closes_on_a_quarter_turn_only(
-    make_arms: MakeArms, pulse_us: int, kinds: list[str]
-) -> None:
-    arms = make_arms("RD")
-    arms.do("r-")
-    arms.hand.move(400_000, **{"turn-r": pulse_us})
-    arms.hand.rest(150_000)
-    assert arms.do("r+") == kinds
-    texts = [violation.text for violation in arms.hand.robot.violations]
-    assert texts == ["gripper R closed between two quarter turns"] * len(kinds)

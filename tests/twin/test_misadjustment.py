@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, replace
+from dataclasses import astuple
 
 import numpy as np
 import pytest
@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from robot.settings import load_profile
 from robot.settings.actuators import Servo
-from robot.settings.stepper import HomingSettings, Stepper
+from robot.settings.stepper import Stepper
 from robot.twin.cube import CubeBody, scrambled
-from robot.twin.flipper import Flipper, SimulatedArm, flipper_parts
 from robot.twin.misadjustment import (
     GAIN,
     MICROSTEPS,
@@ -29,7 +28,7 @@ from robot.twin.misadjustment import (
 from robot.twin.registry import Stop, parts_of
 from robot.twin.servo import ServoMotor
 from robot.twin.simulated import SimulatedRobot
-from robot.twin.stepper import Rotor, StepMotor, pause_us
+from robot.twin.stepper import Rotor, StepMotor
 from robot.twin.studio import Studio
 from robot.twin.violations import Incidents
 from solver.errors import InvalidRequest
@@ -108,15 +107,6 @@ def test_a_servo_that_no_horn_fits_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "seed", "scale"),
-    [("0", 0, 1.0), ("7:0.5", 7, 0.5), ("7:5", 7, 5.0), (f"{2**63 - 1}:1e-3", 2**63 - 1, 1e-3)],
-)
-def test_a_seed_may_have_a_scale(text: str, seed: int, scale: float) -> None:
-    robot = parse_misadjustment(text)
-    assert (robot.seed, robot.scale) == (seed, scale)
-
-
-@pytest.mark.parametrize(
     "text", ["", "x", "-1", "7:", "1.5", "7:x", "7:0", "7:-1", "7:5.1", f"{2**63}", "7:nan"]
 )
 def test_what_is_no_seed_is_refused(text: str) -> None:
@@ -161,49 +151,6 @@ def test_a_servo_that_pushes_for_over_a_second_is_reported_once() -> None:
     assert len(incidents.violations) == 1
 
 
-def flipper(play_quarters: float) -> tuple[Flipper, Incidents]:
-    incidents = Incidents()
-    profile = load_profile("cubotino")
-    parts = flipper_parts(profile, None)
-    around = parts.around(CubeBody(SOLVED), incidents.report)
-    assert isinstance(around, Flipper)
-    arms: tuple[SimulatedArm, ...] = around._arms
-    body = CubeBody(SOLVED)
-    return Flipper(body, "holder", arms, 5 / 90, incidents.report, play_quarters), incidents
-
-
-def seen_degrees(mechanism: Flipper) -> float:
-    """How far the top face stands turned, clockwise from below."""
-    whole = mechanism.pose().whole
-    return float(np.degrees(np.arctan2(-whole[0, 2], whole[0, 0])))
-
-
-def test_a_closing_lid_squares_the_cube_as_far_as_it_fits() -> None:
-    mechanism, incidents = flipper(1 / 90)
-    mechanism.update({"holder": 0.0, "lid": 1335})
-    mechanism.update({"holder": 4 / 90, "lid": 1335})
-    assert abs(seen_degrees(mechanism)) == pytest.approx(4)
-    mechanism.update({"holder": 4 / 90, "lid": 1500})
-    mechanism.update({"holder": 4 / 90, "lid": 1335})
-    assert abs(seen_degrees(mechanism)) == pytest.approx(1)
-    assert mechanism.pose().layers[0] == ("D", pytest.approx(3 / 90))
-    assert incidents.violations == []
-
-
-def test_a_turned_layer_drags_the_held_ones_along_until_the_lid_stops_them() -> None:
-    mechanism, incidents = flipper(1 / 90)
-    for angle in (0.0, 1.0):
-        mechanism.update({"holder": angle, "lid": 1500})
-    mechanism.update({"holder": 1.0, "lid": 1335})
-    assert abs(seen_degrees(mechanism)) == pytest.approx(1)
-    assert not mechanism.body.solved
-    mechanism.update({"holder": 1.0, "lid": 1200})  # its neighbours square the layer again
-    mechanism.update({"holder": 1.0, "lid": 1335})
-    assert seen_degrees(mechanism) == pytest.approx(0)
-    assert mechanism.pose().layers == ()
-    assert {one.kind for one in incidents.violations} <= {"flip-incomplete"}
-
-
 def test_a_lid_that_presses_on_the_cube_has_a_stop_and_holds_from_a_margin_on() -> None:
     profile = load_profile("cubotino")
     parts = parts_of(profile, Misadjustment(1))
@@ -241,40 +188,6 @@ def test_a_stepper_deviates_by_its_wires_its_switches_and_its_play(seed: int, na
         assert truth.play_steps is not None
         assert 0 <= truth.play_steps <= most + 0.5
         assert abs(truth.strength - 1) <= STALL
-
-
-def test_a_stepper_with_a_sensor_has_its_direction_and_steps() -> None:
-    table = STEPPERS["mindcuber"]["table"]
-    homing = HomingSettings(
-        direction=-1,
-        speed_steps_per_s=200,
-        slow_speed_steps_per_s=100,
-        backoff_steps=8,
-        max_travel_steps=900,
-    )
-    sensed = table.model_copy(update={"homing": homing})
-    truths = [Misadjustment(seed).stepper("table", sensed) for seed in range(9)]
-    assert all(replace(truth, strength=1.0) == StepperTruth() for truth in truths)
-    assert {Misadjustment(seed).stepper("table", table).is_reversed for seed in range(9)} == {
-        True,
-        False,
-    }
-
-
-@pytest.mark.parametrize("strength", [0.75, 1.0, 1.25])
-@pytest.mark.parametrize("microsteps", MICROSTEPS)
-def test_a_rotor_follows_a_gentle_start_whatever_its_steps_are(
-    strength: float, microsteps: float
-) -> None:
-    part = strength * microsteps
-    rotor = Rotor(1e5, 1.5 * 8000.0 * part, pause_us(microsteps))
-    # As a board makes the first steps of a ramp: intervals shrink by the same time each. Coarser
-    # steps come as much more slowly as they are larger.
-    time_us = 0.0
-    for interval_us in range(5660, 2000, -567):
-        assert rotor.step(time_us) is None
-        time_us += interval_us / min(1.0, part)
-    assert rotor.step(time_us) is None
 
 
 def test_a_reversed_stepper_with_coarser_steps_goes_twice_as_far_backwards() -> None:

@@ -10,7 +10,7 @@ from robot.settings import Stepper, load_profile
 from robot.settings.profile import SimulatedActuator
 from robot.twin.registry import Build
 from robot.twin.servo import ServoMotor
-from robot.twin.stepper import Rotor, StepMotor, StepperEndStop, pause_us, wire_stepper
+from robot.twin.stepper import Rotor, StepMotor, StepperEndStop, wire_stepper
 from robot.twin.violations import Incidents
 
 
@@ -178,63 +178,6 @@ def test_a_stepper_stands_where_it_was_left(
     physics = SimulatedActuator.model_validate(more)
     wired = wire_stepper("up", settings, physics, None, Build(), incidents.report)
     assert wired.motor.position == steps
-
-
-STALL_SPEED, STALL_ACCELERATION = 4_000.0, 20_000.0
-
-
-def rotor() -> Rotor:
-    return Rotor(STALL_SPEED, STALL_ACCELERATION)
-
-
-def rotor_steps(rotor: Rotor, *times_us: float) -> list[str | None]:
-    return [rotor.step(time_us) for time_us in times_us]
-
-
-def test_it_rests_after_five_milliseconds_or_three_intervals() -> None:
-    single, several = rotor(), rotor()
-    assert not single.turning and single.wait(1e9) is None
-    assert rotor_steps(single, 0) == [None] and single.turning
-    assert single.wait(5_000) is None and single.turning
-    assert single.wait(5_001) is None and not single.turning
-    assert rotor_steps(several, 0, 4_000) == [None, None]
-    several.wait(16_000)
-    assert several.turning
-    several.wait(16_001)
-    assert not several.turning
-    assert rotor_steps(several, 20_000, 21_666) != [None, None], "it begins anew"
-    patient = Rotor(STALL_SPEED, STALL_ACCELERATION, 7_000.0)
-    rotor_steps(patient, 0)
-    patient.wait(7_000)
-    assert patient.turning
-
-
-@pytest.mark.parametrize(
-    "interval_us, fault",
-    [
-        (2_662, None),
-        (2_661, "accelerated too suddenly at 376 steps/s"),
-        (250, "accelerated too suddenly at 4000 steps/s"),
-        (249, "4016 steps/s is more than it can do"),
-        (0, "2000000 steps/s is more than it can do"),
-    ],
-)
-def test_how_fast_it_starts(interval_us: float, fault: str | None) -> None:
-    started = rotor()
-    assert rotor_steps(started, 100, 100 + interval_us) == [None, fault]
-    assert started.turning == (interval_us >= 250)
-
-
-def test_it_stops_dead_only_from_little_speed() -> None:
-    for interval_us, fault in ((1_000, None), (999, "stopped dead from 1001 steps/s")):
-        strong = Rotor(1e5, 1e5)
-        rotor_steps(strong, 0, interval_us)
-        assert strong.stop() == fault and not strong.turning
-        assert strong.stop() is None
-
-
-def test_larger_steps_are_waited_for_longer() -> None:
-    assert [pause_us(part) for part in (0.5, 1.0, 2.0)] == [10_000, 5_000, 5_000]
 
 
 def test_an_end_stop_is_active_from_its_edge_on() -> None:

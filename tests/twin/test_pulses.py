@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from robot.twin.pulses import PulseMaker
-from solver.errors import InvalidRequest
 
 RUN, HALT = 0, -1
 PERIOD_US = 20_000.0
@@ -57,15 +56,6 @@ def test_a_pulse_is_as_wide_as_told_and_comes_each_period() -> None:
     assert chip.fresh() == [(40_100.0, 9, True), (40_800.0, 9, False)]
 
 
-def test_each_channel_begins_its_periods_elsewhere() -> None:
-    chip = Chip(4, 3, 2, 1)
-    for pin in (1, 2, 3, 4):
-        chip.run(0.0, pin, 1000)
-    chip.advance(19_999.0)
-    rises = [(time_us, pin) for time_us, pin, level in chip.fresh() if level]
-    assert rises == [(0.0, 4), (3757.0, 1), (7919.0, 3), (15_838.0, 2)]
-
-
 def test_edges_of_several_channels_come_in_their_order() -> None:
     chip = Chip(5, 6)
     chip.run(0.0, 5, 9000)
@@ -96,14 +86,6 @@ def test_without_a_width_there_is_no_pulse_but_the_periods_go_on() -> None:
     assert chip.fresh() == [(60_000.0, 9, True), (61_000.0, 9, False), (80_000.0, 9, True)]
 
 
-def test_a_pulse_under_way_ends_though_periods_do_not_go_on() -> None:
-    chip = Chip(9)
-    chip.run(0.0, 9, 1000)
-    chip.write(400.0, 9, HALT)
-    chip.advance(90_000.0)
-    assert chip.fresh() == [(0.0, 9, True), (1000.0, 9, False)]
-
-
 @pytest.mark.parametrize("at_us", [20_500.0, 22_000.0])
 def test_pulses_go_on_when_the_firmware_boots_again(at_us: float) -> None:
     """In a pulse, and between two: only the clock they are told by is another."""
@@ -124,9 +106,3 @@ def test_pulses_go_on_when_the_firmware_boots_again(at_us: float) -> None:
     assert [time_us for time_us, _, level in chip.fresh() if level][:1] == [
         pytest.approx(80_000.0 - at_us - 45_000.0)
     ]
-
-
-def test_a_pin_without_a_channel_is_refused() -> None:
-    chip = Chip(9)
-    with pytest.raises(InvalidRequest, match=r"^pin 8 has no channel$"):
-        chip.write(0.0, 8, 1000)

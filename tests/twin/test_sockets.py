@@ -24,7 +24,7 @@ from robot.settings import RobotProfile, load_profile
 from robot.twin.client import TwinCamera, TwinGpio
 from robot.twin.cube import scrambled
 from robot.twin.render import Image, Painter
-from robot.twin.server import SLICE_TICKS, PinPort, SimulatedPanel, TwinServer, keep_time
+from robot.twin.server import SLICE_TICKS, PinPort, SimulatedPanel, TwinServer
 from robot.twin.simulated import RECORD, Kind, PinStream, SimulatedRobot
 from robot.twin.studio import Studio
 from vision.cameras.base import CameraError
@@ -229,15 +229,6 @@ def test_the_same_pin_is_another_actuator_at_each_board(pair: SimulatedRobot) ->
     assert pair.place("right-jaw") == "closed"
 
 
-def test_pulses_last_as_long_when_another_board_is_ahead(pair: SimulatedRobot) -> None:
-    """Boards are told of one after the other: the second's past is the robot's, too."""
-    first, second = (PinStream(pair, lambda _: None, board=name) for name in ("first", "second"))
-    first.feed(at_tick(2 * 5_000, NO_PIN, False, Kind.TIME))
-    second.feed(opening(10))
-    assert pair.place("left-jaw") == "open"
-    assert pair.violations == []
-
-
 def test_a_reset_is_of_one_board_alone(pair: SimulatedRobot) -> None:
     """The time of the others goes on, and so does a pulse that they have begun."""
     first, second = (PinStream(pair, lambda _: None, board=name) for name in ("first", "second"))
@@ -296,27 +287,6 @@ async def test_all_boards_are_granted_the_same_time(
         assert pair.time_us == 3 * SLICE_TICKS / 2
 
 
-async def test_no_board_runs_ahead_of_the_other() -> None:
-    made = {"quick": 0, "slow": 0}
-
-    class Board:
-        def __init__(self, name: str, rounds: int) -> None:
-            self._name, self._rounds = name, rounds
-
-        async def grant(self, ticks: int) -> None:
-            assert ticks == SLICE_TICKS
-            for _ in range(self._rounds):
-                await asyncio.sleep(0)
-                assert abs(made["quick"] - made["slow"]) <= 1
-            made[self._name] += 1
-            if made["slow"] == 5:
-                raise asyncio.CancelledError
-
-    with pytest.raises(asyncio.CancelledError):
-        await keep_time([Board("quick", 0), Board("slow", 7)], speed=1000.0)
-    assert made == {"quick": 5, "slow": 5}
-
-
 async def test_a_board_that_has_died_holds_nobody_up(boards: TwinServer) -> None:
     with connected(boards.pins["first"]) as first:
         with connected(boards.pins["second"]) as second:
@@ -324,27 +294,3 @@ async def test_a_board_that_has_died_holds_nobody_up(boards: TwinServer) -> None
         for number in range(1, 4):
             await asyncio.to_thread(granted, first)
             first.sendall(at_tick(number * SLICE_TICKS, NO_PIN, False, Kind.GRANT))
-
-
-async def test_time_that_the_computer_did_not_have_is_not_made_up_for() -> None:
-    """After a second for one slice, a tenth of a second is given at once, not all of it."""
-    now, slices = 0.0, 0
-
-    class Slow:
-        async def grant(self, ticks: int) -> None:
-            nonlocal now, slices
-            slices += 1
-            now += 1.0 if slices == 1 else 0.0
-
-    async def sleep(seconds: float) -> None:
-        nonlocal now
-        now += seconds
-        if seconds:
-            raise asyncio.CancelledError
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(asyncio.get_running_loop(), "time", lambda: now)
-        patch.setattr("robot.twin.server.asyncio.sleep", sleep)
-        with pytest.raises(asyncio.CancelledError):
-            await keep_time([Slow()], speed=1.0)
-    assert 99 <= slices <= 103

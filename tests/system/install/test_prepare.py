@@ -119,10 +119,6 @@ def machine(tmp_path: Path) -> Machine:
     return machine
 
 
-def test_a_second_time_there_is_nothing_to_do(machine: Machine) -> None:
-    assert machine.prepare() == []
-
-
 def test_the_simulator_that_came_is_built_and_one_that_went_is_gone(machine: Machine) -> None:
     (machine.tools / "simavr").write_text("typedef struct avr_t avr_t;")
     assert machine.prepare() == BUILD

@@ -43,16 +43,6 @@ def scratch() -> Path:
     return folder.parent
 
 
-def test_builds_are_in_tmp_where_that_is_on_a_disk(tools: Path) -> None:
-    program(tools, "stat", STAT.format(memory="/nowhere"))
-    assert scratch() == Path("/tmp")
-
-
-def test_builds_are_not_in_memory(tools: Path) -> None:
-    program(tools, "stat", STAT.format(memory="/tmp"))
-    assert scratch() == Path("/var/tmp")
-
-
 def test_a_folder_for_temporary_files_is_taken_unless_it_is_memory(
     tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -61,22 +51,6 @@ def test_a_folder_for_temporary_files_is_taken_unless_it_is_memory(
     assert scratch() == tmp_path
     program(tools, "stat", STAT.format(memory=tmp_path))
     assert scratch() == Path("/var/tmp")
-
-
-@pytest.mark.parametrize("script", ["install", "deb"])
-def test_ram_time_and_download_are_named_before_anything_is_fetched(
-    tools: Path, tmp_path: Path, script: str
-) -> None:
-    program(tools, "python", VENV_FAILS)
-    environment = os.environ | {"DESTDIR": str(tmp_path / "root"), "PYTHON": str(tools / "python")}
-    done = subprocess.run(
-        [SYSTEMD / script], env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode != 0
-    said = done.stderr.replace("\n", " ")
-    for what in ("140 MB are downloaded", "300 MB of RAM", "two minutes"):
-        assert what in said
-    assert not list((tmp_path / "root").rglob("bin"))
 
 
 def told_where_memory_is_small(tools: Path, folder: Path, answer: str | None) -> tuple[int, str]:
@@ -109,21 +83,6 @@ def test_a_small_machine_is_offered_a_package_from_a_pc(tools: Path, tmp_path: P
         code, said = told_where_memory_is_small(tools, tmp_path, answer)
         assert code == 7, "it goes on to the virtual environment"
         assert "make deb ARCH=arm64" in said
-
-
-def test_what_the_build_needs_is_named_in_a_line_to_paste(tools: Path, tmp_path: Path) -> None:
-    program(tools, "python", "#!/bin/sh\nexit 1\n")
-    for name in ("bash", "dirname"):
-        (tools / name).symlink_to(f"/usr/bin/{name}")
-    done = subprocess.run(
-        [SYSTEMD / "build-wheel", "python", tmp_path],
-        env={"PATH": str(tools)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == "  sudo apt install g++ python3-venv python3-dev"
 
 
 FAKE_PYTHON = """#!/bin/bash

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -235,10 +234,6 @@ def test_the_target_of_the_profile_decides_and_no_comment(
     assert board_wanted(profile) is wanted
 
 
-def test_a_profile_that_cannot_be_read_keeps_no_board_from_starting(tmp_path: Path) -> None:
-    assert all(map(board_wanted, ("", "none-such", tmp_path / "none.yaml", tmp_path)))
-
-
 def test_the_board_s_port_is_where_the_daemon_looks() -> None:
     unit = (FOLDER / "cubist-board.service").read_text()
     assert f"--pty-link /run/{OWN_PORT}\n" in unit
@@ -282,36 +277,3 @@ def test_pins_and_buses_belong_to_groups_that_there_are(
     assert {key: given[key] for key in ("GROUP", "MODE") if key in given} == expected
     groups = re.findall(r"^g (\S+)", (FOLDER / "cubist.sysusers").read_text(), re.MULTILINE)
     assert group is None or group in groups
-
-
-def test_an_installation_applies_the_rules_to_what_is_there_already() -> None:
-    rules = (FOLDER / "70-cubist.rules").read_text()
-    subsystems = set(re.findall(r'SUBSYSTEM[!=]="([^"]+)"', rules))
-    for script in ("install", "debian/postinst"):
-        command = re.search(r"udevadm trigger((?: \\\n|[^\n])*?) 2>", (FOLDER / script).read_text())
-        assert command is not None
-        spoken = subprocess.run(
-            ["bash", "-c", f"echo {command[1]}"], capture_output=True, text=True, check=True
-        )
-        assert set(re.findall(r"--subsystem-match=(\S+)", spoken.stdout)) == subsystems
-
-
-@pytest.mark.parametrize(
-    ("module", "is_enough"), [("import lgpio", True), ("VERSION = '0.7.1'", False), (None, False)]
-)
-def test_the_installer_brings_the_pins_library_where_it_is_old_or_absent(
-    tmp_path: Path, module: str | None, is_enough: bool
-) -> None:
-    [check] = re.findall(r"-c '(import RPi[^']*)'", (FOLDER / "install").read_text())
-    if module is not None:
-        (tmp_path / "RPi").mkdir()
-        (tmp_path / "RPi/__init__.py").touch()
-        (tmp_path / "RPi/GPIO.py").write_text(module)
-        (tmp_path / "lgpio.py").touch()
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", check],
-        env=os.environ | {"PYTHONPATH": str(tmp_path)},
-        check=False,
-        capture_output=True,
-    )
-    assert (done.returncode == 0) is is_enough
