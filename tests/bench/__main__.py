@@ -7,19 +7,13 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+
+from tests.bench.figures import emit
 
 HERE = Path(__file__).parent
-
-
-def emit(bench: str, value: float, unit: str, n: int, detail: dict[str, Any] | None = None) -> None:
-    """Print one measured figure as a line of JSON."""
-    line = {"bench": bench, "value": value, "unit": unit, "n": n, "detail": detail or {}}
-    print(json.dumps(line), flush=True)
 
 
 def load(path: Path) -> ModuleType:
@@ -46,6 +40,7 @@ def main() -> int:
     unknown = [area for area in options.areas if area not in areas]
     if unknown:
         parser.error(f"no benchmark of {', '.join(unknown)}; there are: {', '.join(areas)}")
+    sys.path.insert(0, str(HERE.parent / "system" / "service"))
     for area in options.areas or areas:
         print(f"[bench] {area}", file=sys.stderr)
         load(areas[area]).main(emit)

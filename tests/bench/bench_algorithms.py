@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,8 +16,7 @@ from solver.cube.pocket import PocketCube
 from solver.learning import batch as learning
 from solver.search import solve, solve_many
 from solver.solution import Request, Solution
-
-Emit = Callable[[str, float, str, int, dict[str, Any]], None]
+from tests.bench.figures import Emit, chosen, mean, replayed
 
 SEED = 2024
 CONTEST = Path(__file__).parents[3] / "shared/data/cubes/rokicki_contest_100.sing"
@@ -91,7 +89,7 @@ def proofs(emit: Emit) -> None:
         cubes = [Cube.random(rng) for _ in range(40)]
         refutations(emit, cubes[:8], tables, 15)
         refutations(emit, cubes[1:5], tables, 16)
-        first, last = map(int, os.environ.get("CUBIST_BENCH_CUBES", "0:10").split(":"))
+        first, last = map(int, chosen("BENCH_CUBES", "0:10").split(":"))
         if first < last:
             random_cubes(emit, cubes[first:last], tables)
 
@@ -114,12 +112,7 @@ def refutations(emit: Emit, cubes: list[Cube], tables: str, turns: int) -> None:
 def random_cubes(emit: Emit, cubes: list[Cube], tables: str) -> None:
     """Random cubes with ``default`` or ``large`` tables on two threads."""
     asked = Request(algorithm="optimal", tables=tables, threads=2, time_limit=3600.0)
-    found = []
-    for cube in cubes:
-        solution = solve_many(cube, asked)[0]
-        if not cube.apply(" ".join(solution.moves)).is_solved:
-            raise ValueError(f"{' '.join(solution.moves)} does not solve {cube.facelets()}")
-        found.append(solution)
+    found = [replayed(cube, solve_many(cube, asked)[0]) for cube in cubes]
     detail = {
         "cpu_s": mean(s.cpu_s for s in found),
         "turns": mean(s.length for s in found),
@@ -136,11 +129,6 @@ def batches(emit: Emit) -> None:
     actions = rng.integers(0, 12, len(states))
     spent = cpu_s(lambda: [learning.move(states, actions) for _ in range(20)])
     emit("learning-moves", 20e-6 * len(states) / spent, "million/s", 20 * len(states), {})
-
-
-def mean(values: Iterable[float]) -> float:
-    """The arithmetic mean."""
-    return float(np.mean(list(values)))
 
 
 def main(emit: Emit) -> None:

@@ -5,18 +5,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
 
 from robot.settings import load_profile
 from robot.twin.cube import scrambled
+from tests.bench.figures import Emit, chosen
 from tests.rig import simulated_time
 from tests.rig.simulated_run import SimulatedRun
-
-Emit = Callable[[str, float, str, int, dict[str, Any]], None]
 
 ROBOTS = ("mindcuber", *["six-motor"] * 9, "cubotino", *["six-motor"] * 9)
 DAMAGES = ("drop", "repeat", "insert", "flip", "reorder")
@@ -42,9 +38,9 @@ def solve(seed: int, rate: float) -> tuple[str, int]:
 
 def main(emit: Emit) -> None:
     """So many solves; how they ended."""
-    first = int(os.environ.get("CUBIST_FROM", "0"))
-    count = int(os.environ.get("CUBIST_SOLVES", SOLVES))
-    rate = float(os.environ.get("CUBIST_RATE", RATE))
+    first = int(chosen("FROM", "0"))
+    count = int(chosen("SOLVES", SOLVES))
+    rate = float(chosen("RATE", RATE))
     ends: Counter[str] = Counter()
     violations = 0
     for seed in range(first, first + count):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-Emit = Callable[[str, float, str, int, Mapping[str, Any]], None]
+from tests.bench.figures import Emit
 
 HERE = Path(__file__).parent
 SCANS = HERE.parents[2] / "shared" / "data" / "vision" / "colors"

@@ -6,9 +6,6 @@
 
 from __future__ import annotations
 
-import os
-import statistics
-from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -24,23 +21,24 @@ from solver.cube.sticker_cube import StickerCube
 from solver.reduction import phased
 from solver.search import solve
 from solver.solution import Request
+from tests.bench.figures import Emit, chosen, mean
 
 SECONDS = {4: 1.0, 5: 5.0, 6: 10.0, 7: 20.0}
 
 
-def main(emit: Callable[..., None]) -> None:
+def main(emit: Emit) -> None:
     """Mean seconds of motion on ``crane``, one thread."""
-    sizes = [int(size) for size in os.environ.get("CUBIST_BENCH_SIZES", "4,5").split(",")]
-    count = int(os.environ.get("CUBIST_BENCH_CUBES", "10"))
+    sizes = [int(size) for size in chosen("BENCH_SIZES", "4,5").split(",")]
+    count = int(chosen("BENCH_CUBES", "10"))
     for size in sizes:
         _measure(size, count, emit)
 
 
-def _measure(size: int, count: int, emit: Callable[..., None]) -> None:
+def _measure(size: int, count: int, emit: Emit) -> None:
     crane = build_mechanism(for_cube(load_profile("crane"), size))
     turns = block_turns(crane).start(crane.start)
     phased.load(size, Request())
-    seconds = float(os.environ.get("CUBIST_BENCH_SECONDS", SECONDS[size]))
+    seconds = float(chosen("BENCH_SECONDS", SECONDS[size]))
     rng = np.random.default_rng(size)
     shortest, fastest, runs = [], [], []
     for _ in range(count):
@@ -53,6 +51,6 @@ def _measure(size: int, count: int, emit: Callable[..., None]) -> None:
         plan = plan_solve(cube, crane, time_limit=seconds)
         assert cube.apply(" ".join(plan.moves)).is_solved
         fastest.append(plan.duration_us / 1e6)
-    detail = {"size": size, "search_s": seconds, "axis_runs": statistics.mean(runs)}
-    emit("crane-shortest", statistics.mean(shortest), "s", count, detail)
-    emit("crane-fastest", statistics.mean(fastest), "s", count, detail)
+    detail = {"size": size, "search_s": seconds, "axis_runs": mean(runs)}
+    emit("crane-shortest", mean(shortest), "s", count, detail)
+    emit("crane-fastest", mean(fastest), "s", count, detail)

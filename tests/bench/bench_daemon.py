@@ -10,17 +10,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "system" / "service"))
 
 from workbench import workbench
 
 from robot.settings import load_profile
-
-Emit = Callable[[str, float, str, int, dict[str, Any]], None]
+from tests.bench.figures import Emit
 
 STARTS = {
     "cubist-help": ["-m", "robot.cli.main", "--help"],

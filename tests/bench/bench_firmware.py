@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,7 @@ from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
 from tests.bench.avr_board import BYTE_CYCLES, AvrBoard, avr_board, build_elf, static_sizes
-
-Emit = Callable[[str, float, str, int, dict[str, Any]], None]
+from tests.bench.figures import Emit
 
 STEP_PINS = (2, 3, 4, 5, 6, 7)
 DIRECTION_PIN = 8

@@ -6,15 +6,9 @@ The real daemon solves different cubes on simulated robots at real speed.
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "system" / "service"))
 
 from workbench import workbench
 
@@ -22,8 +16,7 @@ from robot.planner import build_mechanism, plan_scan
 from robot.records.latency import STAGES, percentile
 from robot.records.runs import RunRecord
 from robot.settings import load_profile
-
-Emit = Callable[[str, float, str, int, dict[str, Any]], None]
+from tests.bench.figures import Emit, chosen
 
 ROBOTS = ("six-motor", "four-arm")
 SOLVES = 20
@@ -34,8 +27,8 @@ def main(emit: Emit) -> None:
 
     ``CUBIST_ROBOTS`` and ``CUBIST_SOLVES`` choose.
     """
-    count = int(os.environ.get("CUBIST_SOLVES", SOLVES))
-    for name in os.environ.get("CUBIST_ROBOTS", " ".join(ROBOTS)).split():
+    count = int(chosen("SOLVES", SOLVES))
+    for name in chosen("ROBOTS", " ".join(ROBOTS)).split():
         records = asyncio.run(_records(name, count))
         samples: dict[str, list[float]] = defaultdict(list)
         for record in records:

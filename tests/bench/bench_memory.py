@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "system" / "service"))
 
 from solves import SETTLED, Footprints, footprints_of, seen_by_large_cameras
 
-Emit = Callable[[str, float, str, int, dict[str, Any]], None]
+from tests.bench.figures import Emit, chosen
 
 ROBOTS = ("cubotino", "two-arm", "six-motor")
 SOLVES = 50
@@ -23,8 +17,8 @@ MB = 1000
 
 def main(emit: Emit) -> None:
     """One line of each figure for each robot; ``CUBIST_ROBOTS`` and ``CUBIST_SOLVES`` choose."""
-    count = int(os.environ.get("CUBIST_SOLVES", SOLVES))
-    for name in os.environ.get("CUBIST_ROBOTS", " ".join(ROBOTS)).split():
+    count = int(chosen("SOLVES", SOLVES))
+    for name in chosen("ROBOTS", " ".join(ROBOTS)).split():
         with tempfile.TemporaryDirectory(prefix="cubistd-") as folder:
             held = asyncio.run(footprints_of(seen_by_large_cameras(name), Path(folder), count))
         _tell(emit, name, held)

@@ -7,9 +7,7 @@ CUBIST_BENCH_COUNT=1000 so many, CUBIST_BENCH_LIMIT_S=0.05 no longer than that (
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -18,8 +16,7 @@ from solver.cube.sticker_cube import StickerCube
 from solver.reduction.search import geometry
 from solver.search import solve_many
 from solver.solution import Request, Solution
-
-Emit = Callable[[str, float, str, int, dict[str, Any]], None]
+from tests.bench.figures import Emit, chosen, mean, replayed
 
 SEED = 2024
 LIMITS_S = {4: 1.0, 5: 5.0, 6: 10.0, 7: 20.0, 11: 20.0, 17: 20.0}
@@ -39,18 +36,16 @@ def solved(cube: StickerCube, request: Request) -> tuple[Solution, Solution]:
     """The first answer and the last, which is replayed."""
     heard: list[Solution] = []
     solution = solve_many(cube, replace(request, on_better=heard.append))[0]
-    if not cube.apply(" ".join(solution.moves)).is_solved:
-        raise ValueError(f"{' '.join(solution.moves)} does not solve {cube.facelets()}")
-    return heard[0], solution
+    return heard[0], replayed(cube, solution)
 
 
 def main(emit: Emit) -> None:
     """Mean length in block turns and processor time by size."""
-    sizes = os.environ.get("CUBIST_BENCH_SIZES", "4,5,6,7,11,17")
+    sizes = chosen("BENCH_SIZES", "4,5,6,7,11,17")
     few = 100 if os.environ.get("CUBIST_BENCH_LONG") else 10
-    count = int(os.environ.get("CUBIST_BENCH_COUNT", few))
+    count = int(chosen("BENCH_COUNT", few))
     for size in map(int, sizes.split(",")):
-        limit = float(os.environ.get("CUBIST_BENCH_LIMIT_S", LIMITS_S.get(size, 20.0)))
+        limit = float(chosen("BENCH_LIMIT_S", LIMITS_S.get(size, 20.0)))
         request = Request(algorithm="reduction", metric="obtm", time_limit=limit)
         solved(StickerCube.solved(size).apply("R U F"), request)  # makes the tables
         rng = np.random.default_rng(SEED)
@@ -63,10 +58,10 @@ def main(emit: Emit) -> None:
             "min": min(lengths),
             "max": max(lengths),
             "phases": np.mean(phases, axis=0).round(2).tolist(),
-            "cpu_s": float(np.mean([solution.cpu_s for solution in found])),
+            "cpu_s": mean(solution.cpu_s for solution in found),
             "max_cpu_s": max(solution.cpu_s for solution in found),
-            "first": float(np.mean([solution.length for solution in first])),
-            "first_cpu_s": float(np.mean([solution.cpu_s for solution in first])),
+            "first": mean(solution.length for solution in first),
+            "first_cpu_s": mean(solution.cpu_s for solution in first),
             "max_first_cpu_s": max(solution.cpu_s for solution in first),
         }
-        emit(f"reduction-{size}", float(np.mean(lengths)), "block turns", count, detail)
+        emit(f"reduction-{size}", mean(lengths), "block turns", count, detail)

@@ -5,18 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
-import sys
 import time
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import AsyncIterator
 from statistics import median, quantiles
-from typing import Any
 
 import aiohttp
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "system" / "service"))
-
 from footprint import footprint
 
 from robot.settings import load_profile, profile_file
@@ -27,12 +20,11 @@ from robot.simulate.simulation import page_served
 from robot.text.languages import LANGUAGES
 from robot.twin.cube import scrambled
 from robot.web.app import load_assets
-
-Emit = Callable[[str, float, str, int, dict[str, Any]], None]
+from tests.bench.figures import Emit, chosen
 
 VIEWERS = 4
 FRAMES_A_SECOND = 5
-STOPS = int(os.environ.get("CUBIST_STOPS", "20"))
+STOPS = int(chosen("STOPS", "20"))
 SOLVES = 3
 SPEED = 10.0
 """Of the robot that four watch; the one that is stopped is as fast as a real one."""

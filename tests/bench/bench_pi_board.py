@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,7 @@ from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.settings.board_table import FRAME_US
 from robot.twin.pulses import PwmChips
-
-Emit = Callable[[str, float, str, int, dict[str, Any]], None]
+from tests.bench.figures import Emit
 
 PINS = (12, 13)
 TRAVEL_US = 500_000

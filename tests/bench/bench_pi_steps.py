@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+from tests.bench.figures import Emit
 from tests.system.kernel.debian import Unavailable, fetched
 from tests.system.kernel.inside.lines import FASTEST, STEP
 from tests.system.kernel.intervals import errors_us, intervals_us, quantile
 from tests.system.kernel.machine import boot
 
-Emit = Callable[[str, float, str, int, dict[str, Any]], None]
 INTERVAL_US = 1e6 / FASTEST
 
 

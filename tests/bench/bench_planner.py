@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,8 +20,7 @@ from solver.cost import composite_index
 from solver.cube.cube import Cube
 from solver.cube.orientation import Orientation
 from solver.cube.pocket import PocketCube
-
-Emit = Callable[[str, float, str, int, Mapping[str, Any]], None]
+from tests.bench.figures import Emit, mean
 
 SOLVED = ("reference/a", "reference/b", "reference/c", "reference/d", "cubotino")
 CUBES = 20
@@ -49,7 +47,7 @@ def _mean_plan(name: str) -> tuple[float, str, int, Mapping[str, Any]]:
         plan = plan_solve(Cube.random(rng), mechanism, time_limit=SEARCH_S)
         durations.append(plan.duration_us / 1e6)
     detail = {"search_s": SEARCH_S, "threads": 1, "worst": max(durations), "best": min(durations)}
-    return round(statistics.mean(durations), 4), "s of robot time", CUBES, detail
+    return round(mean(durations), 4), "s of robot time", CUBES, detail
 
 
 def _compile(name: str) -> tuple[float, str, int, Mapping[str, Any]]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -17,8 +15,7 @@ from solver.cost import CostModel
 from solver.cube.cube import Cube
 from solver.search import solve
 from solver.solution import Solution
-
-Emit = Callable[[str, float, str, int, Mapping[str, Any]], None]
+from tests.bench.figures import Emit, chosen, mean
 
 ROBOTS = "reference/a reference/b reference/c reference/d cubotino"
 TURNS = "4 5 6 7 8"
@@ -28,11 +25,11 @@ LIMIT_S = 1800.0
 
 def main(emit: Emit) -> None:
     """For each robot and number of turns; ``CUBIST_ROBOTS``, ``_TURNS``, ``_CUBES`` choose."""
-    count = int(os.environ.get("CUBIST_CUBES", CUBES))
-    for robot in os.environ.get("CUBIST_ROBOTS", ROBOTS).split():
+    count = int(chosen("CUBES", CUBES))
+    for robot in chosen("ROBOTS", ROBOTS).split():
         mechanism = build_mechanism(load_profile(robot))
         cost = cost_model(mechanism, mechanism.start)
-        for turns in map(int, os.environ.get("CUBIST_TURNS", TURNS).split()):
+        for turns in map(int, chosen("TURNS", TURNS).split()):
             rng = np.random.default_rng(turns)
             pairs = [_compared(_away(rng, turns), cost) for _ in range(count)]
             emit(f"proof-{robot.replace('/', '-')}-{turns}", *_excess(pairs))
@@ -46,10 +43,10 @@ def _excess(
     detail = {
         "slower": sum(value > 0 for value in excess),
         "at_most": round(max(excess), 2),
-        "cpu_s": round(statistics.mean(best.cpu_s for _, best in known), 2),
+        "cpu_s": round(mean(best.cpu_s for _, best in known), 2),
         "cpu_s_at_most": round(max(best.cpu_s for _, best in known), 1),
     }
-    return round(statistics.mean(excess), 3), "% slower than proven", len(known), detail
+    return round(mean(excess), 3), "% slower than proven", len(known), detail
 
 
 def _compared(cube: Cube, cost: CostModel) -> tuple[Solution, Solution]:

@@ -7,7 +7,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,7 @@ from robot.settings import load_profile
 from robot.twin.cube import scrambled
 from robot.twin.simulated import RECORD, Kind, PinStream, SimulatedRobot
 from robot.twin.studio import Studio
-
-Emit = Callable[[str, float, str, int, Mapping[str, Any]], None]
+from tests.bench.figures import Emit
 
 DEMOS = 5
 STEPS = 20_000

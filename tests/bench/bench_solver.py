@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from runpy import run_path
 
@@ -16,9 +15,7 @@ from solver import two_phase
 from solver.cube.cube import Cube
 from solver.cube.notation import METRICS
 from solver.search import solve
-from solver.solution import Solution
-
-Emit = Callable[..., None]
+from tests.bench.figures import Emit, mean, replayed
 
 CUBES = 100
 PEER_CUBES = 50
@@ -45,18 +42,10 @@ def cubes(count: int) -> list[Cube]:
 def lengths(emit: Emit, metric: str, limit: float) -> None:
     """Mean length after ``limit`` seconds of one thread."""
     two_phase.kernel(metric)
-    found = [replayed(cube, metric, limit) for cube in cubes(CUBES)]
-    detail = {"cpu_s": round(float(np.mean([s.cpu_s for s in found])), 4)}
+    found = [replayed(cube, solve(cube, metric=metric, time_limit=limit)) for cube in cubes(CUBES)]
+    detail = {"cpu_s": round(mean(s.cpu_s for s in found), 4)}
     name = f"two-phase {metric} {limit:g} s"
-    emit(name, float(np.mean([s.length for s in found])), "moves", CUBES, detail)
-
-
-def replayed(cube: Cube, metric: str, limit: float) -> Solution:
-    """A solution that is known to solve the cube."""
-    solution = solve(cube, metric=metric, time_limit=limit)
-    if not cube.apply(" ".join(solution.moves)).is_solved:
-        raise ValueError(f"{' '.join(solution.moves)} does not solve {cube.facelets()}")
-    return solution
+    emit(name, mean(s.length for s in found), "moves", CUBES, detail)
 
 
 def first_solution(emit: Emit, metric: str) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from solver import _native
+from tests.bench.figures import Emit
 
-Emit = Callable[..., None]
 METRICS = ("htm", "qtm", "axial", "axial-qtm")
 THREADS = 2
 

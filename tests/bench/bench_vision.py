@@ -7,13 +7,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import cv2
 
-Emit = Callable[[str, float, str, int, Mapping[str, Any]], None]
+from tests.bench.figures import Emit, mean
 
 HERE = Path(__file__).parent
 SEEDS = range(40)
@@ -61,7 +61,7 @@ def _faces(emit: Emit, size: int) -> None:
             right += grids[0].size == size and bool(near)
     emit(f"vision-grids-{size}", right / count, "share", count, {"size": "unknown"})
     for name, seconds in spent.items():
-        emit(f"vision-{name}-{size}", 1e3 * statistics.mean(seconds), "ms", len(seconds), {})
+        emit(f"vision-{name}-{size}", 1e3 * mean(seconds), "ms", len(seconds), {})
 
 
 def _cubes(emit: Emit) -> None:

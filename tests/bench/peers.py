@@ -11,13 +11,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from solver.cube.cube import Cube
 from solver.search import solve
 from solver.tables import cache_directory
+from tests.bench.figures import Emit, mean
 
-Emit = Callable[..., None]
 Peer = Callable[[str], int]
 """From facelets to the number of half-turn moves found."""
 
@@ -47,10 +45,10 @@ def _side_by_side(emit: Emit, name: str, peer: Peer, cubes: Sequence[Cube]) -> N
     ours = [solve(cube, time_limit=cpu_s) for cube in cubes]
     detail = {
         "cpu_ms": round(cpu_s * 1e3, 3),
-        "cubist_moves": float(np.mean([solution.length for solution in ours])),
-        "cubist_cpu_ms": round(float(np.mean([solution.cpu_s for solution in ours])) * 1e3, 3),
+        "cubist_moves": mean(solution.length for solution in ours),
+        "cubist_cpu_ms": round(mean(solution.cpu_s for solution in ours) * 1e3, 3),
     }
-    emit(f"peer {name}", float(np.mean(lengths)), "moves", len(cubes), detail)
+    emit(f"peer {name}", mean(lengths), "moves", len(cubes), detail)
 
 
 def _kociemba() -> Peer:

@@ -1,228 +1,319 @@
-"""What the motion controller make of schedules, positions and ports."""
+"""What the motion controller asks of the boards, call by call, and makes of their answers."""
 
 from __future__ import annotations
 
 import asyncio
+import threading
 from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
-from robot.link import Capabilities, Execution, LastPositions, PositionLedger, ServoSetup
-from robot.link.group import LinkStatistics
+from robot.link import Capabilities, Execution, LostPositions
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.link.session import SessionStatistics
-from robot.machine import motion_controller
-from robot.machine.board_configuration import actuator_setups
 from robot.machine.confirmed_range import ConfirmedRange
 from robot.machine.motion_controller import MotionController
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
-from robot.records.runs import LinkRecord
+from robot.records.latency import Stopwatch
 from robot.settings import load_profile
-from robot.text.faults import Fault, LinkError, RobotError
+from robot.text.faults import Fault, LinkError, RobotError, Stopped
+from solver.errors import InvalidRequest
 
 ANYWHERE = ConfirmedRange({}, simulated=True)
 
 
-def two_turns() -> Schedule:
-    """The table from 0 to 400 ms, then the lid from 500 to 1000 ms: soon enough to be next."""
-    table = servo_slew("holder", 1500, 2400, 400_000)
-    lid = servo_slew("lid", 1200, 1500, 500_000)
-    return Schedule((table, lid), (TimedTurn(0, 0), TimedTurn(500_000, 1)), 1_000_000)
+class Asked:
+    """A link and its thread; it lists what it is asked, and fails as told."""
 
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+        self.fails: dict[str, list[Exception]] = {}
+        self.active: frozenset[str] = frozenset()
+        self.homes: Any = lambda names: None
+        self.events: tuple[str, ...] = ()
+        self.boot_id = 7
+        self.version = FIRMWARE_VERSION
+        self.statistics = SessionStatistics(0, 0, 0, 0, 0, 0)
 
-@pytest.mark.parametrize(
-    ("fraction", "moving"),
-    [
-        (0.0, ("holder",)),
-        (0.3, ("holder",)),
-        (0.38, ("holder",)),
-        (0.4, ("lid",)),
-        (0.6, ("lid",)),
-    ],
-)
-def test_what_a_fault_catches_in_motion(fraction: float, moving: tuple[str, ...]) -> None:
-    ledger = PositionLedger(lambda: 0.0)
-    with pytest.raises(RobotError), ledger.performing(longest_silence_s=0.7):
-        ledger.board_ledger("first").begin(two_turns())
-        ledger.board_ledger("first").note_progress(fraction)
-        raise RobotError(Fault.OVERLOAD)
-    assert ledger.caught_moving == moving
-
-
-@pytest.mark.parametrize(
-    ("heard", "after_s", "moving"),
-    [
-        ([], 0.3, ("holder",)),
-        ([(0.1, 0.1)], 0.35, ()),
-        ([(0.1, 0.1)], 0.6, ("lid",)),
-        ([(0.1, 0.1), (0.2, 0.4)], 0.05, ("lid",)),
-        ([(0.1, 0.1)], 9.0, ("lid",)),
-    ],
-)
-def test_what_is_moving_by_the_time_a_link_is_found_lost(
-    heard: list[tuple[float, float]], after_s: float, moving: tuple[str, ...]
-) -> None:
-    clock = iter([0.0, *(at for at, _ in heard), after_s + sum(at for at, _ in heard[-1:])])
-    ledger = PositionLedger(lambda: next(clock))
-    ledger.note_boot("first", 1)
-    with pytest.raises(LinkError), ledger.performing(longest_silence_s=0.7):
-        ledger.board_ledger("first").begin(two_turns())
-        for _, fraction in heard:
-            ledger.board_ledger("first").note_progress(fraction)
-        raise LinkError(Fault.LINK_LOST)
-    assert ledger.caught_moving == (), "the firmware finishes its turn"
-    ledger.note_boot("first", 2)
-    assert ledger.caught_moving == moving
-
-
-def test_what_moved_when_the_link_was_lost_is_not_what_would_move_later() -> None:
-    """Other boards are stopped before anybody asks."""
-    now = 0.0
-    ledger = PositionLedger(lambda: now)
-    for name in ("first", "second"):
-        ledger.note_boot(name, 1)
-    with pytest.raises(LinkError), ledger.performing(longest_silence_s=0.7):
-        ledger.board_ledger("second").begin(two_turns())
-        now = 0.2
-        ledger.board_ledger("second").note_lost()
-        now = 0.6
-        raise LinkError(Fault.LINK_LOST, detail="board second")
-    ledger.note_boot("first", 2)
-    assert ledger.caught_moving == ()
-    ledger.note_boot("second", 2)
-    assert ledger.caught_moving == ("holder",)
-
-
-def test_what_is_known_of_all_boards_is_known_together() -> None:
-    ledger = PositionLedger(lambda: 0.0)
-    assert ledger.last_positions is None
-    ledger.board_ledger("first").note_homed("holder", 1500)
-    ledger.board_ledger("second").note_reported({"lid": 1200})
-    assert (ledger.known, ledger.position("lid")) == ({"holder": 1500, "lid": 1200}, None)
-    ledger.board_ledger("first").begin(two_turns())
-    assert ledger.last_positions == LastPositions({"holder": 1500, "lid": 1200}, ("holder",))
-    ledger.board_ledger("first").forget_positions()
-    assert ledger.last_positions == LastPositions({"lid": 1200})
-
-
-def lid() -> ServoSetup:
-    setup = next(s for s in actuator_setups(load_profile("cubotino-uno")) if s.name == "lid")
-    assert isinstance(setup, ServoSetup)
-    return setup
-
-
-class BoardOf:
-    """A link, and its thread, to a board that runs this version of the firmware."""
-
-    closed = configured = 0
-    statistics = SessionStatistics(0, 0, 0, 0, 0, 0)
-
-    def __init__(self, version: str) -> None:
-        self._version = version
-
-    def __call__(self, *_: object) -> BoardOf:
+    def __call__(self, *_: object) -> Asked:
+        self.calls.append("thread")
         return self
 
     @property
-    def link(self) -> BoardOf:
+    def link(self) -> Asked:
         return self
 
     def wait(self, work: Any) -> Any:
         return asyncio.run(work)
 
+    def _note(self, what: str, *more: Any) -> None:
+        self.calls.append((what, *more) if more else what)
+        if self.fails.get(what):
+            raise self.fails[what].pop(0)
+
     async def open(self) -> dict[str, Capabilities]:
-        found = Capabilities(
-            Board.HOST, self._version, 1, 7, 0, ResetCause(0), 100, 100, 9000, 8000, 7000
-        )
-        return {"first": found}
+        self._note("open")
+        own = (self.boot_id, 0, ResetCause(0), 100, 100, 9000, 8000, 7000)
+        return {"first": Capabilities(Board.HOST, self.version, 1, *own)}
 
     async def configure(self, anew: bool) -> None:
-        self.configured += 1
+        self._note("configure", anew)
+
+    async def active_sensors(self) -> frozenset[str]:
+        self._note("sensors")
+        return self.active
+
+    async def home(self, names: list[str]) -> None:
+        self._note("home", *names)
+        self.homes(names)
+
+    async def take_up(self, names: list[str]) -> None:
+        self._note("take up", *names)
+        self.homes(names)
+
+    async def run(self, schedule: Schedule, progress: Any = None) -> Execution:
+        turns = [schedule.profiles[turn.profile] for turn in schedule.turns]
+        self._note("run", *((one.actuator, one.start, one.end) for one in turns))
+        return Execution(schedule.duration_us + 5, len(turns), self.events, waited_s=0.25)
+
+    async def stop(self) -> None:
+        self._note("stop")
+
+    async def emergency_stop(self) -> None:
+        self._note("emergency")
+
+    async def release(self) -> None:
+        self._note("release")
+
+    def adopt(self, setups: Any) -> None:
+        self._note("adopt", {one.name: one.stands_at for one in setups})
 
     def close(self) -> None:
-        self.closed += 1
+        self.calls.append("close")
 
 
-def test_another_firmware_is_refused_until_it_is_flashed(monkeypatch: pytest.MonkeyPatch) -> None:
-    robot = MotionController(load_profile("cubotino-uno"), ANYWHERE, port="nowhere")
-    old = BoardOf("0.0.9")
-    monkeypatch.setattr(motion_controller, "LinkThread", old)
+class Robot:
+    """A controller of a shipped robot at such a link."""
+
+    def __init__(self, name: str, contact: ConfirmedRange = ANYWHERE) -> None:
+        self.board = Asked()
+        self.watch = Stopwatch()
+        self.profile = load_profile(name)
+        self.motion = MotionController(
+            self.profile, contact, make_link=self.board, stopwatch=self.watch
+        )
+        self.board.homes = self.homed
+        self.places = {one.name: one.start for one in self.motion._setups}
+
+    def homed(self, names: list[str]) -> None:
+        for name in names:
+            self.motion._ledger.board_ledger("first").note_homed(name, self.places[name])
+
+    @property
+    def calls(self) -> list[Any]:
+        """Since the last time."""
+        calls, self.board.calls = self.board.calls, []
+        return calls
+
+
+@pytest.fixture
+def uno() -> Robot:
+    return Robot("cubotino-uno")
+
+
+@pytest.fixture
+def mindcuber() -> Robot:
+    return Robot("mindcuber")
+
+
+def table_turns() -> Schedule:
+    slew = servo_slew("holder", 1500, 2400, 400_000)
+    return Schedule((slew,), (TimedTurn(0, 0),), 400_000)
+
+
+def test_homing_goes_actuator_by_actuator_and_knows_everything_then(uno: Robot) -> None:
+    uno.motion.home()
+    assert uno.calls == [
+        *("thread", "open", ("configure", False), "sensors"),
+        *(("home", "lid"), ("home", "holder")),
+    ]
+    uno.board.fails["home"] = [RobotError(Fault.OVERLOAD, detail="lid")]
+    with pytest.raises(RobotError) as raised:
+        uno.motion.home()
+    assert raised.value.code == "overload"
+    assert "lid" in uno.motion._ledger.caught_moving
+    uno.calls.clear()
+    uno.motion.home()
+    assert ("configure", False) in uno.calls, "what failed made the link doubtful"
+    assert uno.motion._ledger.caught_moving == ()
+
+
+def test_what_is_named_or_askew_is_homed_first(mindcuber: Robot) -> None:
+    usual = [call[1] for call in homing_of(mindcuber)]
+    assert sorted(usual) == ["arm", "table"]
+    last = usual[-1]
+    assert next(call[1] for call in homing_of(mindcuber, last)) == last
+    assert [call[1] for call in homing_of(mindcuber)] == usual
+
+
+def homing_of(robot: Robot, *first: str) -> list[Any]:
+    robot.motion.home(first)
+    return [call for call in robot.calls if call[0] == "home"]
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "closes"),
+    [
+        (RobotError(Fault.OVERLOAD, detail="lid"), "overload", False),
+        (LinkError(Fault.LINK_LOST), "link-lost", True),
+    ],
+)
+def test_a_fault_ends_homing_and_a_broken_link_is_given_back(
+    uno: Robot, error: RobotError, code: str, closes: bool
+) -> None:
+    uno.motion.home()
+    uno.calls.clear()
+    uno.board.fails["run"] = [error]
+    with pytest.raises(RobotError) as raised:
+        uno.motion.perform(table_turns(), lambda _: None)
+    assert (raised.value, error.code) == (error, code)
+    assert ("close" in uno.calls) is closes
+    assert uno.motion.position("lid") is None
+    uno.motion.open()
+    again = ["thread", "open"] if closes else []
+    assert uno.calls == [*again, ("configure", False)]
+
+
+def test_a_stop_is_no_error(uno: Robot) -> None:
+    uno.motion.stop()
+    assert uno.calls == [], "there is no link yet"
+    uno.motion.open()
+    uno.board.fails["stop"] = [RobotError(Fault.NO_ANSWER)]
+    uno.motion.stop()
+    assert uno.calls[-1] == "stop"
+    with pytest.raises(Stopped):
+        uno.motion.home()
+    uno.motion.begin(threading.Event())
+    uno.board.fails["run"] = [Stopped()]
+    with pytest.raises(Stopped):
+        uno.motion.perform(table_turns(), lambda _: None)
+    uno.board.fails["run"] = [RobotError(Fault.NOT_HOMED, detail="lid")]
+    with pytest.raises(RobotError, match="lid"):
+        uno.motion.perform(table_turns(), lambda _: None)
+
+    def stopped(names: list[str]) -> None:
+        stopping = threading.Thread(target=uno.motion.stop)
+        stopping.start()
+        stopping.join()
+        raise RobotError(Fault.NOT_HOMED, detail="lid")
+
+    uno.board.homes = stopped
+    with pytest.raises(Stopped):
+        uno.motion.home()
+
+    def failed(names: list[str]) -> None:
+        stopping = threading.Thread(target=uno.motion.stop)
+        stopping.start()
+        stopping.join()
+        raise RobotError(Fault.OVERLOAD, detail="lid")
+
+    uno.board.homes = failed
+    uno.motion.begin(threading.Event())
+    with pytest.raises(RobotError):
+        uno.motion.home()
+
+
+def test_jogs_are_of_actuators_that_there_are_and_homed(uno: Robot) -> None:
+    with pytest.raises(InvalidRequest, match=r"^actuator: there is no 'x'; there is holder, lid$"):
+        uno.motion.jog("x", 1500)
+    assert uno.calls == []
+    with pytest.raises(RobotError) as raised:
+        uno.motion.jog("lid", 1500)
+    assert raised.value.code == "not-homed" and "lid" in raised.value.cause
+    uno.motion.open()
+    uno.homed(["lid"])
+    uno.calls.clear()
+    at = uno.places["lid"]
+    assert uno.motion.jog("lid", at + 10) == at + 10
+    assert uno.calls == [("run", ("lid", at, at + 10))]
+    assert uno.motion.jog("lid", at) == at
+    assert uno.calls == [], "it is there"
+
+
+def test_a_stepper_alone_is_homed_and_a_servo_taken_up(uno: Robot, mindcuber: Robot) -> None:
+    assert mindcuber.motion.home_alone("table", 0) == mindcuber.places["table"]
+    assert mindcuber.calls[-1] == ("home", "table")
+    # At its start nothing is set up anew.
+    assert uno.motion.home_alone("lid", uno.places["lid"]) == uno.places["lid"]
+    found = uno.calls
+    assert found[-1] == ("take up", "lid")
+    assert ("adopt", {"holder": None, "lid": uno.places["lid"]}) not in found[3:]
+
+
+def test_after_an_emergency_stop_nothing_is_known(uno: Robot) -> None:
+    uno.motion.home()
+    uno.calls.clear()
+    uno.motion.emergency_stop()
+    assert uno.calls == ["emergency"]
+    assert uno.motion.position("lid") is None
+    with pytest.raises(RobotError, match="emergency"):
+        uno.motion.is_sensor_active("lid")
+
+
+def test_motors_that_only_count_are_brought_back_while_the_count_is_known(
+    mindcuber: Robot,
+) -> None:
+    assert mindcuber.motion.bring_back(()) == ()
+    assert mindcuber.calls == [], "a robot that is not connected turns nothing"
+    mindcuber.motion.home()
+    ledger = mindcuber.motion._ledger.board_ledger("first")
+    ledger.note_homed("table", 390)
+    mindcuber.calls.clear()
+    mindcuber.motion.bring_back(())
+    assert mindcuber.calls == [("run", ("table", 390, 400))]
+
+
+def test_distrusted_positions_are_told_at_homing(mindcuber: Robot) -> None:
+    mindcuber.motion.mark_positions_lost(LostPositions.of_calibration(("table",)))
+    with pytest.raises(RobotError, match="calibration broke off"):
+        mindcuber.motion.home()
+    other = Robot("mindcuber")
+    other.motion.mark_positions_lost(LostPositions.of_calibration(("table",)))
+    other.motion.assume_start_positions()
+    other.motion.home()
+
+
+def test_another_firmware_is_refused_until_it_is_flashed(uno: Robot) -> None:
+    uno.board.version = "0.0.9"
     with pytest.raises(RobotError, match=r"0\.0\.9 on the board") as caught:
-        robot.open()
+        uno.motion.open()
     assert (caught.value.code, caught.value.recoverable) == ("wrong-firmware", False)
     assert "cubist firmware flash" in caught.value.remedy
-    assert old.closed == 1
-    monkeypatch.setattr(motion_controller, "LinkThread", BoardOf(FIRMWARE_VERSION))
-    robot.open()
+    assert uno.calls[-1] == "close"
+    uno.board.version = FIRMWARE_VERSION
+    uno.motion.open()
 
 
 @pytest.mark.parametrize("confirmed", [True, False])
 def test_nothing_moves_after_an_emergency_stop_until_it_is_over(
-    monkeypatch: pytest.MonkeyPatch, confirmed: bool
+    uno: Robot, confirmed: bool
 ) -> None:
-    class Stopping(BoardOf):
-        runs = 0
-
-        async def run(self, schedule: Schedule, progress: object) -> Execution:
-            self.runs += 1
-            return Execution(schedule.duration_us, len(schedule.turns), ())
-
-        async def emergency_stop(self) -> None:
-            if not confirmed:
-                raise LinkError(Fault.NO_ANSWER)
-
-    board = Stopping(FIRMWARE_VERSION)
-    monkeypatch.setattr(motion_controller, "LinkThread", board)
-    robot = MotionController(load_profile("cubotino-uno"), ANYWHERE, port="nowhere")
-    robot.open()
+    uno.motion.open()
+    if not confirmed:
+        uno.board.fails["emergency"] = [LinkError(Fault.NO_ANSWER)]
     with nullcontext() if confirmed else pytest.raises(RobotError, match="answer"):
-        robot.emergency_stop()
-    for move in (robot.home, lambda: robot.perform(two_turns(), lambda _: None)):
+        uno.motion.emergency_stop()
+    uno.calls.clear()
+    for move in (uno.motion.home, lambda: uno.motion.perform(table_turns(), lambda _: None)):
         with pytest.raises(RobotError) as caught:
             move()
         assert caught.value.code == "emergency-stop"
     with pytest.raises(RobotError, match="emergency"):
-        robot.open()
-    assert board.runs == 0
-    robot.clear_emergency()
-    robot.open()
-    robot.perform(two_turns(), lambda _: None)
-    assert board.runs == 1
-
-
-def test_a_board_is_configured_anew_after_an_emergency_stop(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    class Stopping(BoardOf):
-        async def emergency_stop(self) -> None:
-            pass
-
-    board = Stopping(FIRMWARE_VERSION)
-    monkeypatch.setattr(motion_controller, "LinkThread", board)
-    robot = MotionController(load_profile("cubotino-uno"), ANYWHERE, port="nowhere")
-    for times in (1, 2):
-        robot.open()
-        robot.open()
-        assert board.configured == times
-        robot.emergency_stop()
-        robot.clear_emergency()
-
-
-def test_traffic_is_counted_over_all_links() -> None:
-    class Line:
-        statistics = SessionStatistics(10, 1, 10, 5, 7, 0)
-
-    line, traffic = Line(), LinkStatistics()
-    traffic.note_opened(line)  # type: ignore[arg-type]
-    assert traffic.total == LinkRecord()
-    line.statistics = SessionStatistics(30, 2, 25, 6, 9, 0)
-    traffic.note_events(("held", "late"))
-    seen = LinkRecord(sent=20, resent=1, received=15, damaged=3, held=1, late=1)
-    assert traffic.total == seen
-    traffic.note_closing()
-    line.statistics = SessionStatistics(2, 0, 2, 0, 0, 0)
-    traffic.note_opened(line)  # type: ignore[arg-type]
-    line.statistics = SessionStatistics(5, 0, 4, 0, 3, 0)
-    assert traffic.total == seen + LinkRecord(sent=3, received=2, damaged=3)
+        uno.motion.open()
+    assert not any(call[0] == "run" for call in uno.calls)
+    uno.motion.clear_emergency()
+    uno.motion.open()
+    assert ("configure", False) in uno.calls, "nothing of before is trusted"
+    uno.motion.perform(table_turns(), lambda _: None)
