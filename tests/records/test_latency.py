@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot.records.latency import STAGES, Stopwatch, percentile
+from robot.records.latency import Stopwatch, percentile
 
 SECONDS = st.floats(0, 100)
 
@@ -85,12 +85,3 @@ def test_a_percentile_is_the_least_sample_that_so_many_do_not_exceed(
     assert sum(sample <= found for sample in samples) >= part * len(samples) - 1e-9
     smaller = [sample for sample in samples if sample < found]
     assert not smaller or len(smaller) < part * len(samples) + 1e-9
-
-
-def test_no_samples_have_no_percentile() -> None:
-    with pytest.raises(ValueError, match="no samples"):
-        percentile([], 0.5)
-
-
-def test_every_stage_says_what_it_is() -> None:
-    assert all(STAGES.values())

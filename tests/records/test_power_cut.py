@@ -56,6 +56,7 @@ print(json.dumps({"told": told, "values": values, "runs": runs.ids(), "first": r
 
 
 def looks(what: str, folder: Path) -> list[dict[str, Any]]:
+    """Return what the next start finds after each kill; the last one is of a whole save."""
     command = [sys.executable, str(HERE / "killed_at_a_call.py"), what, str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -74,6 +75,7 @@ def test_a_calibration_is_the_old_or_the_new_one_and_the_one_before_is_kept(tmp_
     assert (found[0]["now"], found[-1]["now"], found[-1]["before"]) == (old, new, old)
 
 
+@pytest.mark.long
 def test_files_of_an_earlier_release_are_taken_over_and_never_lost(tmp_path: Path) -> None:
     found = looks("earlier", tmp_path)
     assert len(found) > 10
@@ -85,6 +87,7 @@ def test_files_of_an_earlier_release_are_taken_over_and_never_lost(tmp_path: Pat
     assert (found[0]["now"], found[-1]["now"]) == (old, new)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("what", "old"), [("first", 0), ("found", 3)])
 def test_what_a_robot_found_is_in_force_as_a_whole_or_not_at_all(
     what: str, old: int, tmp_path: Path
@@ -100,6 +103,7 @@ def test_what_a_robot_found_is_in_force_as_a_whole_or_not_at_all(
     assert (set(found[-1]["now"]), set(found[-1]["before"])) == ({new}, {old})
 
 
+@pytest.mark.long
 def test_a_robot_that_adjusts_itself_keeps_what_a_person_kept(tmp_path: Path) -> None:
     found = looks("adjustment", tmp_path)
     assert len(found) > 10
@@ -143,14 +147,14 @@ def on_a_small_disk(tmp_path: Path, last: str) -> dict[str, Any]:
     return found
 
 
-def test_a_full_disk_is_told_and_leaves_everything_as_it_was(tmp_path: Path) -> None:
-    found = on_a_small_disk(tmp_path, "true")
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [("true", "the disk is full"), ('mount -o remount,ro "$0/disk"', "read-only")],
+)
+def test_a_disk_that_takes_nothing_is_named_and_keeps_what_it_has(
+    tmp_path: Path, change: str, complaint: str
+) -> None:
+    found = on_a_small_disk(tmp_path, change)
     assert found["values"] == {"policy.search_s": 1}
     assert found["first"] == "000001"
-    assert all("The disk is full" in text for text in found["told"])
-
-
-def test_a_read_only_disk_is_told_and_leaves_everything_as_it_was(tmp_path: Path) -> None:
-    found = on_a_small_disk(tmp_path, 'mount -o remount,ro "$0/disk"')
-    assert found["values"] == {"policy.search_s": 1}
-    assert all("read-only" in text.lower() for text in found["told"])
+    assert all(complaint in text.lower() for text in found["told"])
