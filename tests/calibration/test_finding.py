@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from robot.calibration.auto import calibration as flow
 from robot.calibration.auto.calibration import AutomaticCalibration, can_find
-from robot.calibration.auto.film import find_travel, travel_us
 from robot.calibration.auto.finder import FilmedServo
 from robot.calibration.auto.finding import Finding
 from robot.calibration.auto.fitting import SweepPoint, fit_line
@@ -68,29 +67,6 @@ def test_a_servo_that_turns_nothing_has_no_line() -> None:
     still = [SweepPoint(pulse, 3.0, up) for up in (True, False) for pulse in range(1100, 1900, 40)]
     assert fit_line(still) is None
     assert fit_line(still[:3]) is None
-
-
-def film(took_s: float, way: float, period_s: float, phase: float) -> list[tuple[int, float]]:
-    """Angles of a motion that begins 0.2 s after the first picture."""
-    times = np.arange(phase * period_s, 0.2 + took_s + 0.4, period_s)
-    return [(round(t * 1e6), way * min(1.0, max(0.0, (t - 0.2) / took_s))) for t in times]
-
-
-@given(
-    took_s=st.floats(0.15, 2.0),
-    way=st.sampled_from([90.0, -90.0, 180.0]),
-    period_s=st.floats(0.02, 0.05),
-    phase=st.floats(0, 1),
-)
-def test_a_filmed_motion_takes_as_long_as_it_takes(
-    took_s: float, way: float, period_s: float, phase: float
-) -> None:
-    travels = [find_travel(film(took_s, way, period_s, part), way) for part in (phase, 0.3)]
-    found = travel_us([one for one in travels if one is not None])
-    assert found is not None
-    took, within = found
-    assert took == pytest.approx(took_s * 1e6, rel=0.002)
-    assert within <= 0.02 * took
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,13 @@
-"""Calibration that measures: colours of a known cube, times of operations, the wizard's steps."""
+"""Calibration that measures: colours of a known cube, times of operations, proofs of it all, and
+the wizard that does one after the other."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +15,9 @@ import pytest
 
 from robot.api.calibrations import Calibration
 from robot.calibration.steps.colours import ColoursRequest, measured_colours
-from robot.calibration.steps.timing import Timings, measured_timing
+from robot.calibration.steps.timing import Timings, measured_timing, single_operation_plans
+from robot.calibration.trials import proof
+from robot.calibration.trials.proof import PROVING, ProofRequest
 from robot.calibration.trials.trial import Bench
 from robot.calibration.values import BadCalibration, apply
 from robot.machine.scanner import as_jpeg, as_values, stored_colours
@@ -182,3 +187,124 @@ def test_the_wizard_practises_on_a_simulated_robot_where_no_daemon_runs(
     assert all(row["planned_us"] == row["measured_us"] for row in timing["operations"])
     assert "practising" in err
     assert "all steps are done; nothing was kept" in err
+
+
+@pytest.mark.parametrize("name", ["cubotino", "six-motor", "mindcuber"])
+def test_a_rehearsal_turns_every_layer_it_can_there_and_back(name: str) -> None:
+    mechanism = build_mechanism(load_profile(name))
+    plans = list(single_operation_plans(mechanism))
+    assert all(len(plan.transitions) == 1 for plan in plans)
+    for before, after in pairwise(plans):
+        assert before.end == after.start
+    moves = [
+        plan.start.orientation.face_at(site) + ("", "", "2", "'")[quarters % 4]
+        for plan in plans
+        for step in plan.transitions
+        for site, quarters in step.turns
+    ]
+    assert moves == [turn for face in "UDRLFB" for turn in (face, f"{face}'")]
+
+
+class Proving:
+    """A machine that does what it is told; a plan by what is kept takes twice as long."""
+
+    def __init__(self, *readings: Any) -> None:
+        self.calls: list[Any] = []
+        self.readings = list(readings)
+        self.motion = self.scanner = self.planner = self
+
+    def home(self) -> None:
+        self.calls.append("home")
+
+    def scan(self) -> tuple[str, str]:
+        self.calls.append("scan")
+        return "images", f"seen {self.calls.count('scan')}"
+
+    def read(self, images: str) -> Any:
+        cube, confident = self.readings.pop(0)
+        return SimpleNamespace(cube=cube, confident=confident, look_again="F")
+
+    def scramble_cube(self, moves: None) -> str:
+        return "a scramble"
+
+    def plan_scramble(self, cube: str, state: Any, cancel: Any, _: Any) -> Any:
+        assert not cancel.is_set()
+        self.calls.append((cube, state))
+        return SimpleNamespace(schedule=lambda: "scrambling")
+
+    def plan(self, cube: Any, state: Any, cancel: Any, _: Any) -> Any:
+        assert not cancel.is_set()
+        self.calls.append(("plan", cube, state))
+        return SimpleNamespace(moves=("R", "U"), duration_us=1000, schedule=lambda: "solving")
+
+    def perform(self, schedule: str, _: Any) -> int:
+        self.calls.append(schedule)
+        return 1234
+
+
+SCRAMBLED, SOLVED_CUBE = Cube.solved().apply("R U F2"), Cube.solved()
+
+
+@pytest.mark.parametrize(
+    ("known", "readings", "calls"),
+    [
+        (False, [SCRAMBLED, SOLVED_CUBE], ["home", "scan", ("plan", SCRAMBLED, "seen 1")]),
+        (
+            False,
+            [SOLVED_CUBE, SCRAMBLED, SOLVED_CUBE],
+            [
+                *("home", "scan", ("a scramble", "seen 1"), "scrambling"),
+                *("home", "scan", ("plan", SCRAMBLED, "seen 2")),
+            ],
+        ),
+        (
+            True,
+            [SCRAMBLED, SCRAMBLED],
+            [
+                *("home", ("a scramble", None), "scrambling"),
+                *("home", "scan", ("plan", SCRAMBLED, "seen 1")),
+            ],
+        ),
+    ],
+)
+def test_a_proof_scrambles_what_is_solved_and_looks_after_the_solve(
+    monkeypatch: pytest.MonkeyPatch, known: bool, readings: list[Any], calls: list[Any]
+) -> None:
+    machine: Any = Proving(*((cube, True) for cube in readings))
+    planned: list[Any] = []
+
+    class Before:
+        def __init__(self, profile: Any, mechanism: Any) -> None:
+            planned.append((profile, mechanism))
+
+        def plan(self, cube: Any, state: Any, *_: Any) -> Any:
+            planned.append((cube, state))
+            return SimpleNamespace(duration_us=2000)
+
+    monkeypatch.setattr(proof, "SolvePlanner", Before)
+    monkeypatch.setattr(proof, "build_mechanism", lambda profile: profile.name)
+    for kept, name in ((None, "cubotino"), (load_profile("four-arm"), "four-arm")):
+        machine.readings = [(cube, True) for cube in readings]
+        machine.calls.clear()
+        planned.clear()
+        bench = Bench(machine, load_profile("cubotino"), kept=kept)
+        found = PROVING.run(bench, ProofRequest(solved=known))
+        assert machine.calls == [*calls, "solving", "home", "scan"]
+        assert planned[0][1] == name
+        assert planned[1] == calls[-1][1:]
+        assert found.model_dump() == {
+            "solved": readings[-1].is_solved,
+            "facelets": SCRAMBLED.facelets(),
+            "moves": "R U",
+            "planned_us": 1000,
+            "planned_before_us": 2000,
+            "executed_us": 1234,
+        }
+
+
+@pytest.mark.parametrize("reading", [(SCRAMBLED, False), (None, True)])
+def test_a_cube_in_doubt_proves_nothing(reading: Any) -> None:
+    machine: Any = Proving(reading)
+    with pytest.raises(ScanError, match="beyond doubt") as raised:
+        PROVING.run(Bench(machine, load_profile("cubotino")), ProofRequest())
+    assert raised.value.look_again == ("F",)

@@ -1,4 +1,4 @@
-"""Finding a motion in a series of pictures."""
+"""The time of a motion: found in a series of pictures, and by films of the cube that turns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from robot.calibration.auto.film import (
+    FILMING,
+    FilmedTravel,
+    FilmRequest,
+    find_travel,
+    travel_us,
+)
 from robot.calibration.steps.travel import (
     STILL_PICTURES,
     Grey,
@@ -199,8 +208,75 @@ def test_a_time_that_nobody_sees_is_set_by_eye() -> None:
     assert "judge the time by eye" in one.text
     one.adjust(3)
     assert one.value == 730.0
-    away = TravelTime(session, "holder", "home", "home")
-    away.adjust(1)
-    none = TravelTime(session, "wing", "home", "cw")
-    none.adjust(1)
-    assert (none.value, none.values) == (None, {})
+
+
+@pytest.mark.parametrize(
+    ("actuator", "between", "aside"),
+    [
+        ("arm", ["home", "cw"], {}),
+        ("holder", ["home", "up"], {}),
+        ("holder", ["home", "cw"], {"lid": "up"}),
+        ("holder", ["home", "cw"], {"arm": "open"}),
+    ],
+)
+def test_what_cannot_be_filmed_is_said_before_anything_moves(
+    fake: Any, actuator: str, between: list[str], aside: dict[str, str]
+) -> None:
+    request = FilmRequest(actuator=actuator, between=between, aside=aside)
+    with pytest.raises(InvalidRequest):
+        FILMING.run(Bench(fake.machine(), load_profile("cubotino")), request)
+    assert fake.motion.done == []
+
+
+def film(took_s: float, way: float, period_s: float, phase: float) -> list[tuple[int, float]]:
+    """Angles of a motion that begins 0.2 s after the first picture."""
+    times = np.arange(phase * period_s, 0.2 + took_s + 0.4, period_s)
+    return [(round(t * 1e6), way * min(1.0, max(0.0, (t - 0.2) / took_s))) for t in times]
+
+
+@given(
+    took_s=st.floats(0.15, 2.0),
+    way=st.sampled_from([90.0, -90.0, 180.0]),
+    period_s=st.floats(0.02, 0.05),
+    phase=st.floats(0, 1),
+)
+def test_a_filmed_motion_takes_as_long_as_it_takes(
+    took_s: float, way: float, period_s: float, phase: float
+) -> None:
+    travels = [find_travel(film(took_s, way, period_s, part), way) for part in (phase, 0.3)]
+    found = travel_us([one for one in travels if one is not None])
+    assert found is not None
+    took, within = found
+    assert took == pytest.approx(took_s * 1e6, rel=0.002)
+    assert within <= 0.02 * took
+
+
+def ramp(last: float = 90.0, moving: int = 4) -> list[tuple[int, float]]:
+    """Three pictures at rest, some on the way, three at rest."""
+    way = [(30_000 + 10_000 * n, last * (n + 1) / (moving + 1)) for n in range(moving)]
+    rest = [(100_000 + 10_000 * n, last) for n in range(3)]
+    return [(0, 0.0), (10_000, 0.0), (20_000, 0.0), *way, *rest]
+
+
+@pytest.mark.parametrize(
+    ("expected", "is_one"), [(90, True), (80, True), (100, True), (79.9, False), (100.1, False)]
+)
+def test_a_motion_that_ends_elsewhere_is_none(expected: float, is_one: bool) -> None:
+    assert (find_travel(ramp(), expected) is not None) is is_one
+
+
+def filmed(took_us: float, count: int = 4, way: float = 90.0) -> FilmedTravel:
+    times = 10_000.0 * np.arange(count)
+    return FilmedTravel(times, way * times / took_us, way)
+
+
+@pytest.mark.parametrize(("other", "agree"), [(105_100, True), (105_200, False)])
+def test_two_films_agree_within_a_twentieth(other: float, agree: bool) -> None:
+    assert (travel_us([filmed(100_000), filmed(other)]) is not None) is agree
+    assert (travel_us([filmed(other), filmed(100_000)]) is not None) is agree
+
+
+def test_a_film_that_differs_from_those_that_agree_is_left_out() -> None:
+    found = travel_us([filmed(120_000, 9), filmed(100_000), filmed(100_100)])
+    assert found is not None
+    assert found[0] == pytest.approx(100_050, abs=1)
