@@ -7,10 +7,12 @@ from statistics import quantiles
 
 import pytest
 
-from robot.settings import load_profile
+from robot.calibration.auto.calibration import AutomaticCalibration
+from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
-from robot.twin.misadjustment import Misadjustment
-from tests.calibration.found import LEAST_WIDER, MOST_WIDER, calibrated
+from robot.twin.misadjustment import Misadjustment, parse_misadjustment
+from tests.calibration.found import LEAST_WIDER, MOST_WIDER, Outcome, calibrated
+from tests.rig.simulated_calibration import SimulatedCalibration
 from tests.rig.simulated_run import SimulatedRun
 
 SEEDS = {
@@ -114,6 +116,36 @@ def test_uncalibrated_at_most_a_fifth_of_them_solves_a_cube(name: str) -> None:
     assert len(solved) <= math.floor(len(UNCALIBRATED) / 5), solved
 
 
-@profiles
+@pytest.mark.parametrize("name", ["cubotino", "two-arm", "six-motor"])
 def test_an_uncalibrated_robot_does_not_solve_its_cube(name: str) -> None:
     assert not solves_as_it_is(name, 2)
+
+
+QUICKER = 1.25
+SLOWEST = {"holder": 500 / 0.7, "lid": 450 / 0.6}
+"""Microseconds of pulse a second at which the profile's times are just enough."""
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_a_robot_that_is_quicker_than_its_profile_plans_shorter_and_is_never_too_short() -> None:
+    document = load_profile("cubotino").model_dump(mode="json")
+    for name, speed in SLOWEST.items():
+        document["simulation"]["actuators"][name]["max_speed_us_per_s"] = QUICKER * speed
+    profile = RobotProfile.model_validate(document)
+    truth = parse_misadjustment("3:0.1")
+    with SimulatedRun(profile, scrambled(3, 3), misadjusted=truth) as run:
+        session = SimulatedCalibration(run)
+        measurement = AutomaticCalibration(session, faster=0.18)
+        with session.maintenance():
+            for _ in measurement.measure():
+                pass
+        document = measurement.document
+        outcome = Outcome.of(profile, truth, document, run.robot.violations, {})
+    assert outcome.because == ""
+    assert outcome.violations == []
+    assert len(outcome.travel_parts) == 6
+    assert min(outcome.travel_parts) >= 1.0
+    assert outcome.planned_s is not None
+    before, after = outcome.planned_s
+    assert after <= 0.85 * before

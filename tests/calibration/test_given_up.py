@@ -11,35 +11,24 @@ from robot.calibration.auto.motors import let_turn
 from robot.calibration.steps.positions import MOVING
 from robot.link import LostPositions
 from robot.machine.confirmed_range import ConfirmedRange, confirmable
-from robot.machine.motion_controller import MotionController
 from robot.settings import load_profile
 from robot.settings.stepper import Stepper
 from robot.text.faults import RobotError
 from robot.twin.cube import scrambled
-from robot.twin.misadjustment import Misadjustment
+from robot.twin.misadjustment import BUILT_AS_DRAWN, Misadjustment
 from tests.rig.simulated_calibration import SimulatedCalibration, SimulatedMotion
 from tests.rig.simulated_run import SimulatedRun
 
-SIX_MOTOR = load_profile("six-motor")
+SIX_MOTOR, FOUR_ARM = load_profile("six-motor"), load_profile("four-arm")
 TURN = SIX_MOTOR.actuators_of(Stepper)["right"].steps_per_turn or 0
 ASKEW = TURN // 20
 
 
 @contextmanager
-def calibrated(
-    monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[tuple[SimulatedRun, SimulatedCalibration, list[MotionController]]]:
-    """A robot in maintenance that was wired otherwise, and what moves it, as it is made."""
-    motions: list[MotionController] = []
-    made = SimulatedMotion.__init__
-
-    def noted(self: SimulatedMotion, *given: object) -> None:
-        made(self, *given)  # type: ignore[arg-type]
-        motions.append(self)
-
-    monkeypatch.setattr(SimulatedMotion, "__init__", noted)
+def robot() -> Iterator[tuple[SimulatedRun, SimulatedCalibration]]:
+    """A robot that was wired otherwise than its profile says."""
     with SimulatedRun(SIX_MOTOR, scrambled(3, 3), misadjusted=Misadjustment(3)) as run:
-        yield run, SimulatedCalibration(run), motions
+        yield run, SimulatedCalibration(run)
 
 
 def turned(session: SimulatedCalibration, steps: int) -> None:
@@ -55,9 +44,9 @@ def degrees(run: SimulatedRun) -> float:
 
 
 @pytest.mark.parametrize("steps", [ASKEW, -ASKEW, TURN // 4])
-def test_its_motors_turn_back(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_motors_turn_back(steps: int) -> None:
     """Also by what a profile takes for a quarter turn: it may be half of one."""
-    with calibrated(monkeypatch) as (run, session, _):
+    with robot() as (run, session):
         with session.maintenance():
             turned(session, steps)
             assert abs(degrees(run)) > 5
@@ -65,40 +54,64 @@ def test_its_motors_turn_back(steps: int, monkeypatch: pytest.MonkeyPatch) -> No
         assert run.robot.violations == []
 
 
-def test_what_is_too_far_away_stays_and_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    with calibrated(monkeypatch) as (run, session, motions), session.maintenance():
+def test_what_is_too_far_away_stays_and_is_named() -> None:
+    with robot() as (run, session), session.maintenance():
         turned(session, TURN)
         away = degrees(run)
-        assert motions[-1].bring_back(["right"]) == ("right",)
+        assert session.motion.bring_back(["right"]) == ("right",)
         assert degrees(run) == away
 
 
-def test_nothing_turns_back_after_an_emergency_stop(monkeypatch: pytest.MonkeyPatch) -> None:
-    with calibrated(monkeypatch) as (run, session, motions), session.maintenance():
+def test_nothing_turns_back_after_an_emergency_stop() -> None:
+    with robot() as (run, session), session.maintenance():
         turned(session, ASKEW)
         away = degrees(run)
-        motions[-1].emergency_stop()
-        assert motions[-1].bring_back(["right"]) == ("right",)
+        session.motion.emergency_stop()
+        assert session.motion.bring_back(["right"]) == ("right",)
         assert degrees(run) == away
 
 
-@pytest.mark.parametrize("calibrated_again", [False, True])
 @pytest.mark.parametrize("names", [("right",), None])
-def test_a_person_is_told_once(
-    names: tuple[str, ...] | None, calibrated_again: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with calibrated(monkeypatch) as (run, session, _):
-        with session.maintenance():
-            pass
+def test_a_person_is_told_once(names: tuple[str, ...] | None) -> None:
+    with robot() as (run, _):
         known = ConfirmedRange(confirmable(SIX_MOTOR))
         motion = SimulatedMotion(run, SIX_MOTOR, known, [])
         motion.mark_positions_lost(LostPositions.of_calibration(names))
         with pytest.raises(RobotError) as raised:
             motion.home()
         all_of_them = ", ".join(SIX_MOTOR.actuators_of(Stepper))
-        assert f"calibration broke off; {'right' if names else all_of_them} may" in str(
-            raised.value
-        )
-        assert "square by hand, then start again" in raised.value.remedy
+        assert f"{'right' if names else all_of_them} may" in str(raised.value)
+        assert "square by hand" in raised.value.remedy
         motion.home()
         motion.close()
+
+
+JAWS = ("front-jaw", "back-jaw", "left-jaw")
+STEPS = 20
+
+
+def test_a_first_pulse_leaves_the_others_and_homing_brings_all_to_their_start() -> None:
+    """Each part that gets its first pulse leaves the others as they are: they may hold the cube.
+    What is unknown again is taken to be at its start."""
+    with SimulatedRun(FOUR_ARM, scrambled(3, 1), misadjusted=BUILT_AS_DRAWN) as run:
+        session = SimulatedCalibration(run)
+        with session.maintenance():
+            let_turn(session, ["right"])
+            session.perform(MOVING, actuator="right", to=None)
+            session.perform(MOVING, actuator="right", to=STEPS)
+            places = {"right": STEPS}
+            for number, jaws in enumerate(JAWS):
+                first = 1600 + 10 * number
+                places[jaws] = first + 5
+                session.perform(MOVING, actuator=jaws, to=places[jaws], begin_at=first)
+            motion = session.motion
+            with session.contact.trusting(tuple(FOUR_ARM.actuators)):
+                assert {name: motion.position(name) for name in places} == places
+                starts = {name: 1250 if "jaw" in name else 0 for name in FOUR_ARM.actuators}
+                motion.home()
+                assert {name: motion.position(name) for name in starts} == starts
+                motion.jog("right", 0)
+                motion.assume_start_positions()
+                motion.home()
+                assert {name: motion.position(name) for name in starts} == starts
+        assert run.robot.violations == []

@@ -173,6 +173,12 @@ class SimulatedCalibration(Session):
             self._drop()
 
     @property
+    def motion(self) -> MotionController:
+        """What moves the robot since the last trial."""
+        assert self._machine is not None, "a trial comes first"
+        return self._machine.motion
+
+    @property
     def calibration(self) -> Calibration:
         """See :attr:`Session.calibration`."""
         return self.stored.changed(self._tried)
