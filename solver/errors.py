@@ -51,13 +51,6 @@ class InvalidRequest(CubistError, ValueError):
     exit_code = ExitCode.USAGE
 
 
-class CalibrationError(CubistError, RuntimeError):
-    """A calibration that cannot be made; the text says why and what to do."""
-
-    code = "calibration-error"
-    exit_code = ExitCode.NO
-
-
 class BadNotation(CubistError, ValueError):
     """A text that is neither a cube state nor a move sequence in any notation we read."""
 

@@ -173,22 +173,26 @@ def _lost_table() -> SearchError:
     )
 
 
+def _unknown_algorithm(text: str) -> InvalidRequest:
+    return InvalidRequest(text, code="unknown-algorithm")
+
+
 def algorithm_for(name: str, size: int, *, metric: str, timed: bool) -> Algorithm:
     """The search of that name, for cubes of ``size``; raises InvalidRequest where none fits."""
     algorithm = ALGORITHMS.get(name)
     if algorithm is None:
         names = ", ".join(ALGORITHMS)
-        raise InvalidRequest(f"There is no algorithm {name!r}; there are {names}.")
+        raise _unknown_algorithm(f"There is no algorithm {name!r}; there are {names}.")
     if algorithm.sizes and size not in algorithm.sizes:
-        raise InvalidRequest(
+        raise _unknown_algorithm(
             f"{name} does not solve a cube of size {size}; these do: {_fitting(size)}."
         )
     if metric not in algorithm.metrics:
-        raise InvalidRequest(
+        raise _unknown_algorithm(
             f"{name} does not count in {metric!r} but in {', '.join(algorithm.metrics)}."
         )
     if timed and not algorithm.timed:
-        raise InvalidRequest(f"{name} does not search in a robot's time.")
+        raise _unknown_algorithm(f"{name} does not search in a robot's time.")
     return algorithm
 
 

@@ -415,7 +415,7 @@ def _answering_errors(handler: Handler, server: HttpServer, journal: SparingLog)
 
 
 def _explain_error(error: Exception) -> ErrorAnswer | None:
-    """Return the answer to what aiohttp itself refuses and to an unreadable body."""
+    """Return the answer to what aiohttp itself refuses; None for any other error."""
     if isinstance(error, web.HTTPException):
         # Named by aiohttp's class: Python's phrases for a status differ between versions.
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(error).__name__.removeprefix("HTTP"))
@@ -423,9 +423,7 @@ def _explain_error(error: Exception) -> ErrorAnswer | None:
     if isinstance(error, UnicodeEncodeError):
         # aiohttp quotes an unknown Expect header, whatever bytes it has.
         return ErrorAnswer(400, "bad-request", "a header holds bytes that are no text")
-    return (
-        ErrorAnswer(400, "bad-request", str(error)) if isinstance(error, InvalidRequest) else None
-    )
+    return None
 
 
 def _answer(

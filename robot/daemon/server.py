@@ -286,7 +286,9 @@ def _status_of(error: CubistError) -> tuple[int, str]:
         return 409, "refused"
     if error.code == "too-many":
         return 503, "too-many"
-    bad = isinstance(error, InvalidRequest | BadCalibration)
+    # One with a code of its own was found deep in the program, not in the client's request.
+    invalid = isinstance(error, InvalidRequest) and error.code == InvalidRequest.code
+    bad = invalid or isinstance(error, BadCalibration)
     return (400, "bad-request") if bad else (503, "robot")
 
 

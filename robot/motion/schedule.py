@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from solver.errors import InvalidRequest
+
+
+def motion_error(text: str) -> InvalidRequest:
+    """Return the error for a motion that its actuator or the firmware cannot perform."""
+    return InvalidRequest(text, code="motion-error")
+
 
 @dataclass(frozen=True, slots=True)
 class ServoSegment:

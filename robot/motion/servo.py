@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from robot.motion.drive import DRIVES, Drive
-from robot.motion.schedule import MotionProfile, ServoSegment
+from robot.motion.schedule import MotionProfile, ServoSegment, motion_error
 from robot.settings.actuators import Servo
 from robot.settings.base import microseconds
-from solver.errors import InvalidRequest
 
 EASE_PIECES = 4
 
@@ -30,7 +29,7 @@ def servo_slew(
     end, and the us it then takes to come back. Raises :class:`InvalidRequest` for impossible times.
     """
     if ease_us < 0 or 2 * ease_us > travel_us:
-        raise InvalidRequest(
+        raise motion_error(
             f"{actuator}: easing takes 2 x {ease_us} us of a travel of {travel_us} us"
         )
     beyond_us, back_us = overshoot
@@ -52,10 +51,10 @@ def servo_path(
     Raises :class:`InvalidRequest` for an empty path or a duration that is not positive.
     """
     if not path:
-        raise InvalidRequest(f"{actuator}: a servo path needs at least one segment")
+        raise motion_error(f"{actuator}: a servo path needs at least one segment")
     for pulse_us, duration_us in path:
         if duration_us <= 0 or pulse_us <= 0:
-            raise InvalidRequest(
+            raise motion_error(
                 f"{actuator}: pulse {pulse_us} us in {duration_us} us; both must be positive"
             )
     segments = tuple(ServoSegment(pulse_us, duration_us) for pulse_us, duration_us in path)

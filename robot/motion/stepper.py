@@ -22,11 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot.motion.drive import DRIVES, Drive
-from robot.motion.schedule import MotionProfile, StepSegment
+from robot.motion.schedule import MotionProfile, StepSegment, motion_error
 from robot.settings.base import microseconds
 from robot.settings.board_table import MAX_INTERVAL_TICKS, TICKS_PER_S, TICKS_PER_US
 from robot.settings.stepper import Stepper
-from solver.errors import InvalidRequest
 
 """Longest time between two steps: with the start delay it fits 16 bits. 50 steps/s."""
 BISECTIONS = 60
@@ -55,14 +54,14 @@ class StepperLimits:
     def __post_init__(self) -> None:
         values = (self.start_speed, self.max_speed, self.acceleration, self.jerk or 1.0)
         if not all(math.isfinite(value) and value > 0 for value in values):
-            raise InvalidRequest(f"stepper limits must be positive numbers, got {self}")
+            raise motion_error(f"stepper limits must be positive numbers, got {self}")
         if self.start_speed < TICKS_PER_S / MAX_INTERVAL_TICKS:
-            raise InvalidRequest(
+            raise motion_error(
                 f"start speed {self.start_speed:g} steps/s is below the firmware's slowest, "
                 f"{TICKS_PER_S / MAX_INTERVAL_TICKS:.1f} steps/s"
             )
         if self.max_speed < self.start_speed:
-            raise InvalidRequest(
+            raise motion_error(
                 f"maximum speed {self.max_speed:g} steps/s is below the start speed "
                 f"{self.start_speed:g} steps/s"
             )
@@ -86,7 +85,7 @@ def stepper_move(
     or negative numbers.
     """
     if steps == 0 or settle_us < 0 or overshoot_steps < 0 or backlash_steps < 0:
-        raise InvalidRequest(
+        raise motion_error(
             f"{actuator}: cannot move {steps} steps with {overshoot_steps} steps of overshoot, "
             f"{backlash_steps} of backlash and {settle_us} us to settle"
         )

@@ -341,7 +341,8 @@ class RobotProfile(Settings):
         if timed:
             raise InvalidRequest(
                 f"{self.name} only says how long motions take: it is to plan with, not to drive or "
-                f"simulate. Describe {', '.join(timed)} with kind and pins to drive it"
+                f"simulate. Describe {', '.join(timed)} with kind and pins to drive it",
+                code="not-drivable",
             )
 
     def actuators_of(self, kind: type[Own]) -> dict[str, Own]:

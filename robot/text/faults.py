@@ -1,8 +1,8 @@
 """Everything that may go wrong with the robot, as errors.
 
-Their table :data:`FAULTS` is read from ``fault_table.json``, which is generated of
+Their table :data:`FAULTS` is read from ``fault_table.json``, which is generated from
 ``firmware/protocol.toml`` (board and link) and ``firmware/host_faults.toml`` (all others): reading
-the two at every start takes fifty times as long, which is felt on a Pi Zero. The key is the stable
+the two at every start takes fifty times as long, noticeable on a Pi Zero. The key is the stable
 name of the fault, as in records and on the control socket. :mod:`robot.text.outcomes` has the exit
 codes.
 """
@@ -112,6 +112,13 @@ class Stopped(Exception):
 
     All motion has come to rest.
     """
+
+
+class CalibrationError(CubistError, RuntimeError):
+    """A calibration that cannot be made; the text says why and what to do."""
+
+    code = "calibration-error"
+    exit_code = ExitCode.NO
 
 
 class Conflict(CubistError, RuntimeError):

@@ -35,6 +35,7 @@ from robot.web.access import (
 )
 from robot.web.guides import Guides
 from robot.web.hub import LONGEST_MESSAGE, Hub, reason_of
+from solver.errors import InvalidRequest
 from solver.files import BadFile
 
 log = logging.getLogger("cubist-web")
@@ -154,6 +155,8 @@ def explain(error: Exception) -> ErrorAnswer | None:
     """Return the answer to one of our errors; None for any other."""
     if isinstance(error, Refusal):
         return ErrorAnswer(error.status, error.error, error.reason)
+    if isinstance(error, InvalidRequest):
+        return ErrorAnswer(400, "bad-request", str(error))
     return None
 
 

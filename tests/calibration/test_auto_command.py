@@ -16,10 +16,10 @@ from robot.calibration.step import Session
 from robot.cli.main import run
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
-from robot.text.faults import RobotError, ScanError
+from robot.text.faults import CalibrationError, RobotError, ScanError
 from robot.twin.misadjustment import parse_misadjustment
 from robot.twin.registry import position_errors
-from solver.errors import CalibrationError, CubistError, ExitCode
+from solver.errors import CubistError, ExitCode
 
 KEY = "actuators.lid.positions_us.open"
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]

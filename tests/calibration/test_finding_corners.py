@@ -15,11 +15,11 @@ from robot.calibration.auto.direct import Unrolled
 from robot.calibration.steps.camera import take_picture
 from robot.settings import load_profile
 from robot.settings.base import Site
+from robot.text.faults import CalibrationError
 from robot.twin.cube import CubeBody, Pose, scrambled
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.render import Optics, Painter, StudioLight, moved_camera, place_camera
 from robot.twin.render import site_corners as true_corners
-from solver.errors import CalibrationError
 from tests.rig.simulated_calibration import SimulatedCalibration
 from tests.rig.simulated_run import SimulatedRun
 from vision.locate.face import FaceGrid, HintedSearch

@@ -16,8 +16,8 @@ from robot.calibration.auto.flipper import FlipperFinder
 from robot.calibration.steps.positions import MOVING
 from robot.machine.confirmed_range import confirmable
 from robot.settings import RobotProfile, load_profile
+from robot.text.faults import CalibrationError
 from robot.twin.cube import scrambled
-from solver.errors import CalibrationError
 from tests.rig.simulated_calibration import SimulatedCalibration
 from tests.rig.simulated_run import SimulatedRun
 

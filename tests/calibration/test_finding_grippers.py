@@ -12,9 +12,9 @@ from robot.calibration.auto.film import FILMING, angles, find_travel, travel_us
 from robot.calibration.auto.grippers import WIDER_PART, GripperFinder
 from robot.machine.confirmed_range import confirmable
 from robot.settings import load_profile
+from robot.text.faults import CalibrationError
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import parse_misadjustment
-from solver.errors import CalibrationError
 from solver.files import JsonObject
 from tests.calibration.found import LEAST_WIDER, MOST_WIDER, Outcome
 from tests.rig.simulated_calibration import SimulatedCalibration

@@ -31,9 +31,9 @@ from robot.calibration.values import apply
 from robot.settings import load_profile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
+from robot.text.faults import CalibrationError
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import parse_misadjustment
-from solver.errors import CalibrationError
 from solver.files import JsonObject
 from tests.calibration.found import wrong_motors
 from tests.rig.simulated_calibration import SimulatedCalibration

@@ -28,8 +28,8 @@ from robot.calibration.auto.face_watch import (
 from robot.calibration.auto.fitting import HEIGHTS, USUAL_HEIGHT, TiltGauge
 from robot.settings import load_profile
 from robot.settings.base import Site
+from robot.text.faults import CalibrationError
 from robot.twin.cube import NORMALS, turned
-from solver.errors import CalibrationError
 from vision.locate.view_check import OddView
 
 CUBOTINO = load_profile("cubotino")

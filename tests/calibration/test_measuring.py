@@ -27,7 +27,7 @@ from robot.records.documents import ApiRequest
 from robot.settings import RobotProfile, load_profile
 from robot.text.faults import ScanError
 from solver.cube.cube import Cube
-from solver.errors import CalibrationError
+from solver.errors import CubistError
 from vision.frame import Frame
 from vision.measure.colour_space import USUAL, ColourReferences
 from vision.measure.sticker_colours import FACES, FaceColours
@@ -92,7 +92,7 @@ def test_a_cube_in_doubt_teaches_no_colours(fake: Any) -> None:
 
 def test_faces_nobody_saw_teach_no_colours(fake: Any) -> None:
     seeing(fake, lambda _: FaceColours.unseen(3))
-    with pytest.raises(CalibrationError, match="no sticker of colour"):
+    with pytest.raises(CubistError, match="no sticker of colour"):
         measured_colours(
             Bench(fake.machine(), load_profile("cubotino")), ColoursRequest(facelets=SOLVED)
         )

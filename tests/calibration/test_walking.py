@@ -17,7 +17,7 @@ from robot.calibration.auto.grippers import JawFinder
 from robot.calibration.auto.rotations import SpinningPart, TiltingGripper
 from robot.calibration.auto.stepwise_move import StepwiseMove
 from robot.settings import RobotProfile, load_profile
-from solver.errors import CalibrationError
+from robot.text.faults import CalibrationError
 
 CUBOTINO = load_profile("cubotino")
 TWO_ARM = load_profile("two-arm")

@@ -21,6 +21,7 @@ from robot.daemon import routes, server
 from robot.daemon.job_control import JobController
 from robot.daemon.routes import ROUTES, RUN_NUMBER, document
 from robot.daemon.server import make_app, serving
+from robot.motion.schedule import motion_error
 from robot.records.storage import NOT_STORED, StorageError
 from robot.text.faults import Conflict, RobotError, ScanError
 from robot.text.notes import Note
@@ -194,7 +195,7 @@ async def test_a_trial_gets_its_body_or_what_it_knows_of_the_query() -> None:
         (Conflict(Note.of("starting")), 409, "refused", None),
         (InvalidRequest("no"), 400, "bad-request", None),
         (BadCalibration("no"), 400, "bad-request", None),
-        (InvalidRequest("no"), 400, "bad-request", None),
+        (motion_error("a servo path needs a segment"), 503, "robot", None),
         (RobotError("board-absent", "gone", "look"), 503, "robot", "board-absent"),
         (ScanError("nothing", "U", "no-cube"), 503, "robot", "no-cube"),
         (CubistError("odd"), 503, "robot", None),
@@ -251,6 +252,26 @@ def test_a_run_is_a_number_of_at_most_eighteen_digits(run: str, found: bool) -> 
     else:
         with pytest.raises(web.HTTPNotFound):
             server._checked_query(request, route)
+
+
+async def test_an_invalid_request_found_by_the_robot_says_its_code(
+    client: aiohttp.ClientSession, controller: JobController, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object, **__: object) -> None:
+        raise motion_error("left cannot move 0 steps")
+
+    monkeypatch.setattr(controller, "start", fail)
+    async with client.post("/start", json={}) as response:
+        assert response.status == 503
+        assert (await response.json())["error"] == "robot"
+
+    async def refuse(*_: object, **__: object) -> None:
+        raise InvalidRequest(Note.of("starting"))
+
+    monkeypatch.setattr(controller, "start", refuse)
+    async with client.post("/start", json={}) as response:
+        assert response.status == 400
+        assert (await response.json())["reason_code"] == "starting"
 
 
 async def test_a_parameter_given_twice_is_counted(client: aiohttp.ClientSession) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from solver.errors import CalibrationError
+from solver.errors import CubistError
 from vision.measure.colour_space import (
     ColourReferences,
     LightFeatures,
@@ -94,9 +94,9 @@ def test_a_face_that_was_not_seen_changes_no_stored_colour() -> None:
     assert found.linear_rgb == pytest.approx(PALETTE, rel=1e-4)
     everywhere = np.array([letter != "F" for letter in LETTERS])
     for odd in ({"valid": everywhere}, {"saturated": ~everywhere}):
-        with pytest.raises(CalibrationError, match="no sticker of colour F was seen well: dim"):
+        with pytest.raises(CubistError, match="no sticker of colour F was seen well: dim"):
             references_of(replace(colours, looks={}, **odd), LETTERS)
-    with pytest.raises(CalibrationError, match="53 letters do not name 54 stickers"):
+    with pytest.raises(CubistError, match="53 letters do not name 54 stickers"):
         references_of(colours, LETTERS[1:])
 
 
@@ -126,5 +126,5 @@ def test_stored_colours_are_a_table_by_letters() -> None:
 def test_stored_colours_that_make_no_sense_are_refused(change: dict[str, object]) -> None:
     whole = {"linear_rgb": {face: [0.1, 0.0, 0.3] for face in FACES}, "trust": 0.5}
     assert references_from_json(json.dumps(whole)).trust == 0.5
-    with pytest.raises(CalibrationError, match="the stored colours are damaged"):
+    with pytest.raises(CubistError, match="the stored colours are damaged"):
         references_from_json(json.dumps(whole | change))

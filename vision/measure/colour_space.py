@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from solver.errors import CalibrationError
+from solver.errors import CubistError
 from solver.files import parse_object
 from vision.arrays import Bools, Floats
 from vision.measure.sticker_colours import FACES, SATURATED, FaceColours, StickerColours
@@ -126,27 +126,33 @@ _MOST_OTHERS = 1 / 8
 a logo, and less than a quarter turn makes."""
 
 
+CALIBRATION_FAILED = "calibration-failed"
+"""Code of a :class:`CubistError` if no colours can be taken from the looks."""
+
 OTHER_CUBE = "other-cube"
-"""Code of a :class:`CalibrationError` if the cube seen is not the one that was named."""
+"""Code of a :class:`CubistError` if the cube seen is not the one that was named."""
 
 
 def references_of(colours: StickerColours, facelets: str) -> ColourReferences:
     """Stored colours for a cube's letters, from a scan whose answer is known.
 
     ``facelets`` in the order of ``colours``. A face's light is taken out before the stickers of one
-    colour are joined by their median. Raises :class:`CalibrationError` if a colour was not seen,
+    colour are joined by their median. Raises :class:`CubistError` if a colour was not seen,
     or, with the code ``OTHER_CUBE``, if the cube is another one.
     """
     letters = np.array(list(facelets))
     if len(letters) != len(colours.linear_rgb):
-        raise CalibrationError(
-            f"{len(letters)} letters do not name {len(colours.linear_rgb)} stickers"
+        raise CubistError(
+            f"{len(letters)} letters do not name {len(colours.linear_rgb)} stickers",
+            code=CALIBRATION_FAILED,
         )
     usable = colours.valid & ~colours.saturated
     missing = [f for f in FACES if not (usable & (letters == f)).any()]
     if missing:
-        raise CalibrationError(
-            f"no sticker of colour {', '.join(missing)} was seen well: dim the light and scan again"
+        raise CubistError(
+            f"no sticker of colour {', '.join(missing)} was seen well: "
+            "dim the light and scan again",
+            code=CALIBRATION_FAILED,
         )
     _require_one_colour_a_letter(colours, letters, usable)
     light = _light_of_stickers(colours, letters, usable)
@@ -158,14 +164,14 @@ def references_of(colours: StickerColours, facelets: str) -> ColourReferences:
 def _require_one_colour_a_letter(
     colours: StickerColours, letters: NDArray[np.str_], usable: Bools
 ) -> None:
-    """Raise :class:`CalibrationError` where too many stickers of a letter differ from the rest."""
+    """Raise :class:`CubistError` where too many stickers of a letter differ from the rest."""
     light = colours.linear_rgb / np.maximum(colours.linear_rgb.max(axis=1, keepdims=True), 1e-4)
     seen = {f: _colours_among(light[usable & (letters == f)]) for f in FACES}
     others = sum(sum(counts[1:]) for counts in seen.values())
     if others > _MOST_OTHERS * usable.sum():
         worst = max(seen, key=lambda face: len(seen[face]))
         count = sum(seen[worst])
-        raise CalibrationError(
+        raise CubistError(
             f"the {count} stickers that should be of colour {worst} have {len(seen[worst])} "
             "colours: this is not the cube that was named",
             code=OTHER_CUBE,
@@ -207,7 +213,7 @@ def references_to_json(references: ColourReferences) -> str:
 
 
 def references_from_json(text: str) -> ColourReferences:
-    """The stored colours in a text; raises :class:`CalibrationError` for anything else."""
+    """The stored colours in a text; raises :class:`CubistError` for anything else."""
     try:
         document = parse_object(text, "the stored colours")
         table = [document["linear_rgb"][f] for f in FACES]
@@ -216,7 +222,8 @@ def references_from_json(text: str) -> ColourReferences:
         if rgb.shape != (6, 3) or not np.isfinite(rgb).all() or (rgb < 0).any() or trust <= 0:
             raise ValueError(rgb, trust)
     except (ValueError, KeyError, TypeError) as error:
-        raise CalibrationError(
-            "the stored colours are damaged; calibrate the colours again"
+        raise CubistError(
+            "the stored colours are damaged; calibrate the colours again",
+            code=CALIBRATION_FAILED,
         ) from error
     return ColourReferences(rgb, trust)

@@ -17,6 +17,10 @@ FACES = "URFDLB"
 Floats = NDArray[np.float32]
 
 
+def _bad_colours(text: str) -> InvalidRequest:
+    return InvalidRequest(text, code="bad-colours")
+
+
 def srgb_to_linear(srgb: ArrayLike) -> Floats:
     """Linear light 0..1 of sRGB values 0..255 (IEC 61966-2-1), any shape."""
     value = np.asarray(srgb, dtype=np.float32) / np.float32(255.0)
@@ -55,9 +59,9 @@ class FaceColours:
     def __post_init__(self) -> None:
         count = len(self.linear_rgb)
         if self.linear_rgb.shape != (count, 3) or self.spread.shape != (count, 3):
-            raise InvalidRequest(f"a face needs one colour and spread per sticker, {count} x 3")
+            raise _bad_colours(f"a face needs one colour and spread per sticker, {count} x 3")
         if self.saturated.shape != (count,) or self.valid.shape != (count,):
-            raise InvalidRequest(f"a face of {count} stickers needs as many flags")
+            raise _bad_colours(f"a face of {count} stickers needs as many flags")
 
     @classmethod
     def from_light(cls, linear_rgb: ArrayLike) -> FaceColours:
@@ -97,33 +101,33 @@ class StickerColours:
 
     def __post_init__(self) -> None:
         if not 2 <= self.size <= 7:
-            raise InvalidRequest(f"a cube of size {self.size}: sizes 2 to 7 can be read")
+            raise _bad_colours(f"a cube of size {self.size}: sizes 2 to 7 can be read")
         count = 6 * self.size**2
         if self.linear_rgb.shape != (count, 3) or self.spread.shape != (count, 3):
-            raise InvalidRequest(
+            raise _bad_colours(
                 f"a {self.size}x{self.size}x{self.size} has {count} stickers of 3 values, "
                 f"not {self.linear_rgb.shape}"
             )
         if self.saturated.shape != (count,) or self.valid.shape != (count,):
-            raise InvalidRequest(f"{count} stickers need as many flags")
+            raise _bad_colours(f"{count} stickers need as many flags")
         if not np.isfinite(self.linear_rgb[self.valid]).all():
-            raise InvalidRequest("colours must be finite numbers")
+            raise _bad_colours("colours must be finite numbers")
 
     @classmethod
     def from_srgb(cls, size: int, rgb: ArrayLike) -> StickerColours:
         """Return colours of sRGB triples 0..255 in facelet order (``cubist read --colours``)."""
         if not 2 <= size <= 7:
-            raise InvalidRequest(f"a cube of size {size}: sizes 2 to 7 can be read")
+            raise _bad_colours(f"a cube of size {size}: sizes 2 to 7 can be read")
         try:
             triples = np.asarray(rgb, dtype=np.float64)
         except (TypeError, ValueError, OverflowError) as error:
-            raise InvalidRequest("rgb must be a list of [red, green, blue] triples") from error
+            raise _bad_colours("rgb must be a list of [red, green, blue] triples") from error
         if triples.shape != (6 * size * size, 3):
-            raise InvalidRequest(
+            raise _bad_colours(
                 f"size {size} needs {6 * size * size} rgb triples, not an array of {triples.shape}"
             )
         if not ((triples >= 0) & (triples <= 255)).all():
-            raise InvalidRequest("rgb values must lie between 0 and 255")
+            raise _bad_colours("rgb values must lie between 0 and 255")
         linear = srgb_to_linear(triples).reshape(6, size * size, 3)
         return cls.from_faces({f: FaceColours.from_light(linear[i]) for i, f in enumerate(FACES)})
 
@@ -131,11 +135,11 @@ class StickerColours:
     def from_faces(cls, faces: Mapping[str, FaceColours]) -> StickerColours:
         """Six looks, by face letter; a face that is absent counts as not seen."""
         if not faces or not set(faces) <= set(FACES):
-            raise InvalidRequest(f"faces are named {', '.join(FACES)}, not {', '.join(faces)}")
+            raise _bad_colours(f"faces are named {', '.join(FACES)}, not {', '.join(faces)}")
         counts = {len(face.linear_rgb) for face in faces.values()}
         size = round(max(counts) ** 0.5)
         if counts != {size * size}:
-            raise InvalidRequest(f"faces with {sorted(counts)} stickers do not make one cube")
+            raise _bad_colours(f"faces with {sorted(counts)} stickers do not make one cube")
         looks = [faces.get(letter) or FaceColours.unseen(size) for letter in FACES]
         return cls(
             size,
@@ -177,7 +181,7 @@ def merge_faces(looks: Sequence[FaceColours]) -> FaceColours:
 
 def _merge_pair(first: FaceColours, second: FaceColours) -> FaceColours:
     if len(first.linear_rgb) != len(second.linear_rgb):
-        raise InvalidRequest("looks of different sizes cannot be merged")
+        raise _bad_colours("looks of different sizes cannot be merged")
     gain = _exposure_ratio(first, second)
     noise = np.float32(2e-3)
     weights, values, spreads = [], [], []

@@ -20,8 +20,8 @@ from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed, confirma
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
-from robot.text.faults import RobotError, ScanError
-from solver.errors import CalibrationError, CubistError, InvalidRequest
+from robot.text.faults import CalibrationError, RobotError, ScanError
+from solver.errors import CubistError, InvalidRequest
 from solver.files import JsonMapping, JsonObject
 
 MARGIN = 1.04

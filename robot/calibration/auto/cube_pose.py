@@ -20,8 +20,8 @@ from robot.calibration.auto.fitting import fit_values
 from robot.calibration.steps.camera import Image, nearest_turn
 from robot.settings.base import Site
 from robot.settings.profile import CameraSettings
+from robot.text.faults import CalibrationError
 from solver.cube.facelets import NORMALS, READING
-from solver.errors import CalibrationError
 from vision.locate.face import FaceGrid, HintedSearch, confirm_grid, locate_grids
 from vision.locate.view_check import OddView, face_in_view
 

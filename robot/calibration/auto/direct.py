@@ -37,7 +37,7 @@ from robot.mechanism.direct.settings import DirectSettings
 from robot.settings import RobotProfile
 from robot.settings.profile import CameraSettings
 from robot.settings.stepper import Stepper
-from solver.errors import CalibrationError
+from robot.text.faults import CalibrationError
 from solver.files import JsonObject
 
 MOST_LOOKS = 12

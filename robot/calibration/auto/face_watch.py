@@ -12,7 +12,7 @@ from robot.calibration.step import Session
 from robot.calibration.steps.camera import Corners, Image, nearest_turn, take_picture
 from robot.settings import RobotProfile
 from robot.settings.profile import CameraSettings, View
-from solver.errors import CalibrationError
+from robot.text.faults import CalibrationError
 from vision.frame import Frame
 from vision.locate.advice import advise
 from vision.locate.face import FaceGrid, confirm_grid

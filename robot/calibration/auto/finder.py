@@ -19,7 +19,7 @@ from robot.settings import RobotProfile
 from robot.settings.kinds import Kinds
 from robot.settings.mechanisms import MechanismSettings
 from robot.settings.stepper import Stepper
-from solver.errors import CalibrationError
+from robot.text.faults import CalibrationError
 from solver.files import JsonObject
 
 HOLD_MARGIN_DEGREES = 3.0
@@ -56,7 +56,7 @@ class Finder(ABC):
 
     @abstractmethod
     def __init__(self, session: Session) -> None:
-        """Ready to find; raises :class:`robot.calibration.auto.finding.CalibrationError`."""
+        """Ready to find; raises :class:`CalibrationError`."""
 
     @staticmethod
     @abstractmethod

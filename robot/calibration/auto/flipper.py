@@ -52,7 +52,7 @@ from robot.calibration.step import Session
 from robot.mechanism.flipper.settings import FlipperSettings, Roll
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
-from solver.errors import CalibrationError
+from robot.text.faults import CalibrationError
 from solver.files import JsonObject
 
 SEARCH_UP_US, SEARCH_BACK_US = 60, 150

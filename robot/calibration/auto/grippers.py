@@ -48,7 +48,7 @@ from robot.mechanism.grippers.settings import GripperSettings, GrippersSettings
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from robot.settings.base import AXIS_OF, Site
-from solver.errors import CalibrationError
+from robot.text.faults import CalibrationError
 from solver.files import JsonObject
 
 BELOW: Site = "D"

@@ -18,7 +18,7 @@ from robot.calibration.values import MICROSTEPS, STEPS_OFF
 from robot.machine.confirmed_range import direction_key
 from robot.settings import RobotProfile
 from robot.settings.stepper import Stepper
-from solver.errors import CalibrationError
+from robot.text.faults import CalibrationError
 from solver.files import JsonMapping, JsonObject
 
 SPEEDS = ("max_speed_steps_per_s", "max_acceleration_steps_per_s2")

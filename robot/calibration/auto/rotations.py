@@ -14,7 +14,7 @@ from robot.calibration.auto.film import Film, angles
 from robot.calibration.auto.fitting import ServoLine, SweepPoint, TiltGauge, fit_line
 from robot.calibration.auto.stepwise_move import StepwiseMove
 from robot.settings.base import Site
-from solver.errors import CalibrationError
+from robot.text.faults import CalibrationError
 
 MOST_OFF_DEGREES = 4.0
 """How far the ends of its way may be from where the line has them."""

@@ -11,7 +11,7 @@ from robot.machine.confirmed_range import largest_step, position_key
 from robot.settings import RobotProfile
 from robot.settings.actuators import ActuatorSettings
 from robot.settings.stepper import Stepper
-from solver.errors import CalibrationError
+from robot.text.faults import CalibrationError
 
 COARSE_US, FINE_US = 10, 2
 

@@ -38,10 +38,10 @@ def measured_colours(bench: Bench, asked: ColoursRequest) -> MeasuredColours:
     """Home, look at all faces, and take the colours of a cube that is ``facelets``.
 
     None: whatever cube is read, if that is beyond doubt. Raises ``RobotError``, ``ScanError``
-    and ``CalibrationError``.
+    and ``CubistError`` for a colour not seen.
     """
     from robot.machine.scanner import as_values
-    from solver.errors import CalibrationError
+    from solver.errors import CubistError
     from vision.measure.colour_space import OTHER_CUBE, references_of
     from vision.measure.sticker_colours import FaceColours, StickerColours, merge_faces
 
@@ -55,7 +55,7 @@ def measured_colours(bench: Bench, asked: ColoursRequest) -> MeasuredColours:
     scan = StickerColours.from_faces({face: merge_faces(seen) for face, seen in faces.items()})
     try:
         return MeasuredColours(facelets=facelets, values=as_values(references_of(scan, facelets)))
-    except CalibrationError as other:
+    except CubistError as other:
         if other.code != OTHER_CUBE:
             raise
         raise ScanError(str(other), remedy=_remedy_for(facelets)) from other
