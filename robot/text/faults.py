@@ -103,7 +103,7 @@ class RobotError(CubistError, RuntimeError):
         self.recoverable = row.recoverable if recoverable is None else recoverable
 
 
-class LinkError(RobotError, ConnectionError):
+class LinkError(RobotError):
     """The connection to the microcontroller failed; nothing is known of the robot's position."""
 
 

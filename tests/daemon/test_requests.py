@@ -23,7 +23,7 @@ from robot.daemon.routes import ROUTES, RUN_NUMBER, document
 from robot.daemon.server import make_app, serving
 from robot.motion.schedule import motion_error
 from robot.records.storage import NOT_STORED, StorageError
-from robot.text.faults import Conflict, RobotError, ScanError
+from robot.text.faults import Conflict, Fault, LinkError, RobotError, ScanError
 from robot.text.notes import Note
 from solver.errors import CubistError, InvalidRequest
 
@@ -281,6 +281,22 @@ async def test_a_parameter_given_twice_is_counted(client: aiohttp.ClientSession)
     assert told["reason"] == "count: given 3 times; once is allowed"
     async with client.get("/runs?count=1&else=2") as response:
         assert response.status == 200
+
+
+async def test_a_broken_link_is_answered(
+    client: aiohttp.ClientSession, controller: JobController, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is no broken connection of the one who asks."""
+
+    async def stop(*, emergency: bool = False) -> bool:
+        raise LinkError(Fault.LINK_LOST, detail="/dev/ttyACM0")
+
+    monkeypatch.setattr(controller, "stop", stop)
+    async with client.post("/stop", json={"emergency": True}) as response:
+        told = await response.json()
+    assert (response.status, told["error"], told["fault"]) == (503, "robot", "link-lost")
+    assert "What to do: " in told["reason"]
+    monkeypatch.undo()
 
 
 async def test_who_asked_may_leave_before_it_is_done(
