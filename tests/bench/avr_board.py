@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robot.computer.board_family import build, executable
 from robot.link.wire import CobsReader, WireFrame
 from tests.rig.simulated_time import VirtualBoard, VirtualLoop, VirtualPort
 
-ROOT = Path(__file__).resolve().parents[2]
 RECORD = np.dtype([("ticks", "<u8"), ("pin", "<u2"), ("level", "u1"), ("kind", "u1")])
 OUTPUT, READ, BYTE, STACK = 0, 3, 4, 7
 BYTE_CYCLES = 352
-
-
-def build_elf(board: str) -> Path:
-    """The firmware of a board, built if it is not up to date."""
-    folder = ROOT / "build" / f"firmware-{board}"
-    command = ["make", "-C", ROOT / "firmware" / "avr", f"BOARD={board}", f"BUILD={folder}"]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return folder / "cubist.elf"
-
-
-def static_sizes(elf: Path) -> tuple[int, int]:
-    """Bytes of flash and of static RAM."""
-    shown = subprocess.run(["avr-size", elf], capture_output=True, text=True, check=True).stdout
-    text, data, bss = (int(word) for word in shown.splitlines()[1].split()[:3])
-    return text + data, data + bss
 
 
 @dataclass
@@ -90,9 +72,15 @@ class AvrBoard:
 @contextlib.contextmanager
 def avr_board(name: str = "uno") -> Iterator[AvrBoard]:
     """The firmware of a board under simavr, until the end of the block; records in cycles."""
-    elf = build_elf(name)
-    program = Path(sys.executable).with_name("cubist-firmware-avr")
-    command = [program, "--elf", elf, "--board", name, "--cycles", "--stack"]
+    command = [
+        executable("cubist-firmware-avr"),
+        "--elf",
+        build(name).elf,
+        "--board",
+        name,
+        "--cycles",
+        "--stack",
+    ]
     with contextlib.closing(VirtualLoop()) as loop:
         board = VirtualBoard(command)
         board.listener = pins = Recorder(board.answer)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robot.computer.board_family import build
 from robot.link import Link, ServoSetup, StepperSetup
 from robot.link.actuators import ActuatorSetup
 from robot.link.protocol import EmergencyStop, Go, Ping
@@ -17,7 +18,7 @@ from robot.link.wire import WireFrame
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
-from tests.bench.avr_board import BYTE_CYCLES, AvrBoard, avr_board, build_elf, static_sizes
+from tests.bench.avr_board import BYTE_CYCLES, AvrBoard, avr_board
 from tests.bench.figures import Emit
 
 STEP_PINS = (2, 3, 4, 5, 6, 7)
@@ -196,9 +197,9 @@ def measure_stopping(axes: int = 2, speed: float = 20_000) -> dict[str, Any]:
 def main(emit: Emit) -> None:
     """Every figure of docs/firmware-timing.md."""
     for board in ("uno", "mega"):
-        flash, ram = static_sizes(build_elf(board))
-        emit("firmware-flash", flash, "bytes", 1, {"board": board})
-        emit("firmware-static-ram", ram, "bytes", 1, {"board": board})
+        built = build(board)
+        emit("firmware-flash", built.flash_bytes, "bytes", 1, {"board": board})
+        emit("firmware-static-ram", built.static_ram_bytes, "bytes", 1, {"board": board})
     for axes, speed in RATES.items():
         rate = measure_rate(axes, speed)
         emit("firmware-step-error-p999", rate["error_p999_us"], "us", rate["steps"], rate)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +19,6 @@ from robot.planner import (
     plan_composites,
     plan_solve,
 )
-from robot.planner.approach import plan_approach
 from robot.planner.survey import random_cube
 from robot.settings import load_profile
 from robot.settings.other_cubes import for_cube
@@ -116,20 +114,6 @@ def test_two_layers() -> None:
         first = plan.moves[:1]
         (alone,) = one_by_one(replace(plan, moves=first))
         assert greedy_us(plan.mechanism, plan.start, first) == alone.duration_us
-
-
-def test_it_counts_from_where_the_cube_was_looked_at() -> None:
-    """Turns cannot begin while the cube is shown to the camera: getting back is counted, too."""
-    profile = load_profile("four-arm")
-    mechanism = build_mechanism(profile)
-    planner = SolvePlanner(profile, mechanism)
-    end = planner.scan(None, ["U", "D"]).end
-    back = plan_approach(mechanism, end)
-    assert back.duration_us > 0
-    cube = random_cube(3, np.random.default_rng(2))
-    plan = planner.plan(cube, end, threading.Event(), lambda _: None)
-    resting = greedy_us(mechanism, back.end, plan.moves)
-    assert planner.greedy_us([plan]) == back.duration_us + resting >= plan.duration_us
 
 
 def test_a_plan_in_two_parts_is_one_list_of_moves() -> None:

@@ -92,27 +92,6 @@ def twisting(
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "collide"),
-    [
-        (("R", 0.11), ("U", 0.11), True),
-        (("R", 0.11), ("U", -0.11), True),
-        (("R", 0.11), ("L", 0.11), False),
-        (("R", 0.1), ("U", 0.3), False),
-        (("R", 0.3), ("U", 0.1), True),
-        (("R", 0.95), ("U", 0.3), False),
-        (("R", 1.2), ("F", 1.3), True),
-    ],
-)
-def test_only_one_of_two_crossing_layers_is_off_square(
-    first: tuple[str, float], second: tuple[str, float], collide: bool
-) -> None:
-    cube, incidents = twisting()
-    cube.turn_layer(*first)
-    cube.turn_layer(*second)
-    assert [violation.kind for violation in incidents.violations] == ["layers-collide"] * collide
-
-
-@pytest.mark.parametrize(
     ("turns", "collide"),
     [
         ([("R", 0.7), ("U", 0.02)], False),  # 0.3 quarters are left of R when U starts

@@ -101,27 +101,28 @@ def _raise_version(old: Path, new: Path) -> None:
     shutil.rmtree(content)
 
 
-def test_installing_starts_the_service_as_its_own_user(facts: Mapping[str, str]) -> None:
-    assert (facts["install"], facts["active"], facts["enabled"]) == ("0", "yes", "enabled")
-    assert facts["owner"] == "cubist"
+STORY = {
+    "installing starts the service as its own user": (
+        "install=0, active=yes, enabled=enabled, owner=cubist"
+    ),
+    "without a board it says so": "status=1, doctor=1",
+    "upgrading keeps calibration and settings": (
+        "import=0, upgrade=0, version=9.0, restarted=yes, calibration_kept=1345, settings_kept=1"
+    ),
+    "removing keeps what is the owner's": (
+        "remove=0, inactive=inactive, gone=yes, kept=yes, again=0, calibration_back=1345"
+    ),
+    "purging leaves nothing": "purge=0, left=",
+}
+"""Facts that the scenario finds, by what they show."""
 
 
-def test_without_a_board_it_says_so(facts: Mapping[str, str]) -> None:
-    assert (facts["status"], facts["doctor"]) == ("1", "1")
+@pytest.mark.parametrize("expected", STORY.values(), ids=STORY)
+def test_the_package_s_story(facts: Mapping[str, str], expected: str) -> None:
+    for fact in expected.split(", "):
+        name, _, value = fact.partition("=")
+        assert facts[name] == value, name
+
+
+def test_without_a_board_the_cause_names_it(facts: Mapping[str, str]) -> None:
     assert "board" in facts["cause"] or "port" in facts["cause"]
-
-
-def test_upgrading_keeps_calibration_and_settings(facts: Mapping[str, str]) -> None:
-    assert (facts["import"], facts["upgrade"], facts["version"]) == ("0", "0", NEW_VERSION)
-    assert (facts["restarted"], facts["calibration_kept"]) == ("yes", "1345")
-    assert facts["settings_kept"] == "1"
-
-
-def test_removing_keeps_what_is_the_owner_s(facts: Mapping[str, str]) -> None:
-    assert (facts["remove"], facts["inactive"]) == ("0", "inactive")
-    assert facts["gone"] == facts["kept"] == "yes"
-    assert (facts["again"], facts["calibration_back"]) == ("0", "1345")
-
-
-def test_purging_leaves_nothing(facts: Mapping[str, str]) -> None:
-    assert (facts["purge"], facts["left"]) == ("0", "")
