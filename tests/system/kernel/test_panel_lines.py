@@ -19,21 +19,12 @@ def test_presses_are_told_apart_though_the_contact_bounces(found: dict[str, Any]
     assert found["presses"] == ["short", "long", "very-long"]
 
 
-def test_a_touch_button_needs_its_polarity(found: dict[str, Any]) -> None:
-    stuck = ["stuck GPIO 17", "stuck"]
-    assert found["touches"] == ["short", "very-long", *stuck, *stuck, "stuck GPIO 17"]
-
-
 def test_bounce_and_the_mains_are_no_presses(found: dict[str, Any]) -> None:
     assert found["noise"] == []
 
 
 def test_the_emergency_stop_and_its_broken_wire(found: dict[str, Any]) -> None:
     assert found["emergency"] == ["estop True", "estop False", "estop True"]
-
-
-def test_edges_and_levels_agree(found: dict[str, Any]) -> None:
-    assert found["edges"] == [False, True, False, True]
 
 
 def test_light_and_buzzer_drive_their_lines(found: dict[str, Any]) -> None:

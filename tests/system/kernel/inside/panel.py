@@ -18,13 +18,9 @@ BUTTON, LED, BUZZER, ESTOP = 17, 27, 22, 23
 
 
 @contextmanager
-def panel(
-    chip: Chip, told: list[Any], *, wire: bool = True, touch: bool = False, low: bool = False
-) -> Iterator[Panel]:
-    """The real panel on the real library; ``wire``: the emergency stop's circuit is closed;
-    ``touch``: the button is a module that is high while touched; ``low``: what is there is low."""
-    button = Input(BUTTON, True, "down") if touch else Input(BUTTON)
-    pins = PanelPins(button, Output(LED), Output(BUZZER), Input(ESTOP, True, "up"))
+def panel(chip: Chip, told: list[Any], *, wire: bool = True) -> Iterator[Panel]:
+    """The real panel on the real library; ``wire``: the emergency stop's circuit is closed."""
+    pins = PanelPins(Input(BUTTON), Output(LED), Output(BUZZER), Input(ESTOP, True, "up"))
     made = Panel(
         RpiGpio(),
         pins,
@@ -39,8 +35,6 @@ def panel(
     made.open()
     # What drives a line is stronger than the resistor that the panel has just chosen for it.
     chip.close_contact(ESTOP, wire)
-    if low:
-        chip.close_contact(BUTTON, True)
     made.start()
     time.sleep(0.1)
     try:
@@ -54,20 +48,6 @@ def presses(chip: Chip) -> list[Any]:
     with panel(chip, told):
         for seconds in (0.2, 2.0, 5.5):
             Finger(chip).press(BUTTON, seconds)
-    return told
-
-
-def touches(chip: Chip) -> list[Any]:
-    """A touch module rests low: first as what it is, then taken for a contact to ground."""
-    told: list[Any] = []
-    for touch in (True, False):
-        with panel(chip, told, touch=touch, low=True):
-            for seconds in (0.2, 5.5):
-                chip.close_contact(BUTTON, False)
-                time.sleep(seconds)
-                chip.close_contact(BUTTON, True)
-                time.sleep(0.1)
-    chip.close_contact(BUTTON, False)
     return told
 
 
@@ -112,18 +92,6 @@ def light(chip: Chip) -> list[Any]:
     return seen
 
 
-def edges(chip: Chip) -> list[Any]:
-    """Edges told by the library, against levels read by it."""
-    gpio, read = RpiGpio(), []
-    gpio.setup_input(BUTTON, "up")
-    gpio.on_edge(BUTTON, lambda pin: read.append(gpio.input(pin)))
-    for closed in (True, False, True, False):
-        chip.close_contact(BUTTON, closed)
-        time.sleep(0.05)
-    gpio.cleanup()
-    return read
-
-
 def complaint(pin: int) -> str:
     """What a program is told that wants a pin."""
     gpio = RpiGpio()
@@ -147,11 +115,9 @@ def main() -> None:
         assert chip.name == "gpiochip0", chip.name
         found = {
             "presses": presses(chip),
-            "touches": touches(chip),
             "noise": noise(chip),
             "emergency": emergency(chip),
             "light": light(chip),
-            "edges": edges(chip),
             "busy": busy(chip),
             "after": complaint(BUTTON),
         }
