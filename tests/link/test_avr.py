@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import Any
 
 import pytest
 
 from robot.link import Link, StepperSetup
-from robot.link.protocol import BoardState, Ping
+from robot.link.protocol import Ping
 from robot.link.wire import WireFrame
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
 from robot.text.faults import LinkError, RobotError
+from tests.rig.boards import LIMITS, Rig, running, to_and_fro
 
-Rig = Any
-LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
 STEP_PIN = 6
 BYTES_PER_S = 50_000
 STACK_LEFT = 256
@@ -30,25 +28,6 @@ def link(uno: Rig) -> Link:
     """A homed link to the Uno."""
     link: Link = uno.loop.run_until_complete(uno.homed_link())
     return link
-
-
-def to_and_fro(times: int, steps: int = 100) -> Schedule:
-    """The pusher going forth and back."""
-    forth = stepper_move("pusher", 0, steps, LIMITS)
-    back = stepper_move("pusher", steps, -steps, LIMITS)
-    turns = []
-    for number in range(times):
-        at = number * (forth.duration_us + back.duration_us)
-        turns += [TimedTurn(at, 0), TimedTurn(at + forth.duration_us, 1)]
-    return Schedule((forth, back), tuple(turns), times * (forth.duration_us + back.duration_us))
-
-
-async def running(link: Link, plan: Schedule) -> asyncio.Task[Any]:
-    """Start a plan and wait until the chip plays it."""
-    run = asyncio.create_task(link.run(plan))
-    while (await link.status()).state != BoardState.RUNNING:
-        pass
-    return run
 
 
 async def recovers(link: Link, board: Rig) -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
-from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
-from robot.motion.stepper import StepperLimits, stepper_move
+from robot.motion.stepper import stepper_move
+from tests.rig.boards import LIMITS, Rig, in_turn
 
-Rig = Any
-LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
 LID_PIN = 10
 TICKS_PER_US = 2
 FRAME_US = 20_000
@@ -24,14 +21,6 @@ TRAVEL_US, BACK_US, SETTLE_US = 400_000, 100_000, 100_000
 def board(request: pytest.FixtureRequest) -> Rig:
     """The firmware of this computer, and the Uno's."""
     return request.getfixturevalue(request.param)
-
-
-def one_after_the_other(*profiles: MotionProfile) -> Schedule:
-    clock, turns = 0, []
-    for number, profile in enumerate(profiles):
-        turns.append(TimedTurn(clock, number))
-        clock += profile.duration_us
-    return Schedule(profiles, tuple(turns), clock)
 
 
 def pulses_us(board: Rig, pin: int) -> list[float]:
@@ -46,7 +35,7 @@ async def test_a_servo_goes_beyond_its_target_and_back(board: Rig, target: int) 
     before = len(pulses_us(board, LID_PIN))
     way = 1 if target > 1500 else -1
     slew = servo_slew("lid", 1500, target, TRAVEL_US, SETTLE_US, overshoot=(BEYOND_US, BACK_US))
-    execution = await link.run(one_after_the_other(slew))
+    execution = await link.run(in_turn(slew))
     assert execution.executed_us == TRAVEL_US + BACK_US + SETTLE_US
     beyond = [way * (width - target) for width in pulses_us(board, LID_PIN)[before:]]
     a_frame_us = (500 + BEYOND_US) * FRAME_US / TRAVEL_US
@@ -64,7 +53,7 @@ async def test_a_stepper_takes_up_its_play_and_springs_back(board: Rig) -> None:
         stepper_move("pusher", start, steps, LIMITS, overshoot_steps=6, backlash_steps=20)
         for start, steps in ((0, 100), (100, -100))
     )
-    plan = one_after_the_other(forth, back)
+    plan = in_turn(forth, back)
     execution = await link.run(plan)
     assert execution.executed_us == plan.duration_us
     assert board.pins.moves() == [106, -26, 20, -126, 26]

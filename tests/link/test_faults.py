@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
 
 from robot.link import Link
-from robot.link.protocol import BoardState
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
-from robot.motion.stepper import StepperLimits, stepper_move
+from robot.motion.stepper import stepper_move
 from robot.text.faults import LinkError, RobotError
 from tests.rig import simulated_time
+from tests.rig.boards import LIMITS, Rig, running
 
-Rig = Any
-LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
 DAMAGES = ("drop", "repeat", "insert", "flip", "reorder")
 
 
@@ -51,14 +48,6 @@ def disturb(rig: Rig, damage: str, rate: float) -> None:
     """Make the line a bad one, both ways."""
     rig.port.outwards.damage = getattr(simulated_time, damage)(rate)
     rig.port.inwards.damage = getattr(simulated_time, damage)(rate)
-
-
-async def running(link: Link, plan: Schedule) -> asyncio.Task[Any]:
-    """Start a plan and wait until the firmware plays it."""
-    run = asyncio.create_task(link.run(plan))
-    while (await link.status()).state != BoardState.RUNNING:
-        pass
-    return run
 
 
 @pytest.mark.parametrize("rate", [0.01, 0.05])

@@ -19,43 +19,16 @@ from robot.link.protocol import (
     Welcome,
 )
 from robot.link.session import LOST_AFTER_S, LinkSession
-from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
-from robot.motion.stepper import StepperLimits, stepper_move
+from robot.motion.stepper import stepper_move
 from robot.text.faults import LinkError, RobotError, Stopped
+from tests.rig.boards import Rig, in_turn, running, to_and_fro
 
-Rig = Any
-LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
 STEP_PIN = 6
 SERVO_PIN = 9
 
 every_board = pytest.mark.parametrize("rig", ["host_rig", "linux_rig", "uno"], indirect=True)
 """The firmware of this computer, of a Raspberry Pi, and that of the Uno under simavr."""
-
-
-def in_turn(*profiles: MotionProfile, times: int = 1) -> Schedule:
-    """Profiles one after the other, the whole ``times`` over."""
-    turns = []
-    clock = 0
-    for _ in range(times):
-        for number, profile in enumerate(profiles):
-            turns.append(TimedTurn(clock, number))
-            clock += profile.duration_us
-    return Schedule(profiles, tuple(turns), clock)
-
-
-def to_and_fro(times: int) -> Schedule:
-    """The pusher going forth and back."""
-    forth = stepper_move("pusher", 0, 100, LIMITS)
-    return in_turn(forth, stepper_move("pusher", 100, -100, LIMITS), times=times)
-
-
-async def running(link: Link, plan: Schedule) -> asyncio.Task[Any]:
-    """Start a plan and wait until the firmware plays it."""
-    run = asyncio.create_task(link.run(plan))
-    while (await link.status()).state != BoardState.RUNNING:
-        pass
-    return run
 
 
 async def test_a_flipper_solve_takes_exactly_its_time(link: Link, rig: Rig) -> None:

@@ -12,22 +12,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from robot.link import Link, SerialTransport, ServoSetup, StepperSetup
 from robot.link.actuators import ActuatorSetup
 from robot.link.protocol import Board, BoardState
-from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
 from robot.settings.board_table import FIRST_CHANNEL, FRAME_US
 from robot.text.faults import Fault, LinkError, RobotError
 from robot.twin.pulses import PwmChips
-from tests.rig.boards import program, rig_of
+from tests.rig.boards import Rig, in_turn, program, rig_of
 
-Rig = Any
 LIMIT_S = 60.0
 LID = ServoSetup("lid", pin=12, minimum_us=500, maximum_us=2500, start_us=1500, home_ms=100)
 HOLDER = replace(LID, name="holder", pin=13)
@@ -49,22 +46,13 @@ def pi(tmp_path: Path) -> Iterator[Rig]:
         chips.close()
 
 
-def one_after_another(*profiles: MotionProfile) -> Schedule:
-    """Each as soon as the one before it has ended."""
-    starts = [0]
-    for profile in profiles:
-        starts.append(starts[-1] + profile.duration_us)
-    turns = tuple(TimedTurn(start, number) for number, start in enumerate(starts[:-1]))
-    return Schedule(profiles, turns, starts[-1])
-
-
 async def test_every_duty_is_exact_and_no_pulse_is_cut(pi: Rig) -> None:
     link = await pi.homed_link(setups=SERVOS)
     assert (await link.status()).fault == Fault.NONE
     assert link.capabilities.board == Board.LINUX
     pi.pins.chips.writes.clear()
     slews = [servo_slew(servo.name, 1500, 2300, 400_000, FRAME_US) for servo in SERVOS]
-    plan = one_after_another(*slews)
+    plan = in_turn(*slews)
     execution = await link.run(plan)
     assert (execution.executed_us, execution.events) == (plan.duration_us, ())
     for servo in SERVOS:
@@ -97,7 +85,7 @@ async def test_a_motor_at_lines_steps_beside_servos(pi: Rig) -> None:
     motor = StepperSetup("motor", step_pin=17, direction_pin=27, limits=SLOW)
     link = await pi.homed_link(setups=(*ONE, motor))
     forth = stepper_move("motor", 0, 40, SLOW)
-    execution = await link.run(one_after_another(forth, stepper_move("motor", 40, -40, SLOW)))
+    execution = await link.run(in_turn(forth, stepper_move("motor", 40, -40, SLOW)))
     assert execution.events == ()
     assert pi.pins.moves(17, 27) == [40, -40]
     assert (await link.status()).fault == Fault.NONE
@@ -125,7 +113,7 @@ async def test_a_write_that_fails_in_mid_turn_is_named_and_overcome(
 ) -> None:
     link = await pi.homed_link(setups=SERVOS)
     away = servo_slew("lid", 1500, 2300, 2_000_000, FRAME_US)
-    run = asyncio.create_task(link.run(one_after_another(away)))
+    run = asyncio.create_task(link.run(in_turn(away)))
     await asyncio.sleep(0.5)
     pi.pins.chips.close()
     with pytest.raises(RobotError) as caught:
@@ -138,7 +126,7 @@ async def test_a_write_that_fails_in_mid_turn_is_named_and_overcome(
     pi.pins.chips = PwmChips(tmp_path / "pwm", pins, pi.pins.pulse_edge)
     await link.configure()
     await link.home()
-    await link.run(one_after_another(away))
+    await link.run(in_turn(away))
     lengths = [ticks for _, ticks in pi.pins.pulses(LID.pin)]
     assert lengths[-1] == 4600, "the same process has opened the new chip"
 
@@ -195,7 +183,7 @@ def test_a_board_that_is_killed_or_stopped_is_a_lost_link(
     start: Callable[[], tuple[Process, Path]], number: signal.Signals
 ) -> None:
     process, port = start()
-    away = one_after_another(servo_slew("lid", 1500, 2300, 20_000_000, FRAME_US))
+    away = in_turn(servo_slew("lid", 1500, 2300, 20_000_000, FRAME_US))
 
     async def run() -> None:
         link = await homed(port)

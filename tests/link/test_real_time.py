@@ -17,11 +17,9 @@ import pytest
 
 from robot.link import Execution, Link, LinkThread, SerialTransport, StepperSetup
 from robot.link.protocol import BoardState
-from robot.motion.schedule import Schedule, TimedTurn
-from robot.motion.stepper import StepperLimits, stepper_move
 from robot.text.faults import LinkError, RobotError
+from tests.rig.boards import LIMITS, to_and_fro
 
-LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
 PUSHER = StepperSetup("pusher", step_pin=6, direction_pin=7, limits=LIMITS)
 LIMIT_S = 60
 PATIENT_MS = 2000
@@ -49,14 +47,6 @@ def start(tmp_path: Path) -> Iterator[Callable[[float], tuple[subprocess.Popen[b
     for process in processes:
         process.kill()
         process.wait(LIMIT_S)
-
-
-def to_and_fro(times: int) -> Schedule:
-    """The pusher going forth and back."""
-    moves = (stepper_move("pusher", 0, 100, LIMITS), stepper_move("pusher", 100, -100, LIMITS))
-    each_us = moves[0].duration_us
-    turns = tuple(TimedTurn(number * each_us, number % 2) for number in range(2 * times))
-    return Schedule(moves, turns, 2 * times * each_us)
 
 
 async def homed(port: Path) -> Link:

@@ -5,6 +5,7 @@ Tests whose arguments hold a :class:`Rig` may be coroutines: they run in its tim
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import random
@@ -16,10 +17,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from robot.link import EndstopHoming, Link, ServoSetup, StepperSetup
+from robot.link import EndstopHoming, Execution, Link, ServoSetup, StepperSetup
 from robot.link.actuators import ActuatorSetup
-from robot.link.protocol import TICKS_PER_US
-from robot.motion.stepper import StepperLimits
+from robot.link.protocol import TICKS_PER_US, BoardState
+from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
+from robot.motion.stepper import StepperLimits, stepper_move
 from robot.twin.pulses import PwmChips
 from robot.twin.simulated import Kind
 from tests.rig.simulated_time import VirtualBoard, VirtualLoop, VirtualPort
@@ -216,3 +218,27 @@ def two_boards(
         finally:
             for rig in rigs:
                 loop.run_until_complete(rig.end())
+
+
+def in_turn(*profiles: MotionProfile, times: int = 1) -> Schedule:
+    """Profiles one after the other, the whole ``times`` over."""
+    turns, clock = [], 0
+    for _ in range(times):
+        for number, profile in enumerate(profiles):
+            turns.append(TimedTurn(clock, number))
+            clock += profile.duration_us
+    return Schedule(profiles, tuple(turns), clock)
+
+
+def to_and_fro(times: int, steps: int = 100) -> Schedule:
+    """The pusher going forth and back."""
+    moves = (stepper_move("pusher", at, by, LIMITS) for at, by in ((0, steps), (steps, -steps)))
+    return in_turn(*moves, times=times)
+
+
+async def running(link: Link, plan: Schedule) -> asyncio.Task[Execution]:
+    """Start a plan and wait until the firmware plays it."""
+    run = asyncio.create_task(link.run(plan))
+    while (await link.status()).state != BoardState.RUNNING:
+        pass
+    return run

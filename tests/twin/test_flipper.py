@@ -195,3 +195,15 @@ def test_an_arm_with_play_turns_the_cube_until_it_fits() -> None:
     assert table.angles() == pytest.approx((-0.0625, 0)), "its neighbours square it"
     table.flipper.set_square()
     assert table.angles() == pytest.approx((0, 0)) and table.is_changed_by()
+
+
+def test_a_cube_that_an_arm_holds_is_not_rolled_by_another() -> None:
+    reported: list[str] = []
+    lid = SimulatedArm("lid", PLACES[:2])
+    tipper = SimulatedArm("tipper", (PLACES[0], PLACES[2]))
+    flipper = Flipper(
+        scrambled(3, 1), "table", [lid, tipper], TOLERANCE, lambda kind, *_: reported.append(kind)
+    )
+    for held, tipped in ((FREE, FREE), (HALF_WAY, FREE), (HELD, FREE), (HELD, -5.0), (HELD, -10.0)):
+        flipper.update({"table": 0.0, "lid": held, "tipper": tipped})
+    assert reported == ["flip-held"]

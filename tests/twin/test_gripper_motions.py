@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
-from robot.settings import parse_profile
+from robot.settings import RobotProfile, parse_profile
+from robot.settings.actuators import Servo
 from robot.twin.cube import NORMALS, CubeBody, scrambled
-
-if TYPE_CHECKING:
-    from conftest import PulseHand
+from robot.twin.registry import parts_of
+from robot.twin.simulated import SimulatedRobot
 
 ROTATION_US = {-1: 700, 0: 1300, 1: 1900, 2: 2500}
 
@@ -38,6 +38,55 @@ def profile_text(sites: str, size: int = 3, others: str = "hold") -> str:
             " positions_us: {closed: 1200, open: 1800}, speed_us_per_s: 2000}"
         )
     return "\n".join(lines) + "\n"
+
+
+FRAME_US = 20_000
+
+
+@dataclass
+class PulseHand:
+    """Drives every servo of a robot at 50 Hz, slewing its pulses as told."""
+
+    robot: SimulatedRobot
+    pulses: dict[str, float]
+    time_us: float = 0.0
+    pins: dict[str, int] = field(default_factory=dict)
+
+    def move(self, duration_us: float, **targets: float) -> None:
+        """Slew the named servos' pulses to their targets, all in ``duration_us``."""
+        start, begin = self.time_us, dict(self.pulses)
+        while self.time_us < start + duration_us:
+            part = min(1.0, (self.time_us + FRAME_US - start) / duration_us)
+            for name, target in targets.items():
+                self.pulses[name] = begin[name] + (target - begin[name]) * part
+            self._frame()
+
+    def rest(self, duration_us: float = 200_000) -> None:
+        """Keep all pulses as they are."""
+        self.move(duration_us)
+
+    def _frame(self) -> None:
+        frame = self.time_us
+        edges = []
+        for number, (name, pin) in enumerate(self.pins.items()):
+            rise = frame + 2_300 * number
+            edges += [(rise, pin, True), (rise + self.pulses[name], pin, False)]
+        for time, pin, level in sorted(edges):
+            self.robot.pin_changed(time, pin, level)
+        self.time_us = frame + FRAME_US
+        self.robot.advance(self.time_us)
+
+
+def servo_hand(profile: RobotProfile, body: CubeBody) -> PulseHand:
+    """A hand on every servo of a robot, pulses where the robot stands when switched on."""
+    robot = SimulatedRobot(profile, body)
+    starts = parts_of(profile).start_places
+    servos = {name: s for name, s in profile.actuators.items() if isinstance(s, Servo)}
+    pulses = {name: float(servo.positions_us[starts[name]]) for name, servo in servos.items()}
+    hand = PulseHand(robot, pulses)
+    hand.pins = {name: servo.pins.pulse for name, servo in servos.items()}
+    hand.rest(100_000)
+    return hand
 
 
 class Arms:
@@ -66,13 +115,10 @@ class Arms:
         return [violation.kind for violation in self.hand.robot.violations]
 
 
-@pytest.fixture
-def make_arms(make_servo_hand: Callable[..., PulseHand]) -> Callable[..., Arms]:
-    def make(sites: str, size: int = 3, others: str = "hold") -> Arms:
-        profile = parse_profile(profile_text(sites, size, others))
-        return Arms(make_servo_hand(profile, scrambled(size, 1)))
-
-    return make
+def make_arms(sites: str, size: int = 3, others: str = "hold") -> Arms:
+    """A simulated robot with grippers at these sites, at rest."""
+    profile = parse_profile(profile_text(sites, size, others))
+    return Arms(servo_hand(profile, scrambled(size, 1)))
 
 
 def expected(change: Callable[[CubeBody], None], size: int = 3) -> str:
@@ -81,10 +127,7 @@ def expected(change: Callable[[CubeBody], None], size: int = 3) -> str:
     return body.facelets()
 
 
-MakeArms = Callable[..., Arms]
-
-
-def test_regripping_does_not_turn_anything(make_arms: MakeArms) -> None:
+def test_regripping_does_not_turn_anything() -> None:
     arms = make_arms("RD")
     assert arms.do("r1", "r-", "r0", "r+", "d-1") == []
 
@@ -95,13 +138,13 @@ def test_regripping_does_not_turn_anything(make_arms: MakeArms) -> None:
     assert arms.body.facelets() == expected(change)
 
 
-def test_one_gripper_alone_turns_the_whole_cube(make_arms: MakeArms) -> None:
+def test_one_gripper_alone_turns_the_whole_cube() -> None:
     arms = make_arms("RD")
     assert arms.do("d-", "r1", "d+") == []
     assert arms.body.facelets() == expected(lambda body: body.rotate(NORMALS["R"], 1))
 
 
-def test_a_pair_tilts_the_cube(make_arms: MakeArms) -> None:
+def test_a_pair_tilts_the_cube() -> None:
     arms = make_arms("RLFB")
     assert arms.do("f- b-", "r1 l-1", "f+ b+", "r-", "r0", "r+", "l-", "l0", "l+", "f1") == []
 
@@ -112,7 +155,7 @@ def test_a_pair_tilts_the_cube(make_arms: MakeArms) -> None:
     assert arms.body.facelets() == expected(change)
 
 
-def test_two_layers_of_a_pocket_cube_between_two_arms(make_arms: MakeArms) -> None:
+def test_two_layers_of_a_pocket_cube_between_two_arms() -> None:
     arms = make_arms("RLFB", 2, "release")
     assert arms.do("f- b-", "r1") == []
     assert arms.body.facelets() == expected(lambda body: body.turn("R", 1), 2)
@@ -132,11 +175,11 @@ def test_two_layers_of_a_pocket_cube_between_two_arms(make_arms: MakeArms) -> No
         ("RD", ("r- d-",), "dropped"),
     ],
 )
-def test_violations(make_arms: MakeArms, sites: str, steps: tuple[str, ...], kind: str) -> None:
+def test_violations(sites: str, steps: tuple[str, ...], kind: str) -> None:
     assert kind in make_arms(sites).do(*steps)
 
 
-def test_letting_go_between_quarters_is_a_violation(make_arms: MakeArms) -> None:
+def test_letting_go_between_quarters_is_a_violation() -> None:
     arms = make_arms("RD")
     arms.hand.move(300_000, **{"turn-r": 1600})
     arms.hand.rest()
@@ -146,7 +189,7 @@ def test_letting_go_between_quarters_is_a_violation(make_arms: MakeArms) -> None
     assert not arms.hand.robot.pose().layers
 
 
-def test_closing_on_a_slanted_cube_is_a_violation(make_arms: MakeArms) -> None:
+def test_closing_on_a_slanted_cube_is_a_violation() -> None:
     arms = make_arms("RD")
     arms.do("d-")
     arms.hand.move(300_000, **{"turn-r": 1600})
@@ -154,19 +197,19 @@ def test_closing_on_a_slanted_cube_is_a_violation(make_arms: MakeArms) -> None:
     assert arms.do("d+") == ["grip-not-square"]
 
 
-def test_turning_half_open_jaws_is_a_violation(make_arms: MakeArms) -> None:
+def test_turning_half_open_jaws_is_a_violation() -> None:
     arms = make_arms("RD")
     arms.hand.move(300_000, **{"jaw-r": 1500})
     assert arms.do("r1") == ["turn-while-jaws-move"]
 
 
-def test_a_cube_that_turns_against_half_open_jaws_is_a_violation(make_arms: MakeArms) -> None:
+def test_a_cube_that_turns_against_half_open_jaws_is_a_violation() -> None:
     arms = make_arms("RD")
     arms.hand.move(300_000, **{"jaw-r": 1500})
     assert arms.do("d1") == ["cube-hits-jaws"]
 
 
-def test_a_cube_stands_as_the_jaws_do_that_hold_it_alone(make_arms: MakeArms) -> None:
+def test_a_cube_stands_as_the_jaws_do_that_hold_it_alone() -> None:
     arms = make_arms("RD")
     arms.hand.robot.drift(3.0)
     # The layer at R is turned by three degrees while the other jaws hold the rest.
