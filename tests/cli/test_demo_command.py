@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +12,6 @@ import pytest
 
 from robot.cli import demo
 from robot.cli.main import run
-from robot.settings import load_profile
 from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import DemoOptions, nothing_beside
 from robot.text.outcomes import Outcome
@@ -103,20 +100,3 @@ def test_the_state_says_of_which_size_the_cube_is(
     assert options.photographs is photographs
     assert (options.profile_file is None) == (size == 2), "the file's robot holds a 3x3x3"
     assert f"cube in {tmp_path.name}" in options.title
-
-
-def test_a_demo_has_a_title() -> None:
-    profile = load_profile("cubotino")
-    assert demo._title(profile, 7, None, 1.0) == f"{profile.title} · cube 7"
-    folder = Path("/tmp/pictures")  # only its name counts
-    assert demo._title(profile, 7, folder, 1.0) == f"{profile.title} · cube in pictures"
-    assert demo._title(profile, 7, None, 20.0) == f"{profile.title} · cube 7 · 20 times as fast"
-    assert demo._title(profile, 7, None, 0.5) == f"{profile.title} · cube 7 · 0.5 times as fast"
-
-
-def test_where_nobody_sits_at_a_terminal_no_enter_is_waited_for(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO())
-    asyncio.run(asyncio.wait_for(demo._enter("Press Enter"), 5))
-    assert capsys.readouterr().err == ""

@@ -177,13 +177,6 @@ def test_the_board_that_cannot_be_flashed_is_named(avrdude: Path) -> None:
     assert str(trouble).startswith("board second: flashing Arduino Uno or Nano at /dev/ttyUSB1")
 
 
-def test_a_board_of_another_kind_is_refused_at_its_port() -> None:
-    mega = SerialPort(SECOND.device, "Arduino Mega 2560", 0x2A03, 0x0042)
-    trouble = flashed("--robot", "soltvvo", "--port", mega.device, ports=[FIRST, mega]).exception
-    assert isinstance(trouble, FirmwareError)
-    assert "the robot needs Arduino Uno" in str(trouble)
-
-
 @pytest.mark.parametrize(
     ("version", "code", "more"),
     [

@@ -46,14 +46,6 @@ def test_only_ordinary_files_are_read(strange: Path) -> None:
     assert str(strange) in str(caught.value)
 
 
-def test_a_link_to_a_file_is_a_file(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"x" * 1_000)
-    (tmp_path / "link").symlink_to(tmp_path / "file")
-    assert read_file(tmp_path / "link", 1_000) == b"x" * 1_000
-    with pytest.raises(BadFile, match="larger than"):
-        read_file(tmp_path / "link", 999)
-
-
 @pytest.mark.parametrize(("limit", "told"), [(3 << 10, "3 kB"), (5 << 20, "5 MB")])
 def test_a_limit_is_told_in_kilobytes_or_megabytes(tmp_path: Path, limit: int, told: str) -> None:
     with (tmp_path / "file").open("wb") as file:
@@ -70,11 +62,6 @@ def test_text_is_utf_8_with_or_without_a_mark(tmp_path: Path) -> None:
     file.write_bytes("é".encode("latin-1"))
     with pytest.raises(BadFile, match="byte 1"):
         read_text(file, 100)
-
-
-def test_names_that_no_file_can_have_are_refused() -> None:
-    with pytest.raises(BadFile, match="is not a valid file name"):
-        read_file(Path("a\0b"), 100)
 
 
 @pytest.mark.parametrize("end", ["\n", ""])
@@ -138,40 +125,6 @@ def test_commands_refuse_them(
     assert run([*command, str(path)]) == 2
     said = capsys.readouterr()
     assert "robot.yaml: cannot be read: it is a" in said.out + said.err
-
-
-@pytest.mark.parametrize("target", ["pipe", "/dev/zero"])
-def test_photographs_are_files(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], target: str
-) -> None:
-    for face in "URFDLB":
-        path = tmp_path / f"{face}.png"
-        os.mkfifo(path) if target == "pipe" else path.symlink_to(target)
-    assert run(["read", "--faces", str(tmp_path)]) == 2
-    assert "U.png: cannot be read: it is a" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "document",
-    [
-        '{"rgb": ' + "9" * 400 + "}",
-        '{"rgb": [' + ", ".join(["[1, 2, " + "9" * 400 + "]"] * 54) + "]}",
-        '{"rgb": [' + ", ".join(["[1, 2, " + "9" * 29 + "]"] * 54) + "]}",
-        '{"rgb": [], "size": ' + "9" * 29 + "}",
-        '{"rgb": [' + ", ".join(["[1, 2, 3]"] * 54) + '], "size": -3}',
-        '{"rgb": ' + "[" * 30 + "]" * 30 + "}",
-        '{"size": ' + "[" * 900 + "]" * 900 + ', "rgb": []}',
-    ],
-)
-def test_absurd_colours_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], document: str
-) -> None:
-    file = tmp_path / "scan.json"
-    file.write_text(document)
-    assert run(["read", "--colours", str(file), "--json"]) == 2
-    told = capsys.readouterr().err
-    assert "internal error" not in told
-    assert len(told) < 300
 
 
 def test_as_many_moves_are_read_as_can_be_performed_at_once() -> None:

@@ -1,5 +1,7 @@
 """Whatever stands behind `cubist`, or in a file of colours: an answer or a complaint."""
 
+from __future__ import annotations
+
 import contextlib
 import io
 import json
@@ -14,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robot.cli.main import COMMANDS, cubist, run
+from robot.cli.numbers import Number, Whole
 
 FIXTURE = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 HOSTILE = [
@@ -43,17 +46,18 @@ def commands() -> Iterator[tuple[str, click.Command]]:
         if isinstance(command, click.Group):
             keys = command.list_commands(context)
             pending += [(f"{name} {key}", command.get_command(context, key)) for key in keys]
-        if command is not None and name.split()[0] not in LEFT_OUT:
+        if command is not None:
             yield name, command
 
 
 EVERY = dict(commands())
+TRIED = sorted(name for name in EVERY if name.split()[0] not in LEFT_OUT)
 
 
 @st.composite
 def command_lines(draw: st.DrawFn) -> list[str]:
     """A command with some of its options and arguments, whose values are anything."""
-    name = draw(st.sampled_from(sorted(EVERY)))
+    name = draw(st.sampled_from(TRIED))
     words = name.split()
     value = st.one_of(
         st.sampled_from(HOSTILE), st.text(max_size=8).map(lambda text: text.replace("\0", ""))
@@ -167,3 +171,43 @@ def test_any_colours_are_answered(surroundings: Path, text: str, as_json: bool) 
     file = surroundings / "scan.json"
     file.write_bytes(text.encode("utf-8", "surrogatepass"))
     assert_answered(["read", "--colours", str(file), *(["--json"] if as_json else [])])
+
+
+@pytest.mark.parametrize(("name", "command"), EVERY.items())
+def test_every_number_has_bounds(name: str, command: click.Command) -> None:
+    for parameter in command.params:
+        kind = parameter.type
+        if parameter.name == "count" and getattr(parameter, "count", False):
+            continue
+        if isinstance(kind, click.types.IntParamType | click.types.FloatParamType):
+            assert isinstance(kind, Whole | Number), f"{name}: {parameter.name}"
+            assert kind.min is not None
+            assert kind.max is not None
+
+
+def converted(kind: click.ParamType, text: str) -> float | None:
+    try:
+        return kind.convert(text, None, None)
+    except click.BadParameter as error:
+        assert len(error.format_message()) < 200
+        return None
+
+
+@given(st.one_of(st.integers().map(str), st.floats().map(repr), st.text(max_size=60)))
+def test_only_numbers_between_the_bounds_pass(text: str) -> None:
+    whole = converted(Whole(1, 9), text)
+    assert whole is None or (isinstance(whole, int) and 1 <= whole <= 9)
+    number = converted(Number(0, 9, above=True), text)
+    assert number is None or 0 < number <= 9
+
+
+@given(st.integers(0, 9))
+def test_all_numbers_between_the_bounds_pass(number: int) -> None:
+    assert converted(Whole(0, 9), str(number)) == number
+    assert (converted(Number(0, 9, above=True), str(number)) is None) == (number == 0)
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-inf", "9" * 5_000, "1e400", "", "0x5", "-1"])
+def test_what_is_no_number_is_refused(text: str) -> None:
+    assert converted(Whole(0, 5), text) is None
+    assert converted(Number(0, 5), text) is None
