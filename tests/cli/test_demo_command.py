@@ -72,6 +72,9 @@ def test_options_of_a_demo_are_kept(ask: Ask) -> None:
         (Outcome.SOLVED, True, ExitCode.DONE),
         (Outcome.SOLVED, False, ExitCode.NO),
         (Outcome.JAMMED, True, ExitCode.FAILED),
+        (Outcome.INTERRUPTED, True, ExitCode.FAILED),
+        (Outcome.STOPPED, False, ExitCode.STOPPED),
+        (Outcome.UNREADABLE, True, ExitCode.NO),
     ],
 )
 def test_the_simulated_robot_has_to_agree(

@@ -145,17 +145,19 @@ def test_a_search_that_is_interrupted_again_and_again_says_so_once() -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8:strict", "ascii"])
 def test_bytes_that_are_no_text_spoil_their_line_alone(encoding: str) -> None:
+    """A mark of the byte order at the start is no facelet."""
+    line = TURNED.encode() + b"\n"
     done = subprocess.run(
         [*CUBIST, "solve", "-", "--json"],
-        input=b"\xff\xfe\xc3\xa9\n\xef\xbb\xbf" + TURNED.encode() + b"\n",
+        input=b"\xef\xbb\xbf" + line + b"\xff\xfe\xc3\xa9\n" + line,
         capture_output=True,
         env=os.environ | {"PYTHONIOENCODING": encoding},
         check=False,
     )
-    refused, answer = [json.loads(line) for line in done.stdout.decode("utf-8").splitlines()]
+    first, refused, last = [json.loads(line) for line in done.stdout.decode("utf-8").splitlines()]
     assert (done.returncode, done.stderr) == (2, b"")
     assert refused["error"] == "bad-notation"
-    assert answer["length"] == 2
+    assert first["length"] == last["length"] == 2
 
 
 @pytest.mark.parametrize(

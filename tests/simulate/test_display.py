@@ -54,6 +54,8 @@ def outcome(
 
 
 def test_last_line_has_what_was_promised() -> None:
+    assert outcome(recoveries=["looked again"]).good
+    assert not outcome(violations=1).good and not outcome(solved=False).good
     document = json.loads(json.dumps(outcome(violations=1, warnings=["slow"]).as_dict()))
     assert document == {
         "solved": True,
@@ -71,31 +73,6 @@ def test_last_line_has_what_was_promised() -> None:
         "robot": "cubotino",
         "facelets": SOLVED,
     }
-
-
-def test_troubles_are_recoveries_and_warnings_or_else_the_line() -> None:
-    line = LinkRecord(sent=99, resent=2)
-    assert outcome().troubles == []
-    assert outcome(link=line).troubles == ["2 messages were sent again"]
-    assert outcome(link=line, warnings=["bad"], recoveries=["again"]).troubles == ["again", "bad"]
-
-
-@pytest.mark.parametrize(
-    ("result", "code"),
-    [
-        (outcome(), ExitCode.DONE),
-        (outcome(violations=1), ExitCode.NO),
-        (outcome(solved=False), ExitCode.NO),
-        (outcome(solved=False, ended="fault"), ExitCode.FAILED),
-        (outcome(solved=False, ended="stopped"), ExitCode.STOPPED),
-        (outcome(ended="unreadable"), ExitCode.NO),
-        (outcome(ended="slipped"), ExitCode.FAILED),
-        (outcome(ended="interrupted"), ExitCode.FAILED),
-        (outcome(recoveries=["looked again"]), ExitCode.DONE),
-    ],
-)
-def test_only_a_clean_solve_is_done(result: DemoOutcome, code: ExitCode) -> None:
-    assert exit_code(result) == code
 
 
 CLEAN = "nothing went wrong"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -68,12 +69,6 @@ def test_every_robot_solves_twenty_cubes(
     solved(start_demo("--robot", profile, "--seed", str(seed), "--speed", speed_of(profile)))
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("seed", range(100, 150))
-def test_fifty_cubes_on_the_default_robot(start_demo: StartDemo, solved: Solved, seed: int) -> None:
-    solved(start_demo("--seed", str(seed), "--speed", "50"))
-
-
 def test_a_robot_without_a_start_button_cannot_be_started_by_it(
     start_demo: StartDemo, demo_folder: Path
 ) -> None:
@@ -102,3 +97,48 @@ def test_the_log_tells_every_step(demo_folder: Path) -> None:
     expected = ["finding the home positions", "planning the looks", *looks]
     first = steps.index(expected[0])
     assert steps[first : first + len(expected)] == expected
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        pytest.param("cubotino-uno", marks=pytest.mark.long),
+        pytest.param("mindcuber", marks=pytest.mark.long),
+        # The shortest plan of a stepper robot keeps the everyday run short.
+        "six-motor",
+    ],
+)
+def test_the_real_program_solves_a_cube(
+    start_demo: StartDemo, solved: Solved, profile: str
+) -> None:
+    solved(start_demo("--robot", profile, "--firmware", "avr", "--speed", "2"))
+
+
+IMAGES = Path(__file__).resolve().parents[3] / "shared" / "data" / "vision" / "images"
+
+
+def sets(pattern: str) -> list[Any]:
+    """Photo sets as parameters: the first in every run, all of them in the long one."""
+    folders = sorted(IMAGES.glob(pattern)) if IMAGES.is_dir() else []
+    return [
+        pytest.param(folder, id=folder.name, marks=[pytest.mark.long] if number else [])
+        for number, folder in enumerate(folders)
+    ]
+
+
+def truth(folder: Path) -> str:
+    return str(json.loads((folder / "expected.json").read_text())["expected"])
+
+
+@pytest.mark.parametrize("folder", [*sets("3x3x3*"), *sets("2x2x2*")])
+def test_a_photographed_cube_is_solved(start_demo: StartDemo, folder: Path) -> None:
+    run = start_demo("--speed", "50", "--faces", str(folder), "--state", truth(folder))
+    code, document, log = run.finish()
+    assert document is not None, log
+    assert (code, document["solved"], document["violations"]) == (0, True, []), (document, log)
+
+
+def test_photographs_and_their_truth_belong_together(start_demo: StartDemo, tmp_path: Path) -> None:
+    code, document, log = start_demo("--faces", str(tmp_path)).finish()
+    assert (code, document) == (2, None)
+    assert "--state" in log

@@ -14,13 +14,12 @@ import pytest
 from robot.api.endpoints import RobotState
 from robot.records.runs import RunRecord, utc_now
 from robot.settings import RobotProfile, load_profile
-from robot.settings.profile import FIRST_BOARD
 from robot.simulate import session
 from robot.simulate.processes import SimulationError
 from robot.simulate.progress import DemoProgress, SilentDisplay
 from robot.simulate.session import Demo, DemoOptions
 from robot.text.outcomes import Outcome
-from robot.twin.cube import CubeBody, scrambled
+from robot.twin.cube import scrambled
 
 JOB = SimpleNamespace(progress=0.25, remaining_s=4.0)
 PREPARATION = SimpleNamespace(step="making tables", progress=0.5, remaining_s=3.0)
@@ -159,9 +158,9 @@ async def test_a_demo_waits_for_tables_presses_once_and_follows_to_the_end(
 
 
 async def test_a_press_that_does_nothing_is_made_again_and_then_said(presses: list[int]) -> None:
-    demo = Demo(options(), Watcher())
+    stage, _ = on_stage(Daemon(status()))
     with pytest.raises(SimulationError, match="nothing happened"):
-        await demo._press_start(Daemon(status()))  # type: ignore[arg-type]
+        await Demo(options(), Watcher())._solve(stage)
     assert len(presses) == session.PRESSES
 
 
@@ -176,20 +175,6 @@ async def test_a_daemon_that_is_not_ready_is_said(now: dict[str, Any], told: str
     stage, _ = on_stage(Daemon(status(**now)))
     with pytest.raises(SimulationError, match=f"not ready: {told}"):
         await Demo(options(), Watcher())._solve(stage)
-
-
-def test_one_board_is_as_fast_as_asked_and_several_share_their_time(tmp_path: Path) -> None:
-    alone, several = (
-        Demo(options(name, speed=speed), SilentDisplay())._firmware_command(
-            FIRST_BOARD, tmp_path / "link", tmp_path / "pins", tmp_path
-        )
-        for name, speed in (("cubotino-uno", 2.5), ("soltvvo", 2.0))
-    )
-    ports = ["--pty-link", f"{tmp_path}/link", "--pins", f"{tmp_path}/pins"]
-    assert alone[1:] == [*ports, "--speed", "2.5"]
-    assert several[1:] == [*ports, "--granted"]
-    with pytest.raises(SimulationError, match="--speed 2 at most"):
-        Demo(options("soltvvo", speed=3.0), SilentDisplay())
 
 
 @pytest.mark.parametrize(("name", "boards"), [("cubotino-uno", {}), ("soltvvo", {"second"})])
@@ -213,10 +198,3 @@ def test_the_daemon_gets_the_profile_with_every_board_s_port(
         board: f"{tmp_path}/link-{board}" for board in boards
     }
     assert written.actuators == load_profile(name).actuators
-
-
-def test_a_profile_of_the_person_s_own_is_handed_on_as_it_is(tmp_path: Path) -> None:
-    demo = Demo(options(profile_file=tmp_path / "mine.yaml"), SilentDisplay())
-    assert f"{tmp_path}/mine.yaml" in demo._daemon_command(tmp_path, tmp_path / "twin")
-    solved = Demo(options(body=CubeBody("".join(f * 9 for f in "URFDLB"))), SilentDisplay())
-    assert solved._verdict(RunRecord.model_construct(id="1")).solved

@@ -14,17 +14,13 @@ import yaml
 
 from robot.computer.board_family import FirmwareError, simulations
 from robot.machine import motion_controller
-from robot.settings import RobotProfile, load_profile
+from robot.settings import RobotProfile
 from robot.settings.checks import check_profile
 from robot.simulate.boards import (
-    FASTEST_TOGETHER,
-    fastest,
     own_simulation,
-    require_pace,
     simulation_of,
     wire_to_board,
 )
-from robot.simulate.processes import SimulationError
 from robot.text.faults import RobotError
 from robot.twin.cube import SITES
 from tests.rig.fault_campaign import STOPPED_DEAD, assert_solved, simulated_run, with_a_pi
@@ -96,14 +92,6 @@ def test_the_simulated_robot_sees_boards_that_are_out_of_step() -> None:
     assert "turn-while-jaws-move" in kinds
 
 
-def test_several_boards_share_a_time_that_only_some_firmwares_can_be_given() -> None:
-    profile = load_profile("soltvvo")
-    assert own_simulation(profile) == "host"
-    assert wire_to_board("avr", profile) is profile
-    with pytest.raises(SimulationError, match="several boards, which linux cannot simulate"):
-        wire_to_board("linux", profile)
-
-
 def test_a_raspberry_pi_is_one_of_several_boards() -> None:
     """Its kernel makes the pulses of the jaws, an Arduino the steps: in the plan, together."""
     with simulated_run("with-a-pi", skew=QUARTZ) as r:
@@ -159,14 +147,6 @@ def test_a_demo_with_a_pi_among_several_boards(
     path = tmp_path / "with-a-pi.yaml"
     path.write_text(yaml.safe_dump(with_a_pi().model_dump(mode="json", exclude_unset=True)))
     solved(start_demo("--robot", str(path), "--speed", "2"))
-
-
-def test_several_boards_cannot_be_hurried() -> None:
-    require_pace(load_profile("soltvvo"), FASTEST_TOGETHER)
-    require_pace(load_profile("six-motor"), 50)
-    assert fastest(load_profile("soltvvo")) == FASTEST_TOGETHER, "for practice, which is quick"
-    with pytest.raises(SimulationError, match="--speed 2 at most"):
-        require_pace(load_profile("soltvvo"), FASTEST_TOGETHER + 1)
 
 
 @pytest.mark.parametrize("after_s", MOMENTS)
