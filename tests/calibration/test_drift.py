@@ -10,9 +10,8 @@ from random import Random
 from statistics import median
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot.api.calibrations import Calibration
@@ -115,6 +114,7 @@ def test_a_correction_turns_the_table_back_at_all_its_positions() -> None:
 
 
 @given(st.floats(0.2, 5.0), st.sampled_from([-1, 1]), st.integers(1, 60))
+@settings(max_examples=20)
 def test_corrections_stay_within_bounds(step: float, sign: int, solves: int) -> None:
     profile, record, true = CUBOTINO, followed(), 0.0
     for _ in range(solves):
@@ -142,21 +142,24 @@ def test_a_camera_that_has_moved_is_named_and_nothing_is_corrected() -> None:
     assert record.correction(CUBOTINO, MAY) is None
 
 
-@given(st.floats(-8, 8), st.floats(-8, 8), st.floats(0, 1), st.randoms())
+@given(st.floats(-8, 8), st.floats(-8, 8), st.floats(0, 1), st.integers(0, 999))
+@settings(max_examples=25)
 def test_the_table_is_corrected_only_where_the_camera_cannot_be_to_blame(
-    table: float, camera: float, noise: float, draw: Random
+    table: float, camera: float, noise: float, seed: int
 ) -> None:
+    draw = Random(seed)
     record = DriftRecord.begin(CUBOTINO, MAY)
     for _ in range(FIRST_SOLVES):
-        record = record.add_solve(seen(0.0, "home", "cw", picture=draw.gauss(0.0, noise)))
+        picture = draw.uniform(-noise, noise)
+        record = record.add_solve(seen(0.0, "home", "cw", picture=picture))
     for _ in range(20):
-        picture = camera + draw.gauss(0.0, noise)
+        picture = camera + draw.uniform(-noise, noise)
         record = record.add_solve(seen(table + camera, "home", "cw", picture=picture))
         if record.correction(CUBOTINO, MAY) is not None:
-            assert abs(table) > abs(camera) - noise
+            assert abs(table) > abs(camera) - 4 * noise - 1e-6
     noted = {note.code for note in record.notes()}
     assert len(noted) <= 1
-    if abs(camera) < 0.2 and noise < 0.1:
+    if abs(camera) < 0.1 and noise < 0.05:
         assert not noted & {"camera-turned", "turned"}
         assert abs(table) < ADJUST_FROM_DEGREES + 0.2 or record.correction(CUBOTINO, MAY)
 
@@ -219,29 +222,17 @@ def drifting(
     return DriftingRobot(RobotProfile.model_validate(document), state_dir)
 
 
-def put_in_order(robot: DriftingRobot) -> None:
-    """As after the first solves of a robot that was just calibrated."""
-    robot.drifts.save(
-        DriftRecord.begin(robot.profile, FIRST_DAY)
-        .add_solve(seen(0.0, "home", "ccw"))
-        .add_solve(seen(0.0, "home", "ccw"))
-        .add_solve(seen(0.0, "home", "ccw"))
-    )
-
-
-def due_for_correction(robot: DriftingRobot) -> None:
-    """As after solves that have shown enough for a correction."""
-    robot.drifts.save(
-        DriftRecord.begin(robot.profile, FIRST_DAY)
-        .add_solve(seen(-4.0, "home", "ccw"))
-        .add_solve(seen(-4.0, "home", "ccw"))
-        .add_solve(seen(-4.0, "home", "ccw"))
-    )
+def begin_with(robot: DriftingRobot, degrees: float) -> None:
+    """Begin as after the first solves of a robot, in which faces stood like this."""
+    record = DriftRecord.begin(robot.profile, FIRST_DAY)
+    for _ in range(FIRST_SOLVES):
+        record = record.add_solve(seen(degrees, "home", "ccw"))
+    robot.drifts.save(record)
 
 
 def test_a_robot_that_drifts_fails_and_says_why(tmp_path: Path) -> None:
     with drifting(tmp_path, self_adjust=False, check_after=False) as robot:
-        put_in_order(robot)
+        begin_with(robot, 0.0)
         assert robot.solve(3, 2.6, "R") == 2
         codes = {violation.kind for violation in robot.robot.violations}
         assert "flip-not-square" in codes
@@ -258,7 +249,7 @@ def test_a_robot_that_drifts_fails_and_says_why(tmp_path: Path) -> None:
 
 def test_a_robot_that_may_adjust_itself_goes_on_solving(tmp_path: Path) -> None:
     with drifting(tmp_path, self_adjust=True, check_after=False) as robot:
-        put_in_order(robot)
+        begin_with(robot, 0.0)
         assert robot.solve(3, 2.6, "R") == 3
         assert robot.robot.violations == []
         corrections = robot.drifts.load(
@@ -284,9 +275,9 @@ def test_a_robot_that_may_adjust_itself_goes_on_solving(tmp_path: Path) -> None:
 def test_a_camera_that_was_turned_moves_no_servo(tmp_path: Path, robot: RobotProfile) -> None:
     with drifting(tmp_path, self_adjust=True, robot=robot, check_after=False) as turning:
         places = turning.in_force
-        assert turning.solve(FIRST_SOLVES, 0.0, "R") == FIRST_SOLVES
+        begin_with(turning, 0.0)
         turning.turn_camera(3.0)
-        assert turning.solve(6, 0.0, "R") == 6
+        assert turning.solve(4, 0.0, "R") == 4
         assert turning.in_force == places
         assert [note.code for note in turning.records[-1].notes] == ["camera-turned"]
         _, watch, _ = turning.daemon()
@@ -297,41 +288,36 @@ def test_a_camera_that_was_turned_moves_no_servo(tmp_path: Path, robot: RobotPro
 def test_grippers_that_drift_are_followed_the_one_below_by_turns_the_other_by_tilts(
     tmp_path: Path,
 ) -> None:
-    with drifting(tmp_path, self_adjust=True, robot=TWO_ARM, check_after=False) as robot:
-        seen = spied(robot)
+    with drifting(tmp_path, self_adjust=False, robot=TWO_ARM, check_after=False) as robot:
+        record = DriftRecord.begin(robot.profile, FIRST_DAY)
+        everywhere = [
+            PoseDeviation(one.actuator, one.position, 0.0, 0.0, 0.0, 0.0)
+            for one in record.positions
+        ]
+        for _ in range(FIRST_SOLVES):
+            record = record.add_solve(everywhere)
+        robot.drifts.save(record)
+        assert robot.solve(1, 2.0, "R") == 1
+        first = robot.drifts.load(robot.profile, robot.today)
         assert robot.solve(1, 0.0, "R") == 1
-        robot.robot.drift(2.0)
-        assert robot.solve(1, 0.0, "R") == 1
+        later = robot.drifts.load(robot.profile, robot.today)
         assert robot.robot.violations == []
-    first, later = (
-        {name: median(one.degrees for one in solve if one.actuator == name) for name in GRIPPERS}
-        for solve in seen
-    )
     for name in GRIPPERS:
+        # Each solve moves an estimate by a third of the way to what it shows.
+        shown = [
+            median(3 * after.degrees - 2 * before.degrees for before, after in pairs)
+            - median(3 * before.degrees for before, _ in pairs)
+            for pairs in [
+                [
+                    (before, after)
+                    for before, after in zip(first.positions, later.positions, strict=True)
+                    if before.actuator == name and after.solves == FIRST_SOLVES + 2
+                ]
+            ]
+        ]
         # The camera's height above the face, which tilts depend on, is not known exactly.
-        assert later[name] - first[name] == pytest.approx(2.0, rel=0.15)
-    # A face that is tilted has not moved.
-    assert all(np.hypot(one.right, one.down) < 0.02 for solve in seen for one in solve)
-
-
-def spied(robot: DriftingRobot) -> list[list[PoseDeviation]]:
-    """What each solve shows, from now on."""
-    seen: list[list[PoseDeviation]] = []
-    made = robot.daemon
-
-    def spying() -> Any:
-        controller, watch, maintenance = made()
-        noted = watch._noted
-
-        def noting(record: DriftRecord, sightings: list[PoseDeviation]) -> DriftRecord:
-            seen.append(sightings)
-            return noted(record, sightings)
-
-        watch._noted = noting
-        return controller, watch, maintenance
-
-    robot.daemon = spying  # type: ignore[method-assign]
-    return seen
+        assert shown == [pytest.approx(2.0, rel=0.15)]
+    assert later.camera.distance < 0.02, "a face that is tilted has not moved"
 
 
 drifting_robots = pytest.mark.parametrize("profile", [CUBOTINO, TWO_ARM], ids=lambda one: one.name)
@@ -355,26 +341,6 @@ def test_without_following_it_the_fifty_end_early(tmp_path: Path, profile: Robot
     with drifting(tmp_path, self_adjust=False, robot=profile) as robot:
         assert robot.solve(50, 0.2) < 30
         assert {note.code for note in robot.records[-1].notes} & {"moved", "moved-too-far"}
-
-
-@pytest.mark.parametrize(
-    ("name", "found"),
-    [
-        ("cubotino", [("holder", "D", {}, {})]),
-        ("mindcuber", []),
-        (
-            "two-arm",
-            [
-                ("right", "R", {"down-jaw": ("open", "nearly open")}, {"right-jaw": "closed"}),
-                ("down", "D", {"right-jaw": ("open", "nearly open")}, {"down-jaw": "closed"}),
-            ],
-        ),
-        ("six-motor", []),
-    ],
-)
-def test_what_turns_the_cube_before_the_camera(name: str, found: list[Any]) -> None:
-    seen = [(one.part.motor, one.site, one.others, one.jaw) for one in turners(load_profile(name))]
-    assert seen == found
 
 
 def test_a_gripper_holds_alone_while_its_jaws_are_closed_and_the_others_open() -> None:
@@ -401,7 +367,7 @@ def test_a_correction_in_force_whose_estimate_cannot_be_kept_is_not_taken_for_no
 
     monkeypatch.setattr(DriftStore, "save", full)
     with drifting(tmp_path, self_adjust=True, check_after=False) as robot:
-        due_for_correction(robot)
+        begin_with(robot, -4.0)
         assert robot.solve(1, 0.0, "R") == 1
         assert robot.in_force["holder"] != CUBOTINO.actuators["holder"].places
         assert "was not followed" not in caplog.text

@@ -16,8 +16,6 @@ from robot.calibration.auto.finder import finder_for
 from robot.calibration.auto.grippers import RingFinder
 from robot.calibration.auto.motors import (
     MICROSTEPS,
-    _speed_of,
-    _turn_of,
     check_motors,
     common_speeds,
     let_turn,
@@ -200,48 +198,24 @@ def test_square_is_seen_although_jaws_hide_a_part_of_the_face() -> None:
         assert run.robot.violations == []
 
 
-@pytest.mark.parametrize(("seen", "is_whole"), [(1600, True), (800, True), (3200, False)])
-def test_a_cube_may_look_the_same_after_a_part_of_a_turn(seen: int, is_whole: bool) -> None:
-    """As some scrambled ones do; a turn that needs more steps than thought is none."""
-    session = SimpleNamespace(
-        perform=lambda trial, **asked: SimpleNamespace(turn_steps=1600, found_steps=seen)
-    )
-    if is_whole:
-        assert "1600 steps are a whole turn" in _turn_of(session, "back").text  # type: ignore[arg-type]
-        return
-    with pytest.raises(CalibrationError, match="3200 steps"):
-        _turn_of(session, "back")  # type: ignore[arg-type]
-
-
-def test_a_motor_that_lost_its_place_is_named_with_what_to_do() -> None:
-    session = SimpleNamespace(
-        calibrated=load_profile("six-motor"),
-        perform=lambda trial, **asked: SimpleNamespace(lost=True, square=False),
-    )
-    with pytest.raises(
-        CalibrationError, match=r"at \d+ steps/s.*square by hand.*lower max_speed"
-    ) as raised:
-        _speed_of(session, "up")  # type: ignore[arg-type]
-    assert str(raised.value).startswith("up lost steps")
-
-
 class Loses:
-    """A session whose motor loses steps down to a part of its speed, as ``tells`` sees it."""
+    """A session whose motors lose steps down to a part of their speed; the camera sees whole turns
+    after a part of one."""
 
-    def __init__(self, good: float, tells: str | None = "camera", square: bool = True) -> None:
+    def __init__(self, good: float, square: bool = True, turn: float = 1.0) -> None:
         self.calibrated = self.profile = load_profile("six-motor")
-        self.good, self.tells, self.square = good, tells, square
+        self.good, self.square, self.turn = good, square, turn
         self.asked: list[tuple[float, float]] = []
 
     def perform(self, trial: Any, **asked: Any) -> Any:
         motor = self.profile.actuators_of(Stepper)[asked["actuator"]]
         if trial is STEPPING:
             turn = motor.steps_per_turn
-            return SimpleNamespace(turn_steps=turn, found_steps=turn if self.tells else None)
+            return SimpleNamespace(turn_steps=turn, found_steps=round(self.turn * turn))
         part = asked["speed_steps_per_s"] / motor.max_speed_steps_per_s
         self.asked.append((part, asked["acceleration_steps_per_s2"]))
-        lost = None if self.tells is None else part > self.good + 1e-9
-        return SimpleNamespace(lost=lost, square=self.square, seen_by=self.tells)
+        lost = part > self.good + 1e-9
+        return SimpleNamespace(lost=lost, square=self.square, seen_by="camera")
 
 
 @pytest.mark.parametrize(
@@ -250,23 +224,31 @@ class Loses:
 def test_a_motor_that_loses_steps_is_tried_slower(good: float, parts: list[float]) -> None:
     session: Any = Loses(good)
     motor = session.profile.actuators_of(Stepper)["up"]
-    finding, part = _speed_of(session, "up")
-    assert [each for each, _ in session.asked] == pytest.approx(parts)
+    list(check_motors(session))
+    asked = session.asked[: len(parts)]
+    assert [each for each, _ in asked] == pytest.approx(parts)
     accelerations = [motor.max_acceleration_steps_per_s2 * each for each in parts]
-    assert [each for _, each in session.asked] == pytest.approx(accelerations)
-    assert part == pytest.approx(parts[-1])
-    speed = motor.max_speed_steps_per_s * parts[-1]
-    assert finding.text == f"up: no steps lost at {speed:.0f} steps/s"
-    assert finding.evidence == {"seen_by": "camera"}
+    assert [each for _, each in asked] == pytest.approx(accelerations)
+    assert session.asked[len(parts)][0] == pytest.approx(1.0), "the next motor"
 
 
-def test_a_motor_that_always_loses_steps_is_named() -> None:
-    session: Any = Loses(0.4)
-    with pytest.raises(
-        CalibrationError, match=r"up loses steps even at \d+ steps/s: is it powered"
-    ):
-        _speed_of(session, "up")
-    assert len(session.asked) == 5
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        ({"good": 0.4}, r"up loses steps even at \d+ steps/s: is it powered"),
+        ({"good": 0.4, "square": False}, r"at \d+ steps/s.*square by hand.*lower max_speed"),
+        ({"good": 1.0, "turn": 2.0}, r"\d+ steps"),
+    ],
+)
+def test_a_motor_that_cannot_be_relied_on_is_named(how: dict[str, Any], why: str) -> None:
+    session: Any = Loses(**how)
+    with pytest.raises(CalibrationError, match=why):
+        list(check_motors(session))
+
+
+def test_a_cube_may_look_the_same_after_a_part_of_a_turn() -> None:
+    session: Any = Loses(1.0, turn=0.5)
+    assert all(one.values == {} for one in check_motors(session))
 
 
 def test_all_motors_are_as_slow_as_the_worst_with_a_margin() -> None:
@@ -275,8 +257,6 @@ def test_all_motors_are_as_slow_as_the_worst_with_a_margin() -> None:
     findings = list(check_motors(session))
     assert len(findings) == 2 * len(names)
     assert {tuple(one.values) for one in findings} == {()}
-    assert findings[0].text == f"{names[0]}: {findings[0].text.split()[1]} steps are a whole turn"
-    assert findings[0].evidence == {"turns": 1}
     session = Loses(0.8)
     *_, last = check_motors(session)
     assert last.text == "all motors at 64% of their speed"

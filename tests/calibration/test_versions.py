@@ -61,7 +61,7 @@ def test_the_file_of_an_earlier_release_stays_its_robot_s(tmp_path: Path) -> Non
     assert store.load(CUBOTINO).confirmed == {OPEN: 1340}
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(steps=st.lists(st.integers(0, 12), min_size=1, max_size=12))
 def test_any_version_is_restored_and_that_is_undone(
     steps: list[int], tmp_path_factory: pytest.TempPathFactory
@@ -255,3 +255,32 @@ def test_temporary_files_go_at_the_start_and_never_while_others_may_write_theirs
     assert under_way.exists()
     store.settle()
     assert not under_way.exists()
+
+
+def test_motors_that_may_stand_askew_are_noted_once(tmp_path: Path) -> None:
+    store = CalibrationStore(tmp_path / "new" / "state")
+    assert store.note_over() is False
+    store.note_under_way()
+    store.note_under_way()
+    assert (tmp_path / "new/state/calibrating").exists()
+    assert store.note_over() is True
+    assert store.note_over() is False
+    (tmp_path / "file").touch()
+    CalibrationStore(tmp_path / "file" / "state").note_under_way()  # nothing to note it in
+
+
+def test_sizes_that_nobody_takes_are_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = CalibrationStore(tmp_path)
+    file = tmp_path / "calibration.json"
+    document = {"robot": "cubotino", "of_size": {"4": {OPEN: 1}, "5": {OPEN: 2}}}
+    file.write_text(json.dumps(document))
+    assert store.load(CUBOTINO).values == {}
+    assert "of_size has values for 4, 5, but cubotino takes cubes of 3 layers" in caplog.text
+    caplog.clear()
+    store.load(CUBOTINO)
+    assert caplog.text == ""
+    file.write_text(json.dumps(document | {"of_size": {"4": {OPEN: 1}}}))
+    store.load(CUBOTINO)
+    assert "values for 4, but" in caplog.text

@@ -1,4 +1,4 @@
-"""What no robot can be is refused, whoever found it; what switches and gears make is not."""
+"""Calibrated values: where they are put, what differs, and what no robot can be."""
 
 from __future__ import annotations
 
@@ -9,17 +9,54 @@ import pytest
 
 from robot.api.calibrations import Calibration
 from robot.api.client import RequestError
-from robot.api.endpoints import Endpoint
 from robot.calibration.step import Session
-from robot.calibration.steps.steppers import TurnSteps
-from robot.calibration.values import BadCalibration, apply, require_plausible
+from robot.calibration.values import BadCalibration, apply, differences, require_plausible
 from robot.settings import load_profile
-from solver.errors import InvalidRequest
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
+CUBOTINO = load_profile("cubotino")
+OPEN = "actuators.lid.positions_us.open"
 RIGHT = "actuators.right"
 HOLDER = "actuators.holder.travel"
 QUAD = "cameras.top.views.U.quad"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "why"),
+    [
+        ("mechanism.kind", 1, "only actuators, cameras, colours, policy can be calibrated"),
+        ("actuators.hat.positions_us.open", 1, "the profile has no hat there"),
+        ("actuators.lid.positions_us.up", 1, "the profile has no up there"),
+        ("cameras.bottom.views.U.quad", 1, "the profile has no bottom there"),
+        ("cameras.top.views.D.quad", 1, "the profile has no D there"),
+        ("actuators.lid.positions_us.open.more", 1, "the profile has no more there"),
+        (OPEN, "far", rf"^{OPEN}: Input should be a valid integer.*'far'"),
+        (OPEN, 5000, rf"^{OPEN}: .* less than or equal to 2500, not 5000"),
+        (QUAD, [[0.3, 2], [0.7, 0.2], [0.7, 0.7], [0.2, 0.7]], r"^cameras\[0\]\.views\[0\]\.quad"),
+    ],
+)
+def test_what_does_not_fit_is_named(key: str, value: object, why: str) -> None:
+    with pytest.raises(BadCalibration, match=why):
+        apply(CUBOTINO, Calibration(robot="cubotino", values={key: value}))
+
+
+def test_lists_are_entered_by_number_or_name() -> None:
+    quad = [[0.3, 0.2], [0.7, 0.2], [0.72, 0.7], [0.28, 0.7]]
+    found = apply(CUBOTINO, Calibration(robot="cubotino", values={QUAD: quad, OPEN: 1340}))
+    assert [list(corner) for corner in found.cameras[0].views[0].quad] == quad
+    assert found.actuators["lid"].places["open"] == 1340
+    assert CUBOTINO.actuators["lid"].places["open"] == 1335
+
+
+def test_what_differs_is_listed_in_order() -> None:
+    flip = "actuators.lid.positions_us.flip"
+    found = Calibration(
+        robot="cubotino", values={OPEN: 1340, flip: 1050, "policy.solve_retries": 9}
+    )
+    assert list(differences(CUBOTINO, found)) == [
+        (OPEN, 1335, 1340),
+        ("policy.solve_retries", CUBOTINO.policy.solve_retries, 9),
+    ]
 
 
 def holder_times(ms: float) -> list[dict[str, Any]]:
@@ -75,54 +112,16 @@ def test_values_are_near_to_the_profile_s(robot: str, values: dict[str, Any], re
     require_plausible(profile, calibrated, ["policy.search_s"])
 
 
-class TestTheDaemon:
-    """It refuses what is told and what is tried out alike."""
-
-    @pytest.fixture
-    def profile_name(self) -> str:
-        return "four-arm"
-
-    def test_keeps_and_tries_out_nothing_that_cannot_be(self, daemon: Any, ask: Ask) -> None:
-        code, _, err = ask("calibrate", "stepper", "backlash", "right", "--to", "1000")
-        assert code == 2
-        assert "225 degrees of play" in err
-        assert "Traceback" not in err
-        session = Session()
-        with session.maintenance(), pytest.raises(RequestError, match="degrees of play"):
-            session.try_out({f"{RIGHT}.backlash_steps": 1000})
-        assert ask("calibration", "show")[1][0]["values"] == {}
+@pytest.fixture
+def profile_name() -> str:
+    return "four-arm"
 
 
-class Camera:
-    """A daemon whose camera has counted whole turns of so many steps."""
-
-    def __init__(self, found: int | None) -> None:
-        self.found = found
-
-    def call(self, endpoint: Endpoint[Any], body: Any = None, **more: Any) -> dict[str, Any]:
-        if endpoint.path == "/calibration":
-            return {"robot": "four-arm", "values": {}}
-        turn = body["turn_steps"]
-        return {
-            "actuator": "right",
-            "steps": turn,
-            "turn_steps": turn,
-            "found_steps": self.found,
-            "values": {},
-        }
-
-
-@pytest.mark.parametrize(
-    ("seen", "turned", "found"),
-    [(1600, 180.0, None), (1600, 356.0, 1616), (None, 180.0, 3200), (3200, 180.0, 3200)],
-)
-def test_a_person_does_not_overrule_what_the_camera_has_just_counted(
-    seen: int | None, turned: float, found: int | None
-) -> None:
-    steps = TurnSteps(Session(Camera(seen)), "right", 1, turned)  # type: ignore[arg-type]
-    if found is None:
-        with pytest.raises(InvalidRequest, match="camera saw right make whole turns of 1600 steps"):
-            list(steps.measure())
-        return
-    list(steps.measure())
-    assert steps.document["found_steps"] == found
+def test_the_daemon_keeps_and_tries_out_nothing_that_cannot_be(daemon: Any, ask: Ask) -> None:
+    code, _, err = ask("calibrate", "stepper", "backlash", "right", "--to", "1000")
+    assert code == 2
+    assert "225 degrees of play" in err
+    session = Session()
+    with session.maintenance(), pytest.raises(RequestError, match="degrees of play"):
+        session.try_out({f"{RIGHT}.backlash_steps": 1000})
+    assert ask("calibration", "show")[1][0]["values"] == {}
