@@ -40,7 +40,6 @@ def main() -> int:
     unknown = [area for area in options.areas if area not in areas]
     if unknown:
         parser.error(f"no benchmark of {', '.join(unknown)}; there are: {', '.join(areas)}")
-    sys.path.insert(0, str(HERE.parent / "system" / "service"))
     for area in options.areas or areas:
         print(f"[bench] {area}", file=sys.stderr)
         load(areas[area]).main(emit)

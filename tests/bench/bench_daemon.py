@@ -12,10 +12,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from workbench import workbench
-
 from robot.settings import load_profile
 from tests.bench.figures import Emit
+from tests.rig.workbench import workbench
 
 STARTS = {
     "cubist-help": ["-m", "robot.cli.main", "--help"],

@@ -10,13 +10,12 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-from workbench import workbench
-
 from robot.planner import build_mechanism, plan_scan
 from robot.records.latency import STAGES, percentile
 from robot.records.runs import RunRecord
 from robot.settings import load_profile
 from tests.bench.figures import Emit, chosen
+from tests.rig.workbench import workbench
 
 ROBOTS = ("six-motor", "four-arm")
 SOLVES = 20

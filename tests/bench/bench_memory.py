@@ -6,9 +6,8 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-from solves import SETTLED, Footprints, footprints_of, seen_by_large_cameras
-
 from tests.bench.figures import Emit, chosen
+from tests.rig.footprint import SETTLED, Footprints, footprints_of, seen_by_large_cameras
 
 ROBOTS = ("cubotino", "two-arm", "six-motor")
 SOLVES = 50

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator
 from statistics import median, quantiles
 
 import aiohttp
-from footprint import footprint
 
 from robot.settings import load_profile, profile_file
 from robot.simulate.processes import workspace
@@ -21,6 +20,7 @@ from robot.text.languages import LANGUAGES
 from robot.twin.cube import scrambled
 from robot.web.app import load_assets
 from tests.bench.figures import Emit, chosen
+from tests.rig.footprint import footprint
 
 VIEWERS = 4
 FRAMES_A_SECOND = 5

@@ -20,11 +20,12 @@ import pytest
 
 from robot.api.client import ControlClient, RequestError
 from robot.panel.button import Press
+from robot.panel.gpio import RpiGpio
 from robot.settings import load_profile
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import parse_misadjustment
 from solver.errors import ExitCode
-from tests.daemon.test_front_panel import FakeGpio
+from tests.rig.gpio import FakeModule
 from tests.rig.simulated_calibration import LIMIT_S, VirtualDaemon
 from tests.rig.simulated_run import SimulatedRun
 
@@ -60,7 +61,7 @@ def daemon(command: tuple[str, ...]) -> Iterator[VirtualDaemon]:
         tempfile.TemporaryDirectory(prefix="cubist-") as folder,
         SimulatedRun(load_profile("cubotino"), scrambled(3, 7), misadjusted=truth) as run,
     ):
-        yield VirtualDaemon(run, Path(folder), FakeGpio())
+        yield VirtualDaemon(run, Path(folder), RpiGpio(FakeModule()))
 
 
 @functools.cache

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
 from robot.calibration.store import CalibrationStore
@@ -108,6 +109,25 @@ def daemon(
         ended[0]()
     thread.join(LIMIT_S)
     assert not thread.is_alive()
+
+
+@pytest.fixture
+async def path(
+    controller: JobController, fake: Any, maintenance_of: Any, short_folder: Path
+) -> AsyncIterator[Path]:
+    """The control socket of the controller, in this test's event loop."""
+    socket_path = short_folder / "control.sock"
+    app = make_app(controller, maintenance_of(controller, fake), "1.2.3")
+    async with serving(app, socket_path):
+        yield socket_path
+
+
+@pytest.fixture
+async def client(path: Path) -> AsyncIterator[aiohttp.ClientSession]:
+    """A client of that socket."""
+    connector = aiohttp.UnixConnector(str(path))
+    async with aiohttp.ClientSession("http://localhost", connector=connector) as session:
+        yield session
 
 
 @pytest.fixture

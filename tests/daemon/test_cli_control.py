@@ -25,7 +25,7 @@ from robot.api.client import ControlClient, DaemonError
 from robot.api.models import LIVE_EVENTS
 from robot.cli.main import run
 from robot.records.runs import RunStore, utc_now
-from robot.text.faults import RobotError, ScanError
+from robot.text.faults import ScanError
 from solver.errors import ExitCode
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
@@ -45,10 +45,6 @@ def test_start_follows_the_job_and_prints_its_record(daemon: Any, ask: Ask) -> N
     assert "starting" not in err
 
 
-def test_start_without_waiting(daemon: Any, ask: Ask) -> None:
-    assert ask("start", "--no-wait")[:2] == (0, [{"run": "000001"}])
-
-
 def test_ctrl_c_before_the_daemon_has_answered_stops_the_robot(
     daemon: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -63,19 +59,6 @@ def test_ctrl_c_before_the_daemon_has_answered_stops_the_robot(
     assert run(["start"]) == ExitCode.STOPPED
     (ended,) = ControlClient().runs()
     assert ended["outcome"] == "stopped"
-
-
-def test_an_unreadable_cube_is_a_no(daemon: Any, ask: Ask) -> None:
-    daemon.scanner.readings = [("scrambled", "F")] * 3
-    code, (record,), _ = ask("start")
-    assert (code, record["outcome"]) == (1, "unreadable")
-    assert ask("status")[0] == 1
-
-
-def test_a_fault_is_the_robot_s_failure(daemon: Any, ask: Ask) -> None:
-    daemon.motion.faults = [RobotError("overload", "jammed", "free it", recoverable=False)]
-    code, (record,), _ = ask("start")
-    assert (code, record["outcome"]) == (3, "fault")
 
 
 def test_a_second_start_is_refused(daemon: Any, ask: Ask) -> None:
@@ -146,18 +129,6 @@ def test_what_is_watched_is_told_once_and_progress_while_turning(daemon: Any) ->
     assert [event["progress"] for event in told if event["event"] == "progress"] == [0.5]
     assert told[-1]["outcome"] == "solved"
     assert all("turned" in event["text"] for event in told if event["event"] == "progress")
-
-
-def test_the_status_of_a_robot_at_work(daemon: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    """Once it has homed it says so, and how far it is."""
-    daemon.motion.hold = threading.Event()
-    run(["start", "--no-wait"])
-    assert daemon.motion.moving.wait(LIMIT_S)
-    capfd.readouterr()
-    assert run(["status"]) == 0
-    out = capfd.readouterr().out
-    assert out.startswith("scanning  fake, homed, cubistd 1.2.3")
-    daemon.motion.hold.set()
 
 
 def test_pictures_are_where_the_daemon_keeps_them(
@@ -255,13 +226,6 @@ def test_cycles_end_at_the_first_failure(daemon: Any, ask: Ask) -> None:
 
 def test_shutdown_ends_the_daemon(daemon: Any, ask: Ask) -> None:
     assert ask("shutdown", "--yes")[:2] == (0, [{"stopped": False}])
-
-
-def test_events_can_be_watched(daemon: Any) -> None:
-    client = ControlClient()
-    with client.events() as events:
-        client.start("home")
-        assert next(iter(events))["state"] == "homing"
 
 
 def test_watching_ends_with_its_reader(daemon: Any) -> None:

@@ -30,8 +30,6 @@ from robot.link.protocol import Go, Home
 from robot.link.wire import CobsReader
 from robot.machine.assembly import Machine
 from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed, confirmable
-from robot.motion.schedule import Schedule, TimedTurn
-from robot.motion.servo import servo_slew
 from robot.panel.button import Press
 from robot.panel.panel import PanelPins
 from robot.records.runs import RunStore
@@ -361,33 +359,6 @@ def test_what_is_kept_counts_for_the_next_trial(scene: Scene) -> None:
         setups: Any = scene.controller.machine.motion._setups
         starts = {setup.name: setup.start for setup in setups}
     assert starts["lid"] == values[key] + 20
-
-
-def lid_to(pulse_us: int) -> Schedule:
-    move = servo_slew("lid", 1500, pulse_us, 500_000)
-    return Schedule((move,), (TimedTurn(0, 0),), move.duration_us)
-
-
-def test_no_plan_goes_beyond_what_is_confirmed() -> None:
-    profile = load_profile("cubotino")
-    contact = ConfirmedRange(confirmable(profile))
-    places = profile.actuators["lid"].positions_us.values()
-    contact.require_schedule(profile, lid_to(min(places)))
-    contact.require_schedule(profile, lid_to(max(places)))
-    for beyond in (min(places) - 1, max(places) + 1):
-        with pytest.raises(NotConfirmed, match=f"{beyond}"):
-            contact.require_schedule(profile, lid_to(beyond))
-    with pytest.raises(NotConfirmed, match="position ccw of holder"):
-        ConfirmedRange({}).require_schedule(profile, lid_to(1500))
-
-
-def test_a_simulated_robot_works_at_once_but_is_calibrated_as_a_new_one() -> None:
-    profile = load_profile("cubotino")
-    contact = ConfirmedRange({}, simulated=True)
-    contact.require_all(profile)
-    contact.calibrating = True
-    with pytest.raises(NotConfirmed):
-        contact.require_all(profile)
 
 
 @pytest.mark.parametrize("name", ["mindcuber"])

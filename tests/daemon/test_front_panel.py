@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -17,54 +17,37 @@ from robot.daemon.job_control import JobController
 from robot.daemon.main import _open_panel
 from robot.daemon.service import parse
 from robot.panel.button import Hands, Press
-from robot.panel.gpio import PanelError, Pull, RpiGpio
+from robot.panel.gpio import PanelError, RpiGpio
 from robot.panel.inspection import Inspection
-from robot.panel.panel import Input, Output, PanelPins
+from robot.panel.panel import Input, Output, Panel, PanelPins
 from robot.settings import load_profile
 from robot.text.faults import Conflict, RobotError
+from tests.rig.fake_robot import LIMIT_S
 from tests.rig.gpio import FakeModule, LgpioError
 
 PADS = (Input(5, True, "down"), Input(6, True, "down"))
 
 
-class FakeGpio:
-    """Pins whose inputs rest at their pull; outputs are remembered."""
-
-    def __init__(self) -> None:
-        self.levels: dict[int, bool] = {}
-        self.outputs: dict[int, bool] = {}
-        self.cleaned = 0
-
-    def setup_input(self, pin: int, pull: Pull) -> None:
-        self.levels[pin] = pull == "up"
-
-    def setup_output(self, pin: int, level: bool) -> None:
-        self.outputs[pin] = level
-
-    def input(self, pin: int) -> bool:
-        return self.levels[pin]
-
-    def output(self, pin: int, level: bool) -> None:
-        self.outputs[pin] = level
-
-    def on_edge(self, pin: int, callback: Callable[[int], None]) -> None: ...
-
-    def cleanup(self) -> None:
-        self.cleaned += 1
+@pytest.fixture
+def module() -> FakeModule:
+    """The pins, at rest at their pulls."""
+    return FakeModule()
 
 
 @pytest.fixture
-def gpio() -> FakeGpio:
-    return FakeGpio()
+def gpio(module: FakeModule) -> RpiGpio:
+    return RpiGpio(module)
 
 
 @pytest.fixture
-async def panel(controller: JobController, gpio: FakeGpio) -> AsyncIterator[FrontPanel]:
+async def panel(
+    controller: JobController, gpio: RpiGpio, module: FakeModule
+) -> AsyncIterator[FrontPanel]:
     front = FrontPanel(controller, gpio, PanelPins(start_button=Input(17), led=Output(27)))
     front.open()
     yield front
     await front.close()
-    assert gpio.cleaned
+    assert module.given_back()
 
 
 async def test_a_short_press_starts_and_the_next_one_stops(
@@ -77,12 +60,6 @@ async def test_a_short_press_starts_and_the_next_one_stops(
     await panel.pressed(Press.SHORT)
     assert controller.state is RobotState.IDLE
     assert (await controller.runs(1)).runs[0].outcome == "stopped"
-
-
-async def test_a_long_press_homes(panel: FrontPanel, controller: JobController) -> None:
-    await panel.pressed(Press.LONG)
-    await controller.finished()
-    assert (await controller.runs(1)).runs[0].kind == "home"
 
 
 async def test_a_very_long_press_stops_and_asks_for_power_off(
@@ -140,28 +117,14 @@ async def test_a_stuck_button_is_a_fault_until_it_is_let_go(
     assert (controller.state, controller.status().fault) == (RobotState.IDLE, None)
 
 
-async def test_a_button_that_gets_stuck_does_not_disturb_a_job(
-    panel: FrontPanel, controller: JobController, fake: Any, eventually: Any
-) -> None:
-    fake.motion.hold = threading.Event()
-    await controller.start(StartRequest())
-    await eventually(fake.motion.moving)
-    await panel.stuck(("GPIO 17",))
-    assert controller.state is RobotState.SCANNING
-    fake.motion.hold.set()
-    await controller.finished()
-    assert (await controller.runs(1)).runs[0].outcome == "solved"
-    assert controller.state is RobotState.FAULT
-
-
 async def test_a_pressed_button_at_the_start_is_shown_by_the_light(
-    controller: JobController, gpio: FakeGpio
+    controller: JobController, gpio: RpiGpio, module: FakeModule
 ) -> None:
     front = FrontPanel(controller, gpio, PanelPins(Input(17, active=True, pull="up"), Output(27)))
     front.open()
     while controller.state is not RobotState.FAULT:
         await asyncio.sleep(0.01)
-    gpio.levels[17] = False
+    module.drive(17, 0)
     while controller.state is not RobotState.IDLE:
         await asyncio.sleep(0.01)
     await front.close()
@@ -169,13 +132,18 @@ async def test_a_pressed_button_at_the_start_is_shown_by_the_light(
     assert not controller.ended.is_set()
 
 
-async def test_a_panel_that_fails_is_an_open_emergency_stop(
-    controller: JobController, gpio: FakeGpio
+@pytest.mark.parametrize("estop", [Input(23, active=True), None])
+async def test_a_panel_that_fails_is_an_open_emergency_stop_if_it_has_one(
+    controller: JobController, gpio: RpiGpio, estop: Input | None
 ) -> None:
-    front = FrontPanel(controller, gpio, PanelPins(estop=Input(23, active=True)))
+    front = FrontPanel(controller, gpio, PanelPins(start_button=Input(17), estop=estop))
     await front.failed(PanelError("GPIO 23: gone"))
-    with pytest.raises(Conflict, match="emergency stop"):
-        await controller.start(StartRequest())
+    await front.pressed(Press.SHORT)
+    await controller.finished()
+    assert [run.outcome for run in (await controller.runs(1)).runs] == ["solved"] * (not estop)
+    if estop:
+        with pytest.raises(Conflict, match="emergency stop"):
+            await controller.start(StartRequest())
 
 
 @pytest.mark.parametrize(("more", "moves"), [({}, True), ({"estop_gpio": 23}, False)])
@@ -200,62 +168,48 @@ async def test_a_panel_that_cannot_be_opened_is_an_open_emergency_stop_if_it_has
             await controller.finished()
 
 
-async def test_a_panel_without_emergency_stop_may_fail(
-    panel: FrontPanel, controller: JobController
-) -> None:
-    await panel.failed(PanelError("GPIO 17: gone"))
-    await panel.pressed(Press.SHORT)
-    await controller.finished()
-    assert (await controller.runs(1)).runs[0].outcome == "solved"
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Note what light and buzzer show of the panel that is made next; sounds in capitals."""
+    told: list[str] = []
+    monkeypatch.setattr(Panel, "show", lambda _, shown: told.append(shown))
+    monkeypatch.setattr(Panel, "sound", lambda _, sound: told.append(sound.upper()))
+    return told
 
 
 @pytest.fixture
-async def pads(controller: JobController, gpio: FakeGpio) -> AsyncIterator[FrontPanel]:
+async def pads(
+    controller: JobController, gpio: RpiGpio, told: list[str]
+) -> AsyncIterator[FrontPanel]:
     """A panel whose inspection never ends by itself."""
     front = FrontPanel(controller, gpio, PanelPins(Input(17), pads=PADS), inspection_s=1e6)
     front.open()
+    await settled(front)
+    told.clear()
     yield front
     await front.close()
 
 
-async def test_lifting_the_hands_starts(
-    controller: JobController, gpio: FakeGpio, eventually: Any
-) -> None:
+async def test_lifting_the_hands_starts(controller: JobController, gpio: RpiGpio) -> None:
     front = FrontPanel(controller, gpio, PanelPins(pads=PADS))
-    started = threading.Event()
-    begin = controller.store.begin
-
-    def told(*arguments: Any) -> Any:
-        started.set()
-        return begin(*arguments)
-
-    controller.store.begin = told  # type: ignore[method-assign]
     await front.hands(Hands.READY)
     await front.hands(Hands.LIFTED)
-    await eventually(started)
-    while controller.status().last_run is None:
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(LIMIT_S):
+        while controller.status().last_run is None:
+            await asyncio.sleep(0.01)
     assert (await controller.runs(1)).runs[0].outcome == "solved"
 
 
 async def test_a_panel_that_is_closed_starts_nothing_any_more(
     pads: FrontPanel, controller: JobController
 ) -> None:
-    await pads.hands(Hands.LIFTED)
-    await pads.close()
-    assert controller.status().inspection_left_s is None
-    assert (await controller.runs(1)).runs == []
-
-
-async def test_the_countdown_is_told_while_it_lasts(
-    pads: FrontPanel, controller: JobController
-) -> None:
     assert controller.status().inspection_left_s is None
     await pads.hands(Hands.LIFTED)
     left_s = controller.status().inspection_left_s
     assert left_s is not None and 0 < left_s <= 1e6
-    await pads.pressed(Press.SHORT)
+    await pads.close()
     assert controller.status().inspection_left_s is None
+    assert (await controller.runs(1)).runs == []
 
 
 async def test_an_inspection_is_counted_down_with_warnings() -> None:
@@ -275,17 +229,6 @@ async def test_an_inspection_is_counted_down_with_warnings() -> None:
     assert slept == [8.0, 4.0, 3.0]
     assert said == ["inspection", "warning", "last warning"]
     assert not inspection.cancel()
-
-
-@pytest.fixture
-def told(pads: FrontPanel, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What light and buzzer are told, one after the other; sounds in capitals."""
-    told: list[str] = []
-    monkeypatch.setattr(pads._panel, "show", told.append)
-    monkeypatch.setattr(pads._panel, "sound", lambda sound: told.append(sound.upper()))
-    # The inspection sounds by itself.
-    monkeypatch.setattr(pads._inspection, "_sound", told.append)
-    return told
 
 
 async def settled(panel: FrontPanel) -> None:
@@ -349,15 +292,6 @@ async def test_a_refusal_sounds_and_is_written_down(
     await pads.pressed(Press.SHORT)
     assert told == ["FAULT"]
     assert caplog.messages[-1].startswith("button: the emergency stop is ")
-    told.clear()
-    await pads._start_solve()
-    assert told == ["FAULT", "idle"], "the light shows the inspection no more"
-    assert caplog.messages[-1].startswith("hands: the emergency stop is ")
-    told.clear()
-    controller.estop_open = False
-    await pads._start_solve()
-    assert told == []
-    await controller.finished()
 
 
 async def test_states_are_shown_and_endings_heard(
@@ -401,11 +335,11 @@ async def test_whatever_else_starts_ends_the_inspection(
     await pads.hands(Hands.LIFTED)
     controller.condition.publish("step", "at rest")
     await settled(pads)
-    assert pads._inspection.running
+    assert controller.status().inspection_left_s is not None
     await controller.start(StartRequest(kind="home"))
     await controller.finished()
     await settled(pads)
-    assert not pads._inspection.running
+    assert controller.status().inspection_left_s is None
 
 
 async def test_the_emergency_stop_and_stuck_buttons_end_the_inspection_and_are_written_down(
@@ -418,7 +352,7 @@ async def test_the_emergency_stop_and_stuck_buttons_end_the_inspection_and_are_w
     caplog.set_level("INFO")
     await pads.hands(Hands.LIFTED)
     await pads.stuck(("GPIO 17", "GPIO 5"))
-    assert not pads._inspection.running
+    assert controller.status().inspection_left_s is None
     assert "inspection called off: a button is stuck" in caplog.messages
     assert any("button-stuck" in line and "GPIO 17, GPIO 5" in line for line in caplog.messages)
     assert told[-1] == "fault"
@@ -427,7 +361,7 @@ async def test_the_emergency_stop_and_stuck_buttons_end_the_inspection_and_are_w
     assert caplog.messages[-1] == "no button is stuck any more"
     await pads.hands(Hands.LIFTED)
     await pads.estop(True)
-    assert controller.estop_open and not pads._inspection.running
+    assert controller.estop_open and controller.status().inspection_left_s is None
     assert "inspection called off: emergency stop" in caplog.messages
     assert "emergency stop pressed, or its wire is broken" in caplog.messages
     fake.motion.done.clear()
@@ -455,48 +389,3 @@ async def test_a_button_let_go_does_not_mend_a_panel_that_failed(
     await pads.stuck(())
     fault = controller.status().fault
     assert (controller.state, fault and fault.code) == (RobotState.FAULT, "panel-failed")
-
-
-async def test_what_the_panel_tells_on_its_thread_is_done_in_the_loop(
-    pads: FrontPanel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done: list[Any] = []
-
-    async def note(what: Any) -> None:
-        done.append((what, threading.current_thread() is threading.main_thread()))
-
-    for name in ("pressed", "estop", "hands", "stuck", "failed"):
-        monkeypatch.setattr(pads, name, note)
-    listener, fault = pads._panel._listener, PanelError("gone")
-
-    def tell() -> None:
-        listener.press(Press.LONG)
-        listener.estop(True)
-        listener.hands(Hands.READY)
-        listener.stuck(("GPIO 5",))
-        listener.fault(fault)
-
-    await asyncio.to_thread(tell)
-    await settled(pads)
-    assert done == [(what, True) for what in (Press.LONG, True, Hands.READY, ("GPIO 5",), fault)]
-    assert not pads._tasks
-
-
-async def test_a_panel_shows_at_once_how_the_robot_is_and_lets_go_of_it_twice(
-    controller: JobController, gpio: FakeGpio, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    controller.estop_open = True
-    controller.enter_maintenance()
-    front = FrontPanel(controller, gpio, PanelPins(Input(17), Output(27)))
-    calls: list[str] = []
-    for name in ("open", "start", "close"):
-        monkeypatch.setattr(front._panel, name, lambda name=name: calls.append(name))
-    monkeypatch.setattr(front._panel, "show", calls.append)
-    front.open()
-    assert calls == ["open", "maintenance", "start"]
-    await settled(front)
-    await front.close()
-    assert front._listener is not None and front._listener.done()
-    await front.close()
-    assert calls[3:] == ["close", "close"]
-    await FrontPanel(controller, gpio, PanelPins()).close()

@@ -7,9 +7,7 @@ import contextlib
 import json
 import logging
 import socket
-from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,22 +15,12 @@ from hypothesis import strategies as st
 
 from robot.daemon.job_control import JobController
 from robot.daemon.routes import ROUTES
-from robot.daemon.server import make_app, serving
 from robot.records.documents import MOST_PROBLEMS
 
 ENDLESS = ("/events", "/maintenance", "/shutdown")
 PATHS = [*sorted({route.path for route in ROUTES} - set(ENDLESS)), "/openapi.json", "/none", "*"]
 METHODS = [*sorted({route.method for route in ROUTES}), "HEAD", "TRACE", "OPTIONS", "get", "A" * 99]
 DIGITS = "9" * 5_000
-
-
-@pytest.fixture
-async def path(
-    controller: JobController, fake: Any, maintenance_of: Any, short_folder: Path
-) -> AsyncIterator[Path]:
-    socket_path = short_folder / "control.sock"
-    async with serving(make_app(controller, maintenance_of(controller, fake), "1"), socket_path):
-        yield socket_path
 
 
 def talk(path: Path, request: bytes, patience_s: float = 240.0) -> bytes:
@@ -119,6 +107,8 @@ MALFORMED = {
 }
 
 REFUSED = {
+    "header of other bytes": b"GET /status HTTP/1.1\r\nHost: a\r\nExpect: \x80\r\n"
+    b"Connection: close\r\n\r\n",
     "chunk without size": request("POST", "/stop", b"zz\r\n{}", "Transfer-Encoding: chunked"),
     "chunk of many digits": request(
         "POST", "/stop", b"f" * 5_000 + b"\r\n", "Transfer-Encoding: chunked"
@@ -174,16 +164,12 @@ async def test_what_is_not_described_is_refused_in_json(
     assert traces(caplog) == []
 
 
-@pytest.mark.parametrize(("wrong", "more"), [(MOST_PROBLEMS, 0), (MOST_PROBLEMS + 4, 4)])
-async def test_of_many_problems_some_are_told_and_the_others_counted(
-    path: Path, wrong: int, more: int
-) -> None:
-    body = json.dumps({f"key{number}": 1 for number in range(wrong)}).encode()
+async def test_of_many_problems_some_are_told_and_the_others_counted(path: Path) -> None:
+    body = json.dumps({f"key{number}": 1 for number in range(MOST_PROBLEMS + 4)}).encode()
     data = await asyncio.to_thread(talk, path, request("POST", "/stop", body))
     assert assert_refused_in_json(data) == [400]
     told = data.decode()
-    assert told.count("key") == MOST_PROBLEMS
-    assert ("; and 4 more" in told) == (more == 4) and told.count(" more") == bool(more)
+    assert told.count("key") == MOST_PROBLEMS and told.count("; and 4 more") == 1
 
 
 TEXTS = st.one_of(st.text(max_size=20), st.sampled_from([DIGITS, "1", "%00", "%", "..", "/", "?"]))
@@ -246,26 +232,10 @@ async def assert_bytes_do_no_harm(path: Path, examples: int) -> None:
     assert assert_refused_in_json(data) == [200]
 
 
-async def test_a_header_of_bytes_that_are_no_text_is_a_bad_request(
-    path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    data = b"GET /status HTTP/1.1\r\nHost: localhost\r\nExpect: \x80\r\nConnection: close\r\n\r\n"
-    assert assert_refused_in_json(await asyncio.to_thread(talk, path, data)) == [400]
-    assert traces(caplog) == []
-
-
+@pytest.mark.parametrize("examples", [300, pytest.param(5_000, marks=pytest.mark.long)])
 async def test_any_bytes_are_answered_in_json(
-    path: Path, caplog: pytest.LogCaptureFixture, controller: JobController
+    path: Path, caplog: pytest.LogCaptureFixture, controller: JobController, examples: int
 ) -> None:
-    await assert_bytes_do_no_harm(path, 300)
-    await controller.stop()
-    assert traces(caplog) == []
-
-
-@pytest.mark.long
-async def test_very_many_bytes_are_answered_in_json(
-    path: Path, caplog: pytest.LogCaptureFixture, controller: JobController
-) -> None:
-    await assert_bytes_do_no_harm(path, 5_000)
+    await assert_bytes_do_no_harm(path, examples)
     await controller.stop()
     assert traces(caplog) == []

@@ -17,7 +17,6 @@ from robot.daemon.live import LiveBoard
 from robot.records.runs import LinkRecord, RunStore
 from robot.records.storage import StorageError
 from robot.text.faults import Stopped
-from robot.text.notes import Note
 from robot.text.steps import JobStep
 from solver.solution import Progress
 from vision.frame import Frame
@@ -139,22 +138,6 @@ async def test_a_search_that_waits_for_tables_says_so_and_goes_on(watched: Watch
     job.hear(Progress("making others", 1.0, True, 0.0))
     await asyncio.sleep(0)
     assert len(watched.reported) == 4, "it goes on once"
-
-
-async def test_the_line_s_troubles_since_the_start_are_noted(
-    watched: Watched, caplog: pytest.LogCaptureFixture
-) -> None:
-    job = watched.job
-    job.note_link_statistics(LinkRecord(sent=110, received=110, damaged=11))
-    assert job.record.link == LinkRecord(sent=100, received=100, damaged=10)
-    assert len(job.record.warnings) == len(job.record.notes) == 1
-    assert f"run {job.record.id}: the serial line damaged" in caplog.text
-    await job.add_notes([])
-    note = Note.of("looked-again-unsure", faces=None)
-    await job.add_notes([note])
-    assert job.record.warnings[1:] == [note]
-    assert len(job.record.notes) == 2
-    assert watched.store.load(job.record.id).notes == job.record.notes
 
 
 async def test_pictures_and_the_record_are_kept_at_the_end(watched: Watched) -> None:

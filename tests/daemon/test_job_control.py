@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,16 +13,18 @@ import pytest
 from robot.api.endpoints import RobotState
 from robot.api.models import StartRequest
 from robot.cli.status import tell_status
+from robot.daemon import job_control
 from robot.daemon.job_control import JobController
-from robot.daemon.main import _summary
-from robot.records.runs import LinkRecord, RunRecord
+from robot.records.runs import LinkRecord, RunRecord, RunStore
 from robot.settings.profile import PolicySettings
 from robot.text.faults import Conflict, RobotError, ScanError
+from solver.cube.cube import Cube
 from solver.solution import Progress
 
 SOLVE = StartRequest()
 HOME = StartRequest(kind="home")
 Wait = Callable[[threading.Event], Any]
+SCRAMBLED = Cube.solved().apply("R U F2")
 
 
 def jam(recoverable: bool = True) -> RobotError:
@@ -33,6 +35,13 @@ async def run(controller: JobController, request: StartRequest = SOLVE) -> RunRe
     run_id = await controller.start(request)
     await controller.finished()
     return await controller.run_record(run_id)
+
+
+def with_policy(fake: Any, controller: JobController, **policy: Any) -> None:
+    """Give the robot the default policy, except for these values."""
+    values: dict[str, Any] = {"improve_while_turning": False, "wait_for_clear_view_s": 0, **policy}
+    fake.policy = PolicySettings(**values)
+    controller.machine = fake.machine()
 
 
 async def test_a_solve_goes_through_all_states(controller: JobController) -> None:
@@ -83,50 +92,6 @@ async def test_stop_ends_the_motion_and_closes_the_record(
     assert controller.state is RobotState.IDLE
     assert not controller.status().homed
     assert "stop" in fake.motion.done
-
-
-async def test_a_robot_at_rest_that_is_stopped_is_not_homed_any_more(
-    controller: JobController,
-) -> None:
-    await run(controller)
-    assert controller.status().homed
-    await controller.stop(emergency=True)
-    assert not controller.status().homed
-
-
-async def test_what_systemd_shows_is_the_state_with_its_step_or_its_fault(
-    controller: JobController, fake: Any, eventually: Wait
-) -> None:
-    assert _summary(controller) == "idle"
-    fake.motion.hold = threading.Event()
-    await controller.start(SOLVE)
-    await eventually(fake.motion.moving)
-    job = controller.status().job
-    assert job is not None and _summary(controller) == f"{controller.state}: {job.step}"
-    fake.motion.hold.set()
-    await controller.finished()
-    await controller.stop(emergency=True)
-    fault = controller.status().fault
-    assert fault is not None and _summary(controller) == f"fault: {fault.cause}"
-
-
-async def test_emergency_stop_is_a_fault_until_a_person_homes(
-    controller: JobController, fake: Any, eventually: Wait
-) -> None:
-    fake.motion.hold = threading.Event()
-    await controller.start(SOLVE)
-    await eventually(fake.motion.moving)
-    assert await controller.stop(emergency=True)
-    assert "emergency" in fake.motion.done
-    status = controller.status()
-    assert status.state is RobotState.FAULT
-    assert status.fault is not None
-    assert status.fault.code == "emergency-stop"
-    fake.motion.hold = None
-    with pytest.raises(RobotError, match="`cubist home`"):
-        await controller.start(SOLVE)
-    assert (await run(controller, HOME)).outcome == "done"
-    assert (await run(controller)).outcome == "solved"
 
 
 async def test_an_emergency_stop_that_nobody_confirms_ends_the_job_all_the_same(
@@ -211,25 +176,64 @@ async def test_a_fault_after_the_last_turn_does_not_make_the_cube_already_solved
     assert (record.outcome, record.attempts, fake.planner.plans) == ("solved", 2, 1)
 
 
-async def test_a_jam_that_stays_is_a_fault_with_a_remedy(
-    controller: JobController, fake: Any
+@pytest.mark.parametrize(
+    ("faults", "retries", "outcome", "attempts"),
+    [
+        ([jam(recoverable=False)], 1, "fault", 1),
+        ([jam()], 0, "fault", 1),
+        ([jam(), jam()], 1, "fault", 2),
+        ([RobotError("cube-slipped", recoverable=True)] * 2, 1, "slipped", 2),
+        ([RobotError("home-missing", recoverable=True)] * 2, 1, "jammed", 2),
+    ],
+)
+async def test_a_fault_that_stays_ends_the_job_with_its_remedy(
+    controller: JobController,
+    fake: Any,
+    faults: list[RobotError],
+    retries: int,
+    outcome: str,
+    attempts: int,
 ) -> None:
-    fake.motion.faults = [jam(), jam()]
+    with_policy(fake, controller, solve_retries=retries)
+    fake.motion.faults = list(faults)
     record = await run(controller)
-    assert record.outcome == "fault"
-    assert record.faults[-1].remedy == "Free it"
+    assert (record.outcome, record.attempts) == (outcome, attempts)
+    assert record.faults[-1].remedy == faults[0].remedy
     status = controller.status()
     assert (status.state, status.homed) == (RobotState.FAULT, False)
-    assert status.fault is not None
-    assert status.fault.cause == "the table is jammed"
+    assert status.fault is not None and status.fault.cause == faults[0].cause
 
 
-async def test_what_cannot_be_recovered_is_not_tried_again(
+@pytest.mark.parametrize("retries", [0, 2])
+@pytest.mark.parametrize("reading", [("scrambled", "F"), ScanError("too dark")])
+async def test_a_cube_in_doubt_is_looked_at_again_and_never_guessed(
+    controller: JobController, fake: Any, reading: Any, retries: int
+) -> None:
+    with_policy(fake, controller, scan_retries=retries, solve_retries=0)
+    fake.scanner.readings = [reading] * (retries + 1)
+    record = await run(controller)
+    assert (record.outcome, fake.planner.plans) == ("unreadable", 0)
+    assert controller.state is RobotState.FAULT
+
+
+@pytest.mark.parametrize(
+    ("code", "outcome", "attempts"), [("", "unreadable", 2), ("no-cube", "no-cube", 1)]
+)
+async def test_what_the_check_cannot_read_is_not_called_the_motion_s_fault(
+    controller: JobController, fake: Any, code: str, outcome: str, attempts: int
+) -> None:
+    """Stickers of no cube may come from a turn that went wrong: the robot starts over once."""
+    unread = ScanError("not a cube", "U", code) if code else ScanError("not a cube", "U")
+    fake.scanner.readings = ["scrambled", *[unread] * 6]
+    record = await run(controller)
+    assert (record.outcome, record.attempts) == (outcome, attempts)
+
+
+async def test_without_a_check_the_end_is_not_called_solved(
     controller: JobController, fake: Any
 ) -> None:
-    fake.motion.faults = [jam(recoverable=False)]
-    record = await run(controller)
-    assert (record.outcome, record.attempts) == ("fault", 1)
+    with_policy(fake, controller, check_after=False)
+    assert (await run(controller)).outcome == "done"
 
 
 @pytest.mark.parametrize(
@@ -243,89 +247,11 @@ async def test_what_cannot_be_recovered_is_not_tried_again(
 async def test_the_scan_ends_when_one_cube_is_left(
     controller: JobController, fake: Any, readings: list[Any], seen: str
 ) -> None:
-    fake.policy = PolicySettings(improve_while_turning=False, end_scan_early=True)
-    controller.machine = fake.machine()
+    with_policy(fake, controller, end_scan_early=True)
     fake.scanner.readings = readings
     assert (await run(controller)).outcome == "solved"
     assert "".join(fake.scanner.seen) == seen + "URFDLB"
     assert fake.planner.planned_from == ["at L" if seen == "URFDL" else "after the tour"]
-
-
-async def test_doubt_that_stays_is_never_a_guess(controller: JobController, fake: Any) -> None:
-    fake.scanner.readings = [("scrambled", "F")] * 3
-    record = await run(controller)
-    assert record.outcome == "unreadable"
-    assert fake.planner.plans == 0
-    assert controller.state is RobotState.FAULT
-
-
-async def test_unreadable_pictures_are_taken_again_then_refused(
-    controller: JobController, fake: Any
-) -> None:
-    fake.scanner.readings = [ScanError("too dark")] * 3
-    record = await run(controller)
-    assert (record.outcome, record.reason) == ("unreadable", "too dark")
-    assert len(fake.scanner.seen) == 18
-
-
-@pytest.mark.parametrize("code", ["no-cube", "two-cubes", "wrong-size", "face-covered"])
-async def test_what_is_in_view_instead_of_a_cube_is_told_and_not_turned(
-    controller: JobController, fake: Any, code: str
-) -> None:
-    fake.scanner.odd = [ScanError("not a cube", "U", code)]
-    record = await run(controller)
-    assert record.outcome == code
-    assert (record.faults[-1].code, fake.scanner.seen) == (code, ["U"])
-    assert record.faults[-1].remedy.endswith("then start again")
-    assert controller.state is RobotState.FAULT
-    assert (await run(controller)).outcome == "solved"
-
-
-async def test_without_retries_a_person_is_asked_at_once(
-    controller: JobController, fake: Any
-) -> None:
-    fake.policy = PolicySettings(improve_while_turning=False, scan_retries=0, solve_retries=0)
-    controller.machine = fake.machine()
-    fake.scanner.readings = [ScanError("too dark")]
-    assert (await run(controller)).outcome == "unreadable"
-    fake.motion.faults = [jam()]
-    record = await run(controller)
-    assert (record.outcome, record.attempts) == ("fault", 1)
-
-
-@pytest.mark.parametrize(
-    ("code", "outcome"), [("cube-slipped", "slipped"), ("home-missing", "jammed")]
-)
-async def test_slipping_and_jamming_have_names_of_their_own(
-    controller: JobController, fake: Any, code: str, outcome: str
-) -> None:
-    fake.motion.faults = [RobotError(code, "it went wrong", "See to it", recoverable=True)] * 2
-    record = await run(controller)
-    assert (record.outcome, record.attempts) == (outcome, 2)
-    assert record.faults[-1].remedy == "See to it"
-
-
-async def test_a_sticker_that_belongs_to_no_cube_is_not_the_motion_s(
-    controller: JobController, fake: Any
-) -> None:
-    """Turning may have gone wrong, so the robot starts over; then it is not read either."""
-    fake.scanner.readings = ["scrambled", *[ScanError("not a cube", "U")] * 6]
-    record = await run(controller)
-    assert (record.outcome, record.attempts) == ("unreadable", 2)
-    assert [text.partition(":")[0] for text in record.recoveries] == [
-        "looked again",
-        "homed and started over after a fault",
-        "looked again",
-    ]
-
-
-async def test_no_cube_after_another_fault_is_told_as_it_is(
-    controller: JobController, fake: Any
-) -> None:
-    fake.motion.faults = [None] * 6 + [jam()]
-    fake.scanner.readings = ["scrambled", *[ScanError("nothing there", "U", "no-cube")] * 3]
-    record = await run(controller)
-    assert (record.outcome, record.attempts) == ("no-cube", 2)
 
 
 async def test_a_bad_cable_is_told(
@@ -360,16 +286,6 @@ async def test_a_cube_found_unsolved_is_solved_on(controller: JobController, fak
     assert record.recoveries == ["the cube was not solved after the turns: solved again from there"]
 
 
-async def test_without_a_check_the_end_is_not_called_solved(fake: Any, tmp_path: Any) -> None:
-    from robot.records.runs import RunStore
-
-    fake.policy = PolicySettings(improve_while_turning=False, check_after=False)
-    controller = JobController(fake.machine(), RunStore(tmp_path / "runs"), version="1")
-    await controller.open()
-    assert (await run(controller)).outcome == "done"
-    await controller.close()
-
-
 async def test_an_error_of_ours_ends_the_job_not_the_daemon(
     controller: JobController, fake: Any
 ) -> None:
@@ -380,12 +296,6 @@ async def test_an_error_of_ours_ends_the_job_not_the_daemon(
     assert controller.status().fault is not None
     fake.scanner.readings = ["solved"]
     assert (await run(controller)).outcome == "already-solved"
-
-
-async def test_home_and_scramble(controller: JobController, fake: Any) -> None:
-    assert (await run(controller, StartRequest(kind="home"))).outcome == "done"
-    assert (await run(controller, StartRequest(kind="scramble", moves="R2"))).outcome == "done"
-    assert fake.motion.done.count("perform") == 1
 
 
 async def test_a_robot_that_is_not_there_is_a_fault_and_tried_again(
@@ -426,40 +336,6 @@ async def test_a_full_disk_does_not_keep_the_cube_unsolved(
     assert (listed.id, listed.outcome) == (run_id, "solved")
 
 
-async def test_the_robot_goes_on_while_a_picture_is_written(
-    controller: JobController, fake: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A disk that takes a picture only once the robot has moved on from where it was taken."""
-    kept: list[str] = []
-
-    def slow(self: object, name: str, encoded: bytes) -> None:
-        del self, encoded
-        deadline = time.monotonic() + 60
-        while len(kept) < 5 and fake.motion.done.count("perform") < len(kept) + 2:
-            assert time.monotonic() < deadline, f"the robot stands still until {name} is written"
-        kept.append(name)
-
-    monkeypatch.setattr("robot.records.runs.RunWriter.save_photo", slow)
-    await run(controller)
-    scanned = [name for name in kept if name.startswith("scanning")]
-    assert [name.split("-")[1] for name in scanned] == list("123456")
-
-
-async def test_a_drawing_that_does_not_fit_costs_no_outcome(
-    controller: JobController, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    order = []
-    writer = "robot.records.runs.RunWriter"
-    monkeypatch.setattr(f"{writer}.finish", lambda self: order.append(self.record.outcome))
-    monkeypatch.setattr(f"{writer}.save_photo", lambda _, name, __: order.append(name))
-    monkeypatch.setattr(controller.store, "prune", lambda: order.append("prune"))
-    await run(controller)
-    outcome = order.index("solved")
-    before = [name for name in order[:outcome] if not name.endswith(".jpg")]  # whenever written
-    assert before[-1] == "prune"
-    assert "reading.png" not in before
-
-
 @pytest.mark.parametrize("failing", ["RunStore.prune", "RunWriter.finish"])
 async def test_a_record_that_cannot_be_closed_leaves_the_robot_free(
     controller: JobController, monkeypatch: pytest.MonkeyPatch, failing: str
@@ -493,3 +369,204 @@ async def test_tables_are_made_at_the_start_and_the_status_names_them(
     assert controller.state is RobotState.IDLE
     fake.planner.tables_done.set()
     await until(lambda: controller.status().preparation is None)
+
+
+def code_of(refused: pytest.ExceptionInfo[Conflict]) -> str:
+    return str(refused.value.args[0].code)
+
+
+async def told_by(controller: JobController, *events: Any) -> list[Any]:
+    with controller.events.listening() as heard:
+        for event in events:
+            event()
+        controller.events.close()
+        return [event async for event in heard]
+
+
+async def test_a_panel_out_of_order_needs_help_until_it_is_in_order(
+    controller: JobController, caplog: pytest.LogCaptureFixture
+) -> None:
+    fault = RobotError("board-absent", "the panel is gone", "Plug it in")
+    told = await told_by(
+        controller,
+        lambda: controller.report_panel(fault),
+        lambda: controller.clear_panel("board-absent"),
+    )
+    assert [(one.state, one.text) for one in told] == [
+        ("fault", "the panel is gone"),
+        ("idle", "the panel is in order again"),
+    ]
+    assert "fault board-absent: the panel is gone" in caplog.text
+    assert controller.status().fault is None
+
+
+async def test_a_panel_changes_nothing_while_something_else_is_the_matter(
+    controller: JobController, fake: Any
+) -> None:
+    fake.motion.hold = threading.Event()
+    await controller.start(SOLVE)
+    state = controller.state
+    controller.report_panel(RobotError("board-absent", "the panel is gone", "Plug it in"))
+    assert controller.state is state
+    controller.clear_panel("board-absent")
+    await controller.stop(emergency=True)
+    controller.report_panel(RobotError("board-absent", "the panel is gone", "Plug it in"))
+    controller.clear_panel("board-absent")
+    fault = controller.status().fault
+    assert (controller.state, fault and fault.code) == (RobotState.FAULT, "emergency-stop")
+
+
+async def test_in_maintenance_the_panel_is_not_waited_for(controller: JobController) -> None:
+    controller.enter_maintenance()
+    controller.report_panel(RobotError("board-absent", "the panel is gone", "Plug it in"))
+    assert controller.state is RobotState.MAINTENANCE
+    await controller.leave_maintenance()
+    assert controller.state is RobotState.FAULT
+
+
+async def test_an_open_emergency_stop_is_in_the_way_of_everything(
+    controller: JobController,
+) -> None:
+    controller.estop_open = True
+    with pytest.raises(Conflict) as refused:
+        await controller.start(SOLVE)
+    assert code_of(refused) == "estop-open"
+    with pytest.raises(Conflict):
+        controller.check_estop()
+    controller.estop_open = False
+    controller.check_estop()
+
+
+async def test_a_stop_without_a_job_is_one_only_in_an_emergency(
+    controller: JobController, fake: Any
+) -> None:
+    assert await controller.stop() is False
+    assert await controller.stop(emergency=True) is True
+    assert fake.motion.done[-1] == "emergency"
+
+
+async def test_a_job_that_does_not_stop_in_time_is_halted_at_once(
+    controller: JobController,
+    fake: Any,
+    eventually: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(job_control, "STOP_LIMIT_S", 0.05)
+    monkeypatch.setattr(fake.motion, "stop", lambda: fake.motion.done.append("stop"))
+    fake.motion.hold = threading.Event()
+    await controller.start(SOLVE)
+    await eventually(fake.motion.moving)
+    assert await controller.stop() is True
+    assert fake.motion.done[-2:] == ["stop", "emergency"]
+    assert "motion did not stop in 0.05 s: emergency stop" in caplog.text
+    await controller.finished()
+
+
+async def test_shutting_down_says_whether_a_job_ended_and_the_machine_is_to_go_off(
+    controller: JobController, fake: Any, eventually: Any
+) -> None:
+    fake.motion.hold = threading.Event()
+    await controller.start(SOLVE)
+    await eventually(fake.motion.moving)
+    assert await controller.shut_down(power_off=True) is True
+    assert controller.power_off
+    assert controller.ended.is_set()
+    assert await controller.shut_down(power_off=False) is False
+    assert not controller.power_off
+
+
+async def test_runs_under_way_are_listed_and_found(
+    controller: JobController, fake: Any, eventually: Any
+) -> None:
+    fake.motion.hold = threading.Event()
+    first = await controller.start(StartRequest(facelets=SCRAMBLED.facelets()))
+    await eventually(fake.motion.moving)
+    (listed,) = (await controller.runs(5)).runs
+    assert (listed.id, listed.outcome) == (first, None)
+    assert (await controller.run_record(first)).moves == "R U"
+    assert controller.status().last_run is None
+    job = controller.status().job
+    assert job is not None
+    assert (job.run, job.kind, job.progress) == (first, "solve", 0.5)
+    assert 0 <= job.elapsed_s < 60
+    fake.motion.hold.set()
+    await controller.finished()
+    last = controller.status().last_run
+    assert last is not None
+    assert last.id == first
+    assert controller.status().job is None
+
+
+async def test_closing_gives_everything_back(controller: JobController, fake: Any) -> None:
+    closed: list[str] = []
+    fake.scanner.close = lambda: closed.append("scanner")
+    controller.prepare()
+    assert controller.preparation.state is not None
+    await controller.close()
+    assert controller.preparation.state is None
+    assert fake.motion.done[-1] == "close"
+    assert closed == ["scanner"]
+    await controller.close()
+
+
+async def test_after_a_crash_records_are_closed_and_positions_doubted(
+    fake: Any, tmp_path: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = RunStore(tmp_path / "runs")
+    run = store.begin("solve", "fake", job_control.utc_now())
+    controller = JobController(fake.machine(), store, version="1")
+    doubted: list[Any] = []
+    fake.motion.mark_positions_lost = doubted.append
+    await controller.open()
+    assert len(doubted) == 1
+    assert f"run {run.record.id} was interrupted; its record is closed" in caplog.text
+    last = controller.status().last_run
+    assert last is not None and last.id == run.record.id
+    await controller.close()
+
+
+async def test_tables_that_cannot_be_made_are_told_unless_nobody_wants_them(
+    controller: JobController, fake: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(*_: object) -> None:
+        raise RobotError("board-absent", "the disk is full", "look")
+
+    fake.planner.prepare = fails
+    controller.prepare()
+    await controller.preparation.finished()
+    assert "the tables of the search are not ready: the disk is full" in caplog.text
+    assert controller.preparation.state is None
+    caplog.clear()
+    controller.preparation.cancel()
+    controller.prepare()
+    await controller.preparation.finished()
+    assert "not ready" not in caplog.text
+
+
+async def test_reading_is_made_ready_before_the_search(
+    controller: JobController, fake: Any
+) -> None:
+    done: list[str] = []
+    fake.scanner.prepare = lambda: done.append("reading")
+    fake.planner.prepare = lambda *_: done.append("search")
+    controller.prepare()
+    await controller.preparation.finished()
+    assert done == ["reading", "search"]
+
+
+@pytest.mark.parametrize("adjusted", [True, False])
+async def test_a_robot_that_was_adjusted_connects_anew_and_is_not_homed(
+    controller: JobController, fake: Any, adjusted: bool
+) -> None:
+    async def follow(_: object) -> bool:
+        return adjusted
+
+    controller.drift = SimpleNamespace(notes=[], estimates=[], follow=follow)  # type: ignore[assignment]
+    fake.motion.done.clear()
+    await controller.start(StartRequest(kind="home"))
+    await controller.finished()
+    assert controller.status().homed is not adjusted
+    assert fake.motion.done == ["home", *["open"] * adjusted]
+    assert controller.state is RobotState.IDLE
+    controller.drift = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,17 +19,13 @@ from robot.machine.solve_planner import SplitPlan
 from robot.motion.schedule import Schedule
 from robot.records.runs import LinkRecord, RunStore
 from robot.settings.profile import PolicySettings
-from robot.text.faults import RobotError, ScanError
+from robot.text.faults import ScanError
 from robot.text.outcomes import Outcome
 from solver.cube.cube import Cube
-from tests.daemon.test_perform import part
+from tests.rig.fake_robot import part
 
 SCRAMBLED = Cube.solved().apply("R U F2")
 GONE = ScanError("nothing there", "U", "no-cube")
-
-
-def jam(recoverable: bool = True, code: str = "overload") -> RobotError:
-    return RobotError(code, "the table is jammed", "Free it", recoverable=recoverable)
 
 
 class Board(LiveBoard):
@@ -124,7 +119,8 @@ async def test_a_known_cube_is_not_looked_at_before(worked: Worked) -> None:
     assert ("arrive", "after the plan", SCRAMBLED.apply("R U").facelets()) in worked.calls
     assert worked.fake.planner.planned_from == [None]
     assert worked.fake.planner.toured_from == ["after the plan"]
-    assert (worked.job.record.photos == []) is False
+    await worked.job.finish()
+    assert worked.job.record.photos
 
 
 @pytest.mark.parametrize(("retries", "plans"), [(0, 1), (1, 2), (2, 3)])
@@ -139,50 +135,6 @@ async def test_what_stays_unsolved_is_given_up_after_so_many_plans(
     again = "the cube was not solved after the turns: solved again from there"
     assert worked.job.record.recoveries == [again] * (plans > 1)
     assert [note.code for note in worked.job.record.notes] == ["solved-again"] * (plans > 1)
-
-
-async def test_the_rest_goes_on_where_the_head_ended_with_the_clock_of_the_whole(
-    worked: Worked, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fake = worked.fake
-    fake.planner.cuts = [
-        SplitPlan(part("R", 600, "middle"), part("U F", 400, "old"), SCRAMBLED.apply("R")),
-        SplitPlan(part("D", 100, "later"), part("B L", 250, "end"), SCRAMBLED.apply("R D")),
-    ]
-    fake.planner.better = part("D B", 300, "new")
-    asked: list[tuple[Any, Any, bool]] = []
-    split = fake.planner.split
-
-    def noted(cube: Any, plan: Any, *, again: bool) -> Any:
-        asked.append((cube, plan.end, again))
-        return split(cube, plan, again=again)
-
-    monkeypatch.setattr(fake.planner, "split", noted)
-    took = iter([601, 103, 305])
-    monkeypatch.setattr(fake.motion, "perform", lambda schedule, _: next(took))
-    machine = worked.machine(improve_while_turning=True)
-    plan = part("R U F", 1000, "as planned")
-    await jobs.note(worked.job, machine, [plan])  # type: ignore[list-item]
-    end = await jobs.perform(worked.job, machine, plan, SCRAMBLED)  # type: ignore[arg-type]
-    record = worked.job.record
-    assert end == "new"
-    assert asked == [
-        (SCRAMBLED, "as planned", False),
-        (SCRAMBLED.apply("R"), "new", True),
-        (SCRAMBLED.apply("R D"), "new", True),
-    ]
-    assert (record.planned_us, record.executed_us) == (600 + 100 + 300, 601 + 103 + 305)
-    assert worked.calls == [
-        ("move", "turn", ["R", "U F"], 0, 2000),
-        ("move", "turn", ["R", "D", "B L"], 600, 1800),
-        ("move", "turn", ["R", "D", "D B"], 700, 2000),
-        ("arrive", "new", SCRAMBLED.apply("R D D B").facelets()),
-    ]
-    assert [step for _, step in worked.steps] == [
-        "turning: 3 moves in 0.0 s",
-        "turning: 3 moves in 0.0 s, with a faster end",
-        "turning: 3 moves in 0.0 s, with a faster end",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -216,25 +168,6 @@ async def test_the_search_ends_before_the_head_does(
     told: list[float] = []
     found = await jobs._turn_and_improve(worked.job, worked.machine(), parts, told.append)
     assert (found, told, seen) == ((77, parts.tail), list(fractions), [known])
-
-
-async def test_a_board_is_waited_for_twenty_times_within_the_time(
-    worked: Worked, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    slept: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        slept.append(seconds)
-
-    fake, machine = worked.fake, worked.machine(reconnect_s=8.0)
-    fake.motion.open_fault = RobotError("board-absent", "it is gone", "look")
-    monkeypatch.setattr(jobs.asyncio, "sleep", sleep)
-    with pytest.raises(RobotError, match="it is gone"):
-        await jobs._reconnect(worked.job, machine)
-    assert (fake.motion.done, slept) == (["open"] * 20, [0.4] * 19)
-    fake.motion.open_fault = None
-    await jobs._reconnect(worked.job, machine)
-    assert (len(fake.motion.done), len(slept)) == (21, 19)
 
 
 async def test_a_look_again_is_at_all_faces_or_at_those_in_doubt(worked: Worked) -> None:
@@ -273,7 +206,7 @@ async def test_a_check_leaves_what_was_scanned_in_the_record(worked: Worked) -> 
     assert worked.job.explanation is None
     assert set(worked.job.record.timings_s) == {"home", "check", "read", "view"}
     assert worked.calls[-1] == ("read", Cube.solved().facelets())
-    await asyncio.gather(*worked.job._saving)
+    await worked.job.finish()
     assert worked.job.record.photos == [f"checking-{n}-{f}.jpg" for n, f in enumerate("URFDLB", 1)]
 
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -19,7 +16,6 @@ from robot.api.models import LIVE_EVENTS, StartRequest
 from robot.daemon.job_control import JobController
 from robot.daemon.live import CLOCK_PERIOD_S, LiveBoard
 from robot.daemon.pictures import PERIOD_S, JpegCache
-from robot.daemon.server import make_app, serving
 from robot.machine.scanner import FaceImage
 from robot.mechanism.graph import ActuatorMotion, Operation
 from robot.planner import FaceView, build_mechanism, plan_solve
@@ -29,39 +25,13 @@ from robot.settings import load_profile
 from solver.cube.cube import Cube
 from solver.cube.orientation import Orientation
 from solver.solution import Progress
+from tests.rig.fake_robot import FakePlan
 from vision.measure.sticker_colours import linear_to_srgb
 
 AS_DRAWN = Orientation(0)
 SCRAMBLED = Cube.solved().apply("R U F2")
 PLANNED = SCRAMBLED.apply("R U").facelets()
 GREY = "#{0:02x}{0:02x}{0:02x}".format(int(linear_to_srgb(0.5)))
-
-
-@pytest.fixture
-async def client(
-    controller: JobController, fake: Any, maintenance_of: Any, short_folder: Path
-) -> AsyncIterator[aiohttp.ClientSession]:
-    path = short_folder / "control.sock"
-    connector = aiohttp.UnixConnector(str(path))
-    async with (
-        serving(make_app(controller, maintenance_of(controller, fake), "1.2.3"), path),
-        aiohttp.ClientSession("http://localhost", connector=connector) as session,
-    ):
-        yield session
-
-
-@dataclass
-class Part:
-    """As much of a plan as the board needs."""
-
-    duration_us: int = 1000
-    moves: tuple[str, ...] = ()
-    operations: tuple[Operation, ...] = ()
-    initial_orientation: Orientation = AS_DRAWN
-    final_orientation: Orientation = AS_DRAWN
-    initial_positions: Mapping[str, str | int] = field(default_factory=lambda: {"table": 0})
-    final_positions: Mapping[str, str | int] = field(default_factory=lambda: {"table": 1})
-    motions: tuple[tuple[int, ActuatorMotion], ...] = ()
 
 
 async def watched(controller: JobController, request: StartRequest) -> list[dict[str, Any]]:
@@ -119,7 +89,7 @@ def test_every_actuator_is_told_one_part_after_the_other() -> None:
     assert (board.view.positions, board.view.mechanism) == (None, {"kind": "flipper"})
     board.home({"lid": "open"})
     assert board.view.positions == {"lid": "open"}
-    board.move("turn", [Part(motions=(lid, table)), Part(motions=(lid,))])
+    board.move("turn", [FakePlan(motions=(lid, table)), FakePlan(motions=(lid,))])
     assert [tuple(one.model_dump().values()) for one in told[-1]["motion"].actuators] == [
         ("lid", 0, 400, "close", 0),
         ("table", 400, 600, None, -1),
@@ -148,7 +118,7 @@ def test_the_clock_is_told_five_times_a_second() -> None:
     now, told = 0.0, []
     board = LiveBoard(lambda event, _, **more: told.append((event, more.get("at_us"))), lambda: now)
     board.forget_cube(3)
-    board.move("turn", [Part()])
+    board.move("turn", [FakePlan()])
     for percent in range(0, 100, 10):
         board.advance(percent / 100)
         now += 0.6 * CLOCK_PERIOD_S
@@ -163,13 +133,13 @@ def test_a_picture_that_is_done_while_the_robot_moves_on_does_not_end_the_motion
     view = FaceView("top", "U", "U", AS_DRAWN)
     (image,) = fake.scanner.take([view])
     assert isinstance(image, FaceImage)
-    board.move("look", [Part(operations=(Operation("flip", 1000),))])
+    board.move("look", [FakePlan(operations=(Operation("flip", 1000),))])
     board.look(view, image, 1)
     assert board.view.motion is not None
     assert board.view.motion.operations == [{"op": "flip", "start_us": 0, "duration_us": 1000}]
     board.advance(0.5)
     assert (told, board.view.at_us) == (["cube", "motion", "look", "clock"], 500)
-    board.arrive(Part(final_orientation=Orientation(5)), None)
+    board.arrive(FakePlan(final_orientation=Orientation(5)), None)
     assert board.view.motion is None and board.view.look is not None
     assert board.view.cube is not None and board.view.cube.orientation == Orientation(5).name
 
@@ -276,16 +246,3 @@ async def test_files_of_a_run(client: aiohttp.ClientSession, controller: JobCont
             assert response.status == 404, name
     async with client.get("/runs/7/files/run.json") as response:
         assert response.status == 404
-
-
-async def test_a_refusal_has_a_code_on_the_socket(
-    client: aiohttp.ClientSession, controller: JobController
-) -> None:
-    controller.estop_open = True
-    async with client.post("/start", json={}) as response:
-        answer = await response.json()
-    assert (response.status, answer["error"]) == (409, "refused")
-    assert (answer["reason_code"], answer["reason_parameters"]) == ("estop-open", {})
-    assert "release it first" in answer["reason"]
-    async with client.post("/start", json={"kind": "dance"}) as response:
-        assert "reason_code" not in await response.json(), "of nonsense there is only a reason"

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,43 +11,16 @@ import pytest
 from robot.api.endpoints import RobotState
 from robot.api.models import StartRequest
 from robot.daemon.job_control import JobController
-from robot.machine.solve_planner import NICENESS, SolvePlanner, SplitPlan
-from robot.mechanism.graph import ActuatorMotion, Operation
+from robot.machine.solve_planner import SolvePlanner, SplitPlan
 from robot.motion.schedule import MotionProfile, Schedule
 from robot.planner import build_mechanism, plan_composites
-from robot.records.latency import Stopwatch
 from robot.records.runs import RunRecord
 from robot.settings import load_profile
 from robot.settings.profile import PolicySettings
 from robot.text.faults import RobotError
 from solver.cost import composite_index
 from solver.cube.cube import Cube
-from solver.cube.orientation import Orientation
-
-AS_DRAWN = Orientation(0)
-TURN = Operation("turn", 10, site="D", quarter_turns=1)
-
-
-@dataclass
-class Part:
-    """As much of a plan as a job needs."""
-
-    moves: tuple[str, ...]
-    duration_us: int
-    end: str
-    operations: tuple[Operation, ...] = (TURN,)
-    initial_orientation: Orientation = AS_DRAWN
-    final_orientation: Orientation = AS_DRAWN
-    initial_positions: Mapping[str, str | int] = field(default_factory=lambda: {"table": 0})
-    final_positions: Mapping[str, str | int] = field(default_factory=lambda: {"table": 1})
-    motions: tuple[tuple[int, ActuatorMotion], ...] = ()
-
-    def schedule(self) -> Schedule:
-        return Schedule((), (), self.duration_us)
-
-
-def part(moves: str, duration_us: int, end: str) -> Part:
-    return Part(tuple(moves.split()), duration_us, end)
+from tests.rig.fake_robot import part
 
 
 @pytest.fixture
@@ -176,26 +146,3 @@ def test_thinking_ends_when_it_no_longer_pays() -> None:
     cube = Cube.random(np.random.default_rng(3))
     plan = planner.plan(cube, None, threading.Event(), lambda _: None)
     assert plan.search_s < 10.0
-
-
-def test_tables_are_made_while_everything_else_goes_before(monkeypatch) -> None:
-    profile = load_profile("six-motor")
-    niceness = []
-
-    def note(*_: object) -> None:
-        niceness.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
-
-    monkeypatch.setattr("robot.machine.solve_planner.prepare", note)
-    SolvePlanner(profile, build_mechanism(profile)).prepare(threading.Event(), lambda _: None)
-    assert niceness[0] >= NICENESS
-
-
-def test_a_plan_that_is_found_is_not_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever watches for the job's end looks seldom, and is not waited for."""
-    monkeypatch.setattr("robot.machine.solve_planner.CANCEL_POLL_S", 1e6)
-    profile, watch = load_profile("four-arm"), Stopwatch()
-    planner = SolvePlanner(profile, build_mechanism(profile), watch)
-    plan = planner.plan(Cube.solved().apply("R U"), None, threading.Event(), lambda _: None)
-    waits = watch.take()
-    assert list(waits) == ["search", "retrace"]
-    assert waits["search"] == [pytest.approx(plan.search_s, abs=1e-5)]

@@ -73,9 +73,16 @@ def note_motion_at_checks(fake: Any, monkeypatch: pytest.MonkeyPatch) -> list[tu
     return noted
 
 
-@pytest.mark.parametrize("retries", [0, 2])
-@pytest.mark.parametrize("clear_before", [0, 3, LOOKS_OF_A_SCAN, LOOKS_OF_A_SCAN + 4])
-@pytest.mark.parametrize("code", ["no-cube", "two-cubes", "wrong-size", "face-covered"])
+@pytest.mark.parametrize(
+    ("code", "clear_before", "retries"),
+    [
+        ("no-cube", 0, 0),
+        ("two-cubes", 3, 2),
+        ("wrong-size", LOOKS_OF_A_SCAN, 2),
+        ("face-covered", LOOKS_OF_A_SCAN + 4, 0),
+        ("face-covered", 0, 2),
+    ],
+)
 async def test_what_stays_in_view_keeps_its_name_and_nothing_moves(
     fake: Any, controller: JobController, code: str, clear_before: int, retries: int
 ) -> None:

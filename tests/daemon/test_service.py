@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -17,12 +16,10 @@ import pytest
 from robot.api import paths
 from robot.api.endpoints import RobotState
 from robot.api.models import ALLOWED, WORKING, check_transition
-from robot.api.paths import control_socket, runtime_directory, state_directory
+from robot.api.paths import runtime_directory, state_directory
 from robot.daemon.main import main
-from robot.daemon.service import Notifier, Options, complaint, ending, hold_lock, parse
-from robot.records.runs import Outcome, RunRecord
+from robot.daemon.service import Notifier, hold_lock, parse
 from robot.settings import profile_path
-from robot.text.faults import Fault, RobotError, ScanError
 from solver.errors import InvalidRequest
 
 
@@ -77,42 +74,27 @@ def test_the_journal_is_told_what_is_wrong_as_an_error(
     assert lines and all(line.startswith("<3>") for line in lines)
 
 
-def test_flags_come_before_the_environment() -> None:
-    told = {
-        "CUBIST_PROFILE": "mindcuber",
-        "CUBIST_RUNTIME_DIR": "/r",
-        "CUBIST_STATE_DIR": "/s",
-        "CUBIST_SIZE": "4",
-        "CUBIST_PORT": "/dev/tty",
-        "CUBIST_TWIN": "/t",
-        "CUBIST_LOG_LEVEL": "debug",
-    }
-    found = parse([], told)
-    assert found == Options(
-        profile="mindcuber",
-        runtime_dir=Path("/r"),
-        state_dir=Path("/s"),
-        size=4,
-        port="/dev/tty",
-        twin="/t",
-        log_level="debug",
-    )
-    assert found.socket_path == Path("/r/control.sock")
-    assert found.lock_path == Path("/r/cubistd.lock")
-    flags = "--profile v-arms --runtime-dir /a --state-dir /b --size 2 --port /p --twin /q"
-    assert parse([*flags.split(), "--log-level", "error"], told) == Options(
-        profile="v-arms",
-        runtime_dir=Path("/a"),
-        state_dir=Path("/b"),
-        size=2,
-        port="/p",
-        twin="/q",
-        log_level="error",
-    )
-    plain = parse([], {"CUBIST_RUNTIME_DIR": "/r", "CUBIST_STATE_DIR": "/s"})
-    assert (plain.profile, plain.size, plain.port, plain.twin, plain.log_level) == (
-        *("cubotino", None, None, None, "info"),
-    )
+SETTINGS = {
+    "profile": ("mindcuber", "v-arms", "cubotino"),
+    "runtime_dir": ("/r", "/a", None),
+    "state_dir": ("/s", "/b", None),
+    "size": ("4", "2", None),
+    "port": ("/dev/tty", "/p", None),
+    "twin": ("/t", "/q", None),
+    "log_level": ("debug", "error", "info"),
+}
+"""By option: what the environment has, what its flag has, and the default."""
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_flag_comes_before_the_environment(name: str) -> None:
+    own, given, default = SETTINGS[name]
+    environment = {f"CUBIST_{name.upper()}": own}
+    flag = f"--{name.replace('_', '-')}"
+    assert str(getattr(parse([], environment), name)) == own
+    assert str(getattr(parse([flag, given], environment), name)) == given
+    if not name.endswith("_dir"):
+        assert getattr(parse([], {}), name) == default
 
 
 def test_an_account_without_home_is_asked_for_a_directory(
@@ -143,13 +125,6 @@ def test_the_service_s_directories_come_before_the_user_s(
     assert runtime_directory({}) == runtime_directory({"XDG_RUNTIME_DIR": "r"}) == fallback
     service.mkdir()
     assert runtime_directory(own) == state_directory(own) == service
-
-
-def test_clients_and_daemon_look_in_the_same_places() -> None:
-    own = {"CUBIST_RUNTIME_DIR": "/r", "CUBIST_STATE_DIR": "/s"}
-    assert runtime_directory(own) == Path("/r")
-    assert control_socket(own) == Path("/r/control.sock")
-    assert state_directory(own) == Path("/s")
 
 
 HOLDER = """
@@ -275,31 +250,3 @@ def test_elsewhere_lines_are_for_the_eye() -> None:
     first, second, *_ = logged({})
     assert first.endswith("INFO    said")
     assert second.endswith("WARNING warned")
-
-
-@pytest.mark.parametrize(
-    ("outcome", "reason", "told"),
-    [
-        ("solved", "", "solved after 3.2 s"),
-        ("stopped", "stopped by a person", "stopped after 3.2 s: stopped by a person"),
-    ],
-)
-def test_how_a_job_ended(outcome: Outcome, reason: str, told: str) -> None:
-    record = RunRecord(
-        id="000001",
-        kind="solve",
-        robot="cubotino",
-        started_at=datetime(2026, 1, 1, tzinfo=UTC),
-        outcome=outcome,
-        reason=reason,
-        duration_s=3.21,
-    )
-    assert ending(record) == told
-
-
-def test_every_complaint_names_its_remedy_once() -> None:
-    unreadable = complaint(ScanError("two centres are red"))
-    assert unreadable.startswith("two centres are red. What to do: clean the lens")
-    fault = RobotError(Fault.EMERGENCY_STOP)
-    assert complaint(fault) == str(fault)
-    assert complaint(ValueError("nothing to add")) == "nothing to add"

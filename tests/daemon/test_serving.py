@@ -25,14 +25,13 @@ from robot.calibration.store import CalibrationStore
 from robot.calibration.versions import CubeSizes
 from robot.daemon import main as daemon_main
 from robot.daemon.job_control import JobController
-from robot.daemon.main import POWER_OFF_MARK, _keep_manager_informed, _make_directory, main, serve
-from robot.daemon.service import END_SIGNALS, ON_PURPOSE, EndSignals, Options, parse
+from robot.daemon.main import POWER_OFF_MARK, _keep_manager_informed, serve
+from robot.daemon.service import END_SIGNALS, ON_PURPOSE, EndSignals, parse
 from robot.panel.gpio import PanelError
 from robot.records.runs import RunStore, utc_now
-from robot.records.storage import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, StorageError
-from robot.settings import BadProfile, load_profile
+from robot.records.storage import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
+from robot.settings import load_profile
 from robot.text.faults import RobotError
-from solver.errors import InvalidRequest
 from tests.rig.state_folder import kept
 
 MAY = date(2026, 5, 3)
@@ -88,7 +87,7 @@ class Served:
 
 @pytest.fixture
 def fake(fake: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """It also counts how often its positions are distrusted."""
+    """The fake robot, which notes in ``distrusted`` why its positions are distrusted."""
     fake.distrusted = []
 
     def distrust(why: Any) -> None:
@@ -290,30 +289,6 @@ async def test_a_robot_that_is_not_there_is_no_reason_not_to_start(
     assert any(": not ready yet, listening at " in line for line in caplog.messages)
 
 
-async def test_preparation_and_a_panel_end_with_the_daemon(
-    served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Panel:
-        def __init__(self, *told: Any) -> None:
-            served.seen += told[2:]
-
-        def open(self) -> None:
-            served.seen.append("open")
-
-        async def close(self) -> None:
-            served.seen.append("close")
-
-    monkeypatch.setattr(daemon_main, "make_gpio", lambda twin: twin)
-    monkeypatch.setattr(daemon_main, "FrontPanel", Panel)
-    prepared: list[str] = []
-    monkeypatch.setattr(served.fake.scanner, "prepare", lambda: prepared.append("scanner"))
-    await served.run()
-    _, seconds, *rest = served.seen
-    assert seconds == CUBOTINO.panel.inspection_s
-    assert rest == ["open", "given back", "close"]
-    assert prepared == ["scanner"]
-
-
 @pytest.mark.parametrize(
     ("watchdog_s", "period_s"), [(None, 1.0), (1.5, 0.5), (2.4, 0.8), (3.0, 1.0), (60.0, 1.0)]
 )
@@ -341,47 +316,3 @@ async def test_the_manager_hears_in_time_and_of_each_state_once(
         *[("status", "idle"), ("alive", ""), ("alive", "")],
         *[("status", "maintenance"), ("alive", "")],
     ]
-
-
-@pytest.mark.parametrize(
-    ("error", "code"),
-    [
-        (InvalidRequest("it is running"), 2),
-        (StorageError("the disk is full"), 2),
-        (BadProfile("no such robot"), 2),
-        (BadProfile([]), 2),
-        (RobotError("board-absent", "it is gone", "Plug it in"), 3),
-    ],
-)
-def test_the_exit_code_says_whether_starting_again_may_help(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    error: Exception,
-    code: int,
-) -> None:
-    calls: list[str] = []
-
-    async def fails(profile: Any, options: Options, *_: object) -> None:
-        calls.append(f"{profile.name} {options.log_level}")
-        assert options.lock_path.exists() and options.state_dir.is_dir()
-        raise error
-
-    monkeypatch.setattr(daemon_main, "serve", fails)
-    monkeypatch.setattr(daemon_main, "configure_logging", calls.append)
-    monkeypatch.setattr(daemon_main, "keep_small", lambda: calls.append("small"))
-    folders = ["--runtime-dir", str(tmp_path / "r"), "--state-dir", str(tmp_path / "s")]
-    with pytest.raises(SystemExit) as ended:
-        main([*folders, "--profile", "mindcuber", "--log-level", "error"])
-    assert ended.value.code == code
-    assert calls == ["small", "error", "mindcuber error"]
-    assert str(error) in caplog.messages
-
-
-def test_folders_are_made_with_those_above_them(tmp_path: Path) -> None:
-    for _ in range(2):
-        _make_directory(tmp_path / "a" / "b")
-    assert (tmp_path / "a" / "b").is_dir()
-    (tmp_path / "file").touch()
-    with pytest.raises(StorageError, match=r"file: cannot be made: File exists$"):
-        _make_directory(tmp_path / "file")

@@ -19,11 +19,13 @@ from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.motion.schedule import Schedule
 from robot.panel.button import Hands, Press
+from robot.panel.gpio import RpiGpio
 from robot.panel.panel import Input, Output, PanelPins
 from robot.records.documents import ApiRequest, Nothing
 from robot.text.faults import Conflict, RobotError, Stopped
-from tests.daemon.test_front_panel import PADS, FakeGpio
+from tests.rig.gpio import FakeModule
 
+PADS = (Input(5, True, "down"), Input(6, True, "down"))
 MOTION = Schedule((), (), 1000)
 SOLVE, HOME = StartRequest(kind="solve"), StartRequest(kind="home")
 SCRAMBLE = StartRequest(kind="scramble")
@@ -48,7 +50,7 @@ def maintenance(controller: JobController, fake: Any, maintenance_of: Any) -> Ma
 @pytest.fixture
 async def panel(controller: JobController) -> AsyncIterator[FrontPanel]:
     pins = PanelPins(start_button=Input(17), led=Output(27), pads=PADS)
-    front = FrontPanel(controller, FakeGpio(), pins, inspection_s=600.0)
+    front = FrontPanel(controller, RpiGpio(FakeModule()), pins, inspection_s=600.0)
     front.open()
     yield front
     await front.close()
@@ -342,18 +344,6 @@ async def test_calibrating_goes_on_once_the_emergency_stop_is_acknowledged(
     await controller.acknowledge()
     assert controller.state is RobotState.MAINTENANCE
     await maintenance.perform(TURNING, ApiRequest())
-
-
-async def test_calibrating_goes_on_with_the_robot_that_was_put_together_last(
-    maintenance: Maintenance, controller: JobController, fake: Any
-) -> None:
-    maintenance.enter()
-    await controller.stop(emergency=True)
-    await controller.replace(successor := fake.machine())
-    assert controller.machine is not successor, "the robot holds the cube"
-    await controller.acknowledge()
-    assert controller.machine is successor
-    assert controller.state is RobotState.MAINTENANCE
 
 
 async def test_nothing_begins_while_the_robot_is_taken_into_use_again(

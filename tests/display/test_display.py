@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,10 +19,9 @@ from luma.lcd import device as lcd
 from PIL import Image
 
 from robot.api.client import ControlClient, DaemonError
-from robot.api.endpoints import Endpoint
 from robot.display import drawing
 from robot.display.device import LOST, open_device
-from robot.display.drawing import _break_line, draw
+from robot.display.drawing import draw
 from robot.display.main import RobotWatch, main, show_until
 from robot.display.menu import ENTRIES, MenuPage
 from robot.display.view import Screenful, menu_view, moves_left, unreachable, view_of
@@ -36,6 +34,7 @@ from robot.text.steps import JobStep, coded
 from solver.errors import root_sentence
 from tests.rig.documents import job_json, live_json, motion_json, run_json
 from tests.rig.documents import status_json as status
+from tests.rig.fake_client import FakeClient
 from tests.rig.gpio import FakeModule, LgpioError
 
 ENGLISH = catalogue("en")
@@ -136,21 +135,6 @@ def test_pictures_hold_what_is_shown(controller: str, size: tuple[int, int], lan
         assert inked(picture, (0, below, width, height)) > 0, "something stands below the heading"
         pictures.append(picture.tobytes())
     assert len(set(pictures)) == len(pictures) - (len(faults) - len({v.lines for v in faults}))
-
-
-@pytest.mark.parametrize(
-    ("line", "parts"),
-    [
-        ("", [""]),
-        ("abcd ef", ["abcd ef"]),
-        ("abcd efgh", ["abcd", "efgh"]),
-        ("a bc defghijklm no", ["a bc", "defghij", "klm no"]),
-        ("abcdefghijklmnop", ["abcdefg", "hijklmn", "op"]),
-    ],
-)
-def test_lines_are_broken_between_words_or_in_long_ones(line: str, parts: list[str]) -> None:
-    font: Any = SimpleNamespace(getlength=lambda text: 10 * len(text))
-    assert list(_break_line(line, 79, font)) == parts
 
 
 LCD = DisplaySettings(controller="st7735", width=160, height=128, dc_gpio=27, backlight_gpio=4)
@@ -265,35 +249,26 @@ def test_an_oled_is_at_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("found", "begin"),
     [
-        ({"width": 240, "height": 135}, (40, 53)),
-        ({"width": 240, "height": 135, "y_offset": 52}, (40, 52)),
-        ({"width": 240, "height": 240}, (0, 0)),
-        ({"width": 240, "height": 240, "x_offset": 80}, (80, 0)),
+        ({"controller": "st7789", "width": 240, "height": 135}, (40, 53)),
+        ({"controller": "st7789", "width": 240, "height": 135, "y_offset": 52}, (40, 52)),
+        ({"controller": "st7789", "width": 240, "height": 240}, (0, 0)),
+        ({"controller": "st7789", "width": 240, "height": 240, "x_offset": 80}, (80, 0)),
+        (
+            {"controller": "st7735", "width": 160, "height": 80, "x_offset": 1, "y_offset": 26},
+            (1, 26),
+        ),
     ],
 )
 def test_a_panel_begins_where_it_is_in_the_memory_of_its_controller(
-    found: dict[str, int], begin: tuple[int, int], wires: tuple[Pins, Bus]
+    found: dict[str, Any], begin: tuple[int, int], wires: tuple[Pins, Bus]
 ) -> None:
     _, bus = wires
-    device = open_device(DisplaySettings(controller="st7789", dc_gpio=27, **found))
-    bus.sent.clear()
-    device.display(Image.new("RGB", device.size))
-    width, height = device.size
-    for axis, (first, length) in enumerate(zip(begin, (width, height), strict=True)):
-        last = first + length - 1
-        command = bus.sent.index([0x2A + axis])
-        assert bus.sent[command + 1] == [first >> 8, first & 255, last >> 8, last & 255]
-
-
-def test_an_st7735_has_its_offset_from_luma(wires: tuple[Pins, Bus]) -> None:
-    _, bus = wires
-    found = {"width": 160, "height": 80, "x_offset": 1, "y_offset": 26}
-    device = open_device(DisplaySettings(controller="st7735", dc_gpio=27, **found))
+    device = open_device(DisplaySettings(dc_gpio=27, **found))
     bus.sent.clear()
     device.display(Image.new("RGB", device.size, "white"))
-    # It is sent in parts; the first begins in the corner.
-    assert bus.sent[bus.sent.index([0x2A]) + 1][:2] == [0, 1]
-    assert bus.sent[bus.sent.index([0x2B]) + 1][:2] == [0, 26]
+    for axis, first in enumerate(begin):
+        command = bus.sent.index([0x2A + axis])
+        assert bus.sent[command + 1][:2] == [first >> 8, first & 255]
 
 
 @pytest.mark.parametrize(
@@ -405,32 +380,17 @@ def test_a_profile_without_display(caplog: pytest.LogCaptureFixture) -> None:
     assert "has no display" in caplog.text
 
 
-class FakeDaemon(ControlClient):
-    """Answers as it is told, and notes what it is asked for."""
-
-    def __init__(self) -> None:
-        self.now: dict[str, Any] | None = IDLE
-        self.asked: list[str] = []
-
-    def call(self, endpoint: Endpoint[Any], body: Any = None, **more: Any) -> Any:
-        method, path = endpoint.method, endpoint.target(**more)
-        self.asked.append(f"{method} {path}")
-        if self.now is None:
-            raise DaemonError("gone")
-        return {"/status": self.now, "/live": NOTHING}.get(path, {"runs": RUNS})
-
-
 def test_it_follows_the_daemon_and_only_watches() -> None:
-    daemon = FakeDaemon()
+    daemon = FakeClient(IDLE, RUNS)
     watch = RobotWatch(daemon, ENGLISH)
     first = watch.look()
     assert first.large == "31.0 s" and watch.look() == first
-    assert sum("/runs" in path for path in daemon.asked) == 1, "runs only when there is another"
+    assert sum("/runs" in path for path in daemon.looked) == 1, "runs only when there is another"
     daemon.now = None
     assert watch.look() == unreachable(ENGLISH)
     daemon.now = AT_WORK
     assert watch.look().heading == "Turning"
-    assert all(path.startswith("GET ") for path in daemon.asked)
+    assert daemon.asked == []
 
 
 class Screen(dummy):  # type: ignore[misc]
@@ -474,7 +434,7 @@ class Looks(threading.Event):
 
 
 def test_it_draws_what_has_changed_and_switches_off(screen: Screen) -> None:
-    daemon = FakeDaemon()
+    daemon = FakeClient(IDLE, RUNS)
 
     def change(left: int) -> None:
         if left == 2:
@@ -488,7 +448,7 @@ def test_japanese_without_letters_is_english(
     screen: Screen, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(drawing, "FONTS", (Path("/absent"), *drawing.FONTS[1:]))
-    show_until(Looks(1), SPI, FakeDaemon(), catalogue("ja"))
+    show_until(Looks(1), SPI, FakeClient(IDLE, RUNS), catalogue("ja"))
     assert "fonts-noto-cjk" in caplog.text
     english = draw(view_of(IDLE, NOTHING, RUNS, ENGLISH), (240, 240))
     assert screen.image is not None and screen.image.tobytes() == english.tobytes()

@@ -5,22 +5,20 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot.api.client import ControlClient, RequestError
-from robot.api.endpoints import CALIBRATION, Endpoint
+from robot.api.client import ControlClient
+from robot.api.endpoints import CALIBRATION
 from robot.calibration.step import Session
 from robot.display.buttons import IDLE_POLL_S, POLL_S, Buttons, pressed
 from robot.display.main import Front, show_until
 from robot.display.menu import ENTRIES, NOTICE_S, OPEN_S, Menu, MenuAction, MenuPage, carry_out
 from robot.machine.confirmed_range import confirmable
-from robot.panel.button import Button
-from robot.panel.gpio import PanelError
+from robot.panel.gpio import PanelError, RpiGpio
 from robot.settings import BadProfile, load_profile, parse_profile, profile_file, profile_path
 from robot.settings.profile import DisplayButtonSettings, DisplaySettings, RobotProfile
 from robot.simulate.processes import workspace
@@ -28,7 +26,9 @@ from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import Demo, DemoOptions
 from robot.text.languages import catalogue
 from robot.twin.cube import scrambled
-from tests.rig.documents import live_json, status_json
+from tests.rig.documents import job_json, status_json
+from tests.rig.fake_client import FakeClient
+from tests.rig.gpio import FakeModule, LgpioError
 
 ENGLISH = catalogue("en")
 PINS = DisplayButtonSettings(next_gpio=23, select_gpio=24)
@@ -117,43 +117,11 @@ def test_no_press_moves_the_robot_or_ends_it_alone(found: list[tuple[Any, bool]]
             assert page.confirms == (action is MenuAction.SHUT_DOWN)
 
 
-class Pins:
-    """A GPIO whose pins rest high, and are pulled low by fingers."""
-
-    def __init__(self) -> None:
-        self.levels = {23: True, 24: True, 25: True}
-        self.pulls: dict[int, str] = {}
-        self.edges: dict[int, Callable[[int], None]] = {}
-        self.given_back = False
-        self.fault: PanelError | None = None
-
-    def setup_input(self, pin: int, pull: str) -> None:
-        self.pulls[pin] = pull
-
-    def setup_output(self, pin: int, level: bool) -> None:
-        raise AssertionError("buttons drive nothing")
-
-    def output(self, pin: int, level: bool) -> None:
-        raise AssertionError("buttons drive nothing")
-
-    def input(self, pin: int) -> bool:
-        if self.fault:
-            raise self.fault
-        return self.levels[pin]
-
-    def on_edge(self, pin: int, callback: Callable[[int], None]) -> None:
-        self.edges[pin] = callback
-
-    def cleanup(self) -> None:
-        self.given_back = True
-
-
-def held_for(buttons: Buttons, pins: Pins, time: list[int], pin: int, us: int) -> list[str]:
-    """What is told of a button that is held for so long, and for a while after it was let go."""
+def held_for(buttons: Buttons, module: FakeModule, time: list[int], pin: int, us: int) -> list[str]:
+    """Return the presses of a button that is held for so long, and those soon after."""
     told: list[str] = []
-    for level, until in ((False, time[0] + us), (True, time[0] + us + 200_000)):
-        pins.levels[pin] = level
-        pins.edges[pin](pin)
+    for level, until in ((0, time[0] + us), (1, time[0] + us + 200_000)):
+        module.drive(pin, level)
         while time[0] < until:
             told += buttons.poll()
             time[0] += 5_000
@@ -161,37 +129,35 @@ def held_for(buttons: Buttons, pins: Pins, time: list[int], pin: int, us: int) -
 
 
 def test_presses_are_debounced_and_stuck_buttons_do_nothing() -> None:
-    pins, time = Pins(), [0]
+    module, time = FakeModule(), [0]
     settings = DisplayButtonSettings(next_gpio=23, select_gpio=24, previous_gpio=25)
-    buttons = Buttons(pins, settings, lambda: time[0])
+    buttons = Buttons(RpiGpio(module), settings, lambda: time[0])
     buttons.open()
-    assert pins.pulls == {23: "up", 24: "up", 25: "up"}
+    assert module.pulls == dict.fromkeys((23, 24, 25), FakeModule.PUD_UP)
     assert list(buttons.poll()) == []
-    assert held_for(buttons, pins, time, 24, 100_000) == ["select"]
-    assert held_for(buttons, pins, time, 25, 100_000) == ["previous"]
-    assert held_for(buttons, pins, time, 23, 10_000) == [], "no more than a bounce"
-    assert held_for(buttons, pins, time, 23, 60_000_000) == [], "something lies on it"
+    assert held_for(buttons, module, time, 24, 100_000) == ["select"]
+    assert held_for(buttons, module, time, 25, 100_000) == ["previous"]
+    assert held_for(buttons, module, time, 23, 10_000) == [], "no more than a bounce"
+    assert held_for(buttons, module, time, 23, 60_000_000) == [], "something lies on it"
 
 
-def test_an_edge_wakes_and_is_told_to_its_own_button(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[tuple[Button, int]] = []
-    monkeypatch.setattr(Button, "edge", lambda button, at_us: told.append((button, at_us)))
-    pins = Pins()
-    buttons = Buttons(pins, PINS, lambda: 7_000)
+def test_an_edge_wakes_the_buttons() -> None:
+    module = FakeModule()
+    buttons = Buttons(RpiGpio(module), PINS, lambda: 7_000)
     buttons.open()
     assert list(buttons.poll()) == []
     assert (buttons.poll_s, buttons.woken.is_set()) == (IDLE_POLL_S, False)
-    pins.levels[24] = False
-    pins.edges[24](24)
-    assert told == [(buttons._buttons["select"], 7_000)] and buttons.woken.is_set()
+    module.drive(24, 0)
+    assert buttons.woken.is_set()
     assert list(buttons.poll()) == []
     assert buttons.poll_s == POLL_S
 
 
-def test_pressed_is_the_level_that_the_profile_says() -> None:
-    pins = Pins()
-    Buttons(pins, DisplayButtonSettings(next_gpio=23, select_gpio=24, active="high")).open()
-    assert pins.pulls == {23: "down", 24: "down"}
+def test_a_button_may_be_pressed_at_a_high_level() -> None:
+    module, time = FakeModule(), [0]
+    settings = DisplayButtonSettings(next_gpio=23, select_gpio=24, active="high")
+    Buttons(RpiGpio(module), settings, lambda: time[0]).open()
+    assert module.pulls == dict.fromkeys((23, 24), FakeModule.PUD_DOWN)
 
 
 def test_buttons_that_are_not_there_leave_the_display(caplog: pytest.LogCaptureFixture) -> None:
@@ -204,33 +170,12 @@ def test_buttons_that_are_not_there_leave_the_display(caplog: pytest.LogCaptureF
 
 
 def test_a_pin_that_fails_later_is_told_and_given_back(caplog: pytest.LogCaptureFixture) -> None:
-    pins = Pins()
-    pins.fault = PanelError("GPIO 23: gone")
-    with pressed(PINS, lambda: pins):
+    module = FakeModule()
+    module.fail("input", LgpioError("gone"))
+    with pressed(PINS, lambda: RpiGpio(module)):
         pass
-    assert pins.given_back
+    assert module.given_back()
     assert "do not answer any more: GPIO 23" in caplog.text
-
-
-class Daemon(ControlClient):
-    """Notes what it is asked for, and refuses what it is told to."""
-
-    def __init__(self, refuses: bool = False, job: Any = None) -> None:
-        super().__init__(Path("/nowhere"))
-        self.asked: list[tuple[str, str, Any]] = []
-        self.refuses, self.job = refuses, job
-        self.done = threading.Event()
-
-    def call(self, endpoint: Endpoint[Any], body: Any = None, **more: Any) -> Any:
-        method, path = endpoint.method, endpoint.target(**more)
-        if method == "GET":
-            now = status_json(job=self.job)
-            return {"/status": now, "/live": live_json()}.get(path, {"runs": []})
-        self.asked.append((method, path, body))
-        self.done.set()
-        if self.refuses:
-            raise RequestError(409, "busy", "the emergency stop is pressed")
-        return {"run": "000001", "stopped": True}
 
 
 @pytest.mark.parametrize(
@@ -244,7 +189,7 @@ class Daemon(ControlClient):
     ],
 )
 def test_what_the_daemon_is_asked(action: MenuAction, asked: tuple[str, str, Any]) -> None:
-    daemon = Daemon()
+    daemon = FakeClient()
     carry_out(action, daemon)
     assert daemon.asked == [asked]
 
@@ -289,7 +234,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def test_a_refusal_is_shown() -> None:
-    front = Front(Daemon(refuses=True), ENGLISH)
+    front = Front(FakeClient(refuses="the emergency stop is pressed"), ENGLISH)
     front.press("next")
     assert front.look().heading == "Menu"
     front.press("select")
@@ -298,10 +243,10 @@ def test_a_refusal_is_shown() -> None:
 
 
 def test_a_press_stops_a_job_that_has_just_begun() -> None:
-    daemon = Daemon()
+    daemon = FakeClient()
     front = Front(daemon, ENGLISH)
     front.press("next")
-    daemon.job = {"step": "homing", "elapsed_s": 0.1, "progress": None, "step_code": ""}
+    daemon.now = status_json(job=job_json("homing"))
     front.press("select")
     assert daemon.done.wait(60)
     assert daemon.asked == [("POST", "/stop", {"emergency": False})]
@@ -311,23 +256,21 @@ def test_buttons_and_display_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """From a finger on the pin to the daemon, and to the picture."""
     from luma.core.device import dummy
 
-    pins, daemon, shown = Pins(), Daemon(), []
-    made = dummy(240, 135)
+    module, daemon, shown = FakeModule(), FakeClient(), []
+    gpio, made = RpiGpio(module), dummy(240, 135)
     monkeypatch.setattr(made, "display", lambda image: shown.append(image.tobytes()))
     monkeypatch.setattr("robot.display.device.open_device", lambda _: made)
-    monkeypatch.setattr("robot.display.buttons.pressed", lambda found: pressed(found, lambda: pins))
+    monkeypatch.setattr("robot.display.buttons.pressed", lambda found: pressed(found, lambda: gpio))
     settings = DisplaySettings(controller="st7789", width=240, height=135, dc_gpio=27, buttons=PINS)
     ended = threading.Event()
     showing = threading.Thread(target=show_until, args=[ended, settings, daemon, ENGLISH])
     showing.start()
     try:
-        until(lambda: len(shown) == 1 and bool(pins.edges))
+        until(lambda: len(shown) == 1 and bool(module.callbacks))
         for number in (1, 2):
-            pins.levels[24] = False
-            pins.edges[24](24)
+            module.drive(24, 0)
             threading.Event().wait(0.1)
-            pins.levels[24] = True
-            pins.edges[24](24)
+            module.drive(24, 1)
             until(lambda: len(shown) > number)  # noqa: B023
         assert daemon.done.wait(60)
     finally:
@@ -335,7 +278,7 @@ def test_buttons_and_display_together(monkeypatch: pytest.MonkeyPatch) -> None:
         showing.join()
     assert daemon.asked == [("POST", "/start", {"kind": "solve"})]
     assert shown[2] == shown[0] != shown[1], "the menu is closed again"
-    assert pins.given_back
+    assert module.given_back()
 
 
 SPI = "\ndisplay: {controller: st7789, width: 240, height: 135, dc_gpio: 25, buttons: {%s}}\n"
@@ -353,11 +296,7 @@ SPI = "\ndisplay: {controller: st7789, width: 240, height: 135, dc_gpio: 25, but
 )
 def test_pins_that_cannot_be(buttons: str, complaint: str) -> None:
     text = profile_path("cubotino-pocket").read_text()
-    with pytest.raises(BadProfile, match=complaint):
-        parse_profile(text + SPI % buttons)
-
-
-def test_a_profile_with_buttons() -> None:
-    text = profile_path("cubotino-pocket").read_text()
     found = parse_profile(text + SPI % "next_gpio: 23, select_gpio: 24").display
     assert found is not None and found.buttons == PINS
+    with pytest.raises(BadProfile, match=complaint):
+        parse_profile(text + SPI % buttons)

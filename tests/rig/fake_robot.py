@@ -162,9 +162,9 @@ class FakeMotionController:
 class FakePlan:
     """As much of a plan as a job needs."""
 
-    moves: tuple[str, ...]
-    duration_us: int
-    end: Any
+    moves: tuple[str, ...] = ()
+    duration_us: int = 1000
+    end: Any = None
     operations: tuple[Operation, ...] = ()
     transitions: tuple[str, ...] = ("some",)
 
@@ -176,6 +176,11 @@ class FakePlan:
 
     def schedule(self) -> Schedule:
         return Schedule((), (), self.duration_us)
+
+
+def part(moves: str, duration_us: int, end: str) -> Any:
+    """Return a part of a plan, with one turn."""
+    return FakePlan(tuple(moves.split()), duration_us, end, (TURN,))
 
 
 @dataclass

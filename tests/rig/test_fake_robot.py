@@ -6,10 +6,12 @@ import threading
 
 import pytest
 
+from robot.api.client import DaemonError, RequestError
 from robot.api.models import LiveState, RobotStatus
 from robot.records.runs import RunRecord
 from robot.text.faults import RobotError, Stopped
 from tests.rig.documents import live_json, run_json, status_json
+from tests.rig.fake_client import FakeClient
 from tests.rig.fake_robot import MOTION, SCRAMBLED, FakeMachine
 
 
@@ -43,3 +45,14 @@ def test_documents_are_valid() -> None:
     RobotStatus.model_validate(status_json("turning"))
     RunRecord.model_validate(run_json(3, "slipped"))
     LiveState.model_validate(live_json())
+
+
+def test_a_client_answers_and_notes_what_it_was_asked() -> None:
+    client = FakeClient(refuses="the emergency stop is pressed")
+    assert client.status()["state"] == "idle" and client.looked == ["/status"]
+    with pytest.raises(RequestError, match="emergency stop"):
+        client.stop()
+    assert client.asked == [("POST", "/stop", {"emergency": False})] and client.done.is_set()
+    client.now = None
+    with pytest.raises(DaemonError):
+        client.status()

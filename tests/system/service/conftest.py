@@ -1,11 +1,9 @@
-"""Benches of :mod:`workbench` as fixtures."""
+"""Benches of :mod:`tests.rig.workbench` as fixtures."""
 
 from __future__ import annotations
 
 import contextlib
-import sys
-import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +11,9 @@ import pytest
 
 from robot.settings import RobotProfile, load_profile
 from robot.twin.misadjustment import Misadjustment
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from workbench import Bench, workbench
+from tests.rig.workbench import Bench, workbench
 
 MakeBench = Callable[..., contextlib.AbstractAsyncContextManager[Bench]]
-
-
-@pytest.fixture
-def short_folder() -> Iterator[Path]:
-    """A folder whose path is short enough for sockets in it."""
-    with tempfile.TemporaryDirectory(prefix="cubistd-") as folder:
-        yield Path(folder)
 
 
 @pytest.fixture

@@ -1,11 +1,13 @@
-"""Solve, take the cube out, put another in: nothing the daemon has grows with it."""
+"""Memory: neither the daemon over many solves nor `cubist solve -` over many cubes grows."""
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 
 import pytest
-from solves import Footprints, footprints_of, seen_by_large_cameras
+
+from tests.rig.footprint import Footprints, anonymous_kb, footprints_of, seen_by_large_cameras
 
 ANONYMOUS_KB = 104_000
 RESIDENT_KB = 210_000
@@ -16,6 +18,7 @@ GROWTH_KB = 2_000
 SPARE_THREADS = 4
 
 PROFILES = ("cubotino", "two-arm", "six-motor")
+
 
 # The simulated robot runs in this process: traced line by line it is too slow for its board, and
 # what is watched here is another process.
@@ -46,3 +49,29 @@ async def test_nothing_grows(name: str, short_folder: Path) -> None:
 @pytest.mark.parametrize("name", PROFILES)
 async def test_nothing_grows_in_many_cycles(name: str, short_folder: Path) -> None:
     assert_small(await footprints_of(seen_by_large_cameras(name), short_folder, 50))
+
+
+STREAM_GROWTH_KB = 1_000
+"""Usually it is under 300, 900 for thousands of cubes; one more heap of a thread takes 1,600."""
+FIRST_CUBES = 10
+
+SEARCHES = (["--algorithm", "thistlethwaite"], ["--robot", "cubotino", "--time-limit", "0.1"])
+
+
+def growth_kb(count: int, options: list[str]) -> int:
+    """From the first few cubes to the most ever held after that."""
+    held = anonymous_kb(count, options)
+    first = max(islice(held, FIRST_CUBES))
+    return max(held) - first
+
+
+@pytest.mark.parametrize("options", SEARCHES)
+def test_many_cubes_take_no_more_than_a_few(options: list[str]) -> None:
+    assert growth_kb(80, options) < STREAM_GROWTH_KB
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("options", SEARCHES)
+def test_thousands_of_cubes_take_no_more_than_a_few(options: list[str]) -> None:
+    assert growth_kb(2000, options) < STREAM_GROWTH_KB

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from workbench import Bench
-
 from robot.machine.assembly import Machine, make_machine
 from robot.machine.confirmed_range import ConfirmedRange
+from tests.rig.workbench import Bench
 
 
 def solve(machine: Machine) -> str:

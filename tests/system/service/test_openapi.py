@@ -91,6 +91,7 @@ async def test_nothing_is_found(bench: Bench) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("seed", range(3))
 async def test_nothing_is_found_by_many_at_once(bench: Bench, seed: int) -> None:
     async with bench.daemon() as (_, view):

@@ -25,38 +25,25 @@ IMPATIENT = {"wait_for_clear_view_s": 0.5}
 PATIENT = {"wait_for_clear_view_s": 240.0}
 
 
-async def asked(bench: Bench, *arguments: str) -> tuple[int, str, str]:
-    """What a command prints."""
-    process = await asyncio.create_subprocess_exec(
-        *bench.command(*arguments),
-        env=bench.environment,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, err = await process.communicate()
-    assert process.returncode is not None
-    return process.returncode, out.decode(), err.decode()
-
-
 async def test_what_is_in_view_is_told_and_then_the_cube_is_solved(make_bench: MakeBench) -> None:
     async with make_bench(speed=100, policy=IMPATIENT) as bench, bench.firmware(), bench.daemon():
         for odd, name in NAMES.items():
             bench.studio.disturbances.odd = odd
-            code, out, err = await asked(bench, "start", "--json")
+            code, out, err = await bench.run("start", "--json")
             record = json.loads(out)
             assert (code, record["outcome"], record["moves"]) == (1, name, None), err
             fault = record["faults"][-1]
             assert (fault["code"], bool(fault["remedy"])) == (name, True)
-        code, out, _ = await asked(bench, "start")
+        code, out, _ = await bench.run("start")
         assert code == 1
         assert "face-covered after" in out
         assert "What to do: take your hands" in out
-        code, out, _ = await asked(bench, "status")
+        code, out, _ = await bench.run("status")
         assert code == 1
         assert "take your hands" in out.lower()
         bench.studio.disturbances.odd = None
-        assert json.loads((await asked(bench, "start", "--json"))[1])["outcome"] == "solved"
-        assert json.loads((await asked(bench, "start", "--json"))[1])["outcome"] == "already-solved"
+        assert json.loads((await bench.run("start", "--json"))[1])["outcome"] == "solved"
+        assert json.loads((await bench.run("start", "--json"))[1])["outcome"] == "already-solved"
         assert (bench.robot.solved, bench.robot.violations) == (True, [])
 
 
@@ -133,12 +120,12 @@ async def test_a_motor_that_is_jammed_is_told_and_once_free_the_cube_is_solved(
 ) -> None:
     async with make_bench(speed=100) as bench, bench.firmware(), bench.daemon():
         bench.robot.jam("holder")
-        code, out, _ = await asked(bench, "start", "--json")
+        code, out, _ = await bench.run("start", "--json")
         record = json.loads(out)
         assert (code, record["outcome"], record["attempts"]) == (3, "slipped", 2)
         assert "no motor is jammed" in record["faults"][-1]["remedy"]
         bench.robot.jam("holder", jammed=False)
-        code, out, _ = await asked(bench, "start", "--json")
+        code, out, _ = await bench.run("start", "--json")
         assert (code, json.loads(out)["outcome"]) == (0, "solved")
         assert bench.robot.solved
 
@@ -150,6 +137,6 @@ async def test_a_cube_that_slips_is_solved_after_all(make_bench: MakeBench, seed
         for number in range(4):
             bench.robot.insert(scrambled(3, 10 * seed + number))
             bench.robot.slip_cube()
-            code, out, err = await asked(bench, "start", "--json")
+            code, out, err = await bench.run("start", "--json")
             assert (code, json.loads(out)["outcome"]) == (0, "solved"), err
             assert (bench.robot.solved, bench.robot.violations) == (True, [])

@@ -137,13 +137,7 @@ async def test_a_daemon_whose_files_cannot_be_read_says_so_and_moves_nothing(
         for kind in ("home", "solve"):
             with pytest.raises(RequestError, match="cubist calibration restore"):
                 await asyncio.to_thread(bench.client().start, kind)
-        asked = await asyncio.create_subprocess_exec(
-            *bench.command("status"),
-            env=bench.environment,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        shown = b" ".join(await asked.communicate()).decode()
+        shown = " ".join(map(str, await bench.run("status")))
         assert file.name in shown and "restore" in shown
         child.process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(child.process.wait(), LIMIT_S) == 0
@@ -158,10 +152,7 @@ async def test_an_earlier_calibration_brings_a_robot_back(bench: Bench) -> None:
     write_newer(bench.state_dir / "calibration.json")
     async with bench.daemon() as (_, view):
         assert (await view.status()).state == "fault"
-        done = await asyncio.create_subprocess_exec(
-            *bench.command("calibration", "restore"), env=bench.environment
-        )
-        assert await done.wait() == 0
+        assert (await bench.run("calibration", "restore"))[0] == 0
         assert (await view.status()).state == "idle"
         run_id = await asyncio.to_thread(bench.client().start, "home")
         assert (await bench.ended(view, run_id)).outcome == "done"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -102,6 +104,25 @@ class Bench:
 
     def command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "robot.cli.main", *arguments]
+
+    async def run(self, *arguments: str) -> tuple[int, str, str]:
+        """Run a command; return its exit code, standard output and standard error."""
+        process = await asyncio.create_subprocess_exec(
+            *self.command(*arguments),
+            env=self.environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await process.communicate()
+        assert process.returncode is not None
+        return process.returncode, out.decode(), err.decode()
+
+    async def run_json(self, *arguments: str) -> tuple[int, Any]:
+        """Run a command with ``--json``; return its exit code and last document."""
+        code, out, err = await self.run(*arguments, "--json")
+        assert out, err
+        return code, json.loads(out.splitlines()[-1])
 
     async def confirm(self) -> None:
         """Keep every position and direction as the profile has it: somebody saw them all."""

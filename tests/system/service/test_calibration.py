@@ -1,4 +1,4 @@
-"""`cubist calibrate auto` killed at any moment: the old calibration stays, byte for byte."""
+"""Calibration by commands: killed at any moment it changes nothing; servo and stepper measured."""
 
 from __future__ import annotations
 
@@ -20,6 +20,12 @@ MakeBench = Any
 LIMIT_S = 240.0
 SPEED = 5
 ARGUMENTS = ("calibrate", "auto", "--real", "--robot", "cubotino", "--json")
+
+STALL = 2400
+"""Steps per second at which the simulated motor loses steps."""
+
+LAG_US = 40_000
+"""A servo follows from its next pulse on, and pulses come every 20 ms."""
 
 
 async def broken_off(bench: Bench, findings: int, number: signal.Signals) -> tuple[int, list[str]]:
@@ -124,4 +130,47 @@ async def test_after_a_power_cut_motors_that_may_stand_askew_are_asked_for(
         async with bench.firmware(), bench.daemon() as (_, view):
             third = await bench.ended(view, await asyncio.to_thread(bench.client().start))
             assert third.outcome == "already-solved"
+        assert bench.robot.violations == []
+
+
+@pytest.mark.long
+async def test_travel_is_seen(make_bench: MakeBench) -> None:
+    # Slower than real: however busy the computer is, there are pictures of the motion.
+    async with make_bench(speed=0.2) as bench, bench.firmware(), bench.daemon():
+        await bench.confirm()
+        code, seen = await bench.run_json(
+            *("calibrate", "travel", "holder", "home", "cw", "--save")
+        )
+        servo = bench.profile.actuators["holder"]
+        distance_us = servo.positions_us["cw"] - servo.positions_us["home"]
+        speed = bench.profile.simulation.actuators["holder"].max_speed_us_per_s
+        assert (code, seen["saved"]) == (0, True)
+        assert abs(seen["measured_us"] - distance_us / speed * 1e6) <= seen["within_us"] + LAG_US
+        rows = {tuple(row["between"]): row for row in seen["values"]["actuators.holder.travel"]}
+        kept_us = 1e3 * rows["home", "cw"]["ms"]
+        assert kept_us == pytest.approx(seen["measured_us"] + seen["within_us"], abs=100)
+        assert bench.robot.violations == []
+
+
+async def told(bench: Any, *arguments: str) -> tuple[int, list[dict[str, Any]]]:
+    """Return exit code and documents of a command that calibrates a stepper."""
+    code, out, _ = await bench.run("calibrate", "stepper", *arguments, "--json")
+    return code, [json.loads(line) for line in out.splitlines()]
+
+
+@pytest.mark.long
+async def test_steps_speed_and_play_of_a_stepper_are_measured(make_bench: MakeBench) -> None:
+    async with make_bench("mindcuber") as bench, bench.firmware(), bench.daemon() as (_, view):
+        await bench.confirm()
+        code, (steps,) = await told(bench, "steps", "table")
+        assert (code, steps["found_steps"]) == (0, 1600)
+        code, speeds = await told(bench, "speed", "table", "--from", "1700")
+        assert (code, speeds[-2]["lost"], speeds[-1]["saved"]) == (0, True, True)
+        assert speeds[-1]["last_good"] <= STALL < speeds[-2]["tried"]
+        code, (play,) = await told(bench, "backlash", "table")
+        assert (code, play["play_steps"]) == (0, 0)
+        assert {violation.kind for violation in bench.robot.violations} == {"lost-steps"}
+        bench.robot.violations.clear()
+        run = await asyncio.to_thread(bench.client().start)
+        assert (await bench.ended(view, run)).outcome == "solved"
         assert bench.robot.violations == []

@@ -1,0 +1,303 @@
+"""Maintenance: one person calibrates; at its end motors that count steps are brought back."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robot.api.client import ControlClient
+from robot.api.endpoints import Endpoint, RobotState
+from robot.api.models import StartRequest
+from robot.calibration.store import CalibrationStore
+from robot.calibration.trials.trial import Bench, Trial
+from robot.calibration.values import BadCalibration
+from robot.daemon.job_control import JobController
+from robot.daemon.maintenance import Maintenance
+from robot.machine.confirmed_range import ConfirmedRange
+from robot.records.documents import ApiRequest, Nothing
+from robot.settings import load_profile
+from robot.text.faults import Conflict, RobotError
+from solver.errors import InvalidRequest
+
+DIRECTION, STEPS = (f"actuators.table.{key}" for key in ("invert_direction", "steps_per_turn"))
+OPEN, CLOSE = (f"actuators.lid.positions_us.{name}" for name in ("open", "close"))
+SOLVE = StartRequest()
+
+
+def code_of(refused: pytest.ExceptionInfo[Conflict]) -> str:
+    return str(refused.value.args[0].code)
+
+
+async def test_maintenance_is_one_person_s_and_ends_unhomed(
+    controller: JobController, fake: Any
+) -> None:
+    await controller.start(StartRequest(kind="home"))
+    await controller.finished()
+    assert controller.status().homed
+    controller.enter_maintenance("page", 4711)
+    assert controller.status().calibrating
+    with pytest.raises(Conflict) as refused:
+        controller.enter_maintenance()
+    assert code_of(refused) == "calibrated-page"
+    assert "`sudo kill 4711`" in str(refused.value)
+    with pytest.raises(Conflict) as refused:
+        await controller.start(SOLVE)
+    assert code_of(refused) == "calibrated-page"
+    fake.motion.done.clear()
+    await controller.leave_maintenance()
+    status = controller.status()
+    assert (status.homed, status.calibrating, status.state) == (False, False, RobotState.IDLE)
+    assert fake.motion.done == ["open"]
+    controller.enter_maintenance()
+    fake.motion.done.clear()
+    await controller.leave_maintenance(RobotError("board-absent", "it is gone", "look"))
+    assert fake.motion.done == [], "what is in the way is known"
+    assert controller.state is RobotState.FAULT
+    assert not controller.is_calibrated
+
+
+class Maintained:
+    """Maintenance of a controller, whose robot is put together from the profiles in ``made``."""
+
+    def __init__(self, controller: JobController, fake: Any, folder: Path, profile: str) -> None:
+        self.controller, self.fake = controller, fake
+        self.contact, self.store = ConfirmedRange({}), CalibrationStore(folder)
+        robot = load_profile(profile)
+        self.mode = Maintenance(controller, robot, self.store, self.contact, self.make)
+        self.made: list[Any] = []
+        self.fails: Exception | None = None
+
+    def make(self, profile: Any) -> Any:
+        self.made.append(profile)
+        if self.fails is not None:
+            raise self.fails
+        return self.fake.machine()
+
+    async def perform(self, renews: bool = True) -> Bench:
+        benches: list[Bench] = []
+
+        def tried(bench: Bench, _: ApiRequest) -> Nothing:
+            benches.append(bench)
+            return Nothing()
+
+        trial = Trial("try", "", ApiRequest, Nothing, tried, renews=renews)
+        await self.mode.perform(trial, ApiRequest())
+        return benches[-1]
+
+
+@pytest.fixture
+def maintained(
+    controller: JobController, fake: Any, tmp_path: Path, profile_name: str
+) -> Maintained:
+    return Maintained(controller, fake, tmp_path / "state", profile_name)
+
+
+def pulse(profile: Any, name: str) -> int:
+    return int(profile.actuators["lid"].positions_us[name])
+
+
+async def test_what_is_kept_and_what_is_tried_out_count_for_a_trial(
+    maintained: Maintained,
+) -> None:
+    mode = maintained.mode
+    mode.enter()
+    assert maintained.contact.calibrating
+    kept = await mode.save({OPEN: 1340})
+    assert kept.values == {OPEN: 1340}
+    tried = await mode.try_out({CLOSE: 1510})
+    assert tried.values == {OPEN: 1340, CLOSE: 1510}
+    bench = await maintained.perform()
+    assert (pulse(bench.profile, "open"), pulse(bench.profile, "close")) == (1340, 1510)
+    assert bench.kept is not None
+    assert (pulse(bench.kept, "open"), pulse(bench.kept, "close")) == (1340, 1500)
+    assert bench.machine is maintained.controller.machine
+    assert len(maintained.made) == 1
+    assert pulse(maintained.made[0], "close") == 1510
+    await maintained.perform()
+    assert len(maintained.made) == 1, "nothing has changed since"
+    both = await mode.save({OPEN: 1345})
+    assert both.values == {OPEN: 1345, CLOSE: 1510}
+    assert maintained.contact.confirmed == both.values
+    await maintained.perform(renews=False)
+    assert len(maintained.made) == 1
+    await mode.leave()
+    assert not maintained.contact.calibrating
+    assert (await mode.values()).values == {OPEN: 1345}
+    assert maintained.contact.confirmed == {OPEN: 1345}
+    assert pulse(maintained.made[-1], "close") == 1500
+    assert maintained.controller.state is RobotState.IDLE
+
+
+async def test_what_was_tried_out_before_gives_way(maintained: Maintained) -> None:
+    mode = maintained.mode
+    mode.enter()
+    await mode.try_out({CLOSE: 1510})
+    assert (await mode.try_out({OPEN: 1320})).values == {OPEN: 1320}
+    with pytest.raises(BadCalibration):
+        await mode.try_out({OPEN: 1})
+    assert (await mode.values()).values == {OPEN: 1320}
+    with pytest.raises(BadCalibration):
+        await mode.save({CLOSE: 1})
+    assert (await mode.save({OPEN: 1350, CLOSE: None})).values == {OPEN: 1320}
+    await mode.leave()
+    assert (await mode.values()).values == {OPEN: 1350}
+
+
+async def test_outside_of_maintenance_nothing_is_calibrated(maintained: Maintained) -> None:
+    mode = maintained.mode
+    save, try_out = partial(mode.save, {}), partial(mode.try_out, {})
+    for work in (save, try_out, mode.restore, maintained.perform):
+        with pytest.raises(Conflict) as refused:
+            await work()
+        assert code_of(refused) == "not-in-maintenance"
+    mode.enter()
+    maintained.controller.estop_open = True
+    with pytest.raises(Conflict) as refused:
+        await maintained.perform()
+    assert code_of(refused) == "estop-open"
+
+
+async def test_the_version_before_comes_back_and_goes_again(maintained: Maintained) -> None:
+    mode = maintained.mode
+    mode.enter()
+    with pytest.raises(Conflict) as refused:
+        await mode.restore()
+    assert code_of(refused) == "nothing-before"
+    await mode.save({OPEN: 1340})
+    await mode.leave()
+    mode.enter()
+    await mode.save({OPEN: 1345})
+    await mode.save({OPEN: 1350})
+    assert (await mode.restore()).values == {OPEN: 1340}
+    assert maintained.contact.confirmed == {OPEN: 1340}
+    assert (await mode.restore()).values == {OPEN: 1350}
+    await mode.leave()
+    assert pulse(maintained.made[-1], "open") == 1350
+
+
+async def test_a_robot_that_cannot_be_put_together_is_a_fault(maintained: Maintained) -> None:
+    mode = maintained.mode
+    mode.enter()
+    await mode.save({OPEN: 1340})
+    maintained.fails = BadCalibration("it does not fit")
+    await mode.leave()
+    fault = maintained.controller.status().fault
+    assert fault is not None and "it does not fit" in fault.cause
+    assert maintained.controller.state is RobotState.FAULT
+    assert not maintained.controller.is_calibrated
+
+
+async def test_a_correction_at_the_end_of_a_job_is_all_or_nothing(maintained: Maintained) -> None:
+    mode = maintained.mode
+    before = maintained.controller.machine
+    await mode.adjust({OPEN: 1340})
+    assert maintained.controller.machine is not before
+    assert maintained.contact.confirmed == {}, "nobody has confirmed what was corrected"
+    assert pulse(maintained.made[0], "open") == 1340
+    await mode.adjust({OPEN: 1345})
+    assert (await mode.values()).values == {OPEN: 1345}
+    mode.enter()
+    assert (await mode.restore()).values == {}, "the version before the first"
+    await mode.restore()
+    maintained.fails = BadCalibration("it does not fit")
+    with pytest.raises(BadCalibration):
+        await mode.adjust({OPEN: 1350})
+    assert (await mode.values()).values == {OPEN: 1345}
+
+
+@pytest.mark.parametrize(("profile_name", "noted"), [("cubotino", False), ("mindcuber", True)])
+async def test_motors_that_may_stand_askew_are_noted_until_the_mode_ends(
+    maintained: Maintained, noted: bool
+) -> None:
+    mode = maintained.mode
+    mode.enter()
+    await maintained.perform()
+    store = maintained.store
+    assert (store.broken_off is not None) is noted
+    await mode.leave()
+    assert store.note_over() is False
+
+
+@pytest.mark.parametrize("profile_name", ["mindcuber"])
+@pytest.mark.parametrize(
+    ("tried", "guessed"),
+    [({DIRECTION: True}, ["table"]), ({DIRECTION: True, STEPS: 3200}, [])],
+)
+@pytest.mark.parametrize("lost", [(), ("table",)])
+def test_they_turn_back_while_their_count_is_known(
+    daemon: Any, tried: dict[str, object], guessed: list[str], lost: tuple[str, ...]
+) -> None:
+    daemon.motion.lost = lost
+    client = ControlClient()
+    with client.maintenance():
+        client.call(Endpoint("PUT", "/calibration"), {"values": tried, "provisional": True})
+        daemon.motion.done.clear()
+    assert daemon.motion.done == [f"bring-back {guessed}", "close", "open"]
+    assert daemon.motion.doubted == (lost or None)
+
+
+@pytest.mark.parametrize("profile_name", ["mindcuber"])
+@pytest.mark.parametrize("lost", [(), ("table",)])
+async def test_the_note_stays_until_lost_motors_are_found(
+    controller: JobController, fake: Any, maintenance_of: Any, tmp_path: Path, lost: tuple[str, ...]
+) -> None:
+    maintenance, store = maintenance_of(controller, fake), CalibrationStore(tmp_path / "state")
+    fake.motion.lost = lost
+    maintenance.enter()
+    await maintenance.try_out({DIRECTION: True})
+    store.note_under_way()
+    await maintenance.leave()
+    assert (store.broken_off is not None) == bool(lost)
+    fake.motion.has_lost_positions = False
+    maintenance.enter()
+    await maintenance.leave()
+    assert store.broken_off is None
+
+
+@pytest.mark.parametrize("profile_name", ["mindcuber"])
+def test_nothing_moves_where_nothing_was_tried_out(daemon: Any) -> None:
+    with ControlClient().maintenance():
+        daemon.motion.done.clear()
+    assert daemon.motion.done == ["open"]
+
+
+@pytest.mark.parametrize("profile_name", ["mindcuber"])
+async def test_values_that_were_tried_out_are_over_also_where_the_rest_cannot_be_read(
+    controller: JobController, fake: Any, maintenance_of: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    maintenance = maintenance_of(controller, fake)
+    maintenance.enter()
+    await maintenance.try_out({DIRECTION: True})
+
+    def unreadable(*_: object) -> None:
+        raise BadCalibration("line 1: no JSON")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(CalibrationStore, "load", unreadable)
+        await maintenance.leave()
+    fault = controller.status().fault
+    assert fault is not None and (fault.code, fault.cause) == (
+        "calibration-unusable",
+        "line 1: no JSON",
+    )
+    maintenance.enter()
+    assert DIRECTION not in (await maintenance.values()).values
+
+
+@pytest.mark.parametrize("profile_name", ["mindcuber"])
+async def test_motors_that_could_not_turn_back_are_doubted(
+    controller: JobController, fake: Any, maintenance_of: Any
+) -> None:
+    def out_of_reach(_: object) -> None:
+        raise InvalidRequest("table: 9000 is above its limit")
+
+    maintenance = maintenance_of(controller, fake)
+    maintenance.enter()
+    await maintenance.try_out({DIRECTION: True})
+    fake.motion.bring_back = out_of_reach
+    await maintenance.leave()
+    assert "table" in fake.motion.doubted
+    assert controller.status().fault is None

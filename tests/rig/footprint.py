@@ -1,0 +1,188 @@
+"""What a process holds, at rest and at the worst moment: of a daemon over many solves, and of
+`cubist solve -` over many cubes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from robot.records.latency import STAGES
+from robot.settings import RobotProfile, load_profile
+from robot.simulate.follow import DaemonFollower
+from robot.text.outcomes import Outcome
+from solver.cube.cube import Cube
+from tests.rig.workbench import Bench, workbench
+
+SAMPLE_EVERY_S = 0.005
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """Kilobytes of memory, counts of what else is open."""
+
+    anonymous_kb: int
+    resident_kb: int
+    proportional_kb: int
+    files: int
+    threads: int
+
+
+def footprint(process: int) -> Footprint:
+    """What the process holds now."""
+    memory, status = _fields(process, "smaps_rollup"), _fields(process, "status")
+    return Footprint(
+        anonymous_kb=_kb(memory["Anonymous"]),
+        resident_kb=_kb(memory["Rss"]),
+        proportional_kb=_kb(memory["Pss"]),
+        files=len(list(Path(f"/proc/{process}/fd").iterdir())),
+        threads=int(status["Threads"]),
+    )
+
+
+def highest_resident_kb(process: int) -> int:
+    """The most that the process ever had resident, as the kernel kept it."""
+    return _kb(_fields(process, "status")["VmHWM"])
+
+
+class AnonymousPeak:
+    """Watches a process's anonymous memory, of which the kernel keeps no maximum."""
+
+    def __init__(self, process: int) -> None:
+        self.kb = 0
+        self._process = process
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="anonymous-peak")
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        try:
+            while not self._ended.wait(SAMPLE_EVERY_S):
+                now = _kb(_fields(self._process, "status")["RssAnon"])
+                self.kb = max(self.kb, now)
+        except (ProcessLookupError, FileNotFoundError, KeyError):
+            pass  # it ended; who runs it says so
+
+
+def _fields(process: int, name: str) -> dict[str, str]:
+    lines = Path(f"/proc/{process}/{name}").read_text().splitlines()
+    return dict(line.split(":", 1) for line in lines if ":" in line)
+
+
+def _kb(value: str) -> int:
+    return int(value.split(maxsplit=1)[0])
+
+
+SPEED = float(os.environ.get("CUBIST_SPEED", "30"))
+"""Less, where the computer is busy with other things."""
+
+ATTEMPTS = 4
+LARGE = (1920, 1080)
+
+SETTLED = 5
+"""Solves after which everything has been imported, and every table and thread is there."""
+
+
+@dataclass(frozen=True)
+class Footprints:
+    """``start``: of the daemon at rest; ``after``: at rest after each solve; the worst of all.
+
+    ``settled_after`` so many solves.
+    """
+
+    start: Footprint
+    after: Sequence[Footprint]
+    anonymous_peak_kb: int
+    resident_peak_kb: int
+    settled_after: int
+
+    @property
+    def settled(self) -> Sequence[Footprint]:
+        """At rest, once everything has been imported."""
+        return self.after[self.settled_after - 1 :]
+
+    @property
+    def growth_kb(self) -> int:
+        """From the settled daemon to the most it ever held at rest after that."""
+        first, *later = [one.anonymous_kb for one in self.settled]
+        return max(later, default=first) - first
+
+
+def seen_by_large_cameras(name: str) -> RobotProfile:
+    """A shipped profile; the CUBOTino's camera has 1920x1080, where its places hold as well."""
+    profile = load_profile(name)
+    if name != "cubotino":
+        return profile
+    cameras = [camera.model_copy(update={"resolution": LARGE}) for camera in profile.cameras]
+    return profile.model_copy(update={"cameras": tuple(cameras)})
+
+
+async def footprints_of(
+    profile: RobotProfile, folder: Path, count: int, settled: int = SETTLED
+) -> Footprints:
+    """Solve ``count`` different cubes with one daemon; every one must end as it should."""
+    async with (
+        workbench(profile, folder, speed=SPEED) as bench,
+        bench.firmware(),
+        bench.daemon() as (child, view),
+    ):
+        process = child.process.pid
+        start, after = footprint(process), []
+        with AnonymousPeak(process) as anonymous:
+            for seed in range(count):
+                await solve(bench, view, seed)
+                after.append(footprint(process))
+        return Footprints(start, after, anonymous.kb, highest_resident_kb(process), settled)
+
+
+async def solve(bench: Bench, view: DaemonFollower, seed: int) -> None:
+    """Another cube, solved, as the simulated robot says too.
+
+    On a computer too busy for it the line may be given up in the middle of a turn; that takes
+    memory as well, and another attempt.
+    """
+    for _ in range(ATTEMPTS):
+        record = await bench.cycle(view, seed)
+        if record.outcome is Outcome.SOLVED:
+            break
+    assert set(record.latency_s) == set(STAGES), record.latency_s
+    ended = (record.outcome, bench.robot.solved, bench.robot.violations)
+    assert ended == (Outcome.SOLVED, True, []), (ended, record.reason)
+
+
+def anonymous_kb(count: int, options: Sequence[str]) -> Iterator[int]:
+    """Anonymous memory of the command after each of ``count`` random cubes, all solved."""
+    rng = np.random.default_rng(7)
+    command = [sys.executable, "-m", "robot.cli.main", "solve", "-", "--json", *options]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        for _ in range(count):
+            print(Cube.random(rng).facelets(), file=process.stdin, flush=True)
+            answer = json.loads(process.stdout.readline())
+            assert "moves" in answer, answer
+            yield footprint(process.pid).anonymous_kb
+        process.stdin.close()
+        assert process.wait() == 0
