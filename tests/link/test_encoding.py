@@ -99,39 +99,31 @@ def fast_schedule(axes: int, speed: float) -> Schedule:
 
 
 @pytest.mark.parametrize(
-    ("axes", "speed", "possible"),
+    ("axes", "speed", "beside_servos", "possible"),
     [
-        (1, 57_143, True),
-        (2, 31_250, True),
-        (2, 57_143, False),
-        (6, 11_905, True),
-        (6, 20_000, False),
+        (1, 57_143, False, True),
+        (2, 31_250, False, True),
+        (2, 57_143, False, False),
+        (6, 11_905, False, True),
+        (6, 20_000, False, False),
+        (1, 15_873, True, True),
+        (1, 20_000, True, False),
+        (6, 5_988, True, True),
     ],
 )
-def test_step_rates_beyond_the_board_are_refused(axes: int, speed: float, possible: bool) -> None:
+def test_step_rates_beyond_the_board_are_refused(
+    axes: int, speed: float, beside_servos: bool, possible: bool
+) -> None:
+    """Servos take their share."""
     schedule = fast_schedule(axes, speed)
     plan = encode_schedule(schedule, tuple("abcdef"))
     assert peak_rate(schedule.profiles[0]) == pytest.approx(speed, rel=0.02)
     if possible:
-        check_plan(schedule, plan, capabilities())
+        check_plan(schedule, plan, capabilities(), beside_servos=beside_servos)
         return
-    with pytest.raises(RobotError, match="steps/s") as caught:
-        check_plan(schedule, plan, capabilities())
+    with pytest.raises(RobotError, match="beside servos" if beside_servos else "steps/s") as caught:
+        check_plan(schedule, plan, capabilities(), beside_servos=beside_servos)
     assert caught.value.code == "beyond-board"
-
-
-@pytest.mark.parametrize(
-    ("axes", "speed", "possible"), [(1, 15_873, True), (1, 20_000, False), (6, 5_988, True)]
-)
-def test_servos_take_their_share_of_the_board(axes: int, speed: float, possible: bool) -> None:
-    schedule = fast_schedule(axes, speed)
-    plan = encode_schedule(schedule, tuple("abcdef"))
-    check_plan(schedule, plan, capabilities())
-    if possible:
-        check_plan(schedule, plan, capabilities(), beside_servos=True)
-        return
-    with pytest.raises(RobotError, match="beside servos"):
-        check_plan(schedule, plan, capabilities(), beside_servos=True)
 
 
 def test_too_many_shapes_are_refused() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import numpy as np
 import pytest
 
 from robot.machine import solve_planner
@@ -16,6 +17,7 @@ from robot.settings.profile import PolicySettings
 from robot.text.faults import Stopped
 from solver.cube.cube import Cube
 from solver.errors import InvalidRequest, SearchError
+from tests.rig.stickers import replay
 
 CUBOTINO = load_profile("cubotino")
 MECHANISM = build_mechanism(CUBOTINO)
@@ -75,3 +77,18 @@ def test_scrambles_and_states_of_people_are_checked(planner: SolvePlanner) -> No
     assert planner.parse_cube(SCRAMBLED.facelets()) == SCRAMBLED
     with pytest.raises(InvalidRequest, match=r"^facelets: "):
         planner.parse_cube("U" * 54)
+
+
+def test_the_rest_of_a_plan_is_searched_again_and_is_never_slower(watch: Stopwatch) -> None:
+    policy = PolicySettings(search_s=0.05, search_threads=1)
+    planner = SolvePlanner(CUBOTINO.model_copy(update={"policy": policy}), MECHANISM, watch)
+    cube = Cube.random(np.random.default_rng(3))
+    parts = planner.split(cube, planner.plan(cube, None, threading.Event(), print), again=False)
+    assert parts is not None and parts.cube == cube.apply(" ".join(parts.head.moves))
+    enough = threading.Event()
+    threading.Timer(0.2, enough.set).start()
+    for _ in ("while it is searched", "before it begins"):
+        rest = planner.improve(parts, enough)
+        assert rest.start == parts.head.end and rest.duration_us <= parts.tail.duration_us
+        assert replay(rest, parts.cube.facelets()).is_solved
+    assert planner.split(cube, rest, again=True) is None, "a small cube's rest is left as it is"
