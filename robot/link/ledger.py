@@ -276,8 +276,14 @@ class PositionLedger:
         self._left = self.last_positions or self._left
 
     def note_fault(self, fault: RobotError) -> None:
-        """Remember why motion, or the link, broke."""
-        self._fault = fault
+        """Remember why motion, or the link, broke; without the frames that its traceback holds."""
+        self._fault = RobotError(
+            fault.code,
+            fault.cause,
+            fault.remedy,
+            detail=fault.detail,
+            recoverable=fault.recoverable,
+        )
 
     def motors_off_start(
         self, motors: Sequence[ActuatorSetup], guessed: Collection[str]
@@ -317,7 +323,12 @@ class PositionLedger:
         """
         unknown = [setup for setup in motors_without_sensor(setups) if setup.name not in self.known]
         self.require_not_lost(unknown)
-        self.require_nothing_moved(unknown)
+        try:
+            self.require_nothing_moved(unknown)
+        except RobotError:
+            asked = {setup.name for setup in unknown}
+            self._caught = tuple(name for name in self._caught if name not in asked)
+            raise
 
     def require_not_lost(self, unknown: Sequence[ActuatorSetup]) -> None:
         """Raise :class:`RobotError`, once, if one of these, unknown to the board, is lost."""
@@ -339,7 +350,7 @@ class PositionLedger:
             setup.name for setup in unknown if setup.name in moving or _is_off_start(setup, left)
         ]
         if lost and self._fault is not None:
-            raise position_lost(self._fault, lost) from self._fault.__cause__
+            raise position_lost(self._fault, lost)
 
 
 class ScheduleProgress:

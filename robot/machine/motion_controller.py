@@ -111,8 +111,12 @@ class MotionController:
         self.require_confirmed()
         self._ledger.home_first(*first)
         with self._noting_faults():
+            self._connect()
+        # Not as a fault of the link: people are asked once, and a stop may not hide it.
+        self._require_going_on()
+        self._ledger.require_known(self._setups)
+        with self._noting_faults():
             thread = self._connect()
-            self._ledger.require_known(self._setups)
             places = self._places()
             if any(one.stands_at is not None and one.name not in places for one in self._setups):
                 self._stand(places)  # what nobody knows is taken to be at its start
@@ -173,9 +177,12 @@ class MotionController:
         is_servo = isinstance(setup, ServoSetup)
         others = self._move_servo_start(setup, at) if is_servo else ()
         with self._noting_faults():
+            self._connect()
+        self._require_going_on()
+        if actuator not in self._ledger.known:
+            self._ledger.require_not_lost(motors_without_sensor([setup]))
+        with self._noting_faults():
             thread = self._connect()
-            if actuator not in self._ledger.known:
-                self._ledger.require_not_lost(motors_without_sensor([setup]))
             if is_servo:
                 self._move(thread, thread.link.take_up([*others, actuator]))
             else:
@@ -326,10 +333,11 @@ class MotionController:
         """
 
         async def unless_stopped() -> T:
-            if self._cancel.is_set() or self._emergency.is_set():
+            try:
+                self._require_going_on()
+            except (RobotError, Stopped):
                 motion.close()
-                emergency = self._emergency.is_set()
-                raise RobotError(Fault.EMERGENCY_STOP) if emergency else Stopped("before it began")
+                raise
             return await motion
 
         try:
@@ -337,6 +345,13 @@ class MotionController:
         except LinkError:
             motion.close()  # it did not begin if the link was closed before
             raise
+
+    def _require_going_on(self) -> None:
+        """Raise what ends a motion that has not begun: an emergency stop, or a stop."""
+        if self._emergency.is_set():
+            raise RobotError(Fault.EMERGENCY_STOP)
+        if self._cancel.is_set():
+            raise Stopped("before it began")
 
     def _homing_steps(self, thread: LinkThread[LinkGroup]) -> list[HomingStep]:
         """Return the steps of homing: first what stands askew, then the mechanism's order.

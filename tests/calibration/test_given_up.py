@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
@@ -13,7 +15,7 @@ from robot.link import LostPositions
 from robot.machine.confirmed_range import ConfirmedRange, confirmable
 from robot.settings import load_profile
 from robot.settings.stepper import Stepper
-from robot.text.faults import RobotError
+from robot.text.faults import RobotError, Stopped
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import BUILT_AS_DRAWN, Misadjustment
 from tests.rig.simulated_calibration import SimulatedCalibration, SimulatedMotion
@@ -115,3 +117,35 @@ def test_a_first_pulse_leaves_the_others_and_homing_brings_all_to_their_start() 
                 motion.home()
                 assert {name: motion.position(name) for name in starts} == starts
         assert run.robot.violations == []
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_stop_before_does_not_take_the_place_of_asking(
+    alone: bool,
+) -> None:
+    with robot() as (run, _):
+        motion = SimulatedMotion(run, SIX_MOTOR, ConfirmedRange(confirmable(SIX_MOTOR)), [])
+        motion.mark_positions_lost(LostPositions.of_calibration(("right",)))
+        begin = partial(motion.home_alone, "right", 0) if alone else motion.home
+        stop = threading.Event()
+        stop.set()
+        motion.begin(stop)
+        with pytest.raises(Stopped):
+            begin()
+        assert motion.has_lost_positions
+        motion.begin(threading.Event())
+        with pytest.raises(RobotError, match="calibration broke off; right may have"):
+            begin()
+        begin()
+        motion.close()
+
+
+def test_the_words_for_a_lost_motor_do_not_grow() -> None:
+    with robot() as (run, _):
+        motion = SimulatedMotion(run, SIX_MOTOR, ConfirmedRange(confirmable(SIX_MOTOR)), [])
+        motion.mark_positions_lost(LostPositions.of_calibration(("right",)))
+        with pytest.raises(RobotError):
+            motion.home()
+        motion._ledger.home_first("right")  # as if it was moving when that fault came
+        motion.home()
+        motion.close()

@@ -245,3 +245,29 @@ def test_traffic_is_counted_over_all_links() -> None:
     traffic.note_opened(line)  # type: ignore[arg-type]
     line.statistics = SessionStatistics(5, 0, 4, 0, 3, 0)
     assert traffic.total == seen + LinkRecord(sent=3, received=2, damaged=3)
+
+
+def test_a_person_is_asked_once_for_a_motor_that_was_moving() -> None:
+    motor: Any = SimpleNamespace(name="up", way_to_start=lambda at: 0, counts_only=True)
+    ledger = PositionLedger()
+    ledger.note_boot("main", 1)
+    ledger.board_ledger("main").moving_when_silent = ("up",)
+    ledger.note_boot("main", 2)
+    with pytest.raises(RobotError, match="up may have been moving"):
+        ledger.require_known([motor])
+    ledger.require_known([motor])
+
+
+def test_a_fault_is_kept_without_what_its_traceback_holds() -> None:
+    motor: Any = SimpleNamespace(name="up", way_to_start=lambda at: 1, counts_only=True)
+    ledger = PositionLedger()
+    ledger.board_ledger("main").note_homed("up", 5)
+    ledger.keep_last_positions()
+    ledger.board_ledger("main").forget_positions()
+    with pytest.raises(LinkError) as raised:
+        raise LinkError(Fault.LINK_LOST, detail="here")
+    ledger.note_fault(raised.value)
+    assert raised.tb is not None and ledger._fault is not raised.value
+    with pytest.raises(RobotError, match=r"\(here\).*; up may have been moving") as asked:
+        ledger.require_known([motor])
+    assert asked.value.code == "link-lost" and not asked.value.recoverable
