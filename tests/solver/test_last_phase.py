@@ -1,25 +1,42 @@
-"""The time given to the 3x3x3 of each reduction, and what is asked of the kernel for it."""
+"""The time given to the 3x3x3 of each reduction, and the solutions the kernel finds in it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from solver import two_phase
 from solver.cube.cube import Cube
 from solver.cube.notation import Move, parse_moves
-from solver.reduction import last_phase
 from solver.reduction.last_phase import Fastest, Finish, Reduction, Shortest, solve_reductions
-from solver.solution import CancelFlag
-from tests.solver.stand_ins import FakeClock, FakeCosts, request
+from solver.solution import Request
+from tests.rig.timed_turns import six_motors
+
+
+class FakeClock:
+    """Processor time that stands still."""
+
+    def __init__(self, now_s: float = 0.0) -> None:
+        self.now_s = now_s
+
+    def cpu_s(self) -> float:
+        return self.now_s
+
+
+class FakeCosts:
+    """A robot on which every turn before the 3x3x3 takes 10 us."""
+
+    def after(self, moves: Any) -> tuple[int, Any]:
+        return 10 * len(tuple(moves)), six_motors()
+
+
+def request(**more: Any) -> Request:
+    return Request(algorithm="reduction", metric="obtm", **more)
 
 
 class Goal:
-    """Notes the looks; a reduction's 3x3x3 costs what is said, or is not solved."""
+    """Records the looks; the 3x3x3 of each reduction costs its worth, or is not solved."""
 
     def __init__(self, *worth: int | None) -> None:
         rng = np.random.default_rng(1)
@@ -35,11 +52,10 @@ class Goal:
         return None if worth is None else Finish((Move("U"),), worth)
 
 
-def costs_found(goal: Goal, clock: FakeClock | None = None, **asked: Any) -> list[int]:
+def costs_found(goal: Goal, now_s: float = 0.0, **asked: Any) -> list[int]:
     """Return the costs of the solutions, in the order in which they are found."""
     wanted = request(**({"time_limit": 1000.0} | asked))
-    reductions = iter(goal.reductions)
-    found = solve_reductions(wanted, goal, reductions, clock or FakeClock())  # type: ignore[arg-type]
+    found = solve_reductions(wanted, goal, iter(goal.reductions), FakeClock(now_s))  # type: ignore[arg-type]
     return [cost for _, cost in found]
 
 
@@ -72,61 +88,21 @@ def test_further_reductions_are_taken_while_there_is_time() -> None:
     found = costs_found(Goal(*range(10)), time_limit=0.1)
     # Three at a time: 0.4 * 0.1 / 0.013.
     assert found == [0, 1, 2, 0, 0, 0, 0, 3, 4, 5, 3, 3, 3, 3, 6, 7, 8, 6, 6, 6, 6, 9, 9, 9]
-    late = FakeClock()
-    late.now_s = 0.2
-    assert costs_found(Goal(*range(10)), late, time_limit=0.1) == [0], "there is always one"
+    assert costs_found(Goal(*range(10)), 0.2, time_limit=0.1) == [0], "there is always one"
 
 
-class Kernel:
-    """The 3x3x3's search; notes what it is asked."""
-
-    def __init__(self, *texts: str) -> None:
-        self.asked: dict[str, Any] = {}
-        self._texts = texts
-
-    def solve(self, states: Any, **options: Any) -> Any:
-        self.asked = {"states": states, **options}
-        found = [SimpleNamespace(composites=text, cost=7) for text in self._texts]
-        return SimpleNamespace(solutions=found)
+def test_the_shortest_end_is_counted_with_the_reduction() -> None:
+    reduction = Reduction((parse_moves("R 2U"), parse_moves("F")), Cube.from_moves("U D2"))
+    goal = Shortest(Request(algorithm="reduction", metric="qtm"), 4)
+    finish = goal.last_phase(reduction, request(), 0.1, 1)
+    assert finish == Finish(parse_moves("U' D2"), 3 + 3)
 
 
-@pytest.mark.parametrize("below", [None, 25, 21, 20, 19])
-def test_the_fastest_end_costs_less_than_what_is_asked(
-    below: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kernel = Kernel("U D")
-    start = SimpleNamespace(metric="qtm", model="model", models="models")
-    models: list[Any] = []
-    monkeypatch.setattr(two_phase, "ready_from", lambda model: models.append(model) or start)
-    monkeypatch.setattr(two_phase, "kernel", lambda metric: kernel if metric == "qtm" else None)
-    monkeypatch.setattr(last_phase, "moves_of", str.split)
-    reduction = Reduction((parse_moves("R U"),), Cube.solved())
-    cancel = CancelFlag()
+def test_the_fastest_end_costs_less_than_the_limit() -> None:
+    reduction = Reduction((parse_moves("R U"),), Cube.from_moves("U D2"))
     goal = Fastest(FakeCosts())  # type: ignore[arg-type]
-    finish = goal.last_phase(reduction, request(cancel=cancel), 0.5, 2, below)
-    if below is not None and below <= 20:
-        assert finish is None and not models
-        return
-    assert finish == Finish(parse_moves("U D"), 27)
-    assert models == ["model after 2"]
-    asked = kernel.asked
-    assert asked["below"] == (0xFFFFFFFF if below is None else below - 20)
-    assert (asked["time_limit"], asked["threads"], asked["cancel"]) == (0.5, 2, cancel)
-    assert (asked["directions"], asked["solutions"]) == (6, 1)
-    assert (asked["model"], asked["models"]) == ("model", "models")
-    monkeypatch.setattr(two_phase, "kernel", lambda metric: Kernel())
-    assert goal.last_phase(reduction, request(), 0.5, 2, None) is None
-
-
-def test_the_shortest_end_is_counted_with_the_reduction(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel = Kernel("U D2")
-    monkeypatch.setattr(two_phase, "kernel", lambda metric: kernel if metric == "htm" else None)
-    monkeypatch.setattr(last_phase, "moves_of", str.split)
-    reduction = Reduction((parse_moves("R 2U"), parse_moves("F")), Cube.solved())
-    assert reduction.moves == parse_moves("R 2U F")
-    goal = Shortest(replace(request(), metric="qtm"), 4)
-    assert goal.last_phase(reduction, request(), 0.5, 2, 3) == Finish(parse_moves("U D2"), 6)
-    assert (kernel.asked["time_limit"], kernel.asked["threads"]) == (0.5, 2)
-    assert (kernel.asked["directions"], kernel.asked["solutions"]) == (6, 1)
-    monkeypatch.setattr(two_phase, "kernel", lambda metric: Kernel())
-    assert goal.last_phase(reduction, request(), 0.5, 2) is None
+    fastest = Finish(parse_moves("U' D2"), 20 + 32_000)
+    for below in (None, 20 + 32_001):
+        assert goal.last_phase(reduction, request(), 0.1, 1, below) == fastest
+    for below in (20 + 32_000, 21, 20, 19):
+        assert goal.last_phase(reduction, request(), 0.1, 1, below) is None

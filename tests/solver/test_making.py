@@ -1,11 +1,11 @@
-"""Whoever waits for tables is told what is made, where it is kept, and how far it is."""
+"""Progress of tables in the making: what is made, in which directory, and the remaining time."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +13,7 @@ import pytest
 
 from robot.planner import build_mechanism, cost_model
 from robot.settings import load_profile
-from solver import optimal, tables, thistlethwaite, two_phase
-from solver import pocket as pocket_robot
-from solver import pocket as pocket_search
+from solver import optimal, pocket, tables, thistlethwaite, two_phase
 from solver.cost import CostModel
 from solver.cube.cube import Cube
 from solver.cube.pocket import PocketCube
@@ -25,7 +23,6 @@ from solver.search import make_ready, solve_many
 from solver.solution import CancelFlag, Progress, Request
 from solver.tables import Bytes, Making
 
-ProgressListener = Callable[[Progress], None]
 Report = Callable[[float], bool]
 
 
@@ -36,35 +33,23 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def nothing_loaded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """As in a new process; what the test makes is forgotten again."""
-    caches = (thistlethwaite.kernel, pocket_search.distances, pocket_robot.kernel)
-    monkeypatch.setattr(two_phase, "_kernels", {})
-    monkeypatch.setattr(optimal, "_kernels", {})
-    for each in caches:
-        each.cache_clear()
-    yield
-    for each in caches:
-        each.cache_clear()
-
-
-def small(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    """Makers of the kernel that fill nothing but tell of it in four steps."""
+def new_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Nothing is loaded; makers of the kernel fill nothing but report four steps."""
 
     def make(*arguments: object) -> bool:
         report: Report = arguments[-1]  # type: ignore[assignment]
         return all(map(report, (0.0, 0.25, 0.5, 1.0)))
 
-    for name in names:
+    for name in ("make_phase1", "make_phase2", "make_optimal", "make_pocket_steps"):
         monkeypatch.setattr(f"solver._native.{name}", make)
-
-
-def two_phase_tables(hear: ProgressListener) -> None:
-    two_phase.kernel("axial", Request(progress=hear))
-
-
-def optimal_tables(hear: ProgressListener) -> None:
-    optimal.kernel(Request(algorithm="optimal", progress=hear))
+    for module in (two_phase, optimal):
+        monkeypatch.setattr(module, "_kernels", {})
+    caches = (thistlethwaite.kernel, pocket.distances, pocket.kernel)
+    for each in caches:
+        each.cache_clear()
+    yield
+    for each in caches:
+        each.cache_clear()
 
 
 @cache
@@ -73,82 +58,59 @@ def cost_of(name: str) -> tuple[int, CostModel]:
     return mechanism.size, cost_model(mechanism, mechanism.start)
 
 
-def of_robot(name: str) -> Callable[[ProgressListener], None]:
-    def load(hear: ProgressListener) -> None:
-        size, cost = cost_of(name)
-        make_ready(size, Request(cost=cost, progress=hear))
-
-    return load
+def load_for_robot(name: str, **wanted: object) -> None:
+    size, cost = cost_of(name)
+    make_ready(size, Request(cost=cost, **wanted))  # type: ignore[arg-type]
 
 
-def of_search(algorithm: str, cube: Cube | PocketCube) -> Callable[[ProgressListener], None]:
-    def load(hear: ProgressListener) -> None:
-        solve_many(cube.apply("R U F"), Request(algorithm=algorithm, progress=hear))
-
-    return load
+def load_by_search(algorithm: str, cube: Cube | PocketCube, **wanted: object) -> None:
+    solve_many(cube.apply("R U F"), Request(algorithm=algorithm, **wanted))  # type: ignore[arg-type]
 
 
-def database(depth: int | None) -> Callable[[ProgressListener], None]:
-    def load(hear: ProgressListener) -> None:
-        load_database(4, Request(depth=depth, progress=hear))
-
-    return load
-
-
-KEPT = {
-    "two-phase": (two_phase_tables, "the pruning tables of two-phase in axial (61 MB)"),
-    "optimal": (optimal_tables, "the pruning table of optimal in htm (41 MB)"),
-    "four-arm": (of_robot("four-arm"), "the pruning tables of two-phase in axial (61 MB)"),
-    "soltvvo": (of_robot("soltvvo"), "the tables of the 2x2x2 for soltvvo"),
-    "nxn": (database(2), "the database of cubes of size 4 in htm"),
+LOADERS: dict[str, tuple[Callable[..., object], bool]] = {
+    "the pruning tables of two-phase in axial (61 MB)": (partial(load_for_robot, "four-arm"), True),
+    "the pruning table of optimal in htm (41 MB)": (
+        lambda **wanted: optimal.kernel(Request(algorithm="optimal", **wanted)),
+        True,
+    ),
+    "the tables of the 2x2x2 for soltvvo": (partial(load_for_robot, "soltvvo"), True),
+    "the database of cubes of size 4 in htm": (
+        lambda **wanted: load_database(4, Request(depth=2, **wanted)),
+        True,
+    ),
+    "the four tables of": (partial(load_by_search, "thistlethwaite", Cube.solved()), False),
+    "the distances of all 2x2x2": (partial(load_by_search, "exact", PocketCube.solved()), False),
+    "the tables of the 2x2x2 for two-arm-2x2x2": (partial(load_for_robot, "two-arm-2x2x2"), False),
 }
-IN_MEMORY = {
-    "thistlethwaite": (of_search("thistlethwaite", Cube.solved()), "the four tables of"),
-    "exact": (of_search("exact", PocketCube.solved()), "the distances of all 2x2x2"),
-    "two-arm-2x2x2": (of_robot("two-arm-2x2x2"), "the tables of the 2x2x2 for two-arm-2x2x2"),
-}
+"""By their name the tables, and whether they are stored."""
 
 
-@pytest.mark.usefixtures("nothing_loaded")
-@pytest.mark.parametrize("kind", [*KEPT, *IN_MEMORY])
-def test_what_where_and_how_far(
-    kind: str, directory: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    small(monkeypatch, "make_phase1", "make_phase2", "make_optimal", "make_pocket_steps")
+@pytest.mark.usefixtures("new_process")
+@pytest.mark.parametrize("what", LOADERS)
+def test_tables_place_and_share_are_reported_once(what: str, directory: Path) -> None:
+    load, stored = LOADERS[what]
     heard: list[Progress] = []
-    load, what = (KEPT | IN_MEMORY)[kind]
-    load(heard.append)
-    place = f" in {directory}" if kind in KEPT else " in memory"
-    heard = [one for one in heard if one.making]
+    for _ in range(2):
+        load(progress=lambda report: heard.append(report) if report.making else None)
     assert {one.text for one in heard} == {heard[0].text}
     assert heard[0].text.startswith(f"making {what}")
-    assert heard[0].text.endswith(place)
+    assert heard[0].text.endswith(f" in {directory}" if stored else " in memory")
     done = [one.done for one in heard]
-    assert (done[0], done[-1]) == (0.0, 1.0)
+    assert (done[0], done[-1], done.count(1.0)) == (0.0, 1.0, 1)
     assert done == sorted(done)
-    assert done.count(1.0) == 1
     assert any(0.0 < one < 1.0 for one in done)
-    told = len(heard)
-    load(heard.append)
-    assert not any(one.making for one in heard[told:])
 
 
-@pytest.mark.usefixtures("nothing_loaded", "directory")
-@pytest.mark.parametrize("kind", [*KEPT, *IN_MEMORY])
-def test_a_cancelled_request_ends_the_making(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    small(monkeypatch, "make_phase1", "make_phase2", "make_optimal", "make_pocket_steps")
+@pytest.mark.usefixtures("new_process", "directory")
+@pytest.mark.parametrize("what", LOADERS)
+def test_a_cancelled_request_ends_the_making(what: str) -> None:
     flag = CancelFlag()
     flag.set()
-    original = Request.__init__
-    monkeypatch.setattr(
-        Request, "__init__", lambda self, **given: original(self, **given | {"cancel": flag})
-    )
-    load, _ = (KEPT | IN_MEMORY)[kind]
     with pytest.raises(SearchError, match="stopped"):
-        load(lambda _: None)
+        LOADERS[what][0](cancel=flag)
 
 
-def test_how_much_longer_it_takes() -> None:
+def test_the_remaining_time_is_estimated() -> None:
     heard: list[Progress] = []
     now = [100.0]
     making = Making("it", Request(progress=heard.append), (3.0, 1.0), clock=lambda: now[0])
@@ -162,10 +124,9 @@ def test_how_much_longer_it_takes() -> None:
 
 
 @pytest.mark.parametrize("reported", [(), (0.0, 0.5)], ids=["not begun", "half"])
-def test_another_thread_that_waits_hears_how_far_the_first_one_is(
+def test_two_threads_make_a_table_once_and_both_hear_of_it(
     reported: tuple[float, ...], directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both want the same tables: they are made once, and both hear of it."""
     makes: list[str] = []
     begun, waiting = threading.Event(), threading.Event()
     heard: list[Progress] = []
@@ -178,7 +139,7 @@ def test_another_thread_that_waits_hears_how_far_the_first_one_is(
         begun.set()
         return waiting.wait(60)
 
-    def wanted(request: Request) -> None:
+    def load(request: Request) -> None:
         with tables.making("it", request):
             assert np.all(tables.load("it", 1, 1000, make) == 1)
 
@@ -186,19 +147,19 @@ def test_another_thread_that_waits_hears_how_far_the_first_one_is(
         waiting.set()
         sleep(seconds)
 
-    first = threading.Thread(target=wanted, args=(Request(),))
+    first = threading.Thread(target=load, args=(Request(),))
     first.start()
     assert begun.wait(60)
     sleep = time.sleep
     monkeypatch.setattr("solver.tables.time.sleep", wait)
-    wanted(Request(progress=heard.append))
+    load(Request(progress=heard.append))
     first.join()
     assert makes == ["once"]
     assert {one.text for one in heard} == ({f"making it in {directory}"} if reported else set())
     assert [one.done for one in heard[:1] + heard[-1:]] == ([0.5, 1.0] if reported else [])
 
 
-def test_who_waits_for_another_process_is_told_so_and_can_be_stopped(directory: Path) -> None:
+def test_waiting_for_another_process_is_reported_and_can_be_stopped(directory: Path) -> None:
     flag = CancelFlag()
     heard: list[Progress] = []
 

@@ -1,21 +1,29 @@
-"""Optimal solutions and their bounds, against every cube up to three turns from solved."""
+"""Optimal solutions: the shortest against all cubes near solved, the fastest by brute force."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from math import prod
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from solver import _native, optimal, tables
+from solver.cost import moves_of as moves_of_composites
 from solver.cube.cube import Cube, face_turn
 from solver.cube.notation import moves_of
 from solver.errors import BadNotation, SearchError
 from solver.search import solve, solve_many
-from solver.solution import CancelFlag, Request
+from solver.solution import CancelFlag, Progress, Request
+from tests.rig.timed_turns import cheapest_within, cost_of, random_model, six_motors
 
 METRICS = ("htm", "qtm")
+FAR = 10
+"""Distance at which the large table is cut off."""
 
 
 @pytest.fixture(scope="module")
@@ -34,18 +42,9 @@ def neighbours(metric: str) -> list[Cube]:
 
 
 def scramble(metric: str, rng: np.random.Generator, turns: int) -> Cube:
-    """The cube after that many random turns."""
+    """Return the cube after that many random turns."""
     around = neighbours(metric)
-    cube = Cube.solved()
-    for number in rng.integers(0, len(around), turns):
-        cube = cube * around[number]
-    return cube
-
-
-@pytest.fixture(scope="module")
-def spheres() -> dict[str, list[list[Cube]]]:
-    """By metric all cubes at each distance, found breadth-first."""
-    return {metric: breadth_first(neighbours(metric), 3) for metric in METRICS}
+    return prod((around[n] for n in rng.integers(0, len(around), turns)), start=Cube.solved())
 
 
 def breadth_first(turns: list[Cube], depth: int) -> list[list[Cube]]:
@@ -61,7 +60,7 @@ def breadth_first(turns: list[Cube], depth: int) -> list[list[Cube]]:
 def test_the_bound_never_exceeds_the_length_of_a_scramble(cache, metric, rng):
     table = optimal.kernel(Request(metric=metric))
     around = neighbours(metric)
-    for _ in range(40):
+    for _ in range(15):
         cube = Cube.solved()
         for turns, number in enumerate(rng.integers(0, len(around), 16), 1):
             cube = cube * around[number]
@@ -70,8 +69,8 @@ def test_the_bound_never_exceeds_the_length_of_a_scramble(cache, metric, rng):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_solutions_are_as_short_as_the_exhaustive_search_says(cache, spheres, metric, rng, solves):
-    for distance, cubes in enumerate(spheres[metric]):
+def test_solutions_are_as_short_as_the_exhaustive_search_says(cache, metric, rng, solves):
+    for distance, cubes in enumerate(breadth_first(neighbours(metric), 3)):
         for number in rng.integers(0, len(cubes), 15):
             cube = cubes[number]
             solution = solve(cube, algorithm="optimal", metric=metric, time_limit=30)
@@ -80,69 +79,44 @@ def test_solutions_are_as_short_as_the_exhaustive_search_says(cache, spheres, me
             assert solves(cube.facelets(), " ".join(solution.moves), 3)
 
 
-def check_finer_table(finer: _native.OptimalTable, coarser: _native.OptimalTable, rng) -> None:
-    """It never claims too much, never says less than the coarser one, and leads to the same end."""
+def check_table(table: _native.OptimalTable, rng, far: int = 20) -> None:
+    """Check that its bounds hold, reach the default table's up to ``far``, and prove the same."""
+    default = optimal.kernel(Request())
     for turns in (1, 4, 8, 12, 15):
         for cube in (scramble("htm", rng, turns) for _ in range(20)):
-            least = coarser.bound("htm", cube.states)
-            assert least <= finer.bound("htm", cube.states) <= turns
+            least = min(far, default.bound("htm", cube.states))
+            assert least <= table.bound("htm", cube.states) <= turns
     options = _native.OptimalOptions(0, 20, 600.0, 2, None)
     for cube in (scramble("htm", rng, 12) for _ in range(4)):
-        found = [t.solve("htm", cube.states, options, None) for t in (finer, coarser)]
+        found = [t.solve("htm", cube.states, options, None) for t in (table, default)]
         lengths = {len(report.turns) for report in found if report.turns is not None}
         assert len(lengths) == 1
         turned = moves_of(found[0].turns or ())
         assert cube.apply(turned).is_solved
 
 
-def made(metric: str, kinds: int, far: int) -> tuple[_native.OptimalShape, tables.Bytes]:
-    shape = _native.OptimalShape(kinds, far)
-    data = np.empty(_native.optimal_size(shape), dtype=np.uint8)
-    assert _native.make_optimal(metric, shape, data, 2, lambda _: True)
-    return shape, data
-
-
-def test_a_table_that_tells_orders_apart_agrees(cache, rng):
-    """As the large table does, with two kinds of orders instead of 24, in huge pages as there."""
-    shape, data = made("htm", 2, 0)
-    finer = _native.OptimalTable(shape, tables.copy_to_huge_pages(data))
-    check_finer_table(finer, optimal.kernel(Request()), rng)
-
-
-CUT = {"htm": 10, "qtm": 11}
-"""Where the default table would be cut off as the large one is."""
-
-
 @pytest.fixture(scope="module")
-def cut_off(cache) -> dict[str, _native.OptimalTable]:
-    return {metric: _native.OptimalTable(*made(metric, 1, CUT[metric])) for metric in METRICS}
+def cut_off(cache) -> _native.OptimalTable:
+    """Return the default table, cut off as the large one is."""
+    shape = _native.OptimalShape(1, FAR)
+    data = np.empty(_native.optimal_size(shape), dtype=np.uint8)
+    assert _native.make_optimal("htm", shape, data, 2, lambda _: True)
+    return _native.OptimalTable(shape, tables.copy_to_huge_pages(data))
 
 
-@pytest.mark.parametrize("metric", METRICS)
-def test_a_table_that_is_cut_off_proves_the_same_in_fewer_positions(cache, cut_off, metric, rng):
-    """Every length is refuted or found alike, on one thread and on two."""
-    both = optimal.kernel(Request(metric=metric)), cut_off[metric]
-    for turns in (1, 3, 6, 9, 12):
-        cube = scramble(metric, rng, turns)
-        for threads in (1, 2):
-            options = _native.OptimalOptions(0, 20, 600.0, threads, None)
-            reports = [table.solve(metric, cube.states, options, None) for table in both]
-            lengths = {len(report.turns) for report in reports if report.turns is not None}
-            assert len(lengths) == 1
-            assert all(cube.apply(moves_of(report.turns or ())).is_solved for report in reports)
+def test_a_table_that_is_cut_off_proves_the_same(cache, cut_off, rng):
+    check_table(cut_off, rng, far=FAR)
     options = _native.OptimalOptions(13, 13, 600.0, 1, None)
     cube = Cube.random(rng)
-    whole, cut = (table.solve(metric, cube.states, options, None) for table in both)
-    assert whole.turns is None
-    assert cut.turns is None
-    assert cut.nodes < whole.nodes
+    for table in (cut_off, optimal.kernel(Request())):
+        assert table.solve("htm", cube.states, options, None).turns is None
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_search_that_is_stopped_claims_only_what_it_proved(cache, cut_off, threads, rng):
     options = _native.OptimalOptions(0, 20, 0.3, threads, None)
     for _ in range(3):
-        report = cut_off["htm"].solve("htm", Cube.random(rng).states, options, None)
+        report = cut_off.solve("htm", Cube.random(rng).states, options, None)
         assert report.turns is None
         assert 11 <= report.lower_bound <= 17
         assert report.nodes > 0
@@ -151,7 +125,7 @@ def test_a_search_that_is_stopped_claims_only_what_it_proved(cache, cut_off, thr
 @pytest.mark.long
 def test_the_large_table_agrees(cache, rng):
     large = optimal.kernel(Request(tables="large"))
-    check_finer_table(large, optimal.kernel(Request()), rng)
+    check_table(large, rng)
     random = [Cube.random(rng) for _ in range(200)]
     bounds = [(large.bound("htm", c.states), c) for c in random]
     assert np.mean([bound for bound, _ in bounds]) > 10.5
@@ -160,7 +134,7 @@ def test_the_large_table_agrees(cache, rng):
         assert bound <= short.length
 
 
-def test_two_phase_looks_on_while_what_it_found_is_unusually_long(cache, monkeypatch):
+def test_two_phase_goes_on_while_its_solution_is_unusually_long(cache, monkeypatch):
     monkeypatch.setattr(optimal, "EASY", {"htm": 3})
     monkeypatch.setattr(optimal, "USUAL", {"htm": 12})
     monkeypatch.setattr(optimal, "SHORT_SOLUTION_S", {"default": 1e-9})
@@ -180,7 +154,7 @@ def test_two_phase_looks_on_while_what_it_found_is_unusually_long(cache, monkeyp
     assert asked[0] < asked[1]
 
 
-def test_progress_tells_depth_and_nodes(cache, rng, monkeypatch):
+def test_progress_reports_depth_and_nodes(cache, rng, monkeypatch):
     def nothing_found(cube, request):
         raise SearchError("not in this test")
 
@@ -207,13 +181,62 @@ def test_a_cancelled_search_ends_without_claiming_a_proof(cache, rng):
         solve_many(Cube.random(rng), request)
 
 
-def test_tables_of_other_orders_than_groups_are_refused():
-    with pytest.raises(ValueError, match="1, 2, 6 or 24"):
-        _native.OptimalTable(_native.OptimalShape(5, 0), np.zeros(100, dtype=np.uint8))
-    with pytest.raises(ValueError, match="wrong size"):
-        _native.OptimalTable(_native.OptimalShape(1, 0), np.zeros(100, dtype=np.uint8))
-
-
 def test_an_unknown_choice_of_tables_is_refused():
     with pytest.raises(BadNotation, match="default or large"):
         optimal.kernel(Request(tables="huge"))
+
+
+# ---- the fastest on a robot ---------------------------------------------------------------------
+
+ALIKE = {"least": 500, "most": 600, "blocked": 0.0}
+"""One composite more always takes longer than costs differ."""
+
+
+@settings(max_examples=6)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([1, 3, 17]),
+    st.integers(1, 2),
+    st.lists(st.integers(0, 44), min_size=1, max_size=2),
+)
+def test_nothing_is_faster(seed, states, threads, scramble) -> None:
+    model = random_model(seed, states, **ALIKE)
+    cube = Cube.from_moves(" ".join(moves_of_composites(scramble)))
+    found = solve(cube, algorithm="optimal", cost=model, time_limit=60, threads=threads)
+    assert cube.apply(" ".join(found.moves)).is_solved
+    assert found.extra["proven"]
+    assert found.cost_us == cost_of(model, found.composites)
+    assert found.cost_us == found.extra["lower_bound_us"]
+    assert found.cost_us == cheapest_within(model, cube, 2)
+
+
+def test_a_search_out_of_time_returns_its_best_and_a_bound(rng, solves) -> None:
+    cube = Cube.random(rng)
+    found = solve(cube, algorithm="optimal", cost=six_motors(), time_limit=0.4)
+    assert solves(cube.facelets(), " ".join(found.moves), 3)
+    assert not found.extra["proven"]
+    assert 0 < found.extra["lower_bound_us"] < found.cost_us
+    assert found.cpu_s < 2
+
+
+def test_a_search_in_time_of_a_robot_can_be_cancelled(rng) -> None:
+    flag = CancelFlag()
+    heard: list[str] = []
+
+    def hear(progress: Progress) -> None:
+        if not progress.making:
+            heard.append(progress.text)
+            flag.set()
+
+    cube = Cube.random(rng)
+    found = solve(
+        cube, algorithm="optimal", cost=six_motors(), time_limit=1e6, cancel=flag, progress=hear
+    )
+    assert not found.extra["proven"]
+    assert len(heard) == 1, heard
+    assert re.match(r"a solution takes 0\.\d+ s", heard[0])
+
+
+def test_a_solved_cube_needs_nothing() -> None:
+    found = solve(Cube.solved(), algorithm="optimal", cost=six_motors())
+    assert (found.moves, found.cost_us, found.extra["proven"]) == ((), 0, True)

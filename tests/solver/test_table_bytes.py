@@ -1,8 +1,9 @@
-"""Tables have the same bytes whatever the number of threads: those that files on disk have."""
+"""Tables have the bytes of those on disk, with any number of threads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -40,7 +41,7 @@ ProgressListener = Callable[[float], bool]
 
 
 def made(size: int, make: Callable[[np.ndarray, ProgressListener], bool]) -> np.ndarray:
-    """A table, the making of which was reported from 0 to 1 and never backwards."""
+    """Return a table, after checking that the reported share rises from 0 to 1."""
     data = np.zeros(size, np.uint8)
     heard: list[float] = []
     assert make(data, lambda done: heard.append(done) is None)
@@ -50,34 +51,28 @@ def made(size: int, make: Callable[[np.ndarray, ProgressListener], bool]) -> np.
     return data
 
 
-def phase1(metric: str, threads: int) -> int:
-    size = _native.phase1_size(metric)
-    data = made(size, lambda data, hear: _native.make_phase1(metric, data, threads, hear))
-    return _native.checksum(data)
-
-
-def phase2(metric: str, threads: int) -> int:
-    size = _native.phase2_size(metric)
-    data = made(size, lambda data, hear: _native.make_phase2(metric, data, threads, hear))
-    return _native.checksum(data)
+def check_two_phase(metric: str, threads: int) -> None:
+    for phase, expected in ((1, PHASE_1), (2, PHASE_2)):
+        size = getattr(_native, f"phase{phase}_size")(metric)
+        make = partial(getattr(_native, f"make_phase{phase}"), metric)
+        data = made(size, lambda data, hear: make(data, threads, hear))  # noqa: B023
+        assert _native.checksum(data) == expected[metric]
 
 
 @pytest.mark.parametrize("threads", THREADS)
 def test_two_phase(threads: int) -> None:
-    assert phase1("htm", threads) == PHASE_1["htm"]
-    assert phase2("htm", threads) == PHASE_2["htm"]
+    check_two_phase("htm", threads)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("metric", ["qtm", "axial", "axial-qtm"])
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_two_phase_in_every_metric(metric: str, threads: int) -> None:
-    assert phase1(metric, threads) == PHASE_1[metric]
-    assert phase2(metric, threads) == PHASE_2[metric]
+    check_two_phase(metric, threads)
 
 
 @pytest.mark.parametrize("size", REDUCTION)
-def test_the_tables_of_reductions_that_are_kept(size: int) -> None:
+def test_stored_tables_of_reductions(size: int) -> None:
     phased.load(size, Request())
     (loaded,) = phased.SIZES[size].tables
     assert loaded.table is not None
@@ -96,7 +91,7 @@ def test_optimal(metric: str, threads: int) -> None:
 
 @pytest.mark.parametrize("threads", [1, *(pytest.param(n, marks=pytest.mark.long) for n in (2, 3))])
 def test_pocket_steps(threads: int) -> None:
-    """On a robot with one state, where many ways take equally long."""
+    """On a robot with one state, where many turns take equally long."""
     following, final, data = pocket_steps(1, np.ones((3, 45, 1, 1), bool), threads)
     assert _native.checksum(data) == POCKET_STEPS
     steps = _native.PocketSteps(following, final, data)
@@ -124,7 +119,7 @@ def test_pocket_steps_of_a_robot_with_two_states() -> None:
 def pocket_steps(
     states: int, is_open: np.ndarray, threads: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Costs and the table of steps made of them."""
+    """Return costs and the table of steps made of them."""
     shape = (3, 45, states, states)
     following = np.random.default_rng(5).integers(1, 5, shape).astype(np.uint32) * 100
     following[~is_open] = 0xFFFFFFFF
@@ -138,7 +133,7 @@ def pocket_steps(
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("enough", [0.0, 0.3])
-def test_making_ends_when_it_is_told_to(threads: int, enough: float) -> None:
+def test_the_making_ends_on_request(threads: int, enough: float) -> None:
     heard: list[float] = []
 
     def hear(done: float) -> bool:

@@ -1,4 +1,4 @@
-"""Tables on disk: made once, checked always, never wrong and never in the way."""
+"""Tables on disk: made once, checked always, in a directory of the account's."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from robot.api import paths
 from solver import tables
 from solver.errors import SearchError
+from solver.files import user_directory
 from solver.solution import CancelFlag, Request
 from solver.tables import HEADER_SIZE, Bytes
 
@@ -24,19 +29,19 @@ SIZE = 100_003
 
 
 class Maker:
-    """Fills a table with a pattern and counts how often it was asked to."""
+    """Fills a table with a pattern and counts its calls."""
 
     def __init__(self) -> None:
         self.calls = 0
 
     def __call__(self, data: Bytes, progress: Callable[[float], bool]) -> bool:
         self.calls += 1
-        data[:] = expected()
+        data[:] = expected(data.size)
         return progress(1.0)
 
 
-def expected() -> Bytes:
-    return (np.arange(SIZE) % 251).astype(np.uint8)
+def expected(size: int = SIZE) -> Bytes:
+    return (np.arange(size) % 251).astype(np.uint8)
 
 
 @pytest.fixture
@@ -59,16 +64,14 @@ def test_made_once_then_mapped(directory: Path) -> None:
     assert [path.name for path in directory.iterdir()] == ["pattern.v1.table"]
 
 
-def test_pages_that_were_left_are_read_again(
-    directory: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of what is in no file nothing is let go of: it would be gone."""
+def test_released_pages_are_read_again(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages of tables without a file are kept: they would be lost."""
     size = 40 << 20
-    table = tables.load("large", 1, size, _twos)
+    table = tables.load("large", 1, size, Maker())
     before_kb = _resident_kb()
     tables.release_pages(table)
     assert _resident_kb() < before_kb - size // 1024 + 5_000
-    assert int(table.min()) == int(table.max()) == 2
+    assert np.array_equal(table, expected(size))
     monkeypatch.setenv("CUBIST_CACHE_DIR", "/proc/nowhere")
     for kept in (load(Maker()), tables.copy_to_huge_pages(table)):
         content = kept.copy()
@@ -76,55 +79,55 @@ def test_pages_that_were_left_are_read_again(
         assert np.array_equal(kept, content)
 
 
-def _twos(data: Bytes, progress: Callable[[float], bool]) -> bool:
-    data[:] = 2
-    return progress(1.0)
-
-
 def _resident_kb() -> int:
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmRSS:")[2].split()[0])
 
 
-@pytest.mark.parametrize("place", [0, 9, 20, HEADER_SIZE, HEADER_SIZE + SIZE // 2, -1])
-def test_a_damaged_byte_is_found(
-    directory: Path, place: int, caplog: pytest.LogCaptureFixture
+def flip(data: bytearray, place: int) -> None:
+    data[place] ^= 0x10
+
+
+DAMAGES: list[Callable[[bytearray], object]] = [
+    *(partial(flip, place=at) for at in (0, 9, 20, HEADER_SIZE, HEADER_SIZE + SIZE // 2, -1)),
+    *(lambda data, n=length: data.__delitem__(slice(n, None)) for length in (0, 10, HEADER_SIZE)),
+    lambda data: data.pop(),
+    lambda data: data.append(0),
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_is_made_again(
+    directory: Path, damage: Callable[[bytearray], object], caplog: pytest.LogCaptureFixture
 ) -> None:
     make = Maker()
     load(make)
     path = directory / "pattern.v1.table"
-    damaged = bytearray(path.read_bytes())
-    damaged[place] ^= 0x10
-    path.write_bytes(damaged)
+    data = bytearray(path.read_bytes())
+    damage(data)
+    path.write_bytes(data)
     with caplog.at_level(logging.WARNING):
-        assert np.array_equal(load(make), expected())
+        for _ in range(2):
+            assert np.array_equal(load(make), expected())
     assert make.calls == 2
     assert "making it again" in caplog.text
-    load(make)
-    assert make.calls == 2
 
 
-@pytest.mark.parametrize(
-    "length", [0, 10, HEADER_SIZE, HEADER_SIZE + SIZE - 1, HEADER_SIZE + SIZE + 1]
-)
-def test_a_truncated_or_longer_file_is_made_anew(directory: Path, length: int) -> None:
-    make = Maker()
-    load(make)
-    os.truncate(directory / "pattern.v1.table", length)
-    assert np.array_equal(load(make), expected())
-    assert make.calls == 2
-
-
-def test_a_newer_version_is_made_in_place_of_older_ones(directory: Path) -> None:
-    make = Maker()
+def test_a_newer_version_replaces_older_files_and_leaves_those_of_others(directory: Path) -> None:
+    others = {
+        "pattern-of-another-kind.v1.table",
+        "a.b.tmp",
+        "backup.7.tmp.gz",
+        "pattern.v1.table.bak",
+    }
     directory.mkdir()
-    for other in ("pattern.table", "pattern-of-another-kind.v1.table"):
-        (directory / other).touch()
+    for name in (*others, "pattern.table", "pattern.v1.77.tmp", "nxn-8-htm-1.77.tmp"):
+        (directory / name).touch()
+    make = Maker()
     load(make, version=1)
     load(make, version=3)
     assert make.calls == 2
-    kept = {path.name for path in directory.iterdir()}
-    assert kept == {"pattern.v3.table", "pattern-of-another-kind.v1.table"}
+    assert {path.name for path in directory.iterdir()} == {*others, "pattern.v3.table"}
 
 
 def test_a_copy_in_huge_pages_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,21 +140,20 @@ def test_a_copy_in_huge_pages_is_the_same(monkeypatch: pytest.MonkeyPatch) -> No
     assert tables.copy_to_huge_pages(table) is table
 
 
-def test_an_unusable_directory_keeps_the_table_in_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    blocked = tmp_path / "file"
-    blocked.write_text("not a directory")
-    monkeypatch.setenv("CUBIST_CACHE_DIR", str(blocked / "cache"))
-    with caplog.at_level(logging.WARNING):
-        assert np.array_equal(load(Maker()), expected())
-    assert len(caplog.records) == 1
-    assert "CUBIST_CACHE_DIR" in caplog.text
+def fill_disk(function: str, _: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, function, full)
 
 
-@pytest.fixture
-def homeless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An account without a home directory, and nothing that says what to use instead."""
+def block_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("not a directory")
+    monkeypatch.setenv("CUBIST_CACHE_DIR", str(tmp_path / "file/cache"))
+
+
+def remove_home(_: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave no home directory, and nothing that says what to use instead."""
 
     def unknown(_: int) -> None:
         raise KeyError
@@ -161,29 +163,28 @@ def homeless(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pwd, "getpwuid", unknown)
 
 
-@pytest.mark.usefixtures("homeless")
-def test_an_account_without_home_keeps_the_table_in_memory(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    with caplog.at_level(logging.WARNING):
-        assert np.array_equal(load(Maker()), expected())
-    assert "no home directory: set CUBIST_CACHE_DIR" in caplog.text
-
-
-@pytest.mark.parametrize("function", ["posix_fallocate", "fsync"])
-def test_a_full_disk_keeps_the_table_in_memory(
+@pytest.mark.parametrize(
+    ("prevent", "warning"),
+    [
+        (block_directory, "CUBIST_CACHE_DIR"),
+        (remove_home, "no home directory: set CUBIST_CACHE_DIR"),
+        (partial(fill_disk, "posix_fallocate"), "No space left"),
+        (partial(fill_disk, "fsync"), "No space left"),
+    ],
+)
+def test_a_table_that_cannot_be_stored_stays_in_memory(
+    prevent: Callable[[Path, pytest.MonkeyPatch], None],
+    warning: str,
     directory: Path,
-    function: str,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, function, full)
+    prevent(tmp_path, monkeypatch)
     with caplog.at_level(logging.WARNING):
         assert np.array_equal(load(Maker()), expected())
-    assert "No space left" in caplog.text
+    assert len(caplog.records) == 1
+    assert warning in caplog.text
     assert not list(directory.glob("*.tmp"))
 
 
@@ -215,38 +216,21 @@ def test_an_interrupt_while_tables_are_made_leaves_no_file(
     assert list(directory.iterdir()) == []
 
 
-_LOADING = """
-import sys
-import numpy as np
+LOADING = """
+from tests.solver.test_tables import Maker, expected
 from solver import tables
-
-def make(data, progress):
-    print("made", flush=True)
-    data[:] = np.arange(data.size) % 251
-    return True
-
-table = tables.load("pattern", 1, int(sys.argv[1]), make)
-assert np.array_equal(table, np.arange(table.size) % 251)
+make, size = Maker(), 20_000_000
+assert (tables.load("pattern", 1, size, make) == expected(size)).all()
+print("made" * make.calls)
 """
 
 
 def test_processes_that_need_it_at_once_make_it_once(directory: Path) -> None:
-    command = [sys.executable, "-c", _LOADING, str(20_000_000)]
+    command = [sys.executable, "-c", LOADING]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     outputs = [process.communicate()[0] for process in running]
     assert [process.returncode for process in running] == [0] * 4
     assert "".join(outputs).count("made") == 1
-
-
-def test_cache_directory_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.delenv("CUBIST_CACHE_DIR", raising=False)
-    monkeypatch.delenv("CACHE_DIRECTORY", raising=False)
-    assert tables.cache_directory() == tmp_path / "cubist"
-    monkeypatch.setenv("CACHE_DIRECTORY", "/var/cache/cubist:/other")
-    assert tables.cache_directory() == Path("/var/cache/cubist")
-    monkeypatch.setenv("CUBIST_CACHE_DIR", "/mine")
-    assert tables.cache_directory() == Path("/mine")
 
 
 READING = """
@@ -296,11 +280,43 @@ def test_a_table_that_is_cut_short_in_use_is_named(
     assert make.calls == (mode != "another")
 
 
-def test_files_of_others_in_the_cache_stay(directory: Path) -> None:
-    directory.mkdir()
-    ours = ["pattern.v1.77.tmp", "nxn-8-htm-1.77.tmp"]
-    others = ["letter.tmp", "a.b.tmp", "backup.7.tmp.gz", "pattern.v1.table.bak"]
-    for name in (*ours, *others):
-        (directory / name).touch()
-    load(Maker())
-    assert {path.name for path in directory.iterdir()} == {*others, "pattern.v1.table"}
+# ---- directories --------------------------------------------------------------------------------
+
+ACCOUNT = Path(pwd.getpwuid(os.getuid()).pw_dir)
+TEXTS = st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=8)
+
+
+def found(**environ: str) -> Path:
+    return user_directory("XDG_CACHE_HOME", ".cache", "CUBIST_CACHE_DIR", environ)
+
+
+@pytest.mark.parametrize("home", ["", ".", "here", "~"])
+def test_the_environment_counts_if_it_names_a_folder(home: str) -> None:
+    assert found(HOME="/h") == Path("/h/.cache")
+    assert found(HOME="/h", XDG_CACHE_HOME="/x") == Path("/x")
+    assert found(HOME=home) == ACCOUNT / ".cache"
+    assert found(HOME="/h", XDG_CACHE_HOME=home) == Path("/h/.cache")
+
+
+@given(TEXTS, TEXTS)
+def test_nothing_is_ever_written_where_a_command_is_run(home: str, cache: str) -> None:
+    assert found(HOME=home, XDG_CACHE_HOME=cache).is_absolute()
+
+
+def test_tables_records_and_sockets_follow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for variable in ("CUBIST_CACHE_DIR", "CACHE_DIRECTORY"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(paths, "SYSTEM_STATE", tmp_path / "none")
+    monkeypatch.setattr(paths, "SYSTEM_RUNTIME", tmp_path / "none")
+    monkeypatch.setenv("HOME", "")
+    for variable, value, expected_directory in (
+        ("XDG_CACHE_HOME", "", ACCOUNT / ".cache/cubist"),
+        ("XDG_CACHE_HOME", "/x", Path("/x/cubist")),
+        ("CACHE_DIRECTORY", "/var/cache/cubist:/other", Path("/var/cache/cubist")),
+        ("CUBIST_CACHE_DIR", "/mine", Path("/mine")),
+    ):
+        monkeypatch.setenv(variable, value)
+        assert tables.cache_directory() == expected_directory
+    empty = {"HOME": "", "XDG_STATE_HOME": "state", "XDG_RUNTIME_DIR": "run"}
+    assert paths.state_directory(empty) == ACCOUNT / ".local/state/cubist"
+    assert paths.runtime_directory(empty) == Path(f"/tmp/cubist-{os.getuid()}/cubist")

@@ -1,3 +1,5 @@
+"""Thistlethwaite's four groups, by their definition and by their turns."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -21,7 +23,7 @@ LONGEST = (7, 10 + 1, 13 + 1, 15 + 1)
 
 
 def is_in_group(cube: Cube, phase: int) -> bool:
-    """Whether the cube is in the group that follows ``phase``, by its definition."""
+    """Return whether the cube is in the group after ``phase``, by its definition."""
     edges = cube.edges
     conditions = [not edges[:, 1].any()]
     if phase >= 1:
@@ -92,5 +94,5 @@ def test_the_tables_are_exact_next_to_the_goal(rng):
     ],
 )
 def test_each_group_is_left_by_the_turns_it_lacks(moves: str, left: list[int]) -> None:
-    """How far it is to the next group, told up to the first phase that is not done."""
+    """Distances to the next group are exact up to the first phase that is not done."""
     assert kernel().distances(Cube.from_moves(moves).states) == left

@@ -19,11 +19,11 @@ from tests.rig.timed_turns import NEVER, cheapest_within, cost_of, random_model,
 @pytest.mark.parametrize("states", [1, 7, 24])
 def test_the_cost_is_that_of_the_moves(states, rng, solves) -> None:
     model = random_model(states, states)
-    cube = Cube.random(rng)
-    solution = solve(cube, cost=model, time_limit=0.2)
-    assert solves(cube.facelets(), " ".join(solution.moves), 3)
-    assert solution.moves == moves_of(solution.composites)
-    assert solution.cost_us == cost_of(model, solution.composites)
+    for cube in (Cube.solved(), Cube.random(rng)):
+        solution = solve(cube, cost=model, time_limit=0.2)
+        assert solves(cube.facelets(), " ".join(solution.moves), 3)
+        assert solution.moves == moves_of(solution.composites)
+        assert solution.cost_us == cost_of(model, solution.composites)
 
 
 @settings(max_examples=12)
@@ -33,11 +33,6 @@ def test_short_scrambles_get_the_cheapest_of_all_short_ways(seed, scramble) -> N
     cube = Cube.from_moves(" ".join(moves_of(scramble)))
     best = cheapest_within(model, cube, 2)
     assert solve(cube, cost=model, time_limit=0.3).cost_us <= best
-
-
-def test_a_solved_cube_costs_nothing() -> None:
-    solution = solve(Cube.solved(), cost=six_motors())
-    assert (solution.moves, solution.cost_us) == ((), 0)
 
 
 def test_threads_find_solutions_too(rng, solves) -> None:
@@ -56,7 +51,7 @@ def test_every_improvement_is_reported(rng) -> None:
         on_better=lambda solution: seen.append(solution.cost_us),
     )
     assert seen == sorted(set(seen), reverse=True)
-    assert seen[-1] == best.cost_us
+    assert seen[-1] == best.cost_us >= best.extra["lower_bound_us"] > 0
 
 
 @pytest.mark.parametrize(
@@ -87,14 +82,7 @@ def test_a_half_turn_is_weighed_in_quarter_turns() -> None:
     assert helpless.half_turn_weight() == 1.0
 
 
-def test_the_lower_bound_holds(rng) -> None:
-    model = six_motors()
-    for _ in range(5):
-        solution = solve(Cube.random(rng), cost=model, time_limit=0.05)
-        assert 0 < solution.extra["lower_bound_us"] <= solution.cost_us
-
-
-def test_every_start_is_searched_with_what_was_prepared_once(rng) -> None:
+def test_every_start_is_searched_with_tables_prepared_once(rng) -> None:
     cube, turns = Cube.random(rng), random_model(4, 6).turns
     models = [CostModel(random_model(seed, 6).first, turns) for seed in range(12)]
     two_phase.ready_for.cache_clear()
@@ -116,11 +104,3 @@ def test_no_start_is_faster_than_the_bound_of_all(metric) -> None:
         least = _native.TimeModels(robot, start).least_us
         assert least(0) == 0
         assert all(least(n + 2) >= robot.least_us(n) for n in range(1, 20))
-
-
-def test_a_model_that_does_not_fit_together_is_refused() -> None:
-    model = six_motors()
-    with pytest.raises(ValueError, match="do not fit"):
-        _native.TurnCosts(model.turns.next, model.turns.final[:2])
-    with pytest.raises(ValueError, match="do not fit"):
-        _native.CostModel(_native.TurnCosts(model.turns.next, model.turns.final), model.first[:44])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from math import prod
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solver import _native, two_phase
-from solver.cost import COMPOSITES, composite_of
+from solver.cost import COMPOSITES, moves_of
 from solver.cube.cube import Cube
 from solver.cube.notation import METRICS, length, parse_moves
 from solver.errors import InvalidRequest, SearchError
@@ -20,29 +21,24 @@ from solver.solution import CancelFlag, Request, Solution
 
 SHORT = 0.02
 LONG = 100.0
-SUPERFLIP = Cube.from_moves("U R2 F B R B2 R U2 L B2 R U' D' R2 F R' L B2 U2 F2")
 
-moves = st.lists(st.sampled_from([f + s for f in "URFDLB" for s in ("", "2", "'")]), max_size=30)
-metrics = st.sampled_from(METRICS)
-
-
-def count(solution: Solution) -> int:
-    return length(parse_moves(" ".join(solution.moves)), solution.metric)
+TURNS = [face + suffix for face in "URFDLB" for suffix in ("", "2", "'")]
+scrambles = st.lists(st.sampled_from(TURNS), max_size=30)
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_random_cubes_are_solved(metric, rng, solves) -> None:
-    for _ in range(8):
-        cube = Cube.random(rng)
+    for cube in (Cube.solved(), *(Cube.random(rng) for _ in range(8))):
         solution = solve(cube, metric=metric, time_limit=SHORT)
         assert solves(cube.facelets(), " ".join(solution.moves), 3)
-        assert solution.length == count(solution)
+        assert solution.length == length(parse_moves(" ".join(solution.moves)), metric)
         assert solution.lower_bound <= solution.length
         assert solution.state == cube.facelets()
+        assert solution.optimal if cube.is_solved else solution.length
 
 
 @settings(max_examples=40)
-@given(moves, metrics)
+@given(scrambles, st.sampled_from(METRICS))
 def test_scrambles_are_solved_no_longer_than_they_are(replay, solves, scramble, metric) -> None:
     stickers = Cube.solved().facelets()
     for move in scramble:
@@ -58,16 +54,12 @@ def test_scrambles_are_solved_no_longer_than_they_are(replay, solves, scramble, 
     assert solution.lower_bound <= scramble_length
 
 
-@pytest.mark.parametrize("metric", METRICS)
-def test_a_solved_cube_needs_nothing(metric) -> None:
-    solution = solve(Cube.solved(), metric=metric)
-    assert (solution.moves, solution.length, solution.optimal) == ((), 0, True)
-
-
+@pytest.mark.long
 def test_superflip(solves) -> None:
-    solution = solve(SUPERFLIP, target=20, time_limit=LONG)
+    superflip = Cube.from_moves("U R2 F B R B2 R U2 L B2 R U' D' R2 F R' L B2 U2 F2")
+    solution = solve(superflip, target=20, time_limit=LONG)
     assert solution.length == 20
-    assert solves(SUPERFLIP.facelets(), " ".join(solution.moves), 3)
+    assert solves(superflip.facelets(), " ".join(solution.moves), 3)
 
 
 def test_several_distinct_solutions(solves, rng) -> None:
@@ -78,15 +70,13 @@ def test_several_distinct_solutions(solves, rng) -> None:
     assert all(solves(cube.facelets(), " ".join(solution.moves), 3) for solution in found)
 
 
-def test_on_better_sees_every_improvement(rng) -> None:
-    seen: list[Solution] = []
-    best = solve(Cube.random(rng), time_limit=0.1, on_better=seen.append)
-    lengths = [solution.length for solution in seen]
+def test_on_better_hears_every_improvement_and_may_end_the_search(rng) -> None:
+    heard: list[Solution] = []
+    best = solve(Cube.random(rng), time_limit=0.1, on_better=heard.append)
+    lengths = [solution.length for solution in heard]
     assert lengths == sorted(set(lengths), reverse=True)
-    assert seen[-1].moves == best.moves
+    assert heard[-1].moves == best.moves
 
-
-def test_an_error_in_on_better_ends_the_search(rng) -> None:
     def fail(_: Solution) -> None:
         raise ZeroDivisionError("in the callback")
 
@@ -96,18 +86,12 @@ def test_an_error_in_on_better_ends_the_search(rng) -> None:
 
 def test_cancel_from_another_thread(rng) -> None:
     cancel, better = CancelFlag(), threading.Event()
-
-    def stop() -> None:
-        better.wait(60)
-        cancel.set()
-
-    stopper = threading.Thread(target=stop)
+    stopper = threading.Thread(target=lambda: better.wait(60) and cancel.set())
     stopper.start()
-    solution = solve(
-        Cube.random(rng), time_limit=LONG, cancel=cancel, on_better=lambda _: better.set()
-    )
+    cube = Cube.random(rng)
+    found = solve(cube, time_limit=LONG, cancel=cancel, on_better=lambda _: better.set())
     stopper.join()
-    assert solution.length > 0
+    assert found.length > 0
 
 
 def test_the_deadline_is_processor_time(rng) -> None:
@@ -116,7 +100,7 @@ def test_the_deadline_is_processor_time(rng) -> None:
         assert solution.cpu_s <= 1.1 * limit
 
 
-def test_a_search_that_is_kept_from_the_processor_says_so(rng) -> None:
+def test_a_search_without_the_processor_is_cut_by_the_clock(rng) -> None:
     begun = time.monotonic()
 
     def idle(_: Solution) -> None:
@@ -128,7 +112,7 @@ def test_a_search_that_is_kept_from_the_processor_says_so(rng) -> None:
     assert not solve(Cube.random(rng), target=22, time_limit=LONG).cut_by_clock
 
 
-def test_a_failed_search_says_whether_the_clock_cut_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_search_reports_whether_the_clock_cut_it(monkeypatch: pytest.MonkeyPatch) -> None:
     cancel = CancelFlag()
     cancel.set()
     with pytest.raises(SearchError) as ended:
@@ -141,7 +125,7 @@ def test_a_failed_search_says_whether_the_clock_cut_it(monkeypatch: pytest.Monke
     assert ended.value.cut_by_clock
 
 
-def test_unfit_requests_say_what_fits() -> None:
+def test_refused_requests_name_alternatives() -> None:
     with pytest.raises(InvalidRequest, match="two-phase"):
         solve(Cube.solved(), algorithm="three-phase")
     with pytest.raises(InvalidRequest, match="htm, qtm"):
@@ -153,33 +137,17 @@ def test_unfit_requests_say_what_fits() -> None:
 # ---- bounds -------------------------------------------------------------------------------------
 
 
+COMPOSITE_CUBES = [Cube.from_moves(" ".join(moves_of([number]))) for number in range(COMPOSITES)]
+
+
+def composite_lengths(metric: str) -> list[int]:
+    """Return how many turns each composite counts."""
+    return [length(parse_moves(" ".join(moves_of([n]))), metric) for n in range(COMPOSITES)]
+
+
 def in_phase2(cube: Cube) -> bool:
-    """Oriented, with the middle edges in the middle."""
+    """Return whether cubies are oriented, with the middle edges in the middle."""
     return not cube.states[:, 1].any() and set(cube.states[12:16, 0]) == {12 - 8, 5, 6, 7}
-
-
-def composite_cube(index: int) -> Cube:
-    axis, first, second = composite_of(index)
-    faces = ("UD", "RL", "FB")[axis]
-    words = [f + ("", "", "2", "'")[q] for f, q in zip(faces, (first, second), strict=True) if q]
-    return Cube.from_moves(" ".join(words))
-
-
-def unit_turns(metric: str) -> list[Cube]:
-    """The cubes one unit of the metric away from solved."""
-    cubes = [composite_cube(index) for index in range(COMPOSITES)]
-    return [cube for index, cube in enumerate(cubes) if composite_length(index, metric) == 1]
-
-
-def composite_length(index: int, metric: str) -> int:
-    _, first, second = composite_of(index)
-    quarters = [(0, 1, 2, 1)[q] for q in (first, second)]
-    return {
-        "htm": (first > 0) + (second > 0),
-        "qtm": sum(quarters),
-        "axial": 1,
-        "axial-qtm": max(quarters),
-    }[metric]
 
 
 def phase1_key(cube: Cube) -> bytes:
@@ -193,7 +161,8 @@ def phase1_key(cube: Cube) -> bytes:
 def test_phase1_distances_are_exact_near_the_goal(metric, depth) -> None:
     """Breadth-first over cosets, by the Python cube alone."""
     kernel = two_phase.kernel(metric)
-    turns = unit_turns(metric)
+    lengths = zip(COMPOSITE_CUBES, composite_lengths(metric), strict=True)
+    turns = [turn for turn, counted in lengths if counted == 1]
     known = {phase1_key(Cube.solved()): 0}
     frontier = [Cube.solved()]
     for distance in range(1, depth + 1):
@@ -209,21 +178,18 @@ def test_phase1_distances_are_exact_near_the_goal(metric, depth) -> None:
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_phase2_bounds_hold(metric, rng) -> None:
-    kernel = two_phase.kernel(metric)
-    allowed = [c for c in range(COMPOSITES) if in_phase2(composite_cube(c))]
+    kernel, lengths = two_phase.kernel(metric), composite_lengths(metric)
+    allowed = [n for n in range(COMPOSITES) if in_phase2(COMPOSITE_CUBES[n])]
     assert len(allowed) == 15 + 3 + 3
     for _ in range(200):
-        walk = rng.choice(allowed, size=rng.integers(0, 9))
-        cube = Cube.solved()
-        for index in walk:
-            cube = cube * composite_cube(int(index))
-        most = sum(composite_length(int(index), metric) for index in walk)
+        walk = rng.choice(allowed, size=rng.integers(0, 9)).tolist()
+        cube = prod((COMPOSITE_CUBES[n] for n in walk), start=Cube.solved())
         bound = kernel.phase2_bound(cube.states)
-        assert bound <= most
+        assert bound <= sum(lengths[n] for n in walk)
         assert (bound == 0) == cube.is_solved
-        index = int(rng.choice(allowed))
-        near = kernel.phase2_bound((cube * composite_cube(index)).states)
-        assert abs(near - bound) <= composite_length(index, metric)
+        number = int(rng.choice(allowed))
+        near = kernel.phase2_bound((cube * COMPOSITE_CUBES[number]).states)
+        assert abs(near - bound) <= lengths[number]
 
 
 @pytest.mark.parametrize(
