@@ -23,8 +23,6 @@ from robot.api.client import ControlClient, RequestError
 from robot.api.endpoints import Endpoint, RobotState
 from robot.api.models import StartRequest
 from robot.calibration.store import CalibrationStore
-from robot.calibration.trials.stepper_trials import TurnRequest, tried_turn
-from robot.calibration.trials.trial import Bench
 from robot.calibration.values import BadCalibration
 from robot.cli.main import run
 from robot.daemon.job_control import JobController
@@ -214,9 +212,8 @@ ALL = ("all", "--robot", "cubotino", "--real")
     ("ending", "hang_ups", "screens"),
     [
         ("hang-up", "default", MENU),
-        ("hang-up", "ignore", MENU),
         ("hang-up", "ignore", ALL),
-        ("SIGHUP", "default", MENU),
+        pytest.param("SIGHUP", "default", MENU, marks=pytest.mark.long),
         ("SIGKILL", "default", MENU),
         ("SIGTERM", "default", ALL),
         ("leave", "default", MENU),
@@ -341,11 +338,3 @@ async def test_an_emergency_stop_lets_nobody_else_in_before_the_first_has_left(
     await controller.acknowledge()
     maintenance.enter()
     assert controller.state is RobotState.MAINTENANCE
-
-
-def test_nothing_homes_before_the_direction_is_known(fake: Any) -> None:
-    bench = Bench(fake.machine(), load_profile("mindcuber"))
-    tried = tried_turn(bench, TurnRequest(actuator="table"))
-    assert tried.steps == 400
-    assert "home" not in fake.motion.done
-    assert {what.split()[1] for what in fake.motion.done if " " in what} == {"table"}

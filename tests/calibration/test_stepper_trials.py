@@ -168,6 +168,8 @@ class Table:
         self.homed += 1
         self._go(0)
 
+    def home_alone(self, name: str, place: int) -> None: ...
+
     def reconfigure(self, profile: RobotProfile, fastest: dict[str, float]) -> None:
         self.setups.append((profile.actuators["table"], fastest))
 
@@ -302,3 +304,8 @@ def test_a_motor_is_set_up_as_it_was_after_its_trial(
     during, after = table.setups
     assert during[1] == {"table": 700.0}
     assert after == (MINDCUBER.actuators["table"], {})
+
+
+def test_nothing_homes_before_the_direction_is_known(table: Table) -> None:
+    assert tried_turn(bench(table), TurnRequest(actuator="table")).steps == 400
+    assert table.homed == 0
