@@ -131,20 +131,6 @@ def test_what_is_watched_is_told_once_and_progress_while_turning(daemon: Any) ->
     assert all("turned" in event["text"] for event in told if event["event"] == "progress")
 
 
-def test_pictures_are_where_the_daemon_keeps_them(
-    daemon: Any,
-    ask: Ask,
-    short_folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    """Not where this user's own daemon would."""
-    ask("start")
-    monkeypatch.setenv("CUBIST_STATE_DIR", "/nonexistent")
-    assert run(["runs", "show", "1"]) == 0
-    assert str(short_folder / "state" / "runs" / "000001") in capfd.readouterr().out
-
-
 def test_runs_with_and_without_a_daemon(
     daemon: Any, ask: Ask, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,10 +144,7 @@ def test_runs_with_and_without_a_daemon(
     assert run(["runs"]) == 0
     assert "solved" in capfd.readouterr().out
     assert run(["runs", "show", "1"]) == 0
-    text = capfd.readouterr().out
-    assert "moves R U" in text
-    assert "planned 0.001 s" in text
-    assert "plan  0.00 s, the same moves one at a time 0.00 s: 50% saved" in text
+    assert "moves R U" in capfd.readouterr().out
     assert ask("runs", "show", "77")[0] == 2
 
 
@@ -208,20 +191,6 @@ def test_a_run_that_cannot_be_read_is_listed_and_shown_with_the_reason(
     code, _, refused = ask("runs", "show", "1")
     assert code != 0 and reason in refused
     assert "\x1b[2J" not in shown + refused
-
-
-def test_cycles_and_their_statistics(daemon: Any, ask: Ask) -> None:
-    daemon.scanner.readings = ["scrambled", "solved"] * 3
-    code, documents, _ = ask("test", "--cycles", "3")
-    assert code == 0
-    assert [each["outcome"] for each in documents[:3]] == ["solved"] * 3
-    assert (documents[3]["cycles"], documents[3]["solved"]) == (3, 3)
-
-
-def test_cycles_end_at_the_first_failure(daemon: Any, ask: Ask) -> None:
-    daemon.scanner.readings = [("scrambled", "F")] * 3
-    code, documents, _ = ask("test", "--cycles", "3")
-    assert (code, len(documents)) == (1, 2)
 
 
 def test_shutdown_ends_the_daemon(daemon: Any, ask: Ask) -> None:

@@ -16,15 +16,12 @@ from robot.cli.status import tell_status
 from robot.daemon import job_control
 from robot.daemon.job_control import JobController
 from robot.records.runs import LinkRecord, RunRecord, RunStore
-from robot.settings.profile import PolicySettings
 from robot.text.faults import Conflict, RobotError, ScanError
-from solver.cube.cube import Cube
 from solver.solution import Progress
 
 SOLVE = StartRequest()
 HOME = StartRequest(kind="home")
 Wait = Callable[[threading.Event], Any]
-SCRAMBLED = Cube.solved().apply("R U F2")
 
 
 def jam(recoverable: bool = True) -> RobotError:
@@ -35,13 +32,6 @@ async def run(controller: JobController, request: StartRequest = SOLVE) -> RunRe
     run_id = await controller.start(request)
     await controller.finished()
     return await controller.run_record(run_id)
-
-
-def with_policy(fake: Any, controller: JobController, **policy: Any) -> None:
-    """Give the robot the default policy, except for these values."""
-    values: dict[str, Any] = {"improve_while_turning": False, "wait_for_clear_view_s": 0, **policy}
-    fake.policy = PolicySettings(**values)
-    controller.machine = fake.machine()
 
 
 async def test_a_solve_goes_through_all_states(controller: JobController) -> None:
@@ -194,7 +184,7 @@ async def test_a_fault_that_stays_ends_the_job_with_its_remedy(
     outcome: str,
     attempts: int,
 ) -> None:
-    with_policy(fake, controller, solve_retries=retries)
+    controller.machine = fake.machine_with(solve_retries=retries)
     fake.motion.faults = list(faults)
     record = await run(controller)
     assert (record.outcome, record.attempts) == (outcome, attempts)
@@ -209,7 +199,7 @@ async def test_a_fault_that_stays_ends_the_job_with_its_remedy(
 async def test_a_cube_in_doubt_is_looked_at_again_and_never_guessed(
     controller: JobController, fake: Any, reading: Any, retries: int
 ) -> None:
-    with_policy(fake, controller, scan_retries=retries, solve_retries=0)
+    controller.machine = fake.machine_with(scan_retries=retries, solve_retries=0)
     fake.scanner.readings = [reading] * (retries + 1)
     record = await run(controller)
     assert (record.outcome, fake.planner.plans) == ("unreadable", 0)
@@ -232,7 +222,7 @@ async def test_what_the_check_cannot_read_is_not_called_the_motion_s_fault(
 async def test_without_a_check_the_end_is_not_called_solved(
     controller: JobController, fake: Any
 ) -> None:
-    with_policy(fake, controller, check_after=False)
+    controller.machine = fake.machine_with(check_after=False)
     assert (await run(controller)).outcome == "done"
 
 
@@ -247,7 +237,7 @@ async def test_without_a_check_the_end_is_not_called_solved(
 async def test_the_scan_ends_when_one_cube_is_left(
     controller: JobController, fake: Any, readings: list[Any], seen: str
 ) -> None:
-    with_policy(fake, controller, end_scan_early=True)
+    controller.machine = fake.machine_with(end_scan_early=True)
     fake.scanner.readings = readings
     assert (await run(controller)).outcome == "solved"
     assert "".join(fake.scanner.seen) == seen + "URFDLB"
@@ -474,28 +464,6 @@ async def test_shutting_down_says_whether_a_job_ended_and_the_machine_is_to_go_o
     assert controller.ended.is_set()
     assert await controller.shut_down(power_off=False) is False
     assert not controller.power_off
-
-
-async def test_runs_under_way_are_listed_and_found(
-    controller: JobController, fake: Any, eventually: Any
-) -> None:
-    fake.motion.hold = threading.Event()
-    first = await controller.start(StartRequest(facelets=SCRAMBLED.facelets()))
-    await eventually(fake.motion.moving)
-    (listed,) = (await controller.runs(5)).runs
-    assert (listed.id, listed.outcome) == (first, None)
-    assert (await controller.run_record(first)).moves == "R U"
-    assert controller.status().last_run is None
-    job = controller.status().job
-    assert job is not None
-    assert (job.run, job.kind, job.progress) == (first, "solve", 0.5)
-    assert 0 <= job.elapsed_s < 60
-    fake.motion.hold.set()
-    await controller.finished()
-    last = controller.status().last_run
-    assert last is not None
-    assert last.id == first
-    assert controller.status().job is None
 
 
 async def test_closing_gives_everything_back(controller: JobController, fake: Any) -> None:

@@ -11,7 +11,6 @@ import pytest
 from robot.api.models import StartRequest
 from robot.daemon.job_control import JobController
 from robot.records.runs import RunWriter
-from robot.settings.profile import PolicySettings
 from robot.text.faults import ScanError
 from robot.text.notes import Note
 
@@ -55,11 +54,6 @@ LOOKS_OF_A_SCAN = 6
 HANDS = ScanError(HAND, "U", "face-covered")
 
 
-def with_policy(fake: Any, controller: JobController, **policy: Any) -> None:
-    fake.policy = PolicySettings(improve_while_turning=False, **policy)
-    controller.machine = fake.machine()
-
-
 def note_motion_at_checks(fake: Any, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, bool]]:
     """How much had moved at each check of the view, and whether a hand was in it."""
     noted: list[tuple[int, bool]] = []
@@ -87,8 +81,8 @@ async def test_what_stays_in_view_keeps_its_name_and_nothing_moves(
     fake: Any, controller: JobController, code: str, clear_before: int, retries: int
 ) -> None:
     """In a scan and in the check, at the first look and at later ones."""
-    with_policy(
-        fake, controller, scan_retries=retries, solve_retries=retries, wait_for_clear_view_s=0.2
+    controller.machine = fake.machine_with(
+        scan_retries=retries, solve_retries=retries, wait_for_clear_view_s=0.2
     )
     odd = ScanError("something else", "U", code)
     fake.scanner.odd = [*[None] * clear_before, *[odd] * 1000]
@@ -107,7 +101,9 @@ async def test_a_hand_is_waited_for_and_then_the_cube_is_solved(
     fake: Any, controller: JobController, clear_before: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once clear is not enough: the hand may be on its way out."""
-    with_policy(fake, controller, scan_retries=0, solve_retries=0, wait_for_clear_view_s=60)
+    controller.machine = fake.machine_with(
+        scan_retries=0, solve_retries=0, wait_for_clear_view_s=60
+    )
     fake.scanner.odd = [*[None] * clear_before, HANDS, HANDS, None, HANDS]
     noted = note_motion_at_checks(fake, monkeypatch)
     run_id = await controller.start(SOLVE)
@@ -123,7 +119,7 @@ async def test_a_hand_is_waited_for_and_then_the_cube_is_solved(
 
 
 async def test_a_robot_that_waits_can_be_stopped(fake: Any, controller: JobController) -> None:
-    with_policy(fake, controller, wait_for_clear_view_s=600)
+    controller.machine = fake.machine_with(wait_for_clear_view_s=600)
     fake.scanner.odd = [HANDS] * 100_000
     with controller.events.listening() as events:
         run_id = await controller.start(SOLVE)
@@ -177,7 +173,7 @@ async def test_a_camera_that_finds_no_faces_itself_is_a_view_that_is_not_clear(
     fake: Any, controller: JobController, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While the robot waits for the end of what is in view, no picture may show a cube at all."""
-    with_policy(fake, controller, wait_for_clear_view_s=60)
+    controller.machine = fake.machine_with(wait_for_clear_view_s=60)
     take, hidden = fake.scanner.take, [HANDS]
 
     def find(looks: Any, *, moved: bool = False) -> Any:

@@ -340,3 +340,9 @@ class FakeMachine:
 
     def machine(self) -> Machine:
         return Machine("fake", self.motion, self.scanner, self.planner, self.policy)
+
+    def machine_with(self, **policy: Any) -> Machine:
+        """Return the machine with the default policy, except for these values."""
+        values = {"improve_while_turning": False, "wait_for_clear_view_s": 0.0, **policy}
+        self.policy = PolicySettings.model_validate(values)
+        return self.machine()
