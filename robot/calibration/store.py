@@ -52,6 +52,8 @@ class CalibrationStore:
         self.files = VersionFiles(state_dir)
         self.now = now
         self._sizes = sizes
+        self.may_have_note = True
+        """False once the note of motors that may stand askew is known to be gone."""
         self._told_unused: list[str] = []
         self._told_ignored: list[str] = []
 
@@ -195,6 +197,7 @@ class CalibrationStore:
 
         ``by``: what broke off if it does. Only the first is noted.
         """
+        self.may_have_note = True
         with contextlib.suppress(OSError):  # a full disk is no reason to stop here
             if self._note_path.exists():
                 return
@@ -213,10 +216,15 @@ class CalibrationStore:
 
     def note_over(self) -> bool:
         """Remove the note that motors may stand askew. Return whether there was one."""
-        with contextlib.suppress(OSError):
+        try:
             self._note_path.unlink()
-            return True
-        return False
+        except FileNotFoundError:
+            self.may_have_note = False
+            return False
+        except OSError:
+            return False
+        self.may_have_note = False
+        return True
 
     @property
     def _note_path(self) -> Path:

@@ -487,6 +487,7 @@ class JobController:
         After an emergency stop that waits until a person acknowledges it: the one there is goes on
         holding the cube.
         """
+        self.next_machine.motion.pass_losses_on(machine.motion)
         if self.condition.emergency is None:
             await self._let_go()
             self.machine, self._successor = machine, None

@@ -121,7 +121,7 @@ async def serve(
         await stack.enter_async_context(serving(app, options.socket_path))
         keeper = asyncio.create_task(_keep_manager_informed(controller, notifier))
         stack.callback(keeper.cancel)
-        resolving = asyncio.create_task(_forget_doubts(controller, values))
+        resolving = asyncio.create_task(_forget_resolved(controller, values))
         stack.callback(resolving.cancel)
         await asyncio.to_thread(give_back)  # importing took more than what stays in use
         ready = "ready" if controller.state is RobotState.IDLE else "not ready yet"
@@ -199,18 +199,23 @@ async def _keep_manager_informed(controller: JobController, notifier: Notifier) 
         await asyncio.sleep(period)
 
 
-async def _forget_doubts(controller: JobController, values: CalibrationStore) -> None:
+async def _forget_resolved(controller: JobController, values: CalibrationStore) -> None:
     """Delete the note of motors that may stand askew whenever none of them does any more."""
     try:
         while True:
-            _forget_resolved(controller, values)
+            _forget_if_resolved(controller, values)
             await asyncio.sleep(STATUS_EVERY_S)
     finally:  # cancelled at the end: perhaps resolved since the last look
-        _forget_resolved(controller, values)
+        _forget_if_resolved(controller, values)
 
 
-def _forget_resolved(controller: JobController, values: CalibrationStore) -> None:
-    if not (controller.machine.motion.has_lost_positions or controller.is_calibrated):
+def _forget_if_resolved(controller: JobController, values: CalibrationStore) -> None:
+    """Delete the note, if there may be one, unless motors of the robot that moves next are lost.
+
+    Not in another thread: a calibration that begins meanwhile notes its own.
+    """
+    lost = controller.next_machine.motion.has_lost_positions
+    if values.may_have_note and not (lost or controller.is_calibrated):
         values.note_over()
 
 

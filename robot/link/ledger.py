@@ -107,6 +107,12 @@ class LostPositions:
         """Return the loss after calibration that broke off, or left these off their starts."""
         return cls(RobotError("not-homed", "calibration broke off"), names)
 
+    def joined_with(self, earlier: LostPositions) -> LostPositions:
+        """Return this loss with the motors of an earlier one."""
+        if self.names is None or earlier.names is None:
+            return LostPositions(self.cause)
+        return LostPositions(self.cause, tuple(dict.fromkeys([*earlier.names, *self.names])))
+
     def names_among(self, setups: Sequence[ActuatorSetup]) -> list[str]:
         """Return the names of these actuators that are lost."""
         return [one.name for one in setups if self.names is None or one.name in self.names]
@@ -304,12 +310,17 @@ class PositionLedger:
         return tuple(one.name for one in motors if is_off_start(one))
 
     def mark_lost(self, lost: LostPositions) -> None:
-        """Mark positions as lost, except those that the board reports."""
-        self._lost = lost
+        """Mark positions as lost, in addition to earlier ones, except those the board reports."""
+        self._lost = lost if self._lost is None else lost.joined_with(self._lost)
+
+    @property
+    def lost(self) -> LostPositions | None:
+        """The lost positions, until a person is asked, or everything is homed."""
+        return self._lost
 
     @property
     def has_lost_positions(self) -> bool:
-        """True from :meth:`mark_lost` until a person is asked, or everything is homed."""
+        """True while there are :attr:`lost` positions."""
         return self._lost is not None
 
     def assume_start(self) -> None:

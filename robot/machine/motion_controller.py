@@ -221,9 +221,14 @@ class MotionController:
         self._ledger.assume_start()
         self._ready, self._anew = False, True
 
-    def mark_positions_lost(self, distrust: LostPositions) -> None:
+    def mark_positions_lost(self, lost: LostPositions) -> None:
         """Mark positions that the board has lost as unknown."""
-        self._ledger.mark_lost(distrust)
+        self._ledger.mark_lost(lost)
+
+    def pass_losses_on(self, heir: MotionController) -> None:
+        """Have what moves the robot next ask for the positions that are lost here."""
+        if (lost := self._ledger.lost) is not None:
+            heir.mark_positions_lost(lost)
 
     @property
     def has_lost_positions(self) -> bool:

@@ -140,6 +140,21 @@ def test_a_stop_before_does_not_take_the_place_of_asking(
         motion.close()
 
 
+def test_what_is_lost_is_passed_on_to_what_moves_next() -> None:
+    with robot() as (run, _):
+        contact = ConfirmedRange(confirmable(SIX_MOTOR))
+        first, heir = (SimulatedMotion(run, SIX_MOTOR, contact, []) for _ in range(2))
+        first.pass_losses_on(heir)
+        assert not heir.has_lost_positions
+        first.mark_positions_lost(LostPositions.of_calibration(("right",)))
+        first.pass_losses_on(heir)
+        heir.mark_positions_lost(LostPositions.of_calibration(("up",)))
+        with pytest.raises(RobotError) as raised:
+            heir.home()
+        assert {"up", "right"} <= set(raised.value.remedy.replace(",", "").split())
+        heir.close()
+
+
 def test_the_words_for_a_lost_motor_do_not_grow() -> None:
     with robot() as (run, _):
         motion = SimulatedMotion(run, SIX_MOTOR, ConfirmedRange(confirmable(SIX_MOTOR)), [])

@@ -14,6 +14,7 @@ from robot.api.models import StartRequest
 from robot.calibration.store import CalibrationStore
 from robot.calibration.trials.trial import Bench, Trial
 from robot.calibration.values import BadCalibration
+from robot.daemon import main as daemon_main
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.machine.confirmed_range import ConfirmedRange
@@ -21,6 +22,7 @@ from robot.records.documents import ApiRequest, Nothing
 from robot.settings import load_profile
 from robot.text.faults import Conflict, RobotError
 from solver.errors import InvalidRequest
+from tests.rig.fake_robot import FakeMachine
 
 DIRECTION, STEPS = (f"actuators.table.{key}" for key in ("invert_direction", "steps_per_turn"))
 OPEN, CLOSE = (f"actuators.lid.positions_us.{name}" for name in ("open", "close"))
@@ -301,3 +303,28 @@ async def test_motors_that_could_not_turn_back_are_doubted(
     await maintenance.leave()
     assert "table" in fake.motion.doubted
     assert controller.status().fault is None
+
+
+@pytest.mark.parametrize("emergency", [False, True])
+async def test_lost_motors_are_asked_for_by_the_robot_that_moves_next(
+    controller: JobController, fake: Any, tmp_path: Path, emergency: bool
+) -> None:
+    """The robot put together from what was saved; after an emergency stop it waits for people."""
+    heir, store = FakeMachine(), CalibrationStore(tmp_path / "state")
+    made, contact = heir.machine(), ConfirmedRange({})
+    maintenance = Maintenance(controller, load_profile("mindcuber"), store, contact, lambda _: made)
+    store.note_under_way()
+    fake.motion.has_lost_positions = not emergency
+    fake.motion.lost = ("table",) if emergency else ()
+    maintenance.enter()
+    await maintenance.save({DIRECTION: True})
+    if emergency:
+        await controller.stop(emergency=True)
+    await maintenance.leave()
+    assert controller.next_machine is made and heir.motion.has_lost_positions
+    assert (controller.machine is made) is not emergency
+    daemon_main._forget_if_resolved(controller, store)
+    assert store.broken_off is not None
+    heir.motion.has_lost_positions = False
+    daemon_main._forget_if_resolved(controller, store)
+    assert store.broken_off is None and not store.may_have_note

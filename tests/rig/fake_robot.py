@@ -132,8 +132,12 @@ class FakeMotionController:
     def is_sensor_active(self, actuator: str) -> bool:
         return False
 
-    def mark_positions_lost(self, distrust: LostPositions) -> None:
-        self.doubted, self.has_lost_positions = distrust.names, True
+    def mark_positions_lost(self, lost: LostPositions) -> None:
+        self.doubted, self.has_lost_positions = lost.names, True
+
+    def pass_losses_on(self, heir: FakeMotionController) -> None:
+        if self.has_lost_positions and heir is not self:
+            heir.doubted, heir.has_lost_positions = self.doubted, True
 
     def bring_back(self, guessed: Collection[str]) -> tuple[str, ...]:
         self.done.append(f"bring-back {sorted(guessed)}")
