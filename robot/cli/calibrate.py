@@ -52,7 +52,7 @@ def camera(  # one argument per option
     width: int,
     as_json: bool,
 ) -> int:
-    """Show what a camera sees, in the terminal, with advice about framing, light and focus."""
+    """Show a camera's picture in the terminal, with advice about framing, light and focus."""
     from robot.calibration.steps.camera import CameraAdvice
     from robot.records.storage import write_given
 

@@ -52,7 +52,7 @@ class Command:
 
 GROUPS = {
     "stepper": (
-        "Stepper motors: direction, steps, how fast, how much play, positions.\n\n"
+        "Stepper motors: direction, steps, speed, backlash, positions.\n\n"
         "Without a command it asks, in a terminal. Everything is tried on the motor, with the "
         "cube in the robot; what it lost is put right again where a sensor or the camera can "
         "tell."

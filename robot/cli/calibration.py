@@ -32,7 +32,7 @@ def calibration() -> None:
 @calibration.command()
 @json_option
 def show(as_json: bool) -> int:
-    """Show all calibrated values, and how each was found."""
+    """Show all calibrated values and their sources."""
     client = daemon_client()
     found = client.call(CALIBRATION)
     if as_json:
@@ -85,7 +85,7 @@ def diff(profile: str | None, as_json: bool) -> int:
 @calibration.command()
 @json_option
 def versions(as_json: bool) -> int:
-    """List the versions kept, the newest last; * is the one in force."""
+    """List the stored versions, the newest last; * marks the one in force."""
     listed = daemon_client().call(VERSIONS)
     for one in listed["versions"]:
         if as_json:

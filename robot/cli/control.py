@@ -57,7 +57,7 @@ def stop(emergency: bool, as_json: bool) -> int:
 @click.command()
 @json_option
 def acknowledge(as_json: bool) -> int:
-    """Take the robot into use after an emergency stop, without moving it."""
+    """Acknowledge an emergency stop, without moving the robot."""
     acknowledged = daemon_client().acknowledge()
     if as_json:
         emit({"acknowledged": acknowledged})
@@ -70,9 +70,9 @@ def acknowledge(as_json: bool) -> int:
 @click.option("--wait/--no-wait", default=True, help="Wait until the job ends (the default).")
 @json_option
 def home(wait: bool, as_json: bool) -> int:
-    """Bring the robot to its start position, like a long press of the button.
+    """Move the robot to its start position, like a long press of the button.
 
-    It also acknowledges an emergency stop: see first that nothing is in the way.
+    It also acknowledges an emergency stop: first check that nothing is in the way.
     """
     return run_job("home", wait, as_json)
 

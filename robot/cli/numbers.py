@@ -74,7 +74,7 @@ misadjust_option = click.option(
     "misadjusted",
     metavar="SEED[:SCALE]",
     callback=_misadjustment,
-    help="A simulated robot that was not built as its profile says; each seed is another.",
+    help="Simulate a badly adjusted robot; each seed makes a different one.",
 )
 
 

@@ -53,7 +53,7 @@ MAX_COLOUR_BYTES = 16 * 2**20
     "--explain",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="OUT.png",
-    help="Also save a picture of what was found, measured and decided; - for standard output.",
+    help="Also save a picture of the measured and decided colours; - for standard output.",
 )
 @json_option
 def read(

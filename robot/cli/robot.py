@@ -30,7 +30,7 @@ _time_limit = click.option(
 
 @click.group(cls=Listing)
 def robot() -> None:
-    """Show what a robot profile can do and what it costs."""
+    """Show a robot profile's abilities and times."""
 
 
 @robot.command("list")

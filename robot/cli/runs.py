@@ -69,7 +69,7 @@ def runs(ctx: click.Context, count: int, as_json: bool) -> int:
 )
 @json_option
 def show(run_id: str, timeline: Path | None, as_json: bool) -> int:
-    """Show one run: its timeline, what was read, what went wrong."""
+    """Show one run: its timeline, reading and faults."""
     refuse_two_outputs(timeline, as_json)
     record = _load(run_id)
     if timeline:

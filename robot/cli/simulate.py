@@ -65,11 +65,11 @@ def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
     web: bool,
     as_json: bool,
 ) -> int:
-    """Keep a simulated robot with its real daemon and firmware until Ctrl-C.
+    """Run a simulated robot with its real daemon and firmware until Ctrl-C.
 
     In another terminal every other command finds it by itself: cubist status, start, home,
-    scramble, test, runs, calibrate. A daemon of a real robot on this machine comes before it. The
-    commands below do what a person does with a robot's cube.
+    scramble, test, runs, calibrate. A real robot's daemon on this machine takes precedence. The
+    commands below handle the cube like a person at the robot.
     """
     if context.invoked_subcommand is not None:
         return ExitCode.DONE
@@ -118,7 +118,7 @@ def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
 @seed_option
 @json_option
 def scramble(moves: str | None, seed: int, as_json: bool) -> int:
-    """Put another scrambled cube in, as a person does: MOVES from solved, or a random one."""
+    """Insert another scrambled cube, like a person: MOVES from solved, or a random one."""
     if moves is None:
         return _do({"do": "scramble", "seed": seed}, f"cube {seed} is in the robot", as_json)
     return _do({"do": "scramble", "moves": moves}, f"a cube after {moves} is in the robot", as_json)
@@ -142,7 +142,7 @@ def insert(as_json: bool) -> int:
 @click.argument("name", metavar="NAME[:ACTUATOR][@STAGE]")
 @json_option
 def fault(name: str, as_json: bool) -> int:
-    """Let something go wrong now, or at a stage of the next job: see `cubist demo --help`."""
+    """Inject a fault now, or at a stage of the next job: see `cubist demo --help`."""
     what, _, stage = name.partition("@")
     when = f"happens at `{stage}` of the next job" if stage else "has happened"
     return _do({"do": "fault", "fault": name}, f"{what} {when}", as_json)

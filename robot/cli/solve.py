@@ -64,7 +64,7 @@ class SolveCommand(click.Command):
 @click.option(
     "--metric",
     type=click.Choice(METRICS),
-    help="How turns are counted (default: htm, from 4 layers on obtm).",
+    help="Metric of turns (default: htm, from 4 layers on obtm).",
 )
 @click.option(
     "--robot", "profile", help="Find this robot's fastest motion: a name from config/ or a path."
@@ -101,14 +101,14 @@ class SolveCommand(click.Command):
     type=click.Choice(["wca", "sign"]),
     default="wca",
     show_default=True,
-    help="Of wide turns in the answer: 3Rw or 3r.",
+    help="Notation of wide turns in the answer: 3Rw or 3r.",
 )
 @click.option(
     "--timeline",
     type=click.Path(dir_okay=False, path_type=Path),
     help="With --robot: draw the plan into this SVG file; - for standard output.",
 )
-@click.option("--execute", is_flag=True, help="Have the robot solve this cube, which it must hold.")
+@click.option("--execute", is_flag=True, help="Make the robot solve this cube, which it must hold.")
 @json_option
 def solve(
     state: str | None,

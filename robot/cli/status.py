@@ -52,7 +52,7 @@ _LIVE = frozenset({"cube", "look", "motion", "clock"})
 )
 @json_option
 def status(watch: bool, as_json: bool) -> int:
-    """Show what the robot is doing; exit code 1 when it needs help (a fault)."""
+    """Show the robot's state and job; exit code 1 if it needs help (a fault)."""
     client = daemon_client()
     if not watch:
         return _tell_now(client, as_json)

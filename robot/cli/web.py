@@ -17,7 +17,7 @@ from solver.errors import ExitCode
 def web(qr: bool | None, as_json: bool) -> int:
     """Print the address of the page, token included, for this robot's daemon.
 
-    Whoever has the token can move the robot: give it only to whom you would give the start button.
+    The token gives control of the robot: share it only with people who may press the start button.
     """
     from robot.api.client import ControlClient
     from robot.web.announcement import PageError, find_page
