@@ -115,6 +115,7 @@ def test_any_arguments_are_answered(surroundings: Path, words: list[str]) -> Non
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 @settings(max_examples=5_000, suppress_health_check=FIXTURE)
 @given(command_lines())
 def test_very_many_arguments_are_answered(surroundings: Path, words: list[str]) -> None:

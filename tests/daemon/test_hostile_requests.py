@@ -232,7 +232,10 @@ async def assert_bytes_do_no_harm(path: Path, examples: int) -> None:
     assert assert_refused_in_json(data) == [200]
 
 
-@pytest.mark.parametrize("examples", [300, pytest.param(5_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "examples",
+    [300, pytest.param(5_000, marks=[pytest.mark.long, pytest.mark.timeout(1800)])],
+)
 async def test_any_bytes_are_answered_in_json(
     path: Path, caplog: pytest.LogCaptureFixture, controller: JobController, examples: int
 ) -> None:
