@@ -18,8 +18,6 @@ import pytest
 
 from robot.api.client import ControlClient, DaemonError
 
-sys.path.insert(0, str(Path(__file__).parent))
-
 LIMIT_S = 240
 
 
