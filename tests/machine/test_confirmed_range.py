@@ -10,6 +10,7 @@ from robot.machine.confirmed_range import (
     NotConfirmed,
     confirmable,
     direction_key,
+    first_pulse,
     largest_step,
 )
 from robot.motion.schedule import Schedule, TimedTurn
@@ -18,6 +19,7 @@ from robot.settings import load_profile, parse_profile, profile_path
 
 CUBOTINO = load_profile("cubotino-uno")
 HOLDER = CUBOTINO.actuators["holder"]
+LIMITS = (900, 2100)
 POSITIONS = "actuators.holder.positions_us"
 TO_AND_FRO = parse_profile(
     profile_path("four-arm")
@@ -75,6 +77,17 @@ def test_steps_are_small() -> None:
         contact.require_step("right", TO_AND_FRO.actuators["right"], 0, 11)
 
 
+def test_somebody_says_which_pulse_is_the_first() -> None:
+    assert [first_pulse("holder", LIMITS, pulse) for pulse in (900, 1444, 2100)] == [
+        900,
+        1444,
+        2100,
+    ]
+    for pulse in (None, 899, 2101):
+        with pytest.raises(NotConfirmed, match="--from 1500 is the middle"):
+            first_pulse("holder", LIMITS, pulse)
+
+
 def test_homing_waits_for_every_position_and_direction() -> None:
     values = confirmable(CUBOTINO)
     ConfirmedRange(values).require_all(CUBOTINO)
@@ -87,6 +100,20 @@ def test_homing_waits_for_every_position_and_direction() -> None:
     jaws = {key: 1 for key in confirmable(four_arm) if "positions" in key}
     with pytest.raises(NotConfirmed, match="direction of right"):
         ConfirmedRange(jaws).require_all(four_arm)
+
+
+def test_who_is_vouched_for_may_go_anywhere_meanwhile() -> None:
+    contact = ConfirmedRange({f"{POSITIONS}.home": 1500})
+    with contact.trusting(["holder"]):
+        with contact.trusting(["lid"]):
+            contact.require_step("holder", HOLDER, 1500, 2100)
+            contact.require_step("lid", CUBOTINO.actuators["lid"], 1500, 2100)
+            contact.require_first("holder", HOLDER, 900)
+        with pytest.raises(NotConfirmed):
+            contact.require_step("lid", CUBOTINO.actuators["lid"], 1500, 2100)
+        contact.require_step("holder", HOLDER, 1500, 2100)
+    with pytest.raises(NotConfirmed):
+        contact.require_step("holder", HOLDER, 1500, 2100)
 
 
 @pytest.mark.parametrize("is_confirmed", [True, False])

@@ -9,11 +9,7 @@ import numpy as np
 import pytest
 
 from robot.machine import scanner as scanning
-from robot.machine.scanner import (
-    SITES,
-    FaceImage,
-    Scanner,
-)
+from robot.machine.scanner import SITES, FaceImage, Scanner, as_jpeg, from_jpeg
 from robot.machine.solve_planner import SolvePlanner
 from robot.planner import FaceView, build_mechanism
 from robot.settings import load_profile
@@ -212,3 +208,36 @@ def test_a_hand_before_the_second_camera_is_seen_too(monkeypatch: pytest.MonkeyP
     with pytest.raises(ScanError, match="a hand") as seen:
         scanner_of(PaintedCamera("")).check_view([looked("U"), looked("F")])
     assert (seen.value.code, seen.value.look_again) == ("face-covered", ("F",))
+
+
+def shows(image: Image) -> Scanner:
+    """A scanner whose camera always shows one picture."""
+    return Scanner(PROFILE, {CAMERA.name: SceneCamera(lambda *_: image, CAMERA.name)})
+
+
+@pytest.mark.parametrize(
+    ("size", "shown"),
+    [
+        ((1920, 1080), (360, 640, 3)),
+        ((320, 300), (300, 320, 3)),
+    ],
+)
+def test_who_watches_gets_pictures_no_wider_than_needed(
+    size: tuple[int, int], shown: tuple[int, int, int]
+) -> None:
+    image = np.random.default_rng(3).integers(0, 255, (*size[::-1], 3), dtype=np.uint8)
+    scanner = shows(image)
+    preview = scanner.preview(CAMERA.name)
+    assert from_jpeg(preview).shape == shown
+    assert from_jpeg(scanner.picture(None)).shape == (size[1], size[0], 3)
+    assert len(preview) < len(scanner.picture(None))
+
+
+def test_a_picture_is_sent_in_its_own_colours() -> None:
+    image = np.zeros((16, 16, 3), np.uint8)
+    image[:] = (250, 20, 10)
+    sent = from_jpeg(as_jpeg(Frame(image, "top", 0)))
+    assert np.abs(sent.astype(int) - image).max() < 6
+    for odd in (b"", b"no jpeg"):
+        with pytest.raises(ValueError, match="sent no JPEG"):
+            from_jpeg(odd)
