@@ -114,7 +114,7 @@ class Session:
         """Keep calibrated values from now on. Return whether there were any.
 
         ``how`` they were found and how ``uncertain`` they are: see
-        :class:`robot.calibration.versions.Source`.
+        :class:`robot.api.calibrations.Source`.
         """
         if values:
             body = {"values": dict(values), "how": how, "uncertain": dict(uncertain or {})}

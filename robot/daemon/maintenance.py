@@ -53,7 +53,7 @@ class Maintenance:
     All that is kept while the mode lasts is one version, written again with each value: whatever
     ends the mode, what a person has kept until then stays and can be taken back as a whole.
 
-    ``contact`` knows how far the robot may go, and hears from here what somebody confirms.
+    ``contact`` holds the confirmed range; maintenance adds to it.
     ``make_machine`` puts the robot together anew from a calibrated profile, before whatever moves
     more than one actuator and once the mode ends.
     """
@@ -190,7 +190,7 @@ class Maintenance:
                 machine = self._controller.machine
                 bench = Bench(machine, profile, self._contact, kept, run.cancel)
                 with (
-                    self._contact.trusting(trial.vouches(profile, request)),
+                    self._contact.trusting(trial.trusted(profile, request)),
                     machine.scanner.remembering(),
                 ):
                     return await asyncio.to_thread(trial.run, bench, request)
@@ -225,7 +225,7 @@ class Maintenance:
         uncertain: JsonMapping | None = None,
     ) -> Calibration:
         """Set some values (None: back to the profile's), which whoever asks has seen on this robot;
-        raises :class:`BadCalibration`. See :class:`robot.api.models.CalibrationRequest`."""
+        raises :class:`BadCalibration`. See :class:`robot.api.calibrations.CalibrationRequest`."""
         now, unsure = self._store.now(), uncertain or {}
         sources = {key: Source(how=how, at=now, uncertain=unsure.get(key)) for key in values}
         async with self._busy:

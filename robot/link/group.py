@@ -22,9 +22,7 @@ from robot.link.limits import Capabilities
 from robot.link.link import STOP_PATIENCE_S, Execution, Link, Progress
 from robot.link.session import Clock, SessionStatistics
 from robot.motion.schedule import Schedule, TimedTurn
-from robot.records.runs import LinkRecord
 from robot.text.faults import FAULTS, Fault, LinkError, RobotError, Stopped
-from robot.text.notes import Note
 
 LEAST_PACE = 3e-5
 """Of a difference between clocks that is made up for: 0.1 ms in three seconds."""
@@ -108,7 +106,7 @@ def paces(drifts: Mapping[str, float]) -> dict[str, float]:
 
 
 def stretch_schedule(part: Schedule, pace: float) -> Schedule:
-    """The same with every start so many times as late; motions last as long as they do."""
+    """Return the schedule with all start times multiplied by ``pace``; motions last as long."""
     if pace == 1.0:
         return part
     turns = tuple(TimedTurn(round(turn.start_us * pace), turn.profile) for turn in part.turns)
@@ -325,94 +323,6 @@ def add_board_name(fault: RobotError, name: str) -> RobotError:
     if isinstance(fault, LinkError):
         return LinkError(fault.code, detail=f"board {name}: {fault.detail}".removesuffix(": "))
     return fault if fault.detail else RobotError(fault.code, detail=f"board {name}")
-
-
-BAD_SHARE = 0.002
-"""Share of damaged messages from which a cable is called bad; a good one damages none."""
-
-FEWEST = 3
-"""Single accidents happen."""
-
-RECENT_MESSAGES = 2000
-"""Messages either way, of two or three solves, by which a line is judged at least."""
-
-
-class LinkStatistics:
-    """Counts what goes over a link, and over the next one when that has to be made anew."""
-
-    def __init__(self) -> None:
-        self._past = LinkRecord()
-        self._link: LinkGroup | None = None
-        self._base: SessionStatistics | None = None
-
-    def note_opened(self, link: LinkGroup) -> None:
-        """Count this link from now on; what the board counted before was not ours."""
-        self._link, self._base = link, _statistics(link)
-
-    def note_closing(self) -> None:
-        """The link is about to be closed: keep its figures."""
-        self._past = self.total
-        self._link = self._base = None
-
-    def note_events(self, events: Sequence[str]) -> None:
-        """Something out of the ordinary happened while a schedule was performed."""
-        fields = {"held": "held", "underrun": "underruns", "late": "late"}
-        counts = {fields[event]: getattr(self._past, fields[event]) + 1 for event in events}
-        self._past = self._past.model_copy(update=counts)
-
-    @property
-    def total(self) -> LinkRecord:
-        """Everything since the start."""
-        now = _statistics(self._link) if self._link is not None else None
-        if now is None or self._base is None:
-            return self._past
-        base = self._base
-        return self._past + LinkRecord(
-            sent=_more(now.sent, base.sent),
-            resent=_more(now.resent, base.resent),
-            received=_more(now.received, base.received),
-            damaged=_more(now.damaged_here, base.damaged_here)
-            + _more(now.damaged_there, base.damaged_there),
-            lost_bytes=_more(now.bytes_lost_there, base.bytes_lost_there),
-        )
-
-
-class RecentTraffic:
-    """Recent traffic only, so that a repaired line stops being reported."""
-
-    def __init__(self) -> None:
-        self._marks = [LinkRecord()]
-
-    def of(self, total: LinkRecord) -> LinkRecord:
-        """Return the traffic of the last one to two :data:`RECENT_MESSAGES` until ``total``."""
-        since = total - self._marks[-1]
-        if since.sent + since.received >= RECENT_MESSAGES:
-            self._marks = [self._marks[-1], total]
-        return total - self._marks[0]
-
-
-def complaints(link: LinkRecord) -> Iterator[Note]:
-    """Return notes on what is wrong with the line, for a person."""
-    total = max(1, link.sent + link.received)
-    if link.damaged >= FEWEST and link.damaged >= BAD_SHARE * total:
-        share = f"{link.damaged / total:.1%}"
-        yield Note.of("line-damaged", damaged=link.damaged, total=total, share=share)
-    if link.lost_bytes >= FEWEST:
-        yield Note.of("bytes-lost", count=link.lost_bytes)
-    for code, count in (("paused", link.held), ("underrun", link.underruns), ("late", link.late)):
-        if count:
-            yield Note.of(code if count > 1 else f"{code}-once", count=count)
-
-
-def _statistics(link: LinkGroup) -> SessionStatistics | None:
-    with suppress(RobotError):
-        return link.statistics
-    return None
-
-
-def _more(now: int, before: int) -> int:
-    """Growth of a counter that begins anew when the board does."""
-    return now - before if now >= before else now
 
 
 log = logging.getLogger("cubistd")

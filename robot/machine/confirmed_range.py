@@ -65,7 +65,7 @@ class ConfirmedRange:
         self.calibrating = False
         self._simulated = simulated
         self._walked: dict[str, Range] = {}
-        self._vouched: frozenset[str] = frozenset()
+        self._trusted: frozenset[str] = frozenset()
         self._forbidden: CubistError | None = None
 
     def forbid(self, reason: CubistError | None) -> None:
@@ -75,11 +75,11 @@ class ConfirmedRange:
     @contextlib.contextmanager
     def trusting(self, names: Collection[str]) -> Iterator[None]:
         """Meanwhile these actuators may go anywhere: a person who watches said so."""
-        before, self._vouched = self._vouched, self._vouched | frozenset(names)
+        before, self._trusted = self._trusted, self._trusted | frozenset(names)
         try:
             yield
         finally:
-            self._vouched = before
+            self._trusted = before
 
     def range(self, name: str, actuator: ActuatorSettings) -> Range | None:
         """Lowest and highest place that is confirmed, in microseconds of pulse or in steps."""
@@ -167,7 +167,7 @@ class ConfirmedRange:
             raise self._forbidden
 
     def _may_go_anywhere(self, name: str) -> bool:
-        return name in self._vouched or (self._simulated and not self.calibrating)
+        return name in self._trusted or (self._simulated and not self.calibrating)
 
     def _require_within(self, name: str, actuator: ActuatorSettings, low: int, high: int) -> None:
         if self._may_go_anywhere(name) or largest_step(actuator) is None:

@@ -69,8 +69,8 @@ class Plan:
     @cached_property
     def duration_us(self) -> int:
         """When the last motion is over."""
-        owed = self.mechanism.configurations[self.end.configuration].residual_motion_us
-        return sum(step.duration_us for step in self.transitions) + owed * bool(self.transitions)
+        last_us = self.mechanism.configurations[self.end.configuration].residual_motion_us
+        return sum(step.duration_us for step in self.transitions) + last_us * bool(self.transitions)
 
     @cached_property
     def operations(self) -> tuple[Operation, ...]:

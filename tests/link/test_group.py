@@ -14,13 +14,11 @@ from robot.link import LinkGroup, LinkThread
 from robot.link.common_start import CommonStart
 from robot.link.group import (
     LONGEST_IDLE_US,
-    RECENT_MESSAGES,
-    RecentTraffic,
-    complaints,
     paces,
     stages,
     stretch_schedule,
 )
+from robot.link.statistics import RECENT_MESSAGES, RecentTraffic, complaints
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import stepper_move
 from robot.records.runs import LinkRecord

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from robot.link import Link
-from robot.link.group import LinkStatistics
 from robot.link.ledger import LastPositions, PositionLedger
 from robot.link.link import single
 from robot.link.protocol import BoardState, Home
 from robot.link.session import SessionStatistics
+from robot.link.statistics import LinkStatistics
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move

@@ -29,7 +29,7 @@ HOMING = Trial(
     HomeRequest,
     Nothing,
     home_all,
-    vouches=lambda profile, asked: profile.actuators if asked.as_profile else (),
+    trusted=lambda profile, asked: profile.actuators if asked.as_profile else (),
     renews=False,
 )
 

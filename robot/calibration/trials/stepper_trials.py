@@ -301,7 +301,7 @@ TURNING = Trial(
     TurnRequest,
     TurnTried,
     tried_turn,
-    vouches=lambda _, asked: (asked.actuator,),  # that is how its direction is found out
+    trusted=lambda _, asked: (asked.actuator,),  # that is how its direction is found out
 )
 STEPPING = Trial(
     "steps", "Turn a stepper by whole turns and back", StepsRequest, StepsTried, tried_steps

@@ -43,7 +43,7 @@ class Trial(Generic[Asked, Found]):
 
     ``run`` blocks; it raises ``InvalidRequest`` for what this robot does not have, ``RobotError``,
     and ``Stopped`` once the bench's ``cancel`` is set. One that is only asked for (``GET``)
-    moves nothing. ``vouches``: what may go anywhere meanwhile, because somebody who watches asked
+    moves nothing. ``trusted``: what may go anywhere meanwhile, because somebody who watches asked
     for it. ``renews``: the robot is put together anew first, if anything was kept since.
     """
 
@@ -53,7 +53,7 @@ class Trial(Generic[Asked, Found]):
     answer: type[Found]
     run: Callable[[Bench, Asked], Found]
     method: Literal["GET", "POST"] = "POST"
-    vouches: Callable[[RobotProfile, Asked], Collection[str]] = lambda *_: ()
+    trusted: Callable[[RobotProfile, Asked], Collection[str]] = lambda *_: ()
     renews: bool = True
 
     @property

@@ -60,7 +60,7 @@ def build_direct(profile: RobotProfile, robot: DirectSettings) -> Mechanism:
     return Mechanism(
         profile=profile,
         configurations=tuple(
-            Configuration(positions, residual_motion_us=owed) for _, owed in endings
+            Configuration(positions, residual_motion_us=residual_us) for _, residual_us in endings
         ),
         transitions=tuple(steps),
         start=State(0, Orientation(0)),
@@ -78,12 +78,12 @@ def _growing(endings: list[Ending]) -> Iterator[Ending]:
 def _follow(ending: Ending, spin: Spin) -> tuple[Ending, int, int]:
     """The ending after ``spin``, when it begins, and when the next axis may start.
 
-    Layers of one axis wait for each other; those of another axis do not wait for what is owed, but
-    the axis after them does.
+    Layers of one axis wait for each other; those of another axis do not wait for what still moves,
+    but the axis after them does.
     """
-    axis, owed = ending
-    begin = owed if axis == spin.axis else 0
-    duration = max(begin + spin.free_us, owed)
+    axis, residual_us = ending
+    begin = residual_us if axis == spin.axis else 0
+    duration = max(begin + spin.free_us, residual_us)
     left = begin + spin.rest_us - duration
     return ((spin.axis, left) if left else REST), begin, duration
 
