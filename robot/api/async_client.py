@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -46,8 +46,11 @@ class Reply:
 class AsyncControlClient:
     """Calls the daemon at the socket ``path``; use as an async context.
 
-    Every method raises :class:`DaemonError`.
+    Every method raises :class:`DaemonError`. ``answer_limit_s`` and ``most_bytes`` limit an answer.
     """
+
+    answer_limit_s: float | None = ANSWER_LIMIT_S
+    most_bytes = MOST_BYTES
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -65,7 +68,7 @@ class AsyncControlClient:
         return aiohttp.ClientSession(
             "http://cubist",
             connector=connector,
-            timeout=aiohttp.ClientTimeout(total=ANSWER_LIMIT_S),
+            timeout=aiohttp.ClientTimeout(total=self.answer_limit_s, sock_connect=ANSWER_LIMIT_S),
         )
 
     async def __aexit__(
@@ -96,21 +99,17 @@ class AsyncControlClient:
         headers |= {"If-None-Match": tag} if tag else {}
         session = self._urgent if urgent and self._urgent else self._open_session
         target = endpoint.target(parts, query)
-        try:
+        with self._explaining_errors():
             async with session.request(
                 endpoint.method, target, data=body, headers=headers
             ) as response:
-                found = await response.content.read(MOST_BYTES + 1)
-                while not response.content.at_eof() and len(found) <= MOST_BYTES:
-                    found += await response.content.read(MOST_BYTES)
+                found = await response.content.read(self.most_bytes + 1)
+                while not response.content.at_eof() and len(found) <= self.most_bytes:
+                    found += await response.content.read(self.most_bytes)
                 media = response.content_type
-                if len(found) > MOST_BYTES or (found and media not in _MEDIA):
+                if len(found) > self.most_bytes or (found and media not in _MEDIA):
                     raise DaemonError.strange(self.path, "this answer cannot be used")
                 return Reply(response.status, media, found, response.headers.get("ETag", ""))
-        except DaemonError:
-            raise
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise DaemonError.of(self.path, error) from error
 
     async def ask(
         self,
@@ -136,18 +135,34 @@ class AsyncControlClient:
 
     @contextlib.asynccontextmanager
     async def lines(self, endpoint: Endpoint[object]) -> AsyncIterator[AsyncIterator[JsonObject]]:
-        """Yield the documents of an answer that lasts as long as the context."""
+        """Yield the documents of an answer that lasts as long as the context.
+
+        Raises :class:`RequestError` if the daemon refuses.
+        """
         endless = aiohttp.ClientTimeout(total=None, sock_connect=ANSWER_LIMIT_S)
-        try:
-            async with self._open_session.request(
+        with self._explaining_errors():
+            response = await self._open_session.request(
                 endpoint.method, endpoint.path, timeout=endless
-            ) as response:
-                if response.status != HTTPStatus.OK:
-                    raise DaemonError(f"the daemon answers {response.status}")
-                yield _documents(response.content)
+            )
+        async with response:
+            if response.status != HTTPStatus.OK:
+                with self._explaining_errors():
+                    raise _refusal(response.status, await response.content.read(self.most_bytes))
+            yield self._documents(response.content)
+
+    async def _documents(self, stream: aiohttp.StreamReader) -> AsyncIterator[JsonObject]:
+        with self._explaining_errors():
+            async for document in _documents(stream, self.most_bytes):
+                yield document
+
+    @contextlib.contextmanager
+    def _explaining_errors(self) -> Iterator[None]:
+        """Raise :class:`DaemonError` for a connection that fails."""
+        try:
+            yield
         except DaemonError:
             raise
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise DaemonError.of(self.path, error) from error
 
     @contextlib.asynccontextmanager
@@ -171,7 +186,15 @@ class AsyncControlClient:
         return self._session
 
 
-async def _documents(stream: aiohttp.StreamReader) -> AsyncIterator[JsonObject]:
+def _refusal(status: int, body: bytes) -> RequestError:
+    try:
+        answer = _object(body)
+    except DaemonError:
+        answer = {"reason": f"the daemon answers {status}"}
+    return RequestError.of(status, answer)
+
+
+async def _documents(stream: aiohttp.StreamReader, most_bytes: int) -> AsyncIterator[JsonObject]:
     """Yield each line of the stream, however long: a motion lists all its operations."""
     buffer = bytearray()
     async for data in stream.iter_any():
@@ -181,7 +204,7 @@ async def _documents(stream: aiohttp.StreamReader) -> AsyncIterator[JsonObject]:
         for line in lines:
             if line.strip():
                 yield _object(bytes(line))
-        if len(buffer) > MOST_BYTES:
+        if len(buffer) > most_bytes:
             raise DaemonError("a line is too long", Absence.STRANGE_ANSWER)
 
 

@@ -16,6 +16,9 @@ from urllib.parse import quote, urlencode
 
 from solver.files import JsonObject
 
+LIVE_EVENTS = frozenset({"cube", "look", "motion", "clock"})
+"""Kinds of events about the cube and the motion, not of the job."""
+
 Answer_co = TypeVar("Answer_co", covariant=True)
 Method = Literal["GET", "POST", "PUT"]
 Place = Literal["terminal", "page", "display"]

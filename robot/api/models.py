@@ -28,23 +28,24 @@ WORKING = frozenset(
 )
 """States in which a job is under way."""
 
-_RESTING = frozenset({RobotState.IDLE, RobotState.FAULT})
+RESTING = frozenset({RobotState.IDLE, RobotState.FAULT})
+"""States in which the robot is at rest, with no job and no maintenance."""
 
 ALLOWED: dict[RobotState, frozenset[RobotState]] = {
     RobotState.IDLE: frozenset(
         {RobotState.HOMING, RobotState.SCANNING, RobotState.TURNING, RobotState.MAINTENANCE}
     )
-    | _RESTING,
+    | RESTING,
     RobotState.HOMING: frozenset({RobotState.SCANNING, RobotState.SOLVING, RobotState.TURNING})
-    | _RESTING,
-    RobotState.SCANNING: frozenset({RobotState.HOMING, RobotState.SOLVING}) | _RESTING,
+    | RESTING,
+    RobotState.SCANNING: frozenset({RobotState.HOMING, RobotState.SOLVING}) | RESTING,
     RobotState.SOLVING: frozenset({RobotState.SCANNING, RobotState.HOMING, RobotState.TURNING})
-    | _RESTING,
-    RobotState.TURNING: frozenset({RobotState.CHECKING, RobotState.HOMING}) | _RESTING,
+    | RESTING,
+    RobotState.TURNING: frozenset({RobotState.CHECKING, RobotState.HOMING}) | RESTING,
     RobotState.CHECKING: frozenset({RobotState.HOMING, RobotState.SCANNING, RobotState.SOLVING})
-    | _RESTING,
+    | RESTING,
     RobotState.FAULT: frozenset({RobotState.HOMING, RobotState.IDLE, RobotState.MAINTENANCE}),
-    RobotState.MAINTENANCE: _RESTING,
+    RobotState.MAINTENANCE: RESTING,
 }
 
 
@@ -158,9 +159,6 @@ Corner = tuple[float, float]
 
 EventKind = Literal["state", "step", "progress", "finished", "cube", "look", "motion", "clock"]
 
-LIVE_EVENTS = frozenset({"cube", "look", "motion", "clock"})
-"""Kinds that tell of the cube and the motion, not of the job."""
-
 
 class LiveCube(ApiDocument):
     """The cube as it was before the motion that is told with it, in its own drawing.
@@ -249,8 +247,8 @@ class Event(ApiDocument):
     ``state``: another state, with its first step; ``step``: the next step in the same state;
     ``progress``: while turning, how far it is (0..1), each tenth; ``finished``: with the outcome.
 
-    For those who watch the robot itself (:data:`LIVE_EVENTS`): ``cube``: another cube, or more is
-    known of it; ``look``: a face was looked at; ``motion``: a motion begins or gets another end;
+    For those who watch the robot itself (``LIVE_EVENTS``): ``cube``: another cube, or more is known
+    of it; ``look``: a face was looked at; ``motion``: a motion begins or gets another end;
     both ``cube`` and ``motion`` come with the actuators' ``positions`` where these are known;
     ``clock``: how far it is, in its own time.
     """

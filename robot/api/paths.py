@@ -73,6 +73,9 @@ def simulated_robot(environ: Mapping[str, str] = os.environ) -> Simulation | Non
     return running_simulation(environ)
 
 
+SIMULATION_RUNS = "simulation-runs"
+"""Code of a :class:`CubistError` if a simulation runs already."""
+
 SOCKET_NAME = "control.sock"
 
 UNIT = "cubistd.service"
@@ -144,7 +147,7 @@ def announced(simulation: Simulation, environ: Mapping[str, str] = os.environ) -
     descriptor = open_file(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
     with os.fdopen(descriptor, "r+", encoding="utf-8") as file:
         if not _lock(file):
-            raise CubistError(_where(running_simulation(environ)), code="simulation-runs")
+            raise CubistError(_where(running_simulation(environ)), code=SIMULATION_RUNS)
         known = {"process": simulation.process, "robot": simulation.robot}
         document = known | {"speed": simulation.speed}
         file.truncate()

@@ -200,7 +200,6 @@ class Measurement(ABC):
     columns: Sequence[str] = ()
     choices: Mapping[str, str] = {}
     label: Mapping[str, str] = {}
-    asks = False
     keeps = True
     how = "person"
 

@@ -118,11 +118,10 @@ def _plain(value: object) -> str:
 
 def answer_bad_profile(name: str, error: BadProfile, as_json: bool) -> ExitCode:
     """The answer of a check: everything that is wrong with a profile; the exit code for it."""
-    complaints = getattr(error, "complaints", ())
     if as_json:
         found = [
             {"file": item.file, "line": item.line, "key": item.key, "text": item.text}
-            for item in complaints
+            for item in error.complaints
         ] or [{"file": name, "line": 0, "key": "", "text": str(error)}]
         emit({"profile": name, "ok": False, "complaints": found})
     else:

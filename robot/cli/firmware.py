@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,6 +26,7 @@ from robot.link.protocol import FIRMWARE_VERSION
 from robot.settings import RobotProfile, load_profile
 from solver.errors import ExitCode
 
+BOARD_NAMES = ", ".join(f"{name} ({board.title})" for name, board in firmware_boards().items())
 Command = TypeVar("Command", bound=Callable[..., object])
 
 
@@ -34,7 +35,7 @@ def board_option(command: Command) -> Command:
     return click.option(
         "--board",
         type=RegisteredName(firmware_boards),
-        help="uno (also Nano), mega or another known board (default: all boards).",
+        help=f"{BOARD_NAMES} (default: all boards).",
     )(command)
 
 
@@ -71,7 +72,7 @@ def build_command(board: str | None, as_json: bool) -> int:
 @click.option(
     "--board",
     type=RegisteredName(firmware_boards),
-    help="uno, mega, ... (default: the one detected at the port, else the robot's).",
+    help=f"{BOARD_NAMES} (default: the one detected at the port, else the robot's).",
 )
 @click.option("--port", help="Serial port (default: the only board connected, or one you choose).")
 @click.option("--robot", "profile", help="Profile of the robot that the board belongs to.")
@@ -83,6 +84,7 @@ def flash_command(board: str | None, port: str | None, profile: str | None, as_j
     its port. On a terminal the command asks for what it cannot detect.
     """
     robot = load_profile(profile) if profile else None
+    _require_tools([board] if board else firmware_boards())
     if robot is not None and robot.boards and port is None:
         if board is not None:
             raise click.UsageError("--board is for one board: name its --port, too")
@@ -93,6 +95,15 @@ def flash_command(board: str | None, port: str | None, profile: str | None, as_j
     kind = board or choose_board(at, _needed(robot, at))
     _flash(kind, at, "", as_json)
     return ExitCode.DONE
+
+
+def _require_tools(kinds: Iterable[str]) -> None:
+    """Before any question, raise ``FirmwareError`` if tools of the only possible family miss."""
+    boards = firmware_boards()
+    families = {family_of(boards[kind].target).folder: boards[kind].target for kind in kinds}
+    if len(families) == 1:
+        family = family_of(*families.values())
+        require([*family.build_packages, *family.flash_packages])
 
 
 def _needed(robot: RobotProfile | None, at: SerialPort) -> str | None:
@@ -120,7 +131,7 @@ def _flash_of_several(robot: RobotProfile, name: str, as_json: bool) -> None:
 def _flash(kind: str, at: SerialPort, name: str, as_json: bool) -> None:
     """Build and flash; ``name``: that of the board, where there are several."""
     family = family_of(firmware_boards()[kind].target)
-    require([*family.build_packages, *family.flash_packages])
+    require([*family.build_packages, *family.flash_packages])  # where the family was not known
     built = build(kind)
     family.flash(built, at.device)
     if as_json:

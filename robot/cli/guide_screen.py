@@ -26,7 +26,6 @@ from robot.guide.dialogs import MenuDialog
 from robot.guide.session import GuideSession, MakeDialog
 from robot.guide.state import Action, Contents, DialogLine, DialogPress, DialogState, Setting
 from robot.text.terminal import picture_cells
-from solver.errors import CubistError
 from solver.files import JsonMapping
 
 HANG_UP_S = 0.5
@@ -130,7 +129,7 @@ class CalibrationApp(App[int]):
         self._first = [*first] or [MenuDialog]
         self._thread = threading.Thread(target=self._run_guide, name="guide", daemon=True)
         self._screen = DialogScreen(self.guide, self._thread.start)
-        self._error: CubistError | None = None
+        self._error: Exception | None = None
 
     def calibrate(self) -> int | None:
         """Run until the person leaves and the robot is at rest.
@@ -168,9 +167,10 @@ class CalibrationApp(App[int]):
     def _run_guide(self) -> None:
         try:
             self.guide.run(self._first)
-        except CubistError as error:
+        except Exception as error:
             self._error = error
-        self.post_message(GuideEnded())
+        finally:
+            self.post_message(GuideEnded())
 
     def _post_state(self, state: DialogState) -> None:
         self._screen.post_message(StateChanged(state))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from robot.api.client import ControlClient
-from robot.api.endpoints import RobotState
+from robot.api.endpoints import LIVE_EVENTS, RobotState
 from robot.cli.calibrated import calibration_lines
 from robot.cli.numbers import Whole
 from robot.cli.output import (
@@ -39,9 +39,8 @@ from solver.errors import CubistError, ExitCode
 if TYPE_CHECKING:
     from robot.api.endpoints import EventJson, JobStatusJson, PreparationJson, RobotStatusJson
 
-
-_LIVE = frozenset({"cube", "look", "motion", "clock"})
-"""Events for those who see pictures, not lines."""
+NO_JOURNAL = "no-journal"
+"""Code of a :class:`CubistError` on a computer without systemd's journal."""
 
 
 @click.command()
@@ -124,7 +123,7 @@ def _tell_event(event: EventJson, as_json: bool) -> None:
     if as_json:
         emit(event)
         return
-    if event["event"] in _LIVE:
+    if event["event"] in LIVE_EVENTS:
         return
     local = datetime.fromisoformat(event["time"]).astimezone()
     text = event["text"]
@@ -147,7 +146,7 @@ def logs(follow: bool, lines: int, since: str | None, as_json: bool) -> int:
         raise CubistError(
             "there is no systemd journal on this machine; a cubistd that you started yourself "
             "writes to its own terminal",
-            code="no-journal",
+            code=NO_JOURNAL,
         )
     command = [program, "--unit", "cubistd", "--lines", str(lines), "--no-pager"]
     command += ["--follow"] if follow else []

@@ -32,7 +32,7 @@ from robot.settings.boards import BOARD_TARGETS
 from robot.settings.kinds import Kinds
 from robot.settings.profile import FIRST_BOARD
 from robot.text.faults import Fault, LinkError, RobotError
-from solver.errors import CubistError
+from solver.errors import CubistError, InvalidRequest
 from solver.tables import cache_directory
 
 if TYPE_CHECKING:
@@ -245,8 +245,12 @@ FAMILIES: Kinds[BoardFamily] = Kinds(
 
 
 def family_of(target: str) -> BoardFamily:
-    """Return the family that a profile's ``firmware.target`` belongs to."""
-    return next(family for family in FAMILIES.values() if target in family.targets)
+    """Return the family of a ``firmware.target``; raises ``InvalidRequest`` if there is none."""
+    found = next((family for family in FAMILIES.values() if target in family.targets), None)
+    if found is None:
+        known = ", ".join(name for family in FAMILIES.values() for name in family.targets)
+        raise InvalidRequest(f"firmware.target: there is no {target!r}; there is {known}")
+    return found
 
 
 def firmware_boards() -> dict[str, FirmwareBoard]:

@@ -254,6 +254,9 @@ def _parameters(text: str) -> Iterator[tuple[str, str]]:
 
 LIMIT = 1 << 20
 """Bytes; the firmware of a Pi reads far less."""
+CHANGED_MEANWHILE = "changed-meanwhile"
+"""Code of a :class:`CubistError` if another program has changed the file."""
+
 BACKUP_SUFFIX = ".before-cubist"
 
 # No line is longer than 80 characters: older firmware does not read on.
@@ -291,7 +294,7 @@ class BootChange:
         if read_file(self.path, LIMIT) != self.before:
             raise CubistError(
                 f"{self.path}: somebody else changed it meanwhile. Try again.",
-                code="changed-meanwhile",
+                code=CHANGED_MEANWHILE,
             )
         remove_leftovers(self.path.parent)
         mode = stat.S_IMODE(self.path.stat().st_mode)

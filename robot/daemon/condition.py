@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from robot.api.endpoints import RobotState
-from robot.api.models import WORKING, Event, check_transition
+from robot.api.models import RESTING, WORKING, Event, check_transition
 from robot.daemon.job import EventBoard
 from robot.daemon.service import complaint
 from robot.records.runs import FaultRecord
@@ -19,8 +19,6 @@ log = logging.getLogger("cubistd")
 
 EMERGENCY = "emergency-stop"
 """The fault that only a person clears: others end when the robot connects again."""
-
-_RESTING = frozenset({RobotState.IDLE, RobotState.FAULT})
 
 
 class RobotCondition:
@@ -80,7 +78,7 @@ class RobotCondition:
 
     def show_panel_faults(self) -> None:
         """Show or end faults of the panel, unless the robot works or has a fault of its own."""
-        if self.state in _RESTING and self.robot_fault is None:
+        if self.state in RESTING and self.robot_fault is None:
             self.rest("the panel is in order again")
 
     def rest(self, text: str) -> None:

@@ -41,6 +41,9 @@ MAX_BODY = 64 * 1024
 MOST_FOLLOWERS = 64
 """Most programs that follow the events at one socket."""
 
+TOO_MANY = "too-many"
+"""Code of a :class:`CubistError` if no more connections can last."""
+
 SOCKETS = len(Program) + 1
 """Most sockets the daemon serves: its own, and one for each program."""
 
@@ -173,7 +176,7 @@ def _lease(maintenance: Maintenance) -> Handler:
         try:
             if not http_server.keep_connection(request):
                 raise CubistError(
-                    "too many connections last already; end one of them", code="too-many"
+                    "too many connections last already; end one of them", code=TOO_MANY
                 )
             response = web.StreamResponse(headers={"Content-Type": "application/jsonl"})
             await response.prepare(request)
@@ -196,7 +199,7 @@ def _events(controller: JobController) -> Handler:
         nonlocal followers
         if followers >= MOST_FOLLOWERS or not http_server.keep_connection(request):
             raise CubistError(
-                f"{followers} programs follow the events already; end one of them", code="too-many"
+                f"{followers} programs follow the events already; end one of them", code=TOO_MANY
             )
         followers += 1
         try:
@@ -284,8 +287,8 @@ def _status_of(error: CubistError) -> tuple[int, str]:
         return (404 if error.code == NOT_STORED else 507), "storage"
     if isinstance(error, Conflict):
         return 409, "refused"
-    if error.code == "too-many":
-        return 503, "too-many"
+    if error.code == TOO_MANY:
+        return 503, TOO_MANY
     # One with a code of its own was found deep in the program, not in the client's request.
     invalid = isinstance(error, InvalidRequest) and error.code == InvalidRequest.code
     bad = invalid or isinstance(error, BadCalibration)

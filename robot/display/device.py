@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("cubist-display")
 
-ABSENT, LOST = "display-fault", "display-lost"
+DISPLAY_ABSENT, DISPLAY_LOST = "display-fault", "display-lost"
 """Codes of errors: the display, or the library for it, is not there, or no longer answers."""
 
 
@@ -35,7 +35,7 @@ class LumaDisplay:
             self._device = _device(settings, self._bus)
         except Exception as error:
             self.cleanup()
-            raise PanelError(_complaint(self._controller, error), code=ABSENT) from error
+            raise PanelError(_complaint(self._controller, error), code=DISPLAY_ABSENT) from error
         self.size: tuple[int, int] = self._device.size
         self.mode: str = self._device.mode
 
@@ -44,7 +44,7 @@ class LumaDisplay:
         try:
             self._device.display(image)
         except Exception as error:
-            raise PanelError(_complaint(self._controller, error), code=LOST) from error
+            raise PanelError(_complaint(self._controller, error), code=DISPLAY_LOST) from error
 
     def cleanup(self) -> None:
         """Switch it off. Its bus is given back even if it no longer answers. Idempotent."""

@@ -17,7 +17,7 @@ from robot.api.client import ControlClient, DaemonError, RequestError
 from robot.api.endpoints import LIVE, RunRecordJson
 from robot.api.paths import control_socket
 from robot.api.rights import Program
-from robot.display.device import LOST as DISPLAY_LOST
+from robot.display.device import DISPLAY_LOST
 from robot.display.menu import Menu, MenuAction, MenuButton, carry_out
 from robot.display.view import Screenful, menu_view, unreachable, view_of
 from robot.settings import load_profile
@@ -33,7 +33,7 @@ PERIOD_S = 0.25
 COUNTED = 100
 """Of the latest runs, in the statistics."""
 
-LOST, BAD_USAGE = 1, 2
+EXIT_LOST, EXIT_USAGE = 1, 2
 """Exit codes: systemd starts it again after the first, not after the second."""
 
 
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
             show_until(ended, settings, ControlClient(socket), chosen_catalogue(environ))
     except CubistError as error:
         log.error("%s", error)
-        sys.exit(LOST if error.code == DISPLAY_LOST else BAD_USAGE)
+        sys.exit(EXIT_LOST if error.code == DISPLAY_LOST else EXIT_USAGE)
 
 
 @contextlib.contextmanager
@@ -159,13 +159,13 @@ class RobotWatch:
             if last != self._last:
                 self._runs = self._client.runs(COUNTED)
                 self._last = last
-        except (DaemonError, RequestError):
+            self.is_working = (
+                now["job"] is not None or now["calibrating"] or now["inspection_left_s"] is not None
+            )
+            return view_of(now, live, self._runs, self._said)
+        except (DaemonError, RequestError, LookupError):  # another version's daemon lacks a key
             self._last, self.is_working = None, False
             return unreachable(self._said)
-        self.is_working = (
-            now["job"] is not None or now["calibrating"] or now["inspection_left_s"] is not None
-        )
-        return view_of(now, live, self._runs, self._said)
 
 
 if __name__ == "__main__":

@@ -155,15 +155,16 @@ class PlacingDialog(Dialog):
 
     def actions(self) -> Sequence[Action]:
         """Return the motions once it is awake."""
-        give_up = Action("give_up", GuideText.GIVE_UP, "Escape")
+        give_up = [Action("give_up", GuideText.GIVE_UP, "Escape")]
+        give_up += [Action("give_up", "", key, by_key=True) for key in "nq"]
         if not self._is_awake:
-            return [Action("begin", GuideText.BEGIN, "b", moves=True), give_up]
+            return [Action("begin", GuideText.BEGIN, "b", moves=True), *give_up]
         return [
             *_step_actions(JOG_KEYS),
             Action("step_back", GuideText.STEP_BACK, "u"),
             Action("step_back", "", "Control+z", by_key=True),
             Action("keep", GuideText.KEEP, "Enter"),
-            give_up,
+            *give_up,
         ]
 
     def act(self, press: DialogPress) -> None:

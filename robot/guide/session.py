@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
@@ -119,7 +120,8 @@ class GuideSession:
                 pass
         finally:
             while self._dialogs:
-                self._dialogs.pop().close()
+                with suppress(CubistError):
+                    self._dialogs.pop().close()
             self._robot.shutdown()
 
     def begin(self, first: Sequence[MakeDialog]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from http import HTTPStatus
 
 from robot.api.async_client import AsyncControlClient
-from robot.api.client import DaemonError
+from robot.api.client import DaemonError, RequestError
 from robot.api.endpoints import EVENTS, PICTURE, RUN, STATUS
 from robot.api.models import Event, RobotStatus
 from robot.records.runs import RunRecord
@@ -19,13 +19,19 @@ START_LIMIT_S = 60.0
 
 
 class DaemonFollower(AsyncControlClient):
-    """A client of a simulated robot's daemon; use as an async context."""
+    """A client of a simulated robot's daemon; use as an async context.
+
+    A simulation may take minutes to answer, and its records may be large.
+    """
+
+    answer_limit_s = None
+    most_bytes = 1024**3
 
     async def ready(self) -> RobotStatus:
         """Wait until the daemon answers and is done starting; raises :class:`SimulationError`."""
         deadline = asyncio.get_running_loop().time() + START_LIMIT_S
         while asyncio.get_running_loop().time() < deadline:
-            with contextlib.suppress(DaemonError):
+            with contextlib.suppress(DaemonError, RequestError):
                 return await self.status()
             await asyncio.sleep(POLL_S)
         raise SimulationError(f"cubistd does not answer at {self.path} after {START_LIMIT_S:g} s")

@@ -15,8 +15,8 @@ from typing import TypeVar
 import aiohttp
 import yaml
 
-from robot.api.endpoints import RobotState
-from robot.api.models import LIVE_EVENTS, Event
+from robot.api.endpoints import LIVE_EVENTS, RobotState
+from robot.api.models import Event
 from robot.machine.scanner import from_jpeg
 from robot.planner import move_ends_us
 from robot.records.runs import RunRecord

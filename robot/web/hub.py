@@ -20,7 +20,7 @@ from typing import Self
 from aiohttp import WSMsgType, web
 
 from robot.api.async_client import AsyncControlClient
-from robot.api.client import Absence, DaemonError
+from robot.api.client import Absence, DaemonError, RequestError
 from robot.api.endpoints import EVENTS, LIVE, PICTURE, STATUS, STOP
 from robot.text.page_reasons import PageReason
 from solver.files import BadFile, JsonObject, parse_object
@@ -191,7 +191,7 @@ class Hub:
                         if event.get("event") in {"state", "finished"}:
                             await self._send_status()
                 raise DaemonError(PageReason.ENDED, Absence.ENDED)
-            except DaemonError as error:
+            except (DaemonError, RequestError) as error:
                 self._gone = reason_of(error)
                 self._publish({"gone": self._gone})
                 await asyncio.sleep(RETRY_S)
@@ -279,6 +279,6 @@ def _parse_message(text: str) -> JsonObject | None:
     return message if isinstance(message.get("do"), str) else None
 
 
-def reason_of(error: DaemonError) -> PageReason:
-    """Return the page's text for a daemon that cannot be reached."""
-    return PageReason[error.why.name]
+def reason_of(error: DaemonError | RequestError) -> str:
+    """Return the page's text for a daemon that cannot be reached, or the daemon's own refusal."""
+    return error.reason if isinstance(error, RequestError) else PageReason[error.why.name]

@@ -6,15 +6,16 @@ import asyncio
 import errno
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from aiohttp import web
 
-from robot.api import async_client
 from robot.api.async_client import AsyncControlClient, _documents
-from robot.api.client import Absence, DaemonError
+from robot.api.client import Absence, DaemonError, RequestError
 from robot.api.endpoints import EVENTS, PICTURE, RUN, RUNS, START, STATUS, STOP
+from robot.simulate.follow import DaemonFollower
 
 
 class Pieces:
@@ -28,8 +29,8 @@ class Pieces:
             yield piece
 
 
-async def documents(*pieces: bytes) -> list[Any]:
-    return [one async for one in _documents(Pieces(*pieces))]  # type: ignore[arg-type]
+async def documents(*pieces: bytes, most: int = 1000) -> list[Any]:
+    return [one async for one in _documents(Pieces(*pieces), most)]  # type: ignore[arg-type]
 
 
 async def test_each_line_is_a_document_however_it_comes() -> None:
@@ -38,12 +39,11 @@ async def test_each_line_is_a_document_however_it_comes() -> None:
     ]
 
 
-async def test_a_line_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(async_client, "MOST_BYTES", 4)
-    assert await documents(b"{  }", b"\n") == [{}]
+async def test_a_line_without_an_end_is_refused() -> None:
+    assert await documents(b"{  }", b"\n", most=4) == [{}]
     for line in (b"{   }", b"1234", b"[[[["):
         with pytest.raises(DaemonError):
-            await documents(line, b"\n")
+            await documents(line, b"\n", most=4)
 
 
 @pytest.fixture
@@ -97,13 +97,52 @@ async def test_answers_that_cannot_be_used_are_none(
     daemon, _ = served
     with pytest.raises(DaemonError, match="cannot be used"):
         await daemon.request(RUNS)
-    with pytest.raises(DaemonError, match="the daemon answers 503"):
+    with pytest.raises(RequestError, match="the daemon answers 503"):
         async with daemon.lines(EVENTS):
             pass
-    monkeypatch.setattr(async_client, "MOST_BYTES", 50)
+    monkeypatch.setattr(daemon, "most_bytes", 50)
     assert len((await daemon.request(PICTURE, query={"bytes": "50"})).body) == 50
     with pytest.raises(DaemonError, match="cannot be used"):
         await daemon.request(PICTURE, query={"bytes": "51"})
+
+
+async def test_errors_of_the_caller_are_not_the_daemon_s(short_folder: Path) -> None:
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(body=b'{"a": 1}\n')
+
+    app = web.Application()
+    app.router.add_get("/events", answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.UnixSite(runner, str(short_folder / "s")).start()
+    async with AsyncControlClient(short_folder / "s") as daemon:
+        for error in (FileNotFoundError("mine"), ValueError("mine"), TimeoutError("mine")):
+            with pytest.raises(type(error), match="mine"):
+                async with daemon.lines(EVENTS) as lines:
+                    assert [line async for line in lines] == [{"a": 1}]
+                    raise error
+    await runner.cleanup()
+
+
+async def test_a_simulation_waits_for_a_daemon_that_refuses_at_first(
+    short_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = [
+        RequestError(503, "too-many", "full"),
+        DaemonError("gone"),
+        SimpleNamespace(state="idle"),
+    ]
+
+    async def ask(*_: object) -> Any:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async with DaemonFollower(short_folder / "s") as daemon:
+        monkeypatch.setattr(daemon, "ask", ask)
+        assert (await daemon.ready()).state == "idle"
+        assert daemon._open_session.timeout.total is None, "a simulation may be slow"
 
 
 async def test_a_daemon_that_is_not_there_is_told_from_one_that_does_not_answer(

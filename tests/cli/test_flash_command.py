@@ -121,6 +121,14 @@ def test_every_missing_package_is_named_at_once_in_a_line_to_paste() -> None:
     assert str(trouble).splitlines()[-1] == "  sudo apt install make gcc-avr avr-libc avrdude"
 
 
+@pytest.mark.usefixtures("bare", "terminal")
+@pytest.mark.parametrize("arguments", [(), ("--board", "uno"), ("--robot", "cubotino-uno")])
+def test_missing_packages_are_named_before_any_question(arguments: tuple[str, ...]) -> None:
+    done = flashed(*arguments, ports=[UNO, CLONE], answers="2\nmega\n")
+    assert "avrdude not installed" in str(done.exception)
+    assert not done.output
+
+
 @pytest.mark.usefixtures("bare")
 def test_the_demo_of_the_avr_names_all_it_needs_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("robot.computer.families.avr.find_executable", lambda name: None)

@@ -21,6 +21,7 @@ from robot.computer.board_family import (
     FirmwareError,
     board_for,
     build,
+    family_of,
     firmware_boards,
     missing,
     require,
@@ -31,6 +32,7 @@ from robot.computer.families.avr import AVR
 from robot.computer.serial_ports import udev_rules
 from robot.settings import load_profile
 from robot.text.faults import LinkError
+from solver.errors import InvalidRequest
 
 SIZE = "   text\t   data\t    bss\t    dec\n  10000\t    200\t    700\t  10900\n"
 NAMES = "00001234 T boot\n0000abcd T play\n00000001 T replay\n"
@@ -65,6 +67,11 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> Programs:
 
 def uno_firmware(folder: Path) -> BuiltFirmware:
     return BuiltFirmware(firmware_boards()["uno"], folder / "a.elf", folder / "a.hex", 1, 2)
+
+
+def test_an_unknown_target_is_an_error_that_names_those_there_are() -> None:
+    with pytest.raises(InvalidRequest, match="there is no 'z80'; there is atmega328p"):
+        family_of("z80")
 
 
 def test_a_firmware_is_built_in_its_folder(

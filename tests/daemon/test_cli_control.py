@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from robot.api.client import ControlClient, DaemonError
-from robot.api.models import LIVE_EVENTS
+from robot.api.endpoints import LIVE_EVENTS
 from robot.cli.main import run
 from robot.records.runs import RunStore, utc_now
 from robot.text.faults import ScanError

@@ -11,8 +11,8 @@ import aiohttp
 import numpy as np
 import pytest
 
-from robot.api.endpoints import RobotState
-from robot.api.models import LIVE_EVENTS, StartRequest
+from robot.api.endpoints import LIVE_EVENTS, RobotState
+from robot.api.models import StartRequest
 from robot.daemon.job_control import JobController
 from robot.daemon.live import CLOCK_PERIOD_S, LiveBoard
 from robot.daemon.pictures import PERIOD_S, JpegCache

@@ -20,7 +20,7 @@ from PIL import Image
 
 from robot.api.client import ControlClient, DaemonError
 from robot.display import drawing
-from robot.display.device import LOST, open_device
+from robot.display.device import DISPLAY_LOST, open_device
 from robot.display.drawing import draw
 from robot.display.main import RobotWatch, main, show_until
 from robot.display.menu import ENTRIES, MenuPage
@@ -348,7 +348,7 @@ def test_a_display_that_is_lost_is_started_again(
     screen: Screen, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def lose(*_: object) -> None:
-        raise PanelError("the display st7789 does not answer: Remote I/O error", code=LOST)
+        raise PanelError("the display st7789 does not answer: Remote I/O error", code=DISPLAY_LOST)
 
     def look(*_: object) -> Any:
         raise DaemonError("gone")
@@ -391,6 +391,15 @@ def test_it_follows_the_daemon_and_only_watches() -> None:
     daemon.now = AT_WORK
     assert watch.look().heading == "Turning"
     assert daemon.asked == []
+
+
+def test_an_incomplete_status_does_not_end_the_display() -> None:
+    daemon = FakeClient()
+    daemon.now = {"last_run": None}
+    watch = RobotWatch(daemon, ENGLISH)
+    assert watch.look() == unreachable(ENGLISH)
+    daemon.now = AT_WORK
+    assert watch.look().heading == "Turning"
 
 
 class Screen(dummy):  # type: ignore[misc]

@@ -72,6 +72,27 @@ async def test_a_servo_nobody_has_moved_shows_a_warning_and_begins_with_b() -> N
     assert (client.moves, app.return_value) == ([1500], 0)
 
 
+async def test_n_gives_up_a_placing() -> None:
+    client = FakeCalibrationClient(**{KEY: 1335})
+    app = CalibrationApp(client.session, [placing(client.session)])
+    async with app.run_test() as pilot:
+        await settle_app(pilot)
+        await press_keys(pilot, ["up", "n"])
+    assert (client.moves, client.values) == ([1335, 1345, 1335], {KEY: 1335})
+
+
+async def test_a_defect_of_a_dialog_ends_the_app_and_is_raised() -> None:
+    def fail(_: object) -> Dialog:
+        raise KeyError("a defect")
+
+    app = CalibrationApp(FakeCalibrationClient().session, [fail])
+    async with app.run_test():
+        async with asyncio.timeout(30):
+            while app.is_running:
+                await asyncio.sleep(0.002)
+    assert isinstance(app._error, KeyError)
+
+
 async def test_lists_are_opened_with_enter_and_keep_their_row() -> None:
     client = FakeCalibrationClient(**{KEY: 1340})
     app = CalibrationApp(client.session)

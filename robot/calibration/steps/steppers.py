@@ -74,7 +74,6 @@ class Direction(MotorMeasurement):
         "from outside the robot - a table clockwise seen from below, what goes to and fro towards "
         "more steps. Say No where it goes the wrong way: it tries the other one. Then Keep."
     )
-    asks = True
 
     def __init__(self, session: Session, actuator: str, went: str | None = None) -> None:
         super().__init__(session, actuator)
@@ -320,7 +319,6 @@ class Limit(Measurement):
         "faster and faster until it loses steps. Where neither a sensor nor the camera sees that "
         "you are asked. Keep keeps four fifths of the last good value; Back ends it."
     )
-    asks = True
 
     def __init__(
         self,

@@ -240,8 +240,11 @@ export class Guide {
   }
 
   #key(event) {
-    // Tab goes on to the next button here, and Enter presses one.
-    if (event.altKey || event.metaKey || event.key === "Tab" || (event.key === "Enter" && event.target.closest("button"))) return;
+    // Tab goes on to the next button. Enter presses the button in focus, and no more often if held down:
+    // what it keeps counts as confirmed by a person.
+    if (event.key === "Enter" && event.repeat) event.preventDefault();
+    if (event.altKey || event.metaKey || event.key === "Tab" || event.key === "Enter") return;
+    if (event.repeat && !/^(Arrow|Page)/.test(event.key)) return;
     const key = `${event.ctrlKey ? "Control+" : ""}${event.shiftKey && event.key.length > 1 ? "Shift+" : ""}${event.key}`;
     const action = this.#state?.actions.find((one) => one.key === key && !one.moves);
     if (!action) return;
