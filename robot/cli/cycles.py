@@ -75,11 +75,11 @@ def summary(records: Sequence[RunRecordJson]) -> JsonObject:
 
 def _cycle(client: ControlClient, about: str) -> RunRecordJson:
     """One scramble and one solve; the record of whichever ended the cycle."""
-    scrambled = _done(client, "scramble", about)
-    return scrambled if scrambled["outcome"] != Outcome.DONE else _done(client, "solve", about)
+    scrambled = _do(client, "scramble", about)
+    return scrambled if scrambled["outcome"] != Outcome.DONE else _do(client, "solve", about)
 
 
-def _done(client: ControlClient, kind: str, about: str) -> RunRecordJson:
+def _do(client: ControlClient, kind: str, about: str) -> RunRecordJson:
     run_id = client.start(kind)
     watch(client, run_id, about=f"{about}{kind}: ")
     return client.run(run_id)

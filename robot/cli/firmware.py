@@ -92,7 +92,7 @@ def flash_command(board: str | None, port: str | None, profile: str | None, as_j
             _flash_of_several(robot, name, as_json)
         return ExitCode.DONE
     at = choose_port(serial_ports(), port)
-    kind = board or choose_board(at, _needed(robot, at))
+    kind = board or choose_board(at, _board_at(robot, at))
     _flash(kind, at, "", as_json)
     return ExitCode.DONE
 
@@ -106,7 +106,7 @@ def _require_tools(kinds: Iterable[str]) -> None:
         require([*family.build_packages, *family.flash_packages])
 
 
-def _needed(robot: RobotProfile | None, at: SerialPort) -> str | None:
+def _board_at(robot: RobotProfile | None, at: SerialPort) -> str | None:
     """The kind of board that a robot has at a port; None where that is not known."""
     if robot is None:
         return None

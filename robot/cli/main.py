@@ -107,7 +107,7 @@ def run(arguments: list[str] | None = None) -> int:
         complain(str(error))
         return exit_code_of(error)
     except Exception as error:
-        return _unexpected(error)
+        return _report_unexpected(error)
     return result if isinstance(result, int) else ExitCode.DONE
 
 
@@ -122,13 +122,13 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _unexpected(error: Exception) -> int:
+def _report_unexpected(error: Exception) -> int:
     """Report a refusal by the system (a full disk, a read-only folder) or a bug."""
     if os.environ.get("CUBIST_DEBUG"):
         raise error
     what, code = f"internal error: {type(error).__name__}: {error}", ExitCode.FAILED
     if isinstance(error, OSError):
-        what, code = _by_system(error), ExitCode.USAGE
+        what, code = _describe_system_error(error), ExitCode.USAGE
     complain(f"{what}. Run again with CUBIST_DEBUG=1 to see where.")
     try:
         sys.stdout.flush()
@@ -137,7 +137,7 @@ def _unexpected(error: Exception) -> int:
     return code
 
 
-def _by_system(error: OSError) -> str:
+def _describe_system_error(error: OSError) -> str:
     where = f"{error.filename}: " if error.filename else ""
     return f"{where}{error.strerror or error}"
 

@@ -46,14 +46,14 @@ def _lines() -> Iterator[str]:
 
 
 def _command(context: click.Context, command: click.Command) -> Iterator[str]:
-    yield f'.SS "{_escaped(context.command_path)}"'
-    yield f".B {_escaped(' '.join(command.collect_usage_pieces(context)))}".replace(".B \n", "")
+    yield f'.SS "{_escape(context.command_path)}"'
+    yield f".B {_escape(' '.join(command.collect_usage_pieces(context)))}".replace(".B \n", "")
     yield ".PP"
-    yield _escaped(command.help or "")
+    yield _escape(command.help or "")
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
         if record is not None:
-            yield f".TP\n.B {_escaped(record[0])}\n{_escaped(record[1])}"
+            yield f".TP\n.B {_escape(record[0])}\n{_escape(record[1])}"
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             sub = command.get_command(context, name)
@@ -61,7 +61,7 @@ def _command(context: click.Context, command: click.Command) -> Iterator[str]:
                 yield from _command(click.Context(sub, context, name), sub)
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Text in which roff sees no requests and no hyphenation of options."""
     lines = (line.strip() for line in text.replace("\\", "\\e").splitlines())
     safe = (f"\\&{line}" if line.startswith((".", "'")) else line for line in lines)

@@ -87,13 +87,13 @@ def _read_photographs(folder: Path, size: int | None, report: _Report) -> ExitCo
     start = time.perf_counter()
     try:
         looks = scan_folder(folder, size, may_doubt=True)
-        return report.outcome(looks.colours, partial(_decided, looks), start, looks)
+        return report.outcome(looks.colours, partial(_decide, looks), start, looks)
     except NoFace as error:
         report.refusal(str(error), ())
         return exit_code_of(error)
 
 
-def _decided(looks: CubeScan, colours: StickerColours) -> CubeReading:
+def _decide(looks: CubeScan, colours: StickerColours) -> CubeReading:
     """The cube in photographs. A picture that hardly shows its face counts if all six make one
     cube for sure; otherwise that picture is what is wrong.
     """

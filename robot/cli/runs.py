@@ -136,7 +136,7 @@ def _list(rows: Sequence[RunRecord | UnreadableRun]) -> None:
         started = moment_text(record.started_at)
         moves = str(record.move_count or "")
         took = duration_text(record.duration_s)
-        table.add_row(record.id, started, record.kind, _coloured(record.outcome), took, moves)
+        table.add_row(record.id, started, record.kind, _colour_outcome(record.outcome), took, moves)
     console.print(table)
     for run in rows:
         if isinstance(run, UnreadableRun):
@@ -144,14 +144,14 @@ def _list(rows: Sequence[RunRecord | UnreadableRun]) -> None:
             console.print(text, style="yellow", markup=False, soft_wrap=True)
 
 
-def _coloured(outcome: Outcome | None) -> Text:
+def _colour_outcome(outcome: Outcome | None) -> Text:
     return Text(outcome or "under way", style=_style(outcome))
 
 
 def _ending(record: RunRecord) -> Text:
     """Return how and when a run ended; of one under way only that."""
     if record.outcome is None:
-        return _coloured(None)
+        return _colour_outcome(None)
     return Text(ending_text(record.outcome, record.duration_s), style=_style(record.outcome))
 
 

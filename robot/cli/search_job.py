@@ -220,7 +220,7 @@ class MetricSearch:
             "state": state,
             "algorithm": solution.algorithm,
             "metric": solution.metric,
-            "moves": self._written(solution.moves),
+            "moves": self._write_moves(solution.moves),
             "length": solution.length,
             "optimal": solution.optimal,
             "lower_bound": solution.lower_bound,
@@ -229,11 +229,11 @@ class MetricSearch:
             "cut_by_clock": solution.cut_by_clock,
         }
         if solution.phases is not None:
-            moves = [self._written(phase) for phase in solution.phases]
-            answer["phases"] = _named(moves, solution.phase_names)
+            moves = [self._write_moves(phase) for phase in solution.phases]
+            answer["phases"] = _name_phases(moves, solution.phase_names)
         return answer | dict(solution.extra)
 
-    def _written(self, moves: tuple[str, ...]) -> str:
+    def _write_moves(self, moves: tuple[str, ...]) -> str:
         notation = self._wanted["notation"]
         return signed_quarters(" ".join(moves)) if notation == "sign" else " ".join(moves)
 
@@ -290,10 +290,10 @@ class RobotSearch:
     def _setup(self, size: int) -> RobotSetup:
         """Return the search for cubes of ``size``, prepared once."""
         if size not in self._setups:
-            self._setups[size] = self._prepared(size)
+            self._setups[size] = self._prepare_robot(size)
         return self._setups[size]
 
-    def _prepared(self, size: int) -> RobotSetup:
+    def _prepare_robot(self, size: int) -> RobotSetup:
         from robot.planner import build_mechanism
         from robot.planner.solve import ALGORITHM, METRIC
         from robot.settings.other_cubes import UnsupportedSize, for_cube
@@ -320,7 +320,9 @@ class RobotSetup:
     limit_s: float
 
 
-def _named(moves: list[str], names: tuple[str, ...] | None) -> list[str] | list[dict[str, str]]:
+def _name_phases(
+    moves: list[str], names: tuple[str, ...] | None
+) -> list[str] | list[dict[str, str]]:
     if names is None:
         return moves
     return [{"name": name, "moves": own} for name, own in zip(names, moves, strict=True)]

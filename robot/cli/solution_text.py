@@ -78,13 +78,13 @@ def group_by_move(
             move = Move(face, operation["quarter_turns"] % 4, 1, layers)
             groups.append(PerformedMove(str(move), waiting))
             waiting = []
-    found = _merged(groups)
+    found = _merge_turns(groups)
     if merge_moves(move.name for move in found) != merge_moves(moves.split()):
         return [PerformedMove("", operations)]
     return [*found, PerformedMove("", waiting)] if waiting else found
 
 
-def _merged(groups: Sequence[PerformedMove]) -> list[PerformedMove]:
+def _merge_turns(groups: Sequence[PerformedMove]) -> list[PerformedMove]:
     """Turns of one face right after each other are one move."""
     found: list[PerformedMove] = []
     for group in groups:

@@ -77,7 +77,7 @@ def check_document(found: object, model: type[Document], source: str) -> Documen
 def _problems_of(error: ValidationError) -> str:
     """Return where a document is not as its model says, and how, for a person."""
     problems = error.errors(include_url=False, include_context=False)
-    listed = [_dotted(item["loc"]) + _problem_of(item) for item in problems[:MOST_PROBLEMS]]
+    listed = [_name_place(item["loc"]) + _problem_of(item) for item in problems[:MOST_PROBLEMS]]
     more = len(problems) - len(listed)
     return one_line("; ".join(listed) + (f"; and {more} more" if more else ""))
 
@@ -88,6 +88,6 @@ def _problem_of(item: ErrorDetails) -> str:
     return item["msg"]
 
 
-def _dotted(location: tuple[int | str, ...]) -> str:
+def _name_place(location: tuple[int | str, ...]) -> str:
     """The place in a document as the beginning of a sentence."""
     return ".".join(shortened(str(part)) for part in location) + ": " if location else ""

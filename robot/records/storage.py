@@ -50,7 +50,7 @@ def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
 
     The directory must exist. Raises :class:`StorageError`.
     """
-    with _explained(path):
+    with _naming_path(path):
         temporary = _temporary(path)
         try:
             _write_flushed(temporary, data, mode)
@@ -69,12 +69,12 @@ def write_given(path: Path, data: bytes) -> None:
     pipe that nobody reads.
     """
     if is_standard_output(path):
-        with _explained(path):
+        with _naming_path(path):
             sys.stdout.flush()
             sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()
         return
-    with _explained(path):
+    with _naming_path(path):
         mode = path.stat().st_mode if path.exists() else stat.S_IFREG | 0o644
         if stat.S_ISREG(mode) and path.absolute().parts[1:2] not in {("dev",), ("proc",)}:
             write_atomically(Path(os.path.realpath(path)), data, mode=stat.S_IMODE(mode))
@@ -98,7 +98,7 @@ def read_regular(path: Path, limit: int) -> bytes:
 
 def reserve_room(path: Path, size: int) -> None:
     """Make a file of ``size`` bytes, to be removed when room is needed; raises StorageError."""
-    with _explained(path), path.open("wb") as file:
+    with _naming_path(path), path.open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, size)
 
 
@@ -132,7 +132,7 @@ def set_aside(path: Path) -> Path:
     """
     first = path.with_name(f"{path.name}.unreadable")
     names = chain([first], (first.with_name(f"{first.name}-{count}") for count in range(2, 1000)))
-    with _explained(path):
+    with _naming_path(path):
         aside = next(name for name in names if not name.exists())
         path.rename(aside)
         flush_directory(path.parent)
@@ -178,7 +178,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 
 @contextlib.contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def _naming_path(path: Path) -> Iterator[None]:
     try:
         yield
     except StorageError:

@@ -132,16 +132,20 @@ class Catalogue:
     def note(self, told: str, notes: Sequence[JsonMapping]) -> str:
         """A recovery or warning, of a document with its ``notes``."""
         found = next((note for note in notes if note["text"] == told), None)
-        return told if found is None else self._noted(told, found["code"], found["parameters"])
+        return (
+            told
+            if found is None
+            else self._translate_note(told, found["code"], found["parameters"])
+        )
 
     def refusal(self, reason: str, answer: JsonMapping) -> str:
         """Why the daemon refused, of an ``ErrorReply``; bad requests stay English."""
         if (row := FAULTS.get(answer.get("fault") or "")) is not None:
             return reason if self.language == ENGLISH else self._fault(row.about)
         code, parameters = answer.get("reason_code"), answer.get("reason_parameters")
-        return self._noted(reason, code or "", parameters or {})
+        return self._translate_note(reason, code or "", parameters or {})
 
-    def _noted(self, english: str, code: str, parameters: JsonMapping) -> str:
+    def _translate_note(self, english: str, code: str, parameters: JsonMapping) -> str:
         template = NOTES.get(code)
         if template is None or self.language == ENGLISH:
             return english
