@@ -66,6 +66,8 @@ public:
             std::stable_sort(
                 reductions_.begin(), reductions_.end(),
                 [](const Reduction& a, const Reduction& b) { return a.time < b.time; });
+        // Threads that end together may find some more.
+        if (reductions_.size() > options_.reductions) reductions_.resize(options_.reductions);
         return std::move(reductions_);
     }
 
