@@ -161,7 +161,7 @@ EventKind = Literal["state", "step", "progress", "finished", "cube", "look", "mo
 
 
 class LiveCube(ApiDocument):
-    """The cube as it was before the motion that is told with it, in its own drawing.
+    """The cube before the motion that is sent with it, in its own drawing.
 
     ``facelets``: 6 N^2 letters of URFDLB, faces in that order, or ``?``. ``seen``: the colour
     measured on each sticker as #rrggbb; null where it was not seen, empty once the cube is read.
@@ -235,7 +235,7 @@ class LiveState(ApiDocument):
 
 
 LIVE_FIELDS = frozenset(LiveState.model_fields) - {"mechanism"}
-"""What live events tell: all that changes."""
+"""Fields of live events: all that change."""
 
 
 class Event(ApiDocument):

@@ -91,7 +91,7 @@ class Buttons:
 def pressed(
     settings: DisplayButtonSettings, make_gpio: Callable[[], Gpio] = RpiGpio
 ) -> Iterator[Presses]:
-    """The presses while the context lasts; buttons that fail are told, and the display goes on."""
+    """Yield the presses. If the buttons fail, a warning is logged and the display goes on."""
     presses: Presses = queue.SimpleQueue()
     ended = threading.Event()
     try:

@@ -28,8 +28,8 @@ LEAST_PACE = 3e-5
 """Of a difference between clocks that is made up for: 0.1 ms in three seconds."""
 
 LONGEST_IDLE_US = 16_000_000
-"""Between the starts of two turns at one board. The protocol tells waits of 16.7 s; a board whose
-clock is the quicker one counts some of its own for it."""
+"""Longest time between the starts of two turns at one board. The protocol has waits of up to
+16.7 s; a faster clock uses up part of the margin."""
 
 
 def stages(schedule: Schedule, board_of: Mapping[str, str]) -> list[Schedule]:

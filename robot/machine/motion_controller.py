@@ -236,12 +236,13 @@ class MotionController:
         return self._ledger.has_lost_positions
 
     def bring_back(self, guessed: Collection[str]) -> tuple[str, ...]:
-        """Turn motors that only count their steps gently back to their starts, before the count is
-        forgotten with the values that belong to it. Those of which that is in doubt afterwards:
-        they cannot turn now, or are too far away to go straight back past the others.
+        """Turn motors that only count their steps slowly back to their starts.
 
-        ``guessed``: nobody knows yet how many steps are a turn of these. Their start alone counts,
-        and no place that would look the same.
+        Return those that may be elsewhere afterwards.
+        Call it before the values that belong to the count are forgotten. A motor may be elsewhere
+        because it cannot turn now, or is too far away to go straight back past the others.
+        ``guessed``: motors whose steps a turn are not known yet. For these only the start itself
+        counts, and no position that would look the same.
         """
         motors = motors_without_sensor(self._setups)
         if self._ready:

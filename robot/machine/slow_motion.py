@@ -64,7 +64,7 @@ def paths_to_start(
 ) -> Iterator[int]:
     """Yield the positions by which a stepper returns to its start from ``at``.
 
-    The last way is forwards, which takes up any play. Yields nothing if it is there, or too far
+    The last move is forwards, which takes up any play. Yields nothing if it is there, or too far
     away.
 
     ``turn``: its steps. ``exactly``: no place that looks the same counts as the start.

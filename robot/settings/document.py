@@ -257,7 +257,7 @@ class _Reader:
             return self._complain(path, line, f"{shortened(text)!r} is not {_tag_name(node)}")
 
     def _complain(self, path: Path, line: int, text: str) -> object:
-        """Note what is wrong; what stands for the value, None."""
+        """Record a complaint; return None as the value."""
         self.complaints.append(Complaint(self.file, line, dotted_path(path), text))
         return None
 

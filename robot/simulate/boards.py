@@ -63,7 +63,7 @@ def fastest(profile: RobotProfile) -> float:
 
 
 def require_pace(profile: RobotProfile, speed: float) -> None:
-    """Raise :class:`SimulationError` for a robot that cannot be simulated so many times as fast."""
+    """Raise :class:`SimulationError` for a robot that cannot be simulated at this speed."""
     if speed > fastest(profile):
         raise SimulationError(
             f"{profile.name} has several boards, which start together within milliseconds of real "

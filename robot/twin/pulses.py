@@ -65,7 +65,7 @@ class PulseTrain:
         self._next_us += self.period_us
 
     def shift(self, by_us: float) -> None:
-        """The clock that times are given by starts anew, so much earlier."""
+        """Restart the clock: all later times are counted from ``by_us``."""
         self._next_us = None if self._next_us is None else self._next_us - by_us
         self._fall_us = None if self._fall_us is None else self._fall_us - by_us
 

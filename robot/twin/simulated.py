@@ -180,7 +180,7 @@ class SimulatedRobot:
         self._parts.motors[actuator].jammed = jammed
 
     def drift(self, degrees: float) -> None:
-        """Let the servos that turn the cube stand so many degrees farther than before."""
+        """Displace the servos that turn the cube by ``degrees``."""
         for name, angles in parts_of(self.profile).rotations.items():
             self._parts.motors[name].drift(degrees * degree_us(self.profile, {name: angles}))
 
@@ -214,7 +214,7 @@ class SimulatedRobot:
         self._drive_inputs()
 
     def bounce_end_stop(self, actuator: str, steps: int) -> None:
-        """Let an end stop's contacts chatter so many steps around where they open; 0 repairs it."""
+        """Let an end stop's contacts chatter within ``steps`` of where they open; 0 repairs it."""
         for stop, motor in self._parts.end_stops.values():
             if motor.name == actuator:
                 stop.chatter = steps

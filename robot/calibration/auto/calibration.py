@@ -45,9 +45,9 @@ CAMERA, TIMES, COLOURS = "camera", "times", "colours"
 
 
 def stages_of(profile: RobotProfile) -> tuple[str, ...]:
-    """Return what can be found anew alone: the positions of an actuator, and what else there is.
+    """Return what can be measured again on its own: the positions of an actuator, and more.
 
-    Times are filmed of servos that turn the cube.
+    The camera films the times of servos that turn the cube.
     """
     turning = {part.motor for part in profile.mechanism.rotating}
     times = (TIMES,) if turning & profile.actuators_of(Servo).keys() else ()

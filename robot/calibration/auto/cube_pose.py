@@ -50,7 +50,7 @@ CLOSE_PITCHES = 0.04
 """Distance of corners from those of a cube, in stickers, from which no other place is tried."""
 
 FEWEST_FACES = 2
-"""Of one cube, that tell where the others are."""
+"""Faces of one cube that show where the others are."""
 
 MOST_MISS_PITCHES = 0.15
 """Largest distance of corners that are found from those of the fitted cube."""

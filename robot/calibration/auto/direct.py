@@ -161,7 +161,7 @@ FINDERS["direct"] = (DirectFinder,)
 Floats = NDArray[np.float64]
 
 BINS = 720
-"""Of a whole turn."""
+"""Bins of a whole turn."""
 
 RADII = np.linspace(0.2, 0.92, 24)
 """Parts of half an edge: outside the axle, inside the circle."""

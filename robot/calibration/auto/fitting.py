@@ -103,7 +103,7 @@ def servo_degree_us(profile: RobotProfile) -> float:
 Floats = NDArray[np.float64]
 
 ROUNDS = 8
-"""Of a fit: from angles of some degrees it is exact after four."""
+"""Iterations of a fit; four are enough for angles of a few degrees."""
 
 NUDGE = 1e-4
 

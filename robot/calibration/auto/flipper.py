@@ -72,7 +72,7 @@ CLEAR_DEGREES = 5.0
 """How far an arm stays away from where it gets into the picture."""
 
 FLAT_MARGIN_PART = 0.05
-"""By so large a part of its way a profile's ``look_part`` lies after where the cube lies flat."""
+"""Distance of ``look_part`` beyond where the cube lies flat, as a part of the travel."""
 
 SQUARE_ENOUGH_DEGREES = 0.2
 MOST_SQUARINGS = 6

@@ -23,19 +23,19 @@ STILL_DEGREES = 0.9
 """A servo that a step turns by less pushes against something."""
 
 MOST_PLAY_DEGREES = 4.0
-"""Of what a stepper drives."""
+"""Most play of the part that a stepper drives."""
 
 PEEK_DEGREES = 1.5
-"""How far a stepper should go first, to show what its steps are."""
+"""First motion of a stepper, to see how large its steps are."""
 
 PEEKS_LONGER = 16
-"""How many times further at most."""
+"""Largest multiple of that motion."""
 
 SHOWS_DEGREES = 2.0
-"""What it has to turn by."""
+"""Least rotation of the cube that counts as seen."""
 
 FARTHEST_TILT = 38.0
-"""Degrees from which on a tilted face is hardly told from the one that follows it."""
+"""Tilt from which a face can hardly be told from the next one."""
 
 OUT_OF_VIEW = (
     "no whole face is in view while {} turns the cube: does something else hold the cube, or is "
