@@ -22,7 +22,7 @@ LIVE_EVENTS = frozenset({"cube", "look", "motion", "clock"})
 Answer_co = TypeVar("Answer_co", covariant=True)
 Method = Literal["GET", "POST", "PUT"]
 Place = Literal["terminal", "page", "display"]
-"""Where the person is who calibrates."""
+"""Place from which a person calibrates."""
 
 
 @dataclass(frozen=True)

@@ -241,7 +241,7 @@ FAMILIES: Kinds[BoardFamily] = Kinds(
     "robot.computer.families.{kind}",
     tuple(sorted(path.stem for path in Path(__file__).with_name("families").glob("[!_]*.py"))),
 )
-"""By the name of the module: each of ``families/`` registers itself."""
+"""Families by the name of their module in ``families/``, which registers itself."""
 
 
 def family_of(target: str) -> BoardFamily:

@@ -147,13 +147,10 @@ def _words(files: list[Path]) -> Iterator[Figure]:
     bases: dict[str, tuple[str, list[str]]] = {}
     for path, tree in trees.items():
         for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
-                text = ast.get_docstring(node)
-                if text:
-                    documented += 1
-                    if _first_word(text) in CLAUSES:
-                        line = getattr(node, "lineno", 1)
-                        clauses.append(f"{path}:{line}: {text.splitlines()[0]}")
+            for line, text in _docstrings(node):
+                documented += 1
+                if _first_word(text) in CLAUSES:
+                    clauses.append(f"{path}:{line}: {text.splitlines()[0]}")
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _is_no_verb(node.name):
                 names.append(f"{path}:{node.lineno}: {node.name}")
             if isinstance(node, ast.ClassDef):
@@ -166,6 +163,16 @@ def _words(files: list[Path]) -> Iterator[Figure]:
     yield Figure("classes for a picture, face or view", len(pictures), tuple(pictures))
     exceptions = tuple(f"{bases[name][0]}: {name}" for name in bases if _is_exception(name, bases))
     yield Figure("exception classes", len(exceptions), exceptions)
+
+
+def _docstrings(node: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield line and text of a node's docstring and of those below the constants in its body."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+        return
+    for one in node.body:
+        value = one.value if isinstance(one, ast.Expr) else None
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            yield one.lineno, value.value.strip()
 
 
 def _first_word(text: str) -> str:

@@ -49,7 +49,7 @@ LEAST_AGREEMENT = 0.5
 """A face that looks less like itself than this is hidden, or another one."""
 
 QUAD_SURE = 0.008
-"""By which part of the picture a corner of a face may be off."""
+"""Largest error of a corner of a face, as a part of the picture."""
 
 
 class DirectRotation(Rotation):
@@ -167,8 +167,8 @@ RADII = np.linspace(0.2, 0.92, 24)
 """Parts of half an edge: outside the axle, inside the circle."""
 
 REACH_DEGREES = 40.0
-"""How far from where it is expected a face is looked for: less than half of a quarter turn, after
-which the grid of its stickers looks the same."""
+"""Search range around the expected position of a face: less than half a quarter turn, after which
+the grid of its stickers looks the same."""
 
 SHADOW = 0.5
 """Exponent that makes dark colours count as much as bright ones."""

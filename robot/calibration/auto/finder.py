@@ -27,8 +27,8 @@ HOLD_MARGIN_DEGREES = 3.0
 pressing."""
 
 MOST_CUT_OFF = 0.01
-"""By which part of the picture a corner of the face may be beyond its border: the stickers are
-whole."""
+"""Largest part of the picture by which a corner of the face may lie beyond the border. The stickers
+are still whole."""
 
 SCALE_SPREAD = 0.2
 """By how much servos may differ in how far they turn for a pulse: usually half of it."""

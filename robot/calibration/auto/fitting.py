@@ -17,7 +17,7 @@ from robot.settings.base import Site
 FEWEST_POINTS = 6
 
 USUAL_DEGREE_US = 1000 / 90
-"""Of hobby servos: a quarter turn for a millisecond more."""
+"""Pulse for a degree of a hobby servo: a quarter turn is a millisecond."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def fit_values(misses: Callable[[Floats], Floats], start: Floats) -> Floats:
 
 
 USUAL_HEIGHT = 4.5
-"""Of a camera above the face, in half widths of it: good enough to begin a sweep with."""
+"""Height of a camera above the face, in half widths of the face, to begin a sweep with."""
 
 HEIGHTS = (1.5, 50.0)
 CENTRE_MOVES: dict[Site, tuple[float, float]] = {
@@ -129,8 +129,8 @@ CENTRE_MOVES: dict[Site, tuple[float, float]] = {
     "F": (1.0, 0.0),
     "B": (-1.0, 0.0),
 }
-"""Where the middle of the face on top goes, right and down in the face's plane, while the gripper
-at a site turns the cube clockwise as seen from outside."""
+"""Direction of the middle of the top face, right and down in its plane, while the gripper at a site
+turns the cube clockwise as seen from outside."""
 
 
 @dataclass(frozen=True)

@@ -62,20 +62,20 @@ BEYOND_CLOSED_DEGREES = 40.0
 """Jaws that do not hold so far beyond where the profile has them closed never will."""
 
 WIDER_DEGREES = 20.0
-"""How much further than the profile says jaws open before anything of them is known: more than a
-horn may be off."""
+"""Extra opening of jaws, beyond the profile, before anything is known of them: more than a horn may
+be off."""
 
 CLEAR_PART = 0.1
 """The part of their way by which jaws are less open than they will be while the cube turns past
 them."""
 
 WIDER_PART = 0.05
-"""By which part of their way jaws open further than in the profile, as far as their limits allow:
-a servo may turn by so much less for a pulse, and jaws that open too little touch the cube or other
+"""Extra opening of jaws beyond the profile, as a part of their travel, within their limits. A servo
+may turn that much less for a pulse, and jaws that open too little touch the cube or other
 jaws, while those that open too far only take a little longer."""
 
 SWING_DEGREES = 4.0
-"""How far a gripper turns to see whether the cube follows."""
+"""Swing of a gripper that shows whether the cube follows."""
 
 FOLLOWED_PART = 0.6
 """The part of a swing from which the cube has followed."""

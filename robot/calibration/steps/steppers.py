@@ -214,12 +214,12 @@ class Backlash(MotorMeasurement):
 
 
 FIELDS = {"speed": "speed_steps_per_s", "acceleration": "acceleration_steps_per_s2"}
-"""What is raised -> its name in requests; with ``max_`` in front in profiles."""
+"""Names in requests of the values that are raised; profiles have ``max_`` in front."""
 
 UNITS = {"speed": "steps/s", "acceleration": "steps/s^2"}
 
 BEGIN, END, FACTOR = 0.5, FASTER, 1.15
-"""From which part of the present value to how many times it, and by how much each time."""
+"""First and last value as multiples of the present one, and the factor between two trials."""
 
 SAFE = 0.8
 """Part of the last good value that is kept."""
