@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +15,6 @@ import pytest
 
 from robot.computer import board_family
 from robot.computer.board_family import (
-    FAMILIES,
     BuiltFirmware,
     FirmwareError,
     board_for,
@@ -24,14 +22,11 @@ from robot.computer.board_family import (
     family_of,
     firmware_boards,
     missing,
-    require,
     sources,
 )
-from robot.computer.computer import Computer
 from robot.computer.families.avr import AVR
 from robot.computer.serial_ports import udev_rules
 from robot.settings import load_profile
-from robot.text.faults import LinkError
 from solver.errors import InvalidRequest
 
 SIZE = "   text\t   data\t    bss\t    dec\n  10000\t    200\t    700\t  10900\n"
@@ -42,31 +37,24 @@ RULES = Path(__file__).parents[2] / "systemd" / "70-cubist.rules"
 class Programs:
     """Answers by a program's name; ``asked`` are the commands."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self) -> None:
         self.asked: list[list[str]] = []
         self.codes: dict[str, int] = {}
-        self.says = {"avr-size": SIZE, "avr-nm": NAMES}
         self.stderr = ""
-        self.absent: set[str] = set()
-        monkeypatch.setattr(subprocess, "run", self.run)
-        monkeypatch.setattr(
-            shutil, "which", lambda name: None if name in self.absent else f"/bin/{name}"
-        )
 
     def run(self, command: list[Any], **_: object) -> Any:
         self.asked.append([str(part) for part in command])
         name = str(command[0])
-        code, said = self.codes.get(name, 0), self.says.get(name, "")
-        return SimpleNamespace(returncode=code, stdout=said, stderr=self.stderr)
+        said = {"avr-size": SIZE, "avr-nm": NAMES}.get(name, "")
+        return SimpleNamespace(returncode=self.codes.get(name, 0), stdout=said, stderr=self.stderr)
 
 
 @pytest.fixture
 def programs(monkeypatch: pytest.MonkeyPatch) -> Programs:
-    return Programs(monkeypatch)
-
-
-def uno_firmware(folder: Path) -> BuiltFirmware:
-    return BuiltFirmware(firmware_boards()["uno"], folder / "a.elf", folder / "a.hex", 1, 2)
+    found = Programs()
+    monkeypatch.setattr(subprocess, "run", found.run)
+    monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}")
+    return found
 
 
 def test_an_unknown_target_is_an_error_that_names_those_there_are() -> None:
@@ -97,7 +85,8 @@ def test_a_firmware_is_built_in_its_folder(
 
 
 def test_avrdude_puts_a_firmware_on_the_board(programs: Programs, tmp_path: Path) -> None:
-    AVR.flash(uno_firmware(tmp_path), "/dev/none")
+    firmware = BuiltFirmware(firmware_boards()["uno"], tmp_path, tmp_path / "a.hex", 1, 2)
+    AVR.flash(firmware, "/dev/none")
     flash = f"flash:w:{tmp_path}/a.hex:i"
     command = f"avrdude -p atmega328p -c arduino -P /dev/none -b 115200 -D -U {flash}"
     assert programs.asked[-1] == command.split()
@@ -109,18 +98,12 @@ def test_avrdude_puts_a_firmware_on_the_board(programs: Programs, tmp_path: Path
         programs.stderr = stderr
         told = f"flashing Arduino Uno or Nano at /dev/none failed: {reason}. Is it the right"
         with pytest.raises(FirmwareError, match=told):
-            AVR.flash(uno_firmware(tmp_path), "/dev/none")
+            AVR.flash(firmware, "/dev/none")
 
 
-def test_missing_packages_are_named_with_the_command(programs: Programs) -> None:
+def test_a_missing_header_is_a_missing_package(programs: Programs) -> None:
     assert missing(AVR.build_packages) == []
-    programs.absent = {"make", "avr-gcc"}
-    with pytest.raises(FirmwareError) as told:
-        require(AVR.build_packages[:2])
-    assert str(told.value) == (
-        "make, gcc-avr not installed. Install with:\n  sudo apt install make gcc-avr"
-    )
-    programs.absent, programs.codes = set(), {"avr-gcc": 1}
+    programs.codes = {"avr-gcc": 1}
     assert missing(AVR.build_packages) == ["avr-libc"]
 
 
@@ -130,34 +113,6 @@ def test_missing_packages_are_named_with_the_command(programs: Programs) -> None
 )
 def test_a_robot_s_board_has_all_its_pins(name: str, board: str) -> None:
     assert board_for(load_profile(name)).name == board
-
-
-def test_a_microcontroller_is_found_by_our_name_or_alone(tmp_path: Path) -> None:
-    computer = Computer(dev=tmp_path)
-    by_id = tmp_path / "serial" / "by-id"
-    with pytest.raises(LinkError, match="none"):
-        AVR.find_port(computer)
-    by_id.mkdir(parents=True)
-    (by_id / "usb-one").touch()
-    assert AVR.find_port(computer) == by_id / "usb-one"
-    (by_id / "usb-two").touch()
-    with pytest.raises(LinkError, match="usb-one, usb-two"):
-        AVR.find_port(computer)
-    (tmp_path / "cubist").touch()
-    assert AVR.find_port(computer) == tmp_path / "cubist"
-
-
-def test_a_pi_is_found_by_its_own_program_only(tmp_path: Path) -> None:
-    computer = replace(Computer(), run=tmp_path, dev=tmp_path)
-    (tmp_path / "cubist").touch()  # no Arduino takes its place
-    port = tmp_path / "cubist-board" / "port"
-    port.parent.mkdir()
-    port.symlink_to(tmp_path / "gone")  # killed, it leaves its link behind
-    with pytest.raises(LinkError) as caught:
-        FAMILIES["linux"].find_port(computer)
-    assert caught.value.code == "board-absent" and "cubist-board" in caught.value.remedy
-    (tmp_path / "gone").touch()
-    assert FAMILIES["linux"].find_port(computer) == port
 
 
 def test_the_udev_rule_is_up_to_date() -> None:

@@ -3,60 +3,55 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from robot.computer import checkup
+from robot.computer.board_family import FAMILIES
+from robot.computer.boot_config import plan_fix
 from robot.computer.checkup import EARLIEST_CLOCK_S
 from robot.computer.computer import CheckResult, Computer
+from robot.computer.families import linux
+from robot.link import Capabilities
+from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.panel.gpio import RpiGpio
+from robot.settings import RobotProfile, load_profile
+from robot.text.faults import Fault, LinkError
+from tests.rig.computers import become_a_pi, made_up_computer, put
 from tests.rig.gpio import FakeModule, LgpioError
-from vision.cameras.registry import CameraFinding
+from tests.rig.profiles import changed
+
+MAESTRO = "usb-Pololu_Corporation_Pololu_Mini_Maestro_12-Channel_00012345"
 
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Computer:
-    (tmp_path / "dev/serial/by-id").mkdir(parents=True)
-    places = {name: tmp_path / name for name in ("boot", "dev", "etc", "sys", "run")}
-    return Computer(
-        **places,
-        now_s=lambda: 1_800_000_000.0,
-        check_camera=lambda kind, device: CameraFinding("ok", f"{kind} {device}"),
-        open_gpio=lambda: RpiGpio(FakeModule()),
-        may_use=lambda _: True,
-        members_of=lambda _: frozenset({"cubist"}),
-        own_groups=lambda: frozenset({"cubist"}),
-    )
+    return made_up_computer(tmp_path)
 
 
-THROTTLED = {
-    0: ("bad", "the supply voltage is too low now"),
-    1: ("bad", "the processor's frequency is capped now"),
-    2: ("bad", "the processor is throttled now"),
-    16: ("warning", "the supply voltage was too low since the start"),
-    18: ("warning", "the processor was throttled since the start"),
-}
-
-
-@pytest.mark.parametrize("bit", range(20))
-def test_each_flag_of_a_pi_s_power_has_its_words(machine: Computer, bit: int) -> None:
-    path = machine.sys / "devices/platform/soc/soc:firmware/get_throttled"
-    path.parent.mkdir(parents=True)
-    path.write_text(f"{1 << bit:x}\n")
+@pytest.mark.parametrize(
+    ("flags", "verdict", "text"),
+    [
+        (None, "ok", "cannot be read (not a Raspberry Pi?)"),
+        ("throttled", "ok", "cannot be read (not a Raspberry Pi?)"),
+        ("8", "ok", "voltage and temperature are fine"),
+        ("1", "bad", "the supply voltage is too low now"),
+        ("2", "bad", "the processor's frequency is capped now"),
+        ("10000", "warning", "the supply voltage was too low since the start"),
+        ("40000", "warning", "the processor was throttled since the start"),
+        ("5", "bad", "the supply voltage is too low now; the processor is throttled now"),
+    ],
+)
+def test_power(machine: Computer, flags: str | None, verdict: str, text: str) -> None:
+    if flags is not None:
+        put(machine.sys / "devices/platform/soc/soc:firmware/get_throttled", f"{flags}\n")
     found = checkup.power(machine)
-    expected = THROTTLED.get(bit, ("ok", "voltage and temperature are fine"))
-    assert (found.verdict, found.text) == expected
-    assert ("official power supply" in found.remedy) is (bit in THROTTLED)
-    path.write_text("40005")
-    assert checkup.power(machine).text == (
-        "the supply voltage is too low now; the processor is throttled now; "
-        "the processor was throttled since the start"
-    )
-    path.write_text("throttled")
-    assert checkup.power(machine).text == "cannot be read (not a Raspberry Pi?)"
+    assert (found.verdict, found.text) == (verdict, text)
+    assert ("official power supply" in found.remedy) is (verdict != "ok")
 
 
 @pytest.mark.parametrize(
@@ -64,60 +59,201 @@ def test_each_flag_of_a_pi_s_power_has_its_words(machine: Computer, bit: int) ->
 )
 def test_a_clock_before_2025_is_wrong(machine: Computer, now_s: float, verdict: str) -> None:
     found = checkup.clock(replace(machine, now_s=lambda: now_s))
-    assert found.verdict == verdict
-    assert (found.remedy == "Connect to a network once.") is (verdict == "warning")
-    assert EARLIEST_CLOCK_S == 1_735_689_600
+    assert (found.verdict, bool(found.remedy)) == (verdict, verdict == "warning")
 
 
-def test_button_light_and_buzzer(machine: Computer) -> None:
-    def found(open_gpio: Callable[[], RpiGpio]) -> CheckResult:
-        return checkup.gpio(replace(machine, open_gpio=open_gpio))
-
-    assert checkup.gpio(machine).verdict == "ok"
-    old = FakeModule()
-    del old.lgpio
-    result = found(lambda: RpiGpio(old))
-    assert result.verdict == "warning" and "apt install python3-rpi-lgpio" in result.remedy
-    shut = FakeModule()
-    shut.fail("setmode", LgpioError("can not open gpiochip"))
-    result = found(lambda: RpiGpio(shut))
-    assert (result.verdict, result.text) == ("bad", "the GPIO chip: can not open gpiochip")
-    assert "usermod -aG gpio" in result.remedy
+def test_a_full_disk_is_bad(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert checkup.disk(tmp_path / "not/yet/there").verdict == "ok"
+    monkeypatch.setattr(checkup, "MIN_FREE_BYTES", 2**70)
+    assert checkup.disk(tmp_path).verdict == "bad"
 
 
-def test_without_the_pins_library_the_command_line_works(
-    machine: Computer, monkeypatch: pytest.MonkeyPatch
+def old_gpio() -> RpiGpio:
+    module = FakeModule()
+    del module.lgpio
+    return RpiGpio(module)
+
+
+def shut_gpio() -> RpiGpio:
+    module = FakeModule()
+    module.fail("setmode", LgpioError("can not open gpiochip"))
+    return RpiGpio(module)
+
+
+@pytest.mark.parametrize(
+    ("open_gpio", "verdict", "remedy"),
+    [
+        (lambda: RpiGpio(FakeModule()), "ok", ""),
+        (old_gpio, "warning", "apt install python3-rpi-lgpio"),
+        (shut_gpio, "bad", "usermod -aG gpio"),
+        (RpiGpio, "warning", "only the command line works"),
+    ],
+)
+def test_button_light_and_buzzer(
+    machine: Computer,
+    monkeypatch: pytest.MonkeyPatch,
+    open_gpio: Callable[[], RpiGpio],
+    verdict: str,
+    remedy: str,
 ) -> None:
-    monkeypatch.setitem(sys.modules, "RPi.GPIO", None)
-    result = checkup.gpio(replace(machine, open_gpio=RpiGpio))
-    assert result.verdict == "warning"
-    assert "apt install" in result.remedy and "command line" in result.remedy
+    monkeypatch.setitem(sys.modules, "RPi.GPIO", None)  # not installed
+    found = checkup.gpio(replace(machine, open_gpio=open_gpio))
+    assert found.verdict == verdict and remedy in found.remedy
 
 
-def test_settings_of_the_service_are_read_as_it_reads_them(machine: Computer) -> None:
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", None),
+        ("CUBIST_PROFILE=\n", None),
+        ("#CUBIST_PROFILE=a\n", None),
+        ("CUBIST_PROFILE=b\nCUBIST_PROFILE=a\nX=\n", "a"),
+        ('A=1\n CUBIST_PROFILE="c d"', "c d"),
+        ("CUBIST_PROFILE='c d'\n", "c d"),
+    ],
+)
+def test_settings_of_the_service(machine: Computer, text: str, found: str | None) -> None:
     assert machine.service_profile is None
-    path = machine.etc / "cubist/cubistd.env"
-    path.parent.mkdir(parents=True)
-    path.write_text('CUBIST_PROFILE=one\n# CUBIST_PROFILE=no\n CUBIST_PROFILE = "two" \nX=\n')
-    assert machine.service_profile is not None
-    assert machine.service_setting("X") is None
-    assert machine.service_setting("Y") is None
-    path.write_text("CUBIST_PROFILE='a b'\n")
-    assert machine.service_profile == "a b"
+    put(machine.etc / "cubist/cubistd.env", text)
+    assert (machine.service_profile, machine.service_setting("X")) == (found, None)
 
 
-def test_where_a_pi_keeps_its_config_and_name(machine: Computer) -> None:
+def test_a_pi_keeps_its_config_in_one_of_two_places(machine: Computer) -> None:
     assert (machine.boot_config, machine.model) == (None, "")
-    machine.boot.mkdir()
-    older = machine.boot / "config.txt"
-    older.touch()
+    older = put(machine.boot / "config.txt")
     assert machine.boot_config == older
     (machine.boot / "firmware").mkdir()
     assert machine.boot_config is None, "what stays beside it is not read"
-    newer = machine.boot / "firmware/config.txt"
-    newer.touch()
-    assert machine.boot_config == newer
-    model = machine.sys / "firmware/devicetree/base/model"
-    model.parent.mkdir(parents=True)
-    model.write_bytes(b"Raspberry Pi 5 Model B\0")
-    assert machine.model == "Raspberry Pi 5 Model B"
+    assert become_a_pi(machine, b"") == machine.boot_config
+    assert machine.model == "Raspberry Pi Zero 2 W Rev 1.0"
+
+
+@pytest.mark.parametrize(
+    ("family", "files", "verdict", "text"),
+    [
+        ("avr", [], "bad", "none"),
+        ("avr", ["dev/serial/by-id/usb-1a86"], "ok", "dev/serial/by-id/usb-1a86"),
+        ("avr", ["dev/serial/by-id/a", "dev/serial/by-id/b"], "bad", "found: a, b"),
+        ("avr", ["dev/serial/by-id/a", "dev/serial/by-id/b", "dev/cubist"], "ok", "dev/cubist"),
+        ("linux", ["dev/cubist"], "bad", "cubist-board/port does not exist"),
+        ("linux", ["run/cubist-board/port"], "ok", "run/cubist-board/port"),
+    ],
+)
+def test_the_only_board_is_found(
+    machine: Computer, family: str, files: Sequence[str], verdict: str, text: str
+) -> None:
+    if family == "linux":  # killed, its program leaves its link behind
+        put(machine.run / "cubist-board/nothing")
+        (machine.run / "cubist-board/port").symlink_to("gone")
+    for name in files:
+        put(machine.dev.parent / name)
+    found = FAMILIES[family].check_port("auto", machine)
+    assert found.verdict == verdict and found.text.endswith(text)
+    remedy = {"avr": "link.port", "linux": "systemctl restart cubist-board"}[family]
+    assert (remedy in found.remedy) is (verdict == "bad")
+    if verdict == "ok":
+        person = replace(machine, may_use=lambda _: False)
+        assert "dialout" in FAMILIES[family].check_port("auto", person).remedy
+
+
+def two_boards(first: Path | str, second: Path) -> RobotProfile:
+    """Return Soltvvo with its boards at these ports."""
+    return changed("soltvvo", {"link.port": str(first), "boards.second.port": str(second)})
+
+
+def test_every_board_is_looked_for_and_named(machine: Computer) -> None:
+    robot = two_boards(machine.dev / "one", machine.dev / "other")
+    put(machine.dev / "one")
+    found = [one for one in checkup.check_up(robot, machine.run, machine) if one.about == "board"]
+    assert [(one.verdict, one.text) for one in found] == [
+        ("ok", f"first: {machine.dev / 'one'}"),
+        ("bad", f"second: {machine.dev / 'other'} does not exist"),
+    ]
+    assert checkup.add_board_name(found[0], "first", load_profile("six-motor")) == found[0]
+
+
+def test_boards_that_look_alike_are_to_be_named_by_their_sockets(machine: Computer) -> None:
+    """Of two clones without serial numbers, ``/dev/ttyUSB0`` is the one that answered first."""
+    first, second = (put(machine.dev / f"ttyUSB{number}") for number in range(2))
+    by_path = machine.dev / "serial/by-path/platform-usb-0:1.3:1.0-port0"
+    by_path.parent.mkdir()
+    by_path.symlink_to(second)
+    found = list(checkup.sockets(two_boards(first, second), machine))
+    assert [(one.verdict, one.text) for one in found] == [
+        ("warning", f"first: {first} is whichever board was found first"),
+        ("warning", f"second: {second} is whichever board was found first"),
+    ]
+    assert found[0].remedy == f"In the profile, link.port: its name below {by_path.parent}"
+    assert found[1].remedy.endswith(f"boards.second.port: {by_path}")
+    assert list(checkup.sockets(two_boards("/run/cubist-board/port", by_path), machine)) == []
+    (same,) = checkup.sockets(two_boards(by_path, second), machine)
+    assert (same.verdict, same.text) == ("bad", f"second: {second} is the port of first too")
+    assert list(checkup.sockets(load_profile("six-motor"), machine)) == []
+
+
+@pytest.mark.parametrize(
+    ("version", "verdict", "text", "remedy"),
+    [
+        (FIRMWARE_VERSION, "ok", "on atmega328p", ""),
+        ("0.0.9", "bad", "0.0.9 on the board", "cubist firmware flash --port tty"),
+        (None, "bad", "does not answer (tty)", "flash"),
+    ],
+)
+def test_the_board_s_firmware(version: str | None, verdict: str, text: str, remedy: str) -> None:
+    def ask(port: str, _: int) -> Capabilities:
+        if version is None:
+            raise LinkError(Fault.NO_ANSWER, detail=port)
+        rates = (9000, 8000, 7000)
+        return Capabilities(Board.ATMEGA328P, version, 1, 7, 0, ResetCause(0), 100, 100, *rates)
+
+    found = checkup.firmware("tty", 250_000, ask)
+    assert found.verdict == verdict
+    assert text in found.text and remedy in found.remedy
+
+
+def test_servos_at_the_pi_s_pins_need_its_config_txt(machine: Computer) -> None:
+    cubotino = load_profile("cubotino")
+    [none] = linux.check_pulses(cubotino, machine)
+    assert none.verdict == "bad" and "no config.txt" in none.text
+    path = become_a_pi(machine, b"dtparam=audio=on\n")
+    sound, servos = linux.check_pulses(cubotino, machine)
+    assert "analogue audio" in sound.text and "dtparam=audio=off" in sound.remedy
+    assert "GPIO 12 and 13" in servos.text and "sudo cubist doctor --fix" in servos.remedy
+    plan_fix(path, cubotino, machine.model).write()
+    assert [found.verdict for found in linux.check_pulses(cubotino, machine)] == ["ok"]
+    (machine.sys / "class/pwm/pwmchip0").rmdir()
+    assert "sudo reboot" in list(linux.check_pulses(cubotino, machine))[-1].remedy
+
+
+def test_a_maestro_is_looked_for_where_servos_hang_on_it(machine: Computer) -> None:
+    otvinta, by_id = load_profile("otvinta"), machine.dev / "serial/by-id"
+    put(by_id / f"{MAESTRO}-if02")  # its UART
+    (missing,) = linux.check_pulses(otvinta, machine)
+    assert (missing.about, missing.verdict) == ("maestro", "bad")
+    assert "USB Dual Port" in missing.remedy
+    port = put(by_id / f"{MAESTRO}-if00")
+    assert list(linux.check_pulses(otvinta, machine)) == [CheckResult("maestro", "ok", str(port))]
+    refused = replace(machine, may_use=lambda _: False)
+    assert next(linux.check_pulses(otvinta, refused)).verdict == "bad"
+    put(machine.etc / "cubist/cubistd.env", "CUBIST_BOARD_OPTIONS=--maestro /dev/none\n")
+    (named,) = linux.check_pulses(otvinta, machine)
+    assert named.text == "there is no Pololu Maestro at /dev/none"
+
+
+@pytest.mark.parametrize(
+    ("people", "gpio", "ours", "remedies"),
+    [
+        (None, None, None, ["make install"]),
+        ((), ("cubist",), None, []),
+        ((), ("cubist",), ("cubist",), []),
+        ((), ("cubist",), ("gpio",), ["usermod -aG cubist"]),
+        ((), (), None, ["systemd-sysusers"]),
+        ((), None, (), ["systemd-sysusers", "usermod"]),
+    ],
+)
+def test_groups(machine: Computer, people: Any, gpio: Any, ours: Any, remedies: list[str]) -> None:
+    members = {"cubist": people, "gpio": gpio}
+    there = replace(machine, members_of=members.get, own_groups=lambda: ours)
+    found = list(linux.check_groups(there))
+    assert len(found) == len(remedies)
+    assert all(text in one.remedy for one, text in zip(found, remedies, strict=True))

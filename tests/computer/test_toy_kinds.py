@@ -27,37 +27,30 @@ from robot.machine.confirmed_range import ConfirmedRange
 from robot.settings import BadProfile, RobotProfile, parse_profile, profile_path
 from robot.settings.boards import BOARD_TARGETS, BoardTarget
 from robot.simulate.boards import own_simulation, simulation_of, wire_to_board
+from tests.rig.cameras import SceneCamera
+from tests.rig.computers import made_up_computer
 from vision.cameras import registry
 from vision.cameras.base import CameraError
 from vision.cameras.registry import CameraFinding, camera_kinds
-from vision.frame import Frame
 
 ROOT = Path(__file__).parents[2]
 
 
-class ToyCamera:
-    """Sees grey."""
-
-    def __init__(self, device: int | str, resolution: tuple[int, int], name: str) -> None:
-        self.name, self._size = name, resolution
-
-    def settle(self) -> None:
-        pass
-
-    def capture(self) -> Frame:
-        return Frame(np.full((self._size[1], self._size[0], 3), 128, np.uint8), self.name, 0)
-
-    def close(self) -> None:
-        pass
+def grey_camera(device: int | str, resolution: tuple[int, int], name: str) -> SceneCamera:
+    width, height = resolution
+    return SceneCamera(lambda *_: np.full((height, width, 3), 128, np.uint8), name)
 
 
 def check_toy(device: int | str) -> CameraFinding:
     return CameraFinding("warning", f"toy {device} sees grey", "Buy another.")
 
 
-def toy_robot() -> RobotProfile:
+def robot_with(**words: str) -> RobotProfile:
+    """Return an Arduino's robot with other words in its profile."""
     text = profile_path("cubotino-uno").read_text()
-    return parse_profile(text.replace("kind: picamera2", "kind: toy"))
+    for old, new in words.items():
+        text = text.replace(old, new)
+    return parse_profile(text)
 
 
 def undocumented_cameras(text: str) -> list[str]:
@@ -69,10 +62,10 @@ def undocumented_cameras(text: str) -> list[str]:
 
 def test_a_camera_kind_is_known_everywhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(BadProfile, match=r"cameras\[0\].kind: Input should be 'picamera2'"):
-        toy_robot()
+        robot_with(picamera2="toy")
     monkeypatch.setattr(registry, "_KINDS", dict(registry._KINDS))
-    registry.register_camera("toy", ToyCamera, check=check_toy)
-    robot = toy_robot()
+    registry.register_camera("toy", grey_camera, check=check_toy)
+    robot = robot_with(picamera2="toy")
 
     machine = make_machine(robot, ConfirmedRange({}))
     assert machine.scanner.frame(None).image.shape == (480, 640, 3)
@@ -87,7 +80,7 @@ def test_every_camera_kind_is_documented(monkeypatch: pytest.MonkeyPatch) -> Non
     text = (ROOT / "docs/robots.md").read_text(encoding="utf-8")
     assert undocumented_cameras(text) == []
     monkeypatch.setattr(registry, "_KINDS", dict(registry._KINDS))
-    registry.register_camera("toy", ToyCamera)
+    registry.register_camera("toy", grey_camera)
     assert undocumented_cameras(text) == ["toy"]
 
 
@@ -131,11 +124,6 @@ def toy_family() -> Iterator[str]:
     del BOARD_TARGETS["rp1"], FAMILIES["toy"]
 
 
-def robot_with(target: str) -> RobotProfile:
-    text = profile_path("cubotino-uno").read_text()
-    return parse_profile(text.replace("atmega328p", target))
-
-
 def undocumented_targets(text: str) -> list[str]:
     """Return the boards that docs/robots.md does not describe."""
     (line,) = [part for part in text.split("\n- ") if part.startswith("`firmware: {target")]
@@ -143,12 +131,9 @@ def undocumented_targets(text: str) -> list[str]:
 
 
 def test_profiles_doctor_and_simulation_know_a_new_family(toy_family: str, tmp_path: Path) -> None:
-    robot = robot_with(toy_family)
-    for name in ("dev", "sys", "run", "etc"):
-        (tmp_path / name).mkdir()
+    robot = robot_with(atmega328p=toy_family)
+    computer = made_up_computer(tmp_path)
     (tmp_path / "dev/cubist").touch()
-    places = {name: tmp_path / name for name in ("dev", "sys", "run", "etc")}
-    computer = Computer(**places, check_camera=lambda *_: CameraFinding("ok", ""))
     found = {one.about: one for one in check_up(robot, tmp_path, computer)}
     assert found["toy"].text == "cubotino-uno may have a toy"
     assert found["board"] == CheckResult("board", "ok", str(tmp_path / "dev/cubist"))
