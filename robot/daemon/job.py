@@ -17,7 +17,7 @@ from robot.calibration.sighting import ScanSample
 from robot.computer.memory import release_library_pages
 from robot.daemon.live import LiveBoard
 from robot.daemon.pictures import JpegCache
-from robot.link.statistics import complaints
+from robot.link.group import complaints
 from robot.machine.scanner import as_jpeg
 from robot.records.runs import (
     EXPLANATION_NAME,

@@ -29,7 +29,7 @@ from robot.daemon.pictures import JpegCache, NumberedJpeg
 from robot.daemon.preparation import TablePreparation
 from robot.daemon.service import ending
 from robot.link import LostPositions
-from robot.link.statistics import RecentTraffic, complaints
+from robot.link.group import RecentTraffic, complaints
 from robot.machine.assembly import Machine
 from robot.machine.solve_planner import SolvePlanner
 from robot.records.runs import (

@@ -9,8 +9,8 @@ from robot.link.actuators import (
 )
 from robot.link.group import LinkGroup, LinkThread
 from robot.link.ledger import BoardLedger, LastPositions, LostPositions, PositionLedger
-from robot.link.limits import Capabilities
 from robot.link.link import Execution, Link
+from robot.link.plans import Capabilities
 from robot.link.session import SessionStatistics
 from robot.link.transport import SerialTransport, Transport
 

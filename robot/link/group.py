@@ -1,4 +1,7 @@
-"""Several boards of one robot: schedules are split among them and start together."""
+"""The boards of one robot: plans split among them, the quality of their lines, a thread for them.
+
+Also for a robot with one board, which is a group of one link.
+"""
 
 from __future__ import annotations
 
@@ -11,114 +14,20 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
-from itertools import pairwise
 from typing import Generic, Protocol, TypeVar
 
 from robot.link.actuators import ActuatorSetup
 from robot.link.clock import certain_drifts
 from robot.link.common_start import CommonStart
-from robot.link.limits import Capabilities
 from robot.link.link import STOP_PATIENCE_S, Execution, Link, Progress
+from robot.link.plans import Capabilities, board_at, paces, split, stages, stretch_schedule
 from robot.link.session import Clock, SessionStatistics
-from robot.motion.schedule import Schedule, TimedTurn
+from robot.motion.schedule import Schedule
+from robot.records.runs import LinkRecord
 from robot.text.faults import FAULTS, Fault, LinkError, RobotError, Stopped
+from robot.text.notes import Note
 
-LEAST_PACE = 3e-5
-"""Of a difference between clocks that is made up for: 0.1 ms in three seconds."""
-
-LONGEST_IDLE_US = 16_000_000
-"""Longest time between the starts of two turns at one board. The protocol has waits of up to
-16.7 s; a faster clock uses up part of the margin."""
-
-
-def stages(schedule: Schedule, board_of: Mapping[str, str]) -> list[Schedule]:
-    """Cut a schedule where everything rests, so that no board waits too long.
-
-    A board that rests between two cuts is told nothing of what the others do there. Raises
-    :class:`RobotError` for an actuator that is at none, and where nothing rests for too long.
-    """
-    cuts: list[int] = []
-    begin = rested = latest_end = 0
-    last: dict[str, int] = {}
-    for turn in schedule.turns:
-        profile = schedule.profiles[turn.profile]
-        name = board_at(profile.actuator, board_of)
-        if turn.start_us >= latest_end:
-            rested = latest_end
-        if turn.start_us - last.get(name, begin) > LONGEST_IDLE_US:
-            if turn.start_us - rested > LONGEST_IDLE_US or rested == begin:
-                raise RobotError(Fault.BAD_SCHEDULE, detail=_too_long(name, turn.start_us))
-            cuts.append(rested)
-            begin = rested
-            last = {board: start for board, start in last.items() if start >= begin}
-        last[name] = turn.start_us
-        latest_end = max(latest_end, turn.start_us + profile.duration_us)
-    bounds = [0, *cuts, schedule.duration_us]
-    return [_turns_between(schedule, *pair) for pair in pairwise(bounds)]
-
-
-def _turns_between(schedule: Schedule, begin: int, end: int) -> Schedule:
-    """Return the turns between two moments of rest, in time from the first."""
-    turns = (turn for turn in schedule.turns if begin <= turn.start_us < end)
-    own = tuple(replace(turn, start_us=turn.start_us - begin) for turn in turns)
-    return Schedule(schedule.profiles, own, end - begin)
-
-
-def _too_long(name: str, at_us: int) -> str:
-    return (
-        f"board {name} waits longer than {LONGEST_IDLE_US / 1e6:g} s for its turn at "
-        f"{at_us / 1e6:.1f} s, and nothing rests meanwhile"
-    )
-
-
-def split(schedule: Schedule, board_of: Mapping[str, str]) -> dict[str, Schedule]:
-    """Return each board's part of a schedule, in the schedule's time.
-
-    Raises :class:`RobotError` for an actuator that is at none.
-    """
-    turns: dict[str, list[TimedTurn]] = {}
-    numbers: dict[str, dict[int, int]] = {}
-    for turn in schedule.turns:
-        name = board_at(schedule.profiles[turn.profile].actuator, board_of)
-        known = numbers.setdefault(name, {})
-        number = known.setdefault(turn.profile, len(known))
-        turns.setdefault(name, []).append(TimedTurn(turn.start_us, number))
-    return {
-        name: Schedule(
-            tuple(schedule.profiles[profile] for profile in numbers[name]),
-            tuple(own),
-            schedule.duration_us,
-        )
-        for name, own in turns.items()
-    }
-
-
-def paces(drifts: Mapping[str, float]) -> dict[str, float]:
-    """Return the factor by which each board stretches a plan to match the slowest clock.
-
-    ``drifts``: how much faster than this computer's the clock of each goes. Differences that no
-    plan is long enough for are left out, so 1.0 is usual.
-    """
-    slowest = min(drifts.values(), default=0.0)
-    exact = {name: (1 + drift) / (1 + slowest) for name, drift in drifts.items()}
-    return {name: pace if pace - 1 >= LEAST_PACE else 1.0 for name, pace in exact.items()}
-
-
-def stretch_schedule(part: Schedule, pace: float) -> Schedule:
-    """Return the schedule with all start times multiplied by ``pace``; motions last as long."""
-    if pace == 1.0:
-        return part
-    turns = tuple(TimedTurn(round(turn.start_us * pace), turn.profile) for turn in part.turns)
-    return Schedule(part.profiles, turns, round(part.duration_us * pace))
-
-
-def board_at(actuator: str, board_of: Mapping[str, str]) -> str:
-    """The board of an actuator; raises :class:`RobotError` for one that is at none."""
-    if actuator not in board_of:
-        raise RobotError(Fault.BAD_SCHEDULE, detail=f"no actuator is called {actuator}")
-    return board_of[actuator]
-
+log = logging.getLogger("cubistd")
 
 T = TypeVar("T")
 
@@ -325,7 +234,92 @@ def add_board_name(fault: RobotError, name: str) -> RobotError:
     return fault if fault.detail else RobotError(fault.code, detail=f"board {name}")
 
 
-log = logging.getLogger("cubistd")
+BAD_SHARE = 0.002
+"""Share of damaged messages from which a cable is called bad; a good one damages none."""
+
+FEWEST = 3
+"""Single accidents happen."""
+
+RECENT_MESSAGES = 2000
+"""Messages either way, of two or three solves, by which a line is judged at least."""
+
+
+class LinkStatistics:
+    """Traffic counters that survive reconnecting."""
+
+    def __init__(self) -> None:
+        self._past = LinkRecord()
+        self._link: LinkGroup | None = None
+        self._base: SessionStatistics | None = None
+
+    def note_opened(self, link: LinkGroup) -> None:
+        """Count this link from now on; what the board counted before was not ours."""
+        self._link, self._base = link, _statistics(link)
+
+    def note_closing(self) -> None:
+        """The link is about to be closed: keep its figures."""
+        self._past = self.total
+        self._link = self._base = None
+
+    def note_events(self, events: Sequence[str]) -> None:
+        """Something out of the ordinary happened while a schedule was performed."""
+        fields = {"held": "held", "underrun": "underruns", "late": "late"}
+        counts = {fields[event]: getattr(self._past, fields[event]) + 1 for event in events}
+        self._past = self._past.model_copy(update=counts)
+
+    @property
+    def total(self) -> LinkRecord:
+        """Everything since the start."""
+        now = _statistics(self._link) if self._link is not None else None
+        if now is None or self._base is None:
+            return self._past
+        base = self._base
+        return self._past + LinkRecord(
+            sent=_more(now.sent, base.sent),
+            resent=_more(now.resent, base.resent),
+            received=_more(now.received, base.received),
+            damaged=_more(now.damaged_here, base.damaged_here)
+            + _more(now.damaged_there, base.damaged_there),
+            lost_bytes=_more(now.bytes_lost_there, base.bytes_lost_there),
+        )
+
+
+class RecentTraffic:
+    """Recent traffic only, so that a repaired line stops being reported."""
+
+    def __init__(self) -> None:
+        self._marks = [LinkRecord()]
+
+    def of(self, total: LinkRecord) -> LinkRecord:
+        """Return the traffic of the last one to two :data:`RECENT_MESSAGES` until ``total``."""
+        since = total - self._marks[-1]
+        if since.sent + since.received >= RECENT_MESSAGES:
+            self._marks = [self._marks[-1], total]
+        return total - self._marks[0]
+
+
+def complaints(link: LinkRecord) -> Iterator[Note]:
+    """Return notes on what is wrong with the line, for a person."""
+    total = max(1, link.sent + link.received)
+    if link.damaged >= FEWEST and link.damaged >= BAD_SHARE * total:
+        share = f"{link.damaged / total:.1%}"
+        yield Note.of("line-damaged", damaged=link.damaged, total=total, share=share)
+    if link.lost_bytes >= FEWEST:
+        yield Note.of("bytes-lost", count=link.lost_bytes)
+    for code, count in (("paused", link.held), ("underrun", link.underruns), ("late", link.late)):
+        if count:
+            yield Note.of(code if count > 1 else f"{code}-once", count=count)
+
+
+def _statistics(link: LinkGroup) -> SessionStatistics | None:
+    with suppress(RobotError):
+        return link.statistics
+    return None
+
+
+def _more(now: int, before: int) -> int:
+    """Growth of a counter that begins anew when the board does."""
+    return now - before if now >= before else now
 
 
 class Closable(Protocol):

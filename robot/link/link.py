@@ -17,9 +17,8 @@ from robot.link.actuators import (
     configuration_crc,
 )
 from robot.link.clock import WRAP
-from robot.link.encoding import Shape, WirePlan, encode_schedule
 from robot.link.ledger import BoardLedger, reported_positions
-from robot.link.limits import Capabilities, check_plan
+from robot.link.plans import Capabilities, Shape, WirePlan, check_plan, encode_schedule
 from robot.link.protocol import (
     SILENCE_HOLD_MS,
     TICKS_PER_US,

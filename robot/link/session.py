@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple, dataclass
 
 from robot.link.clock import BoardClock
-from robot.link.limits import Capabilities
+from robot.link.plans import Capabilities
 from robot.link.protocol import (
     HEARTBEAT_AT_REST_MS,
     HEARTBEAT_MS,

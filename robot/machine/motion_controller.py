@@ -28,10 +28,10 @@ from robot.link import (
     ServoSetup,
     Transport,
 )
+from robot.link.group import LinkStatistics
 from robot.link.ledger import Clock, motors_without_sensor
 from robot.link.protocol import FIRMWARE_VERSION, SILENCE_HOLD_MS
 from robot.link.session import Draw
-from robot.link.statistics import LinkStatistics
 from robot.machine.board_configuration import actuator_setups, homing_order, homing_steps
 from robot.machine.confirmed_range import ConfirmedRange
 from robot.machine.slow_motion import jog_profile, paths_to_start
