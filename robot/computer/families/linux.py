@@ -72,8 +72,7 @@ class LinuxSimulation(BoardSimulation):
 
     def pulse_maker(self, robot: SimulatedRobot, folder: Path, board: str) -> PulseMaker:
         """Return the simulated PWM chips, or the Maestro, of the board's servos."""
-        from robot.twin.maestro import Maestro
-        from robot.twin.pulses import PwmChips
+        from robot.twin.pulses import Maestro, PwmChips
 
         pins = _pulse_pins(robot.profile, board)
         edge = functools.partial(robot.pin_changed, board=board)
