@@ -1,0 +1,259 @@
+"""What motors on the faces, grippers, and a crane's parts do to a cube, and what they must not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Self
+
+import numpy as np
+import pytest
+
+from robot.settings import Stepper, load_profile
+from robot.settings.other_cubes import for_cube
+from robot.twin.cube import NORMALS, CubeBody, scrambled
+from robot.twin.registry import parts_of
+from robot.twin.simulated import SimulatedRobot
+
+CRANE_SIZE = 5
+ACTUATORS = {"u": "up", "r": "right", "f": "front", "d": "down", "l": "left", "b": "back"}
+
+Move = tuple[str, str, int]
+"""``turn`` or ``rotate``, a site, and quarter turns."""
+
+
+class Parts:
+    """The parts of a robot around a cube, moved from place to place in small steps.
+
+    Rotations count in quarter turns, all other places in the motors' own units.
+    """
+
+    def __init__(self, name: str) -> None:
+        profile = load_profile(name)
+        if name == "crane":
+            profile = for_cube(profile, CRANE_SIZE)
+        self.places = {motor: one.places for motor, one in profile.actuators.items()}
+        made = parts_of(profile)
+        self.starts = made.start_places
+        self.body = scrambled(profile.cube.size, 1)
+        self._every_report: list[str] = []
+        self.mechanism = made.around(self.body, lambda kind, *_: self._every_report.append(kind))
+        self.positions = {
+            motor: 0.0 if motor in made.rotations else float(places[self.starts[motor]])
+            for motor, places in self.places.items()
+        }
+        self.mechanism.update(self.positions)
+
+    @property
+    def reported(self) -> list[str]:
+        """The kinds of violations."""
+        return list(dict.fromkeys(self._every_report))
+
+    def move(self, steps: int = 8, **targets: float) -> Self:
+        """Move motors to these positions, all together."""
+        begin = dict(self.positions)
+        for step in range(1, steps + 1):
+            for name, target in targets.items():
+                self.positions[name] = begin[name] + (target - begin[name]) * step / steps
+            self.mechanism.update(self.positions)
+        return self
+
+    def do(self, *steps: str) -> Self:
+        """``"r1 f-1"`` turns R to 1 and F to -1 together; ``"r+"`` closes jaws, ``"r-"`` opens."""
+        for step in steps:
+            targets: dict[str, float] = {}
+            for word in step.split():
+                motor, what = ACTUATORS[word[0]], word[1:]
+                if what in "+-":
+                    jaw = f"{motor}-jaw"
+                    targets[jaw] = self.places[jaw]["closed" if what == "+" else "open"]
+                else:
+                    targets[motor] = float(what)
+            self.move(**targets)
+        return self
+
+    def raised(self, rows: float) -> Self:
+        return self.move(elevator=252.0 * rows)
+
+    def held(self, held: bool = True) -> Self:
+        return self.move(squisher=1600.0 if held else 1200.0)
+
+    def turned(self, quarters: float) -> Self:
+        return self.move(turntable=self.positions["turntable"] + quarters)
+
+    def rolled(self, steps: int = 8, *, back: bool = False) -> Self:
+        return self.move(steps, flipper=1000.0 if back else 2000.0)
+
+    def is_changed_by(self, *moves: Move) -> bool:
+        """Whether the cube is as at first, but for these."""
+        body: CubeBody = scrambled(self.body.size, 1)
+        for what, site, quarters in moves:
+            if what == "rotate":
+                body.rotate(NORMALS[site], quarters)
+            else:
+                body.turn(site, quarters, int(what.removeprefix("turn") or 1))
+        return self.body.facelets() == body.facelets()
+
+
+def test_a_motor_turns_while_its_driver_is_enabled() -> None:
+    """The enable input is active low; nothing drives it when the robot is switched on."""
+    profile = load_profile("six-motor")
+    motor = profile.actuators_of(Stepper)["right"]
+    robot, time_us = SimulatedRobot(profile, scrambled(3, 1)), 0.0
+    for level, turns in ((None, False), (False, True), (True, False)):
+        before, violations = robot.body.facelets(), len(robot.violations)
+        if level is not None:
+            assert motor.pins.enable is not None
+            robot.pin_changed(time_us, motor.pins.enable, level)
+        robot.pin_changed(time_us, motor.pins.direction, True)
+        time_us += 1e6  # or it is the same incident as before
+        for _ in range((motor.steps_per_turn or 0) // 4):
+            time_us += 2_000
+            robot.pin_changed(time_us, motor.pins.step, True)
+            robot.pin_changed(time_us + 5, motor.pins.step, False)
+        assert (robot.body.facelets() != before) is turns
+        kinds = [one.kind for one in robot.violations[violations:]]
+        assert kinds == ([] if turns else ["lost-steps"])
+    assert "driver was off" in robot.violations[0].text
+
+
+def test_motors_turn_their_faces() -> None:
+    parts = Parts("six-motor").do("r1", "u-1 d2")
+    assert parts.is_changed_by(("turn", "R", 1), ("turn", "U", -1), ("turn", "D", 2))
+    assert parts.reported == []
+    parts.mechanism.slips.wanted += 1
+    parts.do("f2", "f3")
+    assert parts.is_changed_by(
+        ("turn", "R", 1), ("turn", "U", -1), ("turn", "D", 2), ("turn", "F", 2)
+    )
+    assert not parts.mechanism.pose().layers_open
+    assert parts.do("f3.76").mechanism.pose().layers_open
+
+
+@pytest.mark.parametrize(
+    ("robot", "steps", "moves"),
+    [
+        ("two-arm", ("r1", "r-", "r0", "r+", "d-1"), [("turn", "R", 1), ("turn", "D", -1)]),
+        ("two-arm", ("d-", "r1", "d+"), [("rotate", "R", 1)]),
+        (
+            "four-arm",
+            ("f- b-", "r1 l-1", "f+ b+", "r-", "r0", "r+", "l-", "l0", "l+", "f1"),
+            [("rotate", "R", 1), ("turn", "F", 1)],
+        ),
+        ("soltvvo", ("f- b-", "r1"), [("turn", "R", 1)]),
+        ("soltvvo", ("f- b-", "r1", "l-1"), [("rotate", "R", 1)]),
+    ],
+)
+def test_grippers_turn_layers_or_the_cube(
+    robot: str, steps: tuple[str, ...], moves: list[Move]
+) -> None:
+    """Whoever holds the cube besides decides; regripping turns nothing."""
+    parts = Parts(robot).do(*steps)
+    assert parts.is_changed_by(*moves)
+    assert parts.reported == []
+
+
+@pytest.mark.parametrize(
+    ("robot", "steps", "kind"),
+    [
+        ("two-arm", ("r1", "d1"), "jaws-collide"),
+        ("two-arm", ("r1 d1",), "jaws-collide"),
+        ("two-arm", ("d-", "r1", "d1", "d+"), "jaws-collide"),
+        ("four-arm", ("r-", "r1", "r+", "f1"), "jaws-collide"),
+        ("four-arm", ("f- b-", "r1"), "layer-not-held"),
+        ("two-arm", ("r- d-",), "dropped"),
+        ("two-arm", ("r0.5", "r-"), "layer-not-square"),
+        ("two-arm", ("d-", "r0.5", "d+"), "grip-not-square"),
+    ],
+)
+def test_what_grippers_must_not_do_is_told(robot: str, steps: tuple[str, ...], kind: str) -> None:
+    parts = Parts(robot).do(*steps)
+    assert kind in parts.reported
+    assert kind != "layer-not-square" or [site for site, _ in parts.mechanism.pose().layers] == [
+        "R"
+    ]
+    parts.mechanism.set_square()
+    assert not parts.mechanism.pose().layers
+
+
+@pytest.mark.parametrize(
+    ("turn", "kind"), [("r1", "turn-while-jaws-move"), ("d1", "cube-hits-jaws")]
+)
+def test_half_open_jaws_are_in_the_way(turn: str, kind: str) -> None:
+    parts = Parts("two-arm").move(**{"right-jaw": 1450.0})
+    assert parts.reported == []
+    assert parts.do(turn).reported == [kind]
+
+
+def test_a_cube_stands_as_the_jaws_do_that_hold_it_alone() -> None:
+    off = 3.0 / 90
+    # The layer at R is turned by three degrees while the other jaws hold the rest.
+    parts = Parts("two-arm").do(f"r{off}", "d-")
+    pose = parts.mechanism.pose()
+    assert np.degrees(np.arccos(pose.whole[1, 1])) == pytest.approx(3.0, abs=0.01)
+    assert pose.layers == ()
+    # Jaws that close on it set it square again; the others let go of a cube that they hold so.
+    parts.do(f"d{off}", "d+", "r-")
+    whole = parts.mechanism.pose().whole
+    assert np.degrees(np.arccos(whole[0, 0])) == pytest.approx(3.0, abs=0.01)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4])
+def test_as_many_rows_turn_as_were_raised(rows: int) -> None:
+    parts = Parts("crane").raised(rows).held().turned(-1).held(False).raised(0)
+    assert parts.is_changed_by((f"turn{rows}", "U", -1))
+    assert parts.reported == []
+
+
+@pytest.mark.parametrize(
+    ("act", "moves"),
+    [
+        (lambda crane: crane.raised(5).turned(2).raised(0), [("rotate", "U", 2)]),
+        (lambda crane: crane.rolled(2), [("rotate", "R", 1)]),
+        (lambda crane: crane.rolled(7), [("rotate", "R", 1)]),
+        (lambda crane: crane.rolled(4).rolled(4, back=True), []),
+        # Below a raised cube the flipper moves empty.
+        (lambda crane: crane.raised(5).rolled().raised(0).rolled(back=True), [("rotate", "R", -1)]),
+    ],
+)
+def test_a_crane_turns_and_rolls_the_whole_cube(
+    act: Callable[[Parts], Parts], moves: list[Move]
+) -> None:
+    parts = act(Parts("crane"))
+    assert parts.is_changed_by(*moves)
+    assert parts.reported == []
+
+
+def test_a_crane_s_slip_is_a_roll_that_does_not_happen() -> None:
+    parts = Parts("crane")
+    parts.mechanism.slips.wanted = 1
+    assert parts.rolled().is_changed_by()
+
+
+def test_where_a_crane_s_parts_are_is_named_and_seen() -> None:
+    """It was put away with the cube down and let go."""
+    parts = Parts("crane")
+    assert (parts.starts["elevator"], parts.starts["squisher"]) == ("down", "open")
+    place = parts.mechanism.place
+    assert place("elevator", 504.0) == "row-2" and place("elevator", 630.0) is None
+    assert place("flipper", 1050.0) == "front" and place("flipper", 1500.0) is None
+    assert place("squisher", 1600.0) == "closed" and place("turntable", 0.0) is None
+    pose = parts.raised(2).held().turned(0.4).mechanism.pose()
+    assert pose.layers == (("U", pytest.approx(0.4)),) and pose.depth == 2
+
+
+WRONG: dict[str, Callable[[Parts], Parts]] = {
+    "turn-unheld": lambda crane: crane.raised(2).turned(1),
+    "lift-held": lambda crane: crane.raised(2).held().raised(3),
+    "lift-not-square": lambda crane: crane.raised(5).turned(0.4).raised(0),
+    "row-between": lambda crane: crane.raised(1.5).held(),
+    "hold-not-square": lambda crane: crane.raised(5).turned(0.4).move(1, elevator=504.0).held(),
+    "layer-not-square": lambda crane: crane.raised(2).held().turned(0.3).held(False),
+    "flip-blocked": lambda crane: crane.raised(2).rolled(),
+    "flip-held": lambda crane: crane.held().rolled(),
+    "lift-flipping": lambda crane: crane.move(flipper=1500.0).raised(1),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_what_a_crane_must_not_do_is_told(kind: str) -> None:
+    assert kind in WRONG[kind](Parts("crane")).reported
