@@ -8,7 +8,7 @@ C_FILES = $$(git ls-files '*.c' '*.h' '*.cpp' '*.hpp' | grep -v protocol.h)
 
 help: ## this list
 	@printf '%s\n' 'New here? Run `make demo` to see a whole solve, then `make test`. Both install what is missing.' \
-	  'Changing something? One test: .venv/bin/python -m pytest tests/link/test_window.py' \
+	  'Changing something? One test: .venv/bin/python -m pytest tests/link/test_wire.py' \
 	  'Before a commit: make lint. After a change of C or C++: make build. More: docs/contributing.md' ''
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 

@@ -10,22 +10,15 @@ import pytest
 
 from robot.link import Link
 from robot.link.ledger import LastPositions, PositionLedger
-from robot.link.link import single
 from robot.link.protocol import BoardState, Home
-from robot.link.session import SessionStatistics
-from robot.link.statistics import LinkStatistics
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
-from robot.motion.stepper import StepperLimits, stepper_move
-from robot.records.runs import LinkRecord
+from robot.motion.stepper import stepper_move
 from robot.text.faults import Fault, LinkError, RobotError
+from tests.rig.boards import LIMITS, Rig, in_turn
 
-Rig = Any
-LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
 AWAY = 70
-STEP_PIN = 6
-DIRECTION_PIN = 7
-LID_PIN = 10
+STEP_PIN, DIRECTION_PIN, LID_PIN = 6, 7, 10
 
 
 def two_turns() -> Schedule:
@@ -36,7 +29,7 @@ def two_turns() -> Schedule:
 
 
 async def test_what_is_known_while_a_plan_is_played_follows_it(link: Link, rig: Rig) -> None:
-    await link.run(single(servo_slew("lid", 1500, 1200, 450_000)))
+    await link.run(in_turn(servo_slew("lid", 1500, 1200, 450_000)))
     run = asyncio.create_task(link.run(two_turns()))
     seen: list[tuple[str, ...]] = []
     while not run.done() and rig.board.running:
@@ -52,17 +45,17 @@ async def test_what_is_known_while_a_plan_is_played_follows_it(link: Link, rig: 
     )
 
 
-async def go_away(link: Link) -> None:
-    """Leave the pusher, which has no end stop, and the lid where they are not at home."""
+def push_and_lift() -> Schedule:
+    """The pusher, which has no end stop, and the lid go away from their starts at once."""
     push = stepper_move("pusher", 0, AWAY, LIMITS)
-    lift = servo_slew("lid", 1500, 1900, 100_000)
-    turns = (TimedTurn(0, 0), TimedTurn(push.duration_us, 1))
-    await link.run(Schedule((push, lift), turns, push.duration_us + lift.duration_us))
+    lift = servo_slew("lid", 1500, 1900, 400_000)
+    return Schedule((push, lift), (TimedTurn(0, 0), TimedTurn(0, 1)), lift.duration_us)
 
 
-async def successor(rig: Rig) -> Link:
-    """The link of another process, after the first was killed."""
-    link: Link = rig.link()
+async def successor(rig: Rig, *names: str) -> Link:
+    """The link of another process, after the first was killed, with these actuators or with all."""
+    setups = tuple(one for one in rig.link().actuators if not names or one.name in names)
+    link: Link = rig.link(setups)
     await link.open()
     await link.configure()
     return link
@@ -72,7 +65,7 @@ async def successor(rig: Rig) -> Link:
 async def test_a_successor_learns_where_everything_stands(
     link: Link, rig: Rig, silent_s: float
 ) -> None:
-    await go_away(link)
+    await link.run(push_and_lift())
     await link.close()
     rig.loop.pass_time(silent_s)
     heir = await successor(rig)
@@ -85,27 +78,15 @@ async def test_a_successor_learns_where_everything_stands(
 
 
 async def test_another_configuration_knows_of_nothing(link: Link, rig: Rig) -> None:
-    await go_away(link)
+    """A servo that it lacks gets no pulses."""
+    await link.run(in_turn(servo_slew("lid", 1500, 1900, 100_000)))
     await link.close()
-    fewer = rig.link(link.actuators[1:])
-    await fewer.open()
-    await fewer.configure()
-    assert fewer.ledger.known == {}
-    assert (await fewer.status()).homed == 0
-
-
-async def test_a_servo_that_another_configuration_lacks_gets_no_pulses(
-    link: Link, rig: Rig
-) -> None:
-    """In its place in the frame there is a stepper now."""
-    pusher, lid = link.actuators[3], link.actuators[1]
-    await link.close()
-    other = await rig.homed_link(setups=(pusher, lid))
+    other = await successor(rig, "lid", "pusher")
+    assert other.ledger.known == {}
+    assert (await other.status()).homed == 0
+    await other.home()
     before = len(rig.pins.records)
-    push = stepper_move("pusher", 0, AWAY, LIMITS)
-    lift = servo_slew("lid", 1500, 1900, 400_000)
-    turns = (TimedTurn(0, 0), TimedTurn(0, 1))
-    await other.run(Schedule((push, lift), turns, max(push.duration_us, lift.duration_us)))
+    await other.run(push_and_lift())
     since = rig.pins.records[before:]
     assert {pin for _, pin, _ in since} == {STEP_PIN, DIRECTION_PIN, LID_PIN}
     assert sum(pin == STEP_PIN and level for _, pin, level in since) == AWAY
@@ -127,50 +108,23 @@ async def test_what_was_stopped_in_motion_is_not_told(link: Link, rig: Rig) -> N
 
 async def test_a_fault_of_the_old_host_is_not_the_new_ones(link: Link, rig: Rig) -> None:
     with pytest.raises(RobotError) as caught:
-        await link.run(
-            Schedule(
-                (p := servo_slew("lid", 1500, 2600, 100_000),), (TimedTurn(0, 0),), p.duration_us
-            )
-        )
+        await link.run(in_turn(servo_slew("lid", 1500, 2600, 100_000)))
     assert caught.value.code == "out-of-range"
     await link.close()
     heir = await successor(rig)
     assert (await heir.status()).state == BoardState.IDLE
 
 
-def test_a_motor_that_a_reset_board_left_unheard_is_lost() -> None:
-    """Nobody has told of a fault: the board's new number alone tells that its turns broke off."""
-    motor: Any = SimpleNamespace(name="up", way_to_start=lambda at: 0)
-    ledger = PositionLedger()
-    for boot, caught in ((1, ()), (1, ("up",)), (2, ())):
-        ledger.board_ledger("main").moving_when_silent = caught
-        ledger.note_boot("main", boot)
-        ledger.require_nothing_moved([motor])
-    ledger.board_ledger("main").moving_when_silent = ("up",)
-    ledger.note_boot("main", 3)
-    assert ledger.caught_moving == ("up",)
-    with pytest.raises(RobotError) as told:
-        ledger.require_nothing_moved([motor])
-    assert told.value.code == "reset" and "up may have been moving" in told.value.cause
-
-
 @pytest.mark.parametrize(
-    ("fraction", "moving"),
-    [
-        (0.0, ("holder",)),
-        (0.3, ("holder",)),
-        (0.38, ("holder",)),
-        (0.4, ("lid",)),
-        (0.6, ("lid",)),
-    ],
+    ("fraction", "moving"), [(0.0, "holder"), (0.38, "holder"), (0.4, "lid"), (0.6, "lid")]
 )
-def test_what_a_fault_catches_in_motion(fraction: float, moving: tuple[str, ...]) -> None:
+def test_what_a_fault_catches_in_motion(fraction: float, moving: str) -> None:
     ledger = PositionLedger(lambda: 0.0)
     with pytest.raises(RobotError), ledger.performing(longest_silence_s=0.7):
         ledger.board_ledger("first").begin(two_turns())
         ledger.board_ledger("first").note_progress(fraction)
         raise RobotError(Fault.OVERLOAD)
-    assert ledger.caught_moving == moving
+    assert ledger.caught_moving == (moving,)
 
 
 @pytest.mark.parametrize(
@@ -186,35 +140,24 @@ def test_what_a_fault_catches_in_motion(fraction: float, moving: tuple[str, ...]
 def test_what_is_moving_by_the_time_a_link_is_found_lost(
     heard: list[tuple[float, float]], after_s: float, moving: tuple[str, ...]
 ) -> None:
-    clock = iter([0.0, *(at for at, _ in heard), after_s + sum(at for at, _ in heard[-1:])])
-    ledger = PositionLedger(lambda: next(clock))
-    ledger.note_boot("first", 1)
-    with pytest.raises(LinkError), ledger.performing(longest_silence_s=0.7):
-        ledger.board_ledger("first").begin(two_turns())
-        for _, fraction in heard:
-            ledger.board_ledger("first").note_progress(fraction)
-        raise LinkError(Fault.LINK_LOST)
-    assert ledger.caught_moving == (), "the firmware finishes its turn"
-    ledger.note_boot("first", 2)
-    assert ledger.caught_moving == moving
-
-
-def test_what_moved_when_the_link_was_lost_is_not_what_would_move_later() -> None:
-    """Other boards are stopped before anybody asks."""
+    """At the pace heard of. Other boards are stopped before anybody asks: no later time counts."""
     now = 0.0
     ledger = PositionLedger(lambda: now)
     for name in ("first", "second"):
         ledger.note_boot(name, 1)
     with pytest.raises(LinkError), ledger.performing(longest_silence_s=0.7):
-        ledger.board_ledger("second").begin(two_turns())
-        now = 0.2
-        ledger.board_ledger("second").note_lost()
-        now = 0.6
-        raise LinkError(Fault.LINK_LOST, detail="board second")
+        second = ledger.board_ledger("second")
+        second.begin(two_turns())
+        for now, fraction in heard:  # noqa: B007  # the ledger's clock
+            second.note_progress(fraction)
+        now += after_s
+        second.note_lost()
+        now += 0.2
+        raise LinkError(Fault.LINK_LOST)
     ledger.note_boot("first", 2)
-    assert ledger.caught_moving == ()
+    assert ledger.caught_moving == (), "the firmware finishes its turn"
     ledger.note_boot("second", 2)
-    assert ledger.caught_moving == ("holder",)
+    assert ledger.caught_moving == moving
 
 
 def test_what_is_known_of_all_boards_is_known_together() -> None:
@@ -229,38 +172,29 @@ def test_what_is_known_of_all_boards_is_known_together() -> None:
     assert ledger.last_positions == LastPositions({"lid": 1200})
 
 
-def test_traffic_is_counted_over_all_links() -> None:
-    class Line:
-        statistics = SessionStatistics(10, 1, 10, 5, 7, 0)
-
-    line, traffic = Line(), LinkStatistics()
-    traffic.note_opened(line)  # type: ignore[arg-type]
-    assert traffic.total == LinkRecord()
-    line.statistics = SessionStatistics(30, 2, 25, 6, 9, 0)
-    traffic.note_events(("held", "late"))
-    seen = LinkRecord(sent=20, resent=1, received=15, damaged=3, held=1, late=1)
-    assert traffic.total == seen
-    traffic.note_closing()
-    line.statistics = SessionStatistics(2, 0, 2, 0, 0, 0)
-    traffic.note_opened(line)  # type: ignore[arg-type]
-    line.statistics = SessionStatistics(5, 0, 4, 0, 3, 0)
-    assert traffic.total == seen + LinkRecord(sent=3, received=2, damaged=3)
+def counting_motor(way_to_start: int) -> Any:
+    """A motor without a sensor, so far from its start."""
+    return SimpleNamespace(name="up", way_to_start=lambda at: way_to_start, counts_only=True)
 
 
-def test_a_person_is_asked_once_for_a_motor_that_was_moving() -> None:
-    motor: Any = SimpleNamespace(name="up", way_to_start=lambda at: 0, counts_only=True)
-    ledger = PositionLedger()
-    ledger.note_boot("main", 1)
-    ledger.board_ledger("main").moving_when_silent = ("up",)
-    ledger.note_boot("main", 2)
-    with pytest.raises(RobotError, match="up may have been moving"):
+def test_a_person_is_asked_once_for_a_motor_that_a_reset_board_left_moving() -> None:
+    """Nobody has told of a fault: the board's new number alone tells that its turns broke off."""
+    motor, ledger = counting_motor(0), PositionLedger()
+    for boot, silent in ((1, ()), (1, ("up",)), (2, ())):
+        ledger.board_ledger("main").moving_when_silent = silent
+        ledger.note_boot("main", boot)
         ledger.require_known([motor])
+    ledger.board_ledger("main").moving_when_silent = ("up",)
+    ledger.note_boot("main", 3)
+    assert ledger.caught_moving == ("up",)
+    with pytest.raises(RobotError, match="up may have been moving") as told:
+        ledger.require_known([motor])
+    assert told.value.code == "reset"
     ledger.require_known([motor])
 
 
 def test_a_fault_is_kept_without_what_its_traceback_holds() -> None:
-    motor: Any = SimpleNamespace(name="up", way_to_start=lambda at: 1, counts_only=True)
-    ledger = PositionLedger()
+    motor, ledger = counting_motor(1), PositionLedger()
     ledger.board_ledger("main").note_homed("up", 5)
     ledger.keep_last_positions()
     ledger.board_ledger("main").forget_positions()

@@ -3,58 +3,60 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
-from robot.link import Link, ServoSetup, StepperSetup
-from robot.link.actuators import TurnCheckSetup
-from robot.link.limits import Capabilities
-from robot.link.protocol import (
-    HEARTBEAT_AT_REST_MS,
-    VERSION,
-    BoardState,
-    Welcome,
-)
+from robot.link import Link, ServoSetup, StepperSetup, TurnCheckSetup
+from robot.link.plans import Capabilities
+from robot.link.protocol import HEARTBEAT_AT_REST_MS, VERSION, BoardState, Ping, Welcome
 from robot.link.session import LOST_AFTER_S, LinkSession
+from robot.link.wire import WireFrame
+from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
-from robot.motion.stepper import stepper_move
+from robot.motion.stepper import StepperLimits, stepper_move
 from robot.text.faults import LinkError, RobotError, Stopped
-from tests.rig.boards import Rig, in_turn, running, to_and_fro
+from tests.rig.boards import LIMITS, Rig, every_board, in_turn, running, to_and_fro
 
-STEP_PIN = 6
-SERVO_PIN = 9
+STEP_PIN, SERVO_PIN, LID_PIN = 6, 9, 10
+BEYOND_US = 60
+SETTLE_FRAMES = 5
+BYTES_PER_S = 50_000
+STACK_LEFT = 256
+STARVING = 2_000_000 / 120
+"""Steps/s of six motors that leave the main loop an instruction now and then."""
 
-every_board = pytest.mark.parametrize("rig", ["host_rig", "linux_rig", "uno"], indirect=True)
-"""The firmware of this computer, of a Raspberry Pi, and that of the Uno under simavr."""
 
-
-async def test_a_flipper_solve_takes_exactly_its_time(link: Link, rig: Rig) -> None:
-    flips = [
-        servo_slew("lid", 1500, 2000, 500_000),
-        servo_slew("lid", 2000, 1200, 600_000, 200_000),
-        servo_slew("holder", 1500, 2400, 800_001, 200_000),
-        servo_slew("lid", 1200, 1500, 300_000),
-        servo_slew("holder", 2400, 1500, 700_000),
-    ]
-    schedule = in_turn(*flips, times=25)
-    assert 75e6 < schedule.duration_us < 90e6
-    heard: list[float] = []
-    execution = await link.run(schedule, heard.append)
-    assert execution.executed_us == schedule.duration_us
-    assert execution.turns_done == 125
-    assert execution.events == ()
+@pytest.mark.quick
+@every_board
+async def test_overlapping_motions_take_exactly_their_time(link: Link, rig: Rig) -> None:
+    """A servo goes beyond its target and back, and a stepper takes up its play twice."""
+    slew = servo_slew("lid", 1500, 1000, 400_000, 100_001, overshoot=(BEYOND_US, 100_000))
+    forth, back = (
+        stepper_move("pusher", start, steps, LIMITS, overshoot_steps=6, backlash_steps=20)
+        for start, steps in ((0, 100), (100, -100))
+    )
+    turner = stepper_move("turner", 0, 200, LIMITS, settle_us=3)
+    starts_us = (0, 12_345, 12_345, 12_345 + max(forth.duration_us, turner.duration_us))
+    turns = tuple(TimedTurn(start_us, number) for number, start_us in enumerate(starts_us))
+    plan = Schedule((slew, forth, turner, back), turns, slew.duration_us)
+    before, heard = len(rig.pins.pulses(LID_PIN)), list[float]()
+    execution = await link.run(plan, heard.append)
+    assert (execution.executed_us, execution.events) == (plan.duration_us, ())
+    assert execution.turns_done == 4
     assert heard == sorted(heard) and heard[-1] == 1.0
-    pulses = rig.pins.rises(10)
-    assert {after - before for before, after in pairwise(pulses)} == {40_000}
-
-
-def with_end_stop(rig: Rig, **other: Any) -> tuple[Any, ...]:
-    """The usual actuators with another end stop at the turner."""
-    actuators = rig.link().actuators
-    return tuple(replace(a, **other) if a.name == "turner" else a for a in actuators)
+    assert rig.pins.moves() == [106, -26, 20, -126, 26]
+    assert link.ledger.position("pusher") == 0
+    beyond = [1000 - ticks / 2 for _, ticks in rig.pins.pulses(LID_PIN)[before:]]
+    a_frame_us = (500 + BEYOND_US) / 20
+    assert BEYOND_US - a_frame_us <= max(beyond) <= BEYOND_US + 1
+    peak = beyond.index(max(beyond))
+    assert all(after >= before - 1 for before, after in pairwise(beyond[:peak]))
+    assert all(after <= before + 1 for before, after in pairwise(beyond[peak:]))
+    assert max(map(abs, beyond[-SETTLE_FRAMES + 1 :])) <= 1
 
 
 @pytest.mark.parametrize("active_high", [False, True])
@@ -63,34 +65,18 @@ async def test_an_index_sensor_is_looked_at_without_homing_too(rig: Rig, active_
     rig.pins.active_high, rig.pins.turner_steps = active_high, 0
     rig.pins.pressed = lambda steps: steps % 100 == 0
     check = TurnCheckSetup(pin=5, every_steps=100, active_high=active_high)
-    setups = with_end_stop(rig, homing=None, check=check)
+    setups = tuple(
+        replace(one, homing=None, check=check) if isinstance(one, StepperSetup) else one
+        for one in rig.link().actuators
+        if one.name != "pusher"
+    )
     link = await rig.homed_link("turner", setups=setups)
-    turner = next(a for a in setups if isinstance(a, StepperSetup))
-    await link.run(in_turn(stepper_move("turner", 0, 100, turner.limits)))
+    await link.run(in_turn(stepper_move("turner", 0, 100, LIMITS)))
     assert link.ledger.position("turner") == rig.pins.turner_steps == 100
     rig.pins.turner_steps -= 7
     with pytest.raises(RobotError) as caught:
-        await link.run(in_turn(stepper_move("turner", 100, 100, turner.limits)))
+        await link.run(in_turn(stepper_move("turner", 100, 100, LIMITS)))
     assert (caught.value.code, caught.value.detail) == ("not-in-place", "turner")
-
-
-async def test_a_closed_link_says_so(link: Link, rig: Rig) -> None:
-    assert link.ledger.last_positions is not None and rig.board.running
-    await link.close()
-    assert link.ledger.last_positions is None
-    with pytest.raises(RobotError, match="not connected") as caught:
-        await link.status()
-    assert caught.value.code == "link-lost"
-
-
-async def test_nothing_moves_before_homing(rig: Rig) -> None:
-    link = rig.link()
-    await link.open()
-    await link.configure()
-    with pytest.raises(RobotError) as caught:
-        await link.run(to_and_fro(1))
-    assert caught.value.code == "not-homed"
-    assert rig.pins.rises(STEP_PIN) == []
 
 
 async def test_stop_finishes_the_turn(link: Link, rig: Rig) -> None:
@@ -104,7 +90,8 @@ async def test_stop_finishes_the_turn(link: Link, rig: Rig) -> None:
 
 
 @every_board
-async def test_emergency_stop_is_immediate_and_latched(link: Link, rig: Rig) -> None:
+async def test_emergency_stop_is_immediate_and_latched(rig: Rig) -> None:
+    link = await rig.homed_link("pusher")
     run = await running(link, to_and_fro(200))
     await link.emergency_stop()
     with pytest.raises(RobotError) as caught:
@@ -119,22 +106,43 @@ async def test_emergency_stop_is_immediate_and_latched(link: Link, rig: Rig) -> 
     assert caught.value.code == "not-homed"
     assert len(rig.pins.rises(STEP_PIN)) == steps
     await link.clear()
-    await link.home()
+    await link.home(["pusher"])
     await link.run(to_and_fro(1))
     assert len(rig.pins.rises(STEP_PIN)) == steps + 200
 
 
-@every_board
-async def test_a_reset_is_noticed(link: Link, rig: Rig) -> None:
-    run = await running(link, to_and_fro(2000))
+def reset(rig: Rig) -> None:
     rig.board.reset()
+
+
+def hang(rig: Rig) -> None:
+    """The main loop stops, until the watchdog resets the chip."""
+    rig.board.hang()
+    rig.board.hang()  # told again it stays the same, and can be mended
+
+
+@pytest.mark.parametrize(
+    ("rig", "action", "code"),
+    [
+        ("host_rig", reset, "reset"),
+        ("linux_rig", reset, "reset"),
+        ("uno", reset, "reset"),
+        ("uno", hang, "hung"),
+    ],
+    indirect=["rig"],
+)
+async def test_a_reset_is_noticed(rig: Rig, action: Callable[[Rig], None], code: str) -> None:
+    link = await rig.homed_link("pusher")
+    run = await running(link, to_and_fro(2000))
+    action(rig)
     with pytest.raises(LinkError) as caught:
         await run
-    assert caught.value.code == "reset"
+    assert caught.value.code == code
     await link.open()
     await link.configure()
-    await link.home()
-    await link.run(to_and_fro(1))
+    await link.home(["pusher"])
+    plan = to_and_fro(1)
+    assert (await link.run(plan)).executed_us == plan.duration_us
     assert rig.pins.resets == 2
 
 
@@ -147,6 +155,9 @@ async def test_a_dead_board_is_noticed_and_found_again(link: Link, rig: Rig) -> 
     with pytest.raises(LinkError) as caught:
         await link.open(patience_s=0.3)
     assert caught.value.code == "no-answer"
+    assert link.ledger.last_positions is None
+    with pytest.raises(RobotError, match="not connected"):
+        await link.status()
     rig.board.running = True
     await link.open()
 
@@ -155,14 +166,12 @@ async def test_a_servo_that_stands_elsewhere_goes_to_its_start_as_slowly_as_it_h
     rig: Rig,
 ) -> None:
     limits = {"minimum_us": 500, "maximum_us": 2500, "start_us": 1500}
-    standing = ServoSetup("holder", pin=SERVO_PIN, **limits, home_ms=300, stands_at=1800)
-    link = rig.link((standing,))
+    link = rig.link((ServoSetup("holder", pin=SERVO_PIN, **limits, home_ms=300, stands_at=1800),))
     await link.open()
     await link.configure()
-    loop = asyncio.get_running_loop()
-    began = loop.time()
+    began = rig.loop.time()
     await link.home()
-    assert loop.time() - began == pytest.approx(0.6, abs=0.1), "homed there, then on its way"
+    assert rig.loop.time() - began == pytest.approx(0.6, abs=0.1), "homed there, then on its way"
     assert link.ledger.homed == {"holder": 1500}
 
 
@@ -174,9 +183,6 @@ async def test_at_rest_a_slow_heartbeat_keeps_everything(link: Link, rig: Rig) -
     assert len(rig.pins.pulses(SERVO_PIN)) - pulses == pytest.approx(500, abs=1)
     execution = await link.run(to_and_fro(5))
     assert execution.turns_done == 10 and execution.events == ()
-
-
-async def test_a_board_that_dies_at_rest_is_noticed(link: Link, rig: Rig) -> None:
     await asyncio.sleep(10)
     rig.board.running = False
     await asyncio.sleep(LOST_AFTER_S + HEARTBEAT_AT_REST_MS / 1000)
@@ -213,17 +219,46 @@ async def test_a_host_that_slept_too_long_is_told_so(link: Link, rig: Rig) -> No
 
 
 async def test_a_board_of_another_protocol_is_named_with_both(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
+    host_rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session = LinkSession(rig.port, clock=rig.loop.time, draw=rig.draw)
+    session = LinkSession(host_rig.port, clock=host_rig.loop.time, draw=host_rig.draw)
     greeted = Capabilities.of
 
     def newer(welcome: Welcome) -> Capabilities:
         return replace(greeted(welcome), protocol_version=VERSION + 1)
 
     monkeypatch.setattr(Capabilities, "of", newer)
-    with pytest.raises(LinkError) as told:
+    with pytest.raises(LinkError, match=f"{VERSION + 1}, expected {VERSION}") as told:
         await session.open(1.0)
     assert told.value.code == "wrong-protocol"
-    assert f"{VERSION + 1}, expected {VERSION}" in str(told.value)
     await session.close()
+
+
+async def flood(board: Rig) -> None:
+    """Keep the line to the microcontroller full with frames of another session."""
+    noise = WireFrame(254, 0, 0, Ping.TYPE).encode() * 100
+    while True:
+        board.port.write(noise)
+        await asyncio.sleep(len(noise) / BYTES_PER_S)
+
+
+@pytest.mark.long
+async def test_a_full_line_beside_steps_that_leave_no_time_takes_no_more_stack(
+    uno: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the step interrupt lets single instructions pass, bytes come quicker than the receive
+    interrupt ends."""
+    monkeypatch.setattr("robot.link.link.check_plan", lambda *_, **__: None)
+    limits = StepperLimits(start_speed=STARVING, max_speed=STARVING, acceleration=1e6)
+    setups = tuple(
+        StepperSetup(f"motor{pin}", step_pin=pin, direction_pin=8, limits=limits)
+        for pin in range(2, 8)
+    )
+    moves = tuple(stepper_move(motor.name, 0, 2_000, limits) for motor in setups)
+    turns = tuple(TimedTurn(0, number) for number in range(len(moves)))
+    flooding = asyncio.create_task(flood(uno))
+    with contextlib.suppress(RobotError):
+        link = await uno.homed_link(setups=setups)
+        await link.run(Schedule(moves, turns, moves[0].duration_us))
+    flooding.cancel()
+    assert uno.pins.stack_left >= STACK_LEFT

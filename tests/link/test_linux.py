@@ -1,71 +1,117 @@
-"""The Raspberry Pi as a board: what it writes to PWM files, to which, and what can go wrong."""
+"""The Raspberry Pi as a board: what it writes to PWM files and tells a Pololu Maestro, what that
+makes of it, and what can go wrong."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
-import signal
-import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from robot.link import Link, SerialTransport, ServoSetup, StepperSetup
-from robot.link.actuators import ActuatorSetup
-from robot.link.protocol import Board, BoardState
+from robot.link import ServoSetup, StepperSetup
+from robot.link.protocol import Board
+from robot.motion.schedule import Schedule
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
-from robot.settings.board_table import FIRST_CHANNEL, FRAME_US
-from robot.text.faults import Fault, LinkError, RobotError
-from robot.twin.pulses import PwmChips
-from tests.rig.boards import Rig, in_turn, program, rig_of
+from robot.settings.board_table import FIRST_CHANNEL, FIRST_MAESTRO, FRAME_US
+from robot.text.faults import Fault, RobotError
+from robot.twin.pulses import SET_TARGET, ChannelLimits, Maestro, PwmChips
+from tests.rig.boards import in_turn, program, rig_of
 
-LIMIT_S = 60.0
+Rig = Any
 LID = ServoSetup("lid", pin=12, minimum_us=500, maximum_us=2500, start_us=1500, home_ms=100)
-HOLDER = replace(LID, name="holder", pin=13)
-CHANNEL = replace(LID, name="channel", pin=FIRST_CHANNEL + 3)
-ANYWHERE = replace(LID, name="anywhere", pin=22)
+SERVOS = (
+    LID,
+    replace(LID, name="holder", pin=13),
+    replace(LID, name="channel", pin=FIRST_CHANNEL + 3),
+    replace(LID, name="anywhere", pin=22),
+)
+"""One at every kind of chip."""
+FIRST = replace(LID, name="first", pin=FIRST_MAESTRO)
+LAST = replace(LID, name="last", pin=FIRST_MAESTRO + 23)
+AWAY_US = 2300
+"""Microseconds of pulse, beyond the limits of a new Maestro's channels."""
 SLOW = StepperLimits(start_speed=200, max_speed=800, acceleration=4_000)
 """Steps that a process on Linux keeps up with."""
-SERVOS = (LID, HOLDER, CHANNEL, ANYWHERE)
-ONE = (LID,)
 
 
 @pytest.fixture
 def pi(tmp_path: Path) -> Iterator[Rig]:
     """A Raspberry Pi with a servo at every kind of chip."""
     with rig_of(program("cubist-firmware-linux"), "--pwm", tmp_path / "pwm") as rig:
-        chips = PwmChips(tmp_path / "pwm", [servo.pin for servo in SERVOS], rig.pins.pulse_edge)
-        rig.pins.chips = chips
+        pins = [servo.pin for servo in SERVOS]
+        rig.pins.chips = PwmChips(tmp_path / "pwm", pins, rig.pins.pulse_edge)
         yield rig
-        chips.close()
+        rig.pins.chips.close()
+
+
+@pytest.fixture
+def said(tmp_path: Path) -> Path:
+    """What the board's program writes to its standard error."""
+    return tmp_path / "said"
+
+
+@pytest.fixture
+def maestro(tmp_path: Path, said: Path) -> Iterator[Rig]:
+    """A Raspberry Pi with a Maestro that drives a servo at its first channel and at its last."""
+    shell = ("sh", "-c", f'exec "$0" "$@" 2>{said}')
+    port = tmp_path / "maestro"
+    with rig_of(*shell, program("cubist-firmware-linux"), "--maestro", port) as rig:
+        rig.pins.chips = Maestro(port, [FIRST.pin, LAST.pin], rig.pins.pulse_edge)
+        yield rig
+        rig.pins.chips.close()
+
+
+def slew(servo: ServoSetup, duration_us: int = 400_000) -> Schedule:
+    return in_turn(servo_slew(servo.name, 1500, AWAY_US, duration_us, FRAME_US))
+
+
+def assert_one_in_every_frame(told: list[tuple[float, float]]) -> None:
+    """Times and widths of the pulses that were asked for on the way."""
+    widths = [width for _, width in told]
+    assert widths == sorted(set(widths)) and widths[-1] == AWAY_US
+    assert len(widths) in (20, 21)
+    assert {round(after - before) % FRAME_US for (before, _), (after, _) in pairwise(told)} == {0}
+    steps = [after - before for before, after in pairwise(widths[1:-1])]
+    assert max(steps) - min(steps) <= 2, "the slew is straight to a microsecond"
+    assert all(2 * width % 1 == 0 for width in widths), "half microseconds"
 
 
 async def test_every_duty_is_exact_and_no_pulse_is_cut(pi: Rig) -> None:
     link = await pi.homed_link(setups=SERVOS)
     assert (await link.status()).fault == Fault.NONE
     assert link.capabilities.board == Board.LINUX
-    pi.pins.chips.writes.clear()
-    slews = [servo_slew(servo.name, 1500, 2300, 400_000, FRAME_US) for servo in SERVOS]
-    plan = in_turn(*slews)
-    execution = await link.run(plan)
-    assert (execution.executed_us, execution.events) == (plan.duration_us, ())
+    for beside_servos in (False, True):  # whose pulses are none of its edges
+        assert [link.capabilities.rate(axes, beside_servos) for axes in (1, 6)] == [1000, 1000]
     for servo in SERVOS:
-        duties = [write for write in pi.pins.chips.writes if write.pin == servo.pin]
-        assert {write.file for write in duties} == {"duty_cycle"}, "not switched off and on"
-        values = [write.value for write in duties]
-        assert all(value % 500 == 0 for value in values), "half microseconds, in nanoseconds"
-        assert values == sorted(set(values)) and values[-1] == 2_300_000
-        assert len(values) in (20, 21), "one in every frame of 20 ms"
-        whole_frames = {round(b.time_us - a.time_us) % FRAME_US for a, b in pairwise(duties)}
-        assert whole_frames == {0}
-        steps = [b - a for a, b in pairwise(values[1:-1])]
-        assert max(steps) - min(steps) <= 2_000, "the slew is straight to a microsecond"
+        pi.pins.chips.writes.clear()
+        plan = slew(servo)
+        execution = await link.run(plan)
+        assert (execution.executed_us, execution.events) == (plan.duration_us, ())
+        duties = pi.pins.chips.writes
+        assert {(write.pin, write.file) for write in duties} == {(servo.pin, "duty_cycle")}
+        assert_one_in_every_frame([(write.time_us, write.value / 1000) for write in duties])
+
+
+async def test_every_target_is_exact_and_one_in_each_frame(maestro: Rig) -> None:
+    link = await maestro.homed_link(setups=(FIRST, LAST))
+    for servo in (FIRST, LAST):
+        maestro.pins.chips.commands.clear()
+        plan = slew(servo)
+        execution = await link.run(plan)
+        assert (execution.executed_us, execution.events) == (plan.duration_us, ())
+        targets = [
+            (one.time_us, (one.data[1] | one.data[2] << 7) / 4)
+            for one in maestro.pins.chips.commands
+            if one.command == SET_TARGET and one.data[0] == servo.pin - FIRST_MAESTRO
+        ]
+        assert_one_in_every_frame(targets)
+        assert maestro.pins.pulses(servo.pin)[-1][1] == AWAY_US * 2, "the servo got it"
 
 
 async def test_released_servos_have_no_pulses_and_no_half_ones(pi: Rig) -> None:
@@ -83,122 +129,71 @@ async def test_released_servos_have_no_pulses_and_no_half_ones(pi: Rig) -> None:
 async def test_a_motor_at_lines_steps_beside_servos(pi: Rig) -> None:
     """Lines that the kernel lets it have are no fault."""
     motor = StepperSetup("motor", step_pin=17, direction_pin=27, limits=SLOW)
-    link = await pi.homed_link(setups=(*ONE, motor))
-    forth = stepper_move("motor", 0, 40, SLOW)
-    execution = await link.run(in_turn(forth, stepper_move("motor", 40, -40, SLOW)))
-    assert execution.events == ()
+    link = await pi.homed_link(setups=(LID, motor))
+    forth, back = (stepper_move("motor", at, by, SLOW) for at, by in ((0, 40), (40, -40)))
+    assert (await link.run(in_turn(forth, back))).events == ()
     assert pi.pins.moves(17, 27) == [40, -40]
     assert (await link.status()).fault == Fault.NONE
 
 
-async def configure_fails(rig: Rig, setup: ActuatorSetup = LID) -> RobotError:
-    """The fault of a board that should drive an actuator after a servo."""
-    link = rig.link((HOLDER, setup))
-    await link.open()
-    with pytest.raises(RobotError) as caught:
-        await link.configure()
-        await link.home()
-    return caught.value
-
-
 async def test_a_channel_that_is_not_exported_is_named(tmp_path: Path, pi: Rig) -> None:
     shutil.rmtree(tmp_path / "pwm" / "pwmchip0" / "pwm0")
-    fault = await configure_fails(pi)
-    assert (fault.code, fault.detail) == ("pulse-missing", "lid")
-    assert "overlay" in str(fault)
+    with pytest.raises(RobotError, match="overlay") as caught:
+        await pi.homed_link(setups=(SERVOS[1], LID))
+    assert (caught.value.code, caught.value.detail) == ("pulse-missing", "lid")
 
 
-async def test_a_write_that_fails_in_mid_turn_is_named_and_overcome(
-    tmp_path: Path, pi: Rig
+@pytest.mark.parametrize(
+    ("rig", "servos"), [("pi", SERVOS), ("maestro", (FIRST, LAST))], indirect=["rig"]
+)
+async def test_one_lost_in_mid_turn_is_named_and_overcome(
+    tmp_path: Path, rig: Rig, servos: tuple[ServoSetup, ...]
 ) -> None:
-    link = await pi.homed_link(setups=SERVOS)
-    away = servo_slew("lid", 1500, 2300, 2_000_000, FRAME_US)
-    run = asyncio.create_task(link.run(in_turn(away)))
+    """A write to a PWM chip fails, or a Maestro is unplugged."""
+    servo = servos[0]
+    link = await rig.homed_link(setups=servos)
+    descriptors = Path(f"/proc/{rig.board.process.pid}/fd")
+    open_before = len(list(descriptors.iterdir()))
+    run = asyncio.create_task(link.run(slew(servo, 2_000_000)))
     await asyncio.sleep(0.5)
-    pi.pins.chips.close()
+    rig.pins.chips.close()
     with pytest.raises(RobotError) as caught:
         await run
-    assert (caught.value.code, caught.value.detail) == ("pulse-failed", "lid")
+    assert (caught.value.code, caught.value.detail) == ("pulse-failed", servo.name)
+    assert not (await link.status()).homed & 1, "where it stands is not known"
+    pins = [servo.pin for servo in servos]
+    if servo is LID:
+        shutil.rmtree(tmp_path / "pwm")
+        rig.pins.chips = PwmChips(tmp_path / "pwm", pins, rig.pins.pulse_edge)
+    else:
+        rig.pins.chips = Maestro(tmp_path / "maestro", pins, rig.pins.pulse_edge)
+        await link.open()
+    await link.configure()
+    await link.home()
+    await link.run(slew(servo))
+    assert rig.pins.pulses(servo.pin)[-1][1] == AWAY_US * 2, "the same process has opened it"
+    assert len(list(descriptors.iterdir())) == open_before, "what is gone is closed"
+
+
+async def test_limits_of_a_maestro_s_own_are_found_and_named(said: Path, maestro: Rig) -> None:
+    """As every channel of a new one has: the servo would stop short without a word."""
+    maestro.pins.chips.faults.limits[23] = ChannelLimits(992, 2000)
+    link = await maestro.homed_link(setups=(FIRST, LAST))
+    await link.run(slew(FIRST))
+    await link.run(slew(LAST))
+    await asyncio.sleep(3.0)
     status = await link.status()
-    assert not status.homed & 1, "where it stands is not known"
-    shutil.rmtree(tmp_path / "pwm")
-    pins = [servo.pin for servo in SERVOS]
-    pi.pins.chips = PwmChips(tmp_path / "pwm", pins, pi.pins.pulse_edge)
-    await link.configure()
-    await link.home()
-    await link.run(in_turn(away))
-    lengths = [ticks for _, ticks in pi.pins.pulses(LID.pin)]
-    assert lengths[-1] == 4600, "the same process has opened the new chip"
+    assert (status.fault, status.fault_detail) == (Fault.PULSE_LIMITED, 1)
+    assert not status.homed & 2, "where it stands is not known"
+    assert "channel 23 makes pulses of 2000.00 us instead of 2300.00" in said.read_text()
 
 
-async def test_steps_faster_than_a_process_wakes_are_refused(pi: Rig) -> None:
-    link = pi.link(ONE)
-    capabilities = await link.open()
-    for beside_servos in (False, True):  # whose pulses are none of its edges
-        assert [capabilities.rate(axes, beside_servos) for axes in (1, 6)] == [1000, 1000]
-
-
-Process = subprocess.Popen[bytes]
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[[], tuple[Process, Path]]]:
-    """Starts the board as on a Raspberry Pi, in real time; process and port. Ends with the test."""
-    processes: list[Process] = []
-    chips = PwmChips(tmp_path / "pwm", [LID.pin], lambda *_: None)
-
-    def start() -> tuple[Process, Path]:
-        port = tmp_path / "port"
-        command = (program("cubist-firmware-linux"), "--pwm", tmp_path / "pwm", "--pty-link", port)
-        processes.append(
-            subprocess.Popen(
-                (*command, "--timing"), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-            )
-        )
-        deadline = time.monotonic() + LIMIT_S
-        while not port.exists():
-            assert processes[-1].poll() is None, "the board ended at once"
-            assert time.monotonic() < deadline, "no port"
-            os.sched_yield()
-        return processes[-1], port
-
-    yield start
-    for process in processes:
-        process.kill()
-        process.communicate(timeout=LIMIT_S)
-    chips.close()
-
-
-async def homed(port: Path) -> Link:
-    """A link to a board: open, configured, homed."""
-    link = Link(SerialTransport(str(port)), ONE, silence_hold_ms=2000)
-    await link.open(LIMIT_S)
-    await link.configure()
-    await link.home()
-    return link
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_board_that_is_killed_or_stopped_is_a_lost_link(
-    start: Callable[[], tuple[Process, Path]], number: signal.Signals
-) -> None:
-    process, port = start()
-    away = in_turn(servo_slew("lid", 1500, 2300, 20_000_000, FRAME_US))
-
-    async def run() -> None:
-        link = await homed(port)
-        plan = asyncio.create_task(link.run(away))
-        while (await link.status()).state != BoardState.RUNNING:
-            pass
-        process.send_signal(number)
-        with pytest.raises(LinkError) as caught:
-            await plan
-        assert caught.value.code == "link-lost"
-        await link.close()
-        process.kill()
-        process.wait(LIMIT_S)
-        start()
-        again = await homed(port)
-        await again.close()
-
-    asyncio.run(run())
+async def test_a_maestro_that_does_not_answer_is_named(maestro: Rig) -> None:
+    """In another serial mode than USB Dual Port nobody hears the commands."""
+    maestro.pins.chips.faults.silent = True
+    with pytest.raises(RobotError) as caught:
+        link = await maestro.homed_link(setups=(FIRST, LAST))
+        await asyncio.sleep(5.0)
+        await link.run(slew(FIRST))
+    assert (caught.value.code, caught.value.detail) == ("pulse-silent", "first")
+    assert "USB Dual Port" in caught.value.remedy

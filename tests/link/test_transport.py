@@ -1,27 +1,37 @@
-"""A serial port whose library raises whatever it can, on a pseudo-terminal."""
+"""A serial port whose library raises whatever it can, and the firmware of this computer behind a
+real pseudo-terminal."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
 import os
+import signal
+import subprocess
 import termios
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 import serial
 
-from robot.link import SerialTransport
-from robot.text.faults import LinkError
+from robot.link import Link, LinkThread, SerialTransport
+from robot.link.protocol import BoardState
+from robot.text.faults import LinkError, RobotError
 from solver.errors import root_sentence
+from tests.rig.boards import SETUPS, board_process, to_and_fro
 
 LIMIT_S = 60.0
 """For what takes a moment, on a computer that is busy with everything else."""
+PATIENT_MS = 2000
+"""Silence borne by the board: this process may have to wait for its processor."""
 
 OPENING = ("__init__", "fileno", "tcgetattr", "tcsetattr")
 GONE = OSError(errno.EIO, "Input/output error")
+TERMIOS = termios.error(errno.EIO, "Input/output error")
 
 
 def in_context(inner: OSError) -> Exception:
@@ -39,28 +49,19 @@ RAISES: dict[str, list[Exception]] = {
     "__init__": [
         in_context(PermissionError(errno.EACCES, "Permission denied")),
         serial.SerialException("Could not configure port: (5, 'Input/output error')"),
-        termios.error(errno.EIO, "Input/output error"),
+        TERMIOS,
         ValueError("Invalid baud rate: 500000"),
-        GONE,
     ],
     "fileno": [serial.PortNotOpenError()],
-    "tcgetattr": [termios.error(errno.EIO, "Input/output error")],
-    "tcsetattr": [termios.error(errno.EIO, "Input/output error")],
+    "tcgetattr": [TERMIOS],
+    "tcsetattr": [TERMIOS],
     "read": [
         serial.SerialException("device reports readiness to read but returned no data"),
         TypeError("'NoneType' object cannot be interpreted as an integer"),
         GONE,
     ],
-    "write": [
-        serial.SerialException("write failed: [Errno 5] Input/output error"),
-        serial.SerialTimeoutException("Write timeout"),
-        serial.PortNotOpenError(),
-        GONE,
-    ],
-    "reset_output_buffer": [
-        termios.error(errno.EIO, "Input/output error"),
-        serial.PortNotOpenError(),
-    ],
+    "write": [serial.SerialTimeoutException("Write timeout"), serial.PortNotOpenError(), GONE],
+    "reset_output_buffer": [TERMIOS, serial.PortNotOpenError()],
     "close": [GONE],
 }
 """By function of pyserial or of the system: what came out of it, on some computer or other."""
@@ -116,46 +117,34 @@ def open_files() -> set[str]:
 @pytest.mark.parametrize(
     ("call", "error"), [(call, error) for call, errors in RAISES.items() for error in errors]
 )
-def test_whatever_the_library_raises_is_a_fault_in_its_words_and_the_port_is_given_back(
-    port: Port, call: str, error: Exception, caplog: pytest.LogCaptureFixture
-) -> None:
-    asyncio.run(_raises(port, call, error, caplog))
-
-
-async def _raises(
+async def test_whatever_the_library_raises_is_a_fault_in_its_words_and_the_port_is_given_back(
     port: Port, call: str, error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     transport = SerialTransport(port.name)
     before = open_files()
-    if call in OPENING:
-        port.fail(call, error)
-        with pytest.raises(LinkError) as fault:
-            await transport.open()
-        assert fault.value.code == "port-refused"
-        assert port.name in fault.value.detail and root_sentence(error) in fault.value.detail
-        assert open_files() == before
-    elif call in {"read", "write"}:
+    if call not in OPENING:
         await transport.open()
-        port.fail(call, error)
-        os.write(port.board, b"hello")
-        if call == "write":
-            transport.write(b"go")
-        with pytest.raises(LinkError) as fault:
+    port.fail(call, error)
+    fault: LinkError | None = None
+    try:
+        if call in OPENING:
+            await transport.open()
+        elif call == "reset_output_buffer":
+            transport.write_now(b"stop")
+            assert await port.hears() == b"stop"
+        elif call in {"read", "write"}:
+            os.write(port.board, b"hello")
+            if call == "write":
+                transport.write(b"go")
             while True:
                 await asyncio.wait_for(transport.read(), LIMIT_S)
-        assert fault.value.code == "link-lost"
-        assert port.name in fault.value.detail and root_sentence(error) in fault.value.detail
-    elif call == "reset_output_buffer":
-        await transport.open()
-        port.fail(call, error)
-        transport.write_now(b"stop")
-        assert await port.hears() == b"stop"
-    else:
-        await transport.open()
-        port.fail(call, error)
-        transport.close()
-        assert root_sentence(error) in caplog.text
+    except LinkError as raised:
+        fault = raised
+        assert raised.code == ("port-refused" if call in OPENING else "link-lost")
+        assert port.name in raised.detail and root_sentence(error) in raised.detail
+    assert (fault is None) == (call in {"reset_output_buffer", "close"})
     transport.close()
+    assert call != "close" or root_sentence(error) in caplog.text
     transport.close()
     assert open_files() == before
     await transport.open()
@@ -175,17 +164,85 @@ async def _raises(
         (errno.EAGAIN, "port-refused", "another program has it"),  # it has locked it
     ],
 )
-def test_why_a_port_does_not_open(port: Port, number: int, fault: str, told: str) -> None:
+async def test_why_a_port_does_not_open(port: Port, number: int, fault: str, told: str) -> None:
     port.fail("__init__", in_context(OSError(number, os.strerror(number))))
     with pytest.raises(LinkError) as error:
-        asyncio.run(SerialTransport(port.name).open())
+        await SerialTransport(port.name).open()
     assert error.value.code == fault
     assert error.value.detail == f"{port.name}: {told}".removesuffix(": ")
 
 
-def test_what_is_no_serial_port_is_refused(tmp_path: Path) -> None:
+async def test_what_is_no_serial_port_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for path in (tmp_path / "file", tmp_path):
         with pytest.raises(LinkError) as error:
-            asyncio.run(SerialTransport(str(path)).open())
+            await SerialTransport(str(path)).open()
         assert error.value.code == "port-refused"
+
+
+async def test_closing_the_port_resets_no_board(port: Port) -> None:
+    attributes = termios.tcgetattr(port._slave)
+    attributes[2] |= termios.HUPCL
+    termios.tcsetattr(port._slave, termios.TCSANOW, attributes)
+    transport = SerialTransport(port.name)
+    await transport.open()
+    transport.close()
+    assert not termios.tcgetattr(port._slave)[2] & termios.HUPCL
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], LinkThread[Link]]]:
+    """A process of the firmware, and a homed link to it on its thread."""
+    with board_process("cubist-firmware-host", tmp_path / "port") as process:
+        path = str(tmp_path / "port")
+        thread = LinkThread(
+            lambda: Link(SerialTransport(path), SETUPS[-1:], silence_hold_ms=PATIENT_MS)
+        )
+        home(thread)
+        yield process, thread
+        thread.close()
+
+
+def home(thread: LinkThread[Link]) -> None:
+    thread.wait(thread.link.open(LIMIT_S))
+    thread.wait(thread.link.configure())
+    thread.wait(thread.link.home())
+
+
+def test_a_plan_is_played_in_its_time_and_a_reset_is_found_behind_the_same_port(
+    board: tuple[subprocess.Popen[bytes], LinkThread[Link]],
+) -> None:
+    process, thread = board
+    link, plan = thread.link, to_and_fro(5)
+    begun = time.monotonic()
+    execution = thread.wait(link.run(plan))
+    assert (execution.executed_us, execution.turns_done) == (plan.duration_us, 10)
+    assert time.monotonic() - begun >= 0.99e-6 * execution.executed_us, "no sooner"
+    process.send_signal(signal.SIGUSR1)
+    with pytest.raises(LinkError) as caught:
+        thread.wait(link.run(to_and_fro(1000)))
+    assert caught.value.code == "reset"
+    home(thread)
+    thread.wait(link.run(to_and_fro(1)))
+
+
+@pytest.mark.parametrize("number", [None, signal.SIGKILL, signal.SIGSTOP])
+def test_a_plan_ends_by_name_on_an_emergency_stop_and_when_its_board_dies(
+    board: tuple[subprocess.Popen[bytes], LinkThread[Link]], number: signal.Signals | None
+) -> None:
+    """The stop comes from another thread than the one that waits for the plan's end."""
+    process, thread = board
+    link, wait = thread.link, thread.wait
+    with ThreadPoolExecutor(1) as pool:
+        plan = pool.submit(lambda: wait(link.run(to_and_fro(200))))
+        while wait(link.status()).state != BoardState.RUNNING:
+            assert not plan.done()
+        if number is not None:
+            process.send_signal(number)
+        else:
+            wait(link.emergency_stop())
+            stopped = wait(link.status())
+            assert (stopped.state, stopped.homed) == (BoardState.FAULT, 0)
+        with pytest.raises(RobotError) as caught:
+            plan.result(LIMIT_S)
+    assert caught.value.code == ("link-lost" if number else "emergency-stop")

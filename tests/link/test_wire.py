@@ -1,20 +1,27 @@
-"""Frames survive the wire, damaged frames do not."""
+"""Frames survive the wire, damaged ones do not; the window's messages arrive once and in order."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from robot.link.protocol import MAX_PAYLOAD
-from robot.link.wire import EMERGENCY_STOP, CobsReader, WireFrame, crc16, decode
+from robot.link.protocol import MAX_PAYLOAD, WINDOW, Home, Message, Turns
+from robot.link.wire import (
+    EMERGENCY_STOP,
+    LONGEST_RESEND_S,
+    RESEND_AFTER_S,
+    CobsReader,
+    SendWindow,
+    WireFrame,
+    crc16,
+    decode,
+)
 
 BYTE = st.integers(0, 255)
 FRAMES = st.builds(WireFrame, BYTE, BYTE, BYTE, BYTE, st.binary(max_size=MAX_PAYLOAD))
-
-
-def test_crc_has_the_published_check_value() -> None:
-    assert crc16(b"123456789") == 0x29B1
+QUEUE_BYTES = 60
 
 
 @given(st.lists(FRAMES, max_size=5), st.data())
@@ -41,17 +48,132 @@ def test_a_flipped_bit_is_found(frame: WireFrame, data: st.DataObject) -> None:
 
 @given(FRAMES, st.binary(max_size=200))
 def test_noise_before_a_frame_costs_at_most_one_block(frame: WireFrame, noise: bytes) -> None:
-    reader = CobsReader()
-    found = list(reader.feed(noise + b"\0" + frame.encode()))
-    assert frame in found
+    assert frame in list(CobsReader().feed(noise + b"\0" + frame.encode()))
 
 
-def test_the_emergency_stop_is_a_frame_without_zeros_inside() -> None:
-    frame = decode(EMERGENCY_STOP.strip(b"\0"))
-    assert frame == WireFrame(255, 255, 255, 0x7F)
+def test_frames_are_as_the_firmware_expects_them() -> None:
+    """The CRC has its published check value, and the emergency stop no zero inside."""
+    assert crc16(b"123456789") == 0x29B1
+    assert decode(EMERGENCY_STOP.strip(b"\0")) == WireFrame(255, 255, 255, 0x7F)
     assert 0 not in EMERGENCY_STOP[1:-1]
-
-
-def test_a_payload_that_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="fit"):
         WireFrame(1, 0, 0, 1, bytes(MAX_PAYLOAD + 1)).encode()
+
+
+class LossyLine(RuleBasedStateMachine):
+    """Sender under test, model of the firmware's receiver, and a line between them that loses,
+    repeats and delays."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.window = SendWindow()
+        self.now = 0.0
+        self.given: list[Message] = []
+        self.to_firmware: list[tuple[int, Message]] = []
+        self.to_host: list[tuple[int, int]] = []
+        self.taken: list[Message] = []
+        self.queued = 0
+        self.window.acknowledge(255, 0.0, QUEUE_BYTES)
+
+    @rule(size=st.integers(0, 48), value=BYTE)
+    def give(self, size: int, value: int) -> None:
+        """Queue turns, or a command where these have no size."""
+        self.given.append(Turns(bytes([value]) * size) if size else Home(value))
+        self.window.put(self.given[-1])
+
+    @rule(seconds=st.sampled_from([0.0, 0.01, 0.1, 1.0]))
+    def pump(self, seconds: float) -> None:
+        self.now += seconds
+        self.to_firmware += self.window.pump(self.now)
+
+    @precondition(lambda self: self.to_firmware)
+    @rule(times=st.sampled_from([1, 1, 1, 0, 2]))
+    def deliver(self, times: int) -> None:
+        seq, message = self.to_firmware.pop(0)
+        for _ in range(times):
+            self._receive(seq, message)
+
+    def _receive(self, seq: int, message: Message) -> None:
+        room = len(message.turns) if isinstance(message, Turns) else 0
+        if seq == len(self.taken) % 256 and self.queued + room <= QUEUE_BYTES:
+            self.taken.append(message)
+            self.queued += room
+        self.to_host.append(((len(self.taken) - 1) % 256, QUEUE_BYTES - self.queued))
+
+    @precondition(lambda self: self.to_host)
+    @rule(lost=st.booleans())
+    def acknowledge(self, lost: bool) -> None:
+        ack, free = self.to_host.pop(0)
+        if not lost:
+            self.window.acknowledge(ack, self.now, free)
+
+    @rule()
+    def play(self) -> None:
+        """The firmware plays some of its queue and says so, as it does for every heartbeat."""
+        self.queued = max(0, self.queued - 10)
+        self.to_host.append(((len(self.taken) - 1) % 256, QUEUE_BYTES - self.queued))
+
+    @invariant()
+    def taken_once_and_in_order(self) -> None:
+        assert self.taken == self.given[: len(self.taken)]
+        assert self.window.credit >= 0
+
+    def teardown(self) -> None:
+        """On a good line everything arrives in the end."""
+        for _ in range(40 * (len(self.given) + 1)):
+            self.pump(0.6)
+            while self.to_firmware:
+                self._receive(*self.to_firmware.pop(0))
+            self.play()
+            while self.to_host:
+                self.acknowledge(lost=False)
+        assert self.taken == self.given
+        assert self.window.idle
+
+
+TestLossyLine = LossyLine.TestCase
+TestLossyLine.settings = settings(max_examples=60, stateful_step_count=60)
+
+
+def test_no_more_than_the_window_is_under_way_and_sequence_numbers_wrap() -> None:
+    window = SendWindow()
+    for number in range(1000):
+        window.put(Home(number % 256))
+    seen: list[tuple[int, Message]] = []
+    while sent := window.pump(0.0):
+        assert len(sent) == min(WINDOW, 1000 - len(seen))
+        seen += sent
+        window.acknowledge(sent[-1][0], 0.0)
+    assert seen == [(number % 256, Home(number % 256)) for number in range(1000)]
+    assert window.idle and window.resent == 0
+
+
+def test_patience_doubles_up_to_its_limit() -> None:
+    window = SendWindow()
+    window.put(Home(1))
+    assert window.pump(5.0) == [(0, Home(1))]
+    now = 5.0
+    for pause in (RESEND_AFTER_S, 2 * RESEND_AFTER_S, LONGEST_RESEND_S, LONGEST_RESEND_S):
+        assert window.pump(now + 0.99 * pause) == []
+        now += 1.001 * pause
+        assert window.pump(now) == [(0, Home(1))]
+    assert (window.sent, window.resent) == (1, 4)
+    window.acknowledge(0, now)
+    window.put(Home(2))
+    assert window.pump(now) == [(1, Home(2))]
+    assert window.pump(now + 1.001 * RESEND_AFTER_S) == [(1, Home(2))]
+
+
+def test_turns_wait_until_the_queue_has_room_for_all_of_them() -> None:
+    window = SendWindow()
+    window.acknowledge(255, 0.0, 10)
+    for message in (Turns(bytes(4)), Turns(bytes(6)), Turns(bytes(1)), Home(1)):
+        window.put(message)
+    assert window.pump(0.0) == [(0, Turns(bytes(4))), (1, Turns(bytes(6)))]
+    assert window.credit == 0
+    window.acknowledge(1, 0.0)
+    assert (window.handled, window.credit) == (1, 10)
+    window.acknowledge(1, 0.0, 0)
+    assert window.pump(0.0) == [], "commands keep their place behind turns"
+    window.acknowledge(1, 0.0, 1)
+    assert window.pump(0.0) == [(2, Turns(bytes(1))), (3, Home(1))]

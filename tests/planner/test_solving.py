@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robot.link.encoding import Shape, shape_of
+from robot.link.plans import Shape, shape_of
 from robot.mechanism.frames import ORIENTATIONS
 from robot.mechanism.graph import Mechanism, State, Transition
 from robot.planner import build_mechanism, plan_composites, plan_scan, plan_solve

@@ -1,6 +1,6 @@
 """A board in simulated time: the real firmware, a witness at its pins, and links to it.
 
-Tests whose arguments hold a :class:`Rig` may be coroutines: they run in its time.
+Tests of the link may be coroutines: those whose arguments hold a :class:`Rig` run in its time.
 """
 
 from __future__ import annotations
@@ -8,14 +8,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import os
 import random
 import struct
+import subprocess
 import sys
+import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from robot.link import EndstopHoming, Execution, Link, ServoSetup, StepperSetup
 from robot.link.actuators import ActuatorSetup
@@ -32,6 +37,7 @@ STACK = 7
 STEP, DIRECTION, ENDSTOP = 2, 3, 5
 PUSHER_STEP, PUSHER_DIRECTION = 6, 7
 SERVO_PINS = 9, 10
+PORT_LIMIT_S = 60.0
 BOOTED_LATER_S = 1.0
 FASTER = 1e-4
 """What the second of two boards has ahead."""
@@ -168,18 +174,39 @@ class Rig:
         self.board.end()
 
 
+every_board = pytest.mark.parametrize("rig", ["host_rig", "linux_rig", "uno"], indirect=True)
+"""The firmware of this computer, of a Raspberry Pi, and that of the Uno under simavr."""
+
+
 def program(name: str) -> Path:
     """Where the build installs a program of the firmware for this computer."""
     return Path(sys.executable).with_name(name)
 
 
+@contextlib.contextmanager
+def board_process(name: str, port: Path, *options: str | Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A firmware program as a process in real time, its serial port a pseudo-terminal."""
+    process = subprocess.Popen([program(name), "--pty-link", port, *options])
+    try:
+        deadline = time.monotonic() + PORT_LIMIT_S
+        while not port.exists():
+            assert process.poll() is None, "the firmware ended at once"
+            assert time.monotonic() < deadline, "no port"
+            os.sched_yield()
+        yield process
+    finally:
+        process.kill()
+        process.wait(PORT_LIMIT_S)
+
+
 def simulated(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """A coroutine one of whose arguments is a rig, as a function that runs it there."""
+    """A coroutine as a function: it runs in the time of its rig, or in real time without one."""
 
     @functools.wraps(test)
     def run(**fixtures: Any) -> None:
-        rig = next(fixture for fixture in fixtures.values() if isinstance(fixture, Rig))
-        rig.loop.run_until_complete(test(**fixtures))
+        rig = next((one for one in fixtures.values() if isinstance(one, Rig)), None)
+        run = asyncio.run if rig is None else rig.loop.run_until_complete
+        run(test(**fixtures))
 
     return run
 
@@ -234,6 +261,17 @@ def to_and_fro(times: int, steps: int = 100) -> Schedule:
     """The pusher going forth and back."""
     moves = (stepper_move("pusher", at, by, LIMITS) for at, by in ((0, steps), (steps, -steps)))
     return in_turn(*moves, times=times)
+
+
+def pushes_of_two(idle_s: int, steps: int = 400) -> Schedule:
+    """Left pushes every four seconds, right at the beginning and ``idle_s`` seconds later."""
+    moves, turns = [], []
+    for second in range(0, idle_s + 1, 4):
+        for name in ("left", "right") if second in (0, idle_s) else ("left",):
+            at = steps * (second // 4 if name == "left" else second // idle_s)
+            turns.append(TimedTurn(second * 1_000_000, len(moves)))
+            moves.append(stepper_move(name, at, steps, LIMITS))
+    return Schedule(tuple(moves), tuple(turns), idle_s * 1_000_000 + moves[-1].duration_us)
 
 
 async def running(link: Link, plan: Schedule) -> asyncio.Task[Execution]:

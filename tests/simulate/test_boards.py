@@ -29,8 +29,7 @@ from robot.simulate.boards import (
 )
 from robot.simulate.processes import SimulationError
 from robot.twin.cube import scrambled
-from robot.twin.maestro import Maestro
-from robot.twin.pulses import PwmChips
+from robot.twin.pulses import Maestro, PwmChips
 from robot.twin.simulated import SimulatedRobot
 
 pytestmark = pytest.mark.quick

@@ -14,7 +14,7 @@ import pytest
 
 from robot.api.endpoints import RobotState
 from robot.link import Link
-from robot.link.encoding import WirePlan
+from robot.link.plans import WirePlan
 from robot.link.protocol import Go, Message
 from robot.link.session import LinkSession
 from robot.motion.schedule import Schedule
@@ -386,7 +386,7 @@ def test_a_queue_that_runs_dry_waits_for_more(
     monkeypatch: pytest.MonkeyPatch, firmware: str
 ) -> None:
     """Two turns are there when the plan starts; the others come when these have long ended."""
-    monkeypatch.setattr("robot.link.encoding.PIECE", 5)
+    monkeypatch.setattr("robot.link.plans.PIECE", 5)
     monkeypatch.setattr("robot.link.link._fitting", lambda *_: 2)
     monkeypatch.setattr(LinkSession, "put", send_the_rest_late)
     with simulated_run("sensors", firmware=firmware) as r:

@@ -19,7 +19,7 @@ from robot.cli.texts import TerminalText
 from robot.display.menu import ENTRIES
 from robot.display.view import DisplayText
 from robot.guide.texts import GuideText
-from robot.link.statistics import complaints
+from robot.link.group import complaints
 from robot.records.runs import FaultRecord, JobKind, LinkRecord, notes_of
 from robot.settings import list_profiles, load_profile
 from robot.text import languages
