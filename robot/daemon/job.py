@@ -1,22 +1,20 @@
-"""One job: its record, its stop flag, its timed steps in threads; and the events of all jobs."""
+"""One job: its record, its stop flag and its timed steps in threads."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
 from robot.api.endpoints import RobotState
-from robot.api.models import Event
+from robot.api.models import JobStatus
 from robot.calibration.sighting import ScanSample
 from robot.computer.memory import release_library_pages
-from robot.daemon.live import LiveBoard
-from robot.daemon.pictures import JpegCache
+from robot.daemon.live import JpegCache, LiveBoard
 from robot.link.group import complaints
 from robot.machine.scanner import as_jpeg
 from robot.records.runs import (
@@ -100,6 +98,18 @@ class Job:
     def elapsed_s(self) -> float:
         """Return the seconds since the start."""
         return self._clock() - self._started
+
+    def status(self) -> JobStatus:
+        """Return how far the job is."""
+        document = {
+            "run": self.record.id,
+            "kind": self.record.kind,
+            "step": self.step,
+            "elapsed_s": round(self.elapsed_s, 3),
+            "progress": self.progress,
+            "remaining_s": self.remaining_s,
+        }
+        return JobStatus.model_validate(document | coded(self.step))
 
     def enter(self, state: RobotState, step: str) -> None:
         """Enter a state and report its step; raises ``Stopped`` once the job is stopped.
@@ -273,47 +283,3 @@ async def run_in_own_thread(function: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(pool, function)
     finally:
         pool.shutdown(wait=False)
-
-
-QUEUE_LENGTH = 256
-"""Events a listener may be behind before it is cut off."""
-
-
-class EventBoard:
-    """Publishes events to any number of listeners; used from the event loop's thread only."""
-
-    def __init__(self) -> None:
-        self._queues: set[asyncio.Queue[Event | None]] = set()
-
-    def publish(self, event: Event) -> None:
-        """Hand an event to every listener; one that does not keep up is cut off."""
-        for queue in tuple(self._queues):
-            if queue.qsize() >= QUEUE_LENGTH:
-                self._queues.discard(queue)
-                queue.put_nowait(None)
-            else:
-                queue.put_nowait(event)
-
-    @contextlib.contextmanager
-    def listening(self) -> Iterator[AsyncIterator[Event]]:
-        """Events from the moment the context is entered, whenever they are asked for.
-
-        They end with :meth:`close`, or when the listener falls behind.
-        """
-        queue: asyncio.Queue[Event | None] = asyncio.Queue()
-        self._queues.add(queue)
-        try:
-            yield _iterate_until_none(queue)
-        finally:
-            self._queues.discard(queue)
-
-    def close(self) -> None:
-        """End all streams."""
-        for queue in tuple(self._queues):
-            queue.put_nowait(None)
-        self._queues.clear()
-
-
-async def _iterate_until_none(queue: asyncio.Queue[Event | None]) -> AsyncIterator[Event]:
-    while (event := await queue.get()) is not None:
-        yield event

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
 from functools import partial
@@ -13,25 +13,24 @@ from typing import NoReturn
 
 from robot.api.calibrations import CalibrationReport
 from robot.api.endpoints import Place, RobotState
-from robot.api.models import (
-    JobStatus,
-    RobotStatus,
-    StartRequest,
-)
+from robot.api.models import RobotStatus, StartRequest
 from robot.computer.memory import give_back
 from robot.daemon import jobs
-from robot.daemon.condition import EMERGENCY, RobotCondition
+from robot.daemon.condition import (
+    EMERGENCY,
+    CalibratingProgram,
+    EventBoard,
+    MotionRun,
+    RobotCondition,
+    TrialStop,
+)
 from robot.daemon.drift_watch import DriftWatch
-from robot.daemon.job import EventBoard, Job, run_in_own_thread
-from robot.daemon.live import LiveBoard
-from robot.daemon.motion_run import CalibratingProgram, MotionRun
-from robot.daemon.pictures import JpegCache, NumberedJpeg
-from robot.daemon.preparation import TablePreparation
+from robot.daemon.job import Job, run_in_own_thread
+from robot.daemon.live import JpegCache, LiveBoard, NumberedJpeg
 from robot.daemon.service import ending
 from robot.link import LostPositions
 from robot.link.group import RecentTraffic, complaints
 from robot.machine.assembly import Machine
-from robot.machine.solve_planner import SolvePlanner
 from robot.records.runs import (
     FaultRecord,
     RunList,
@@ -46,12 +45,9 @@ from robot.records.storage import StorageError
 from robot.text.faults import FAULTS, Conflict, RobotError, Stopped, outcome_of
 from robot.text.notes import Note
 from robot.text.outcomes import OUTCOMES, Outcome
-from robot.text.steps import coded
 from solver.errors import CubistError
 
 log = logging.getLogger("cubistd")
-
-Performer = Callable[[Job, Machine], Awaitable[Outcome]]
 
 STOP_LIMIT_S = 10.0
 """Seconds from a stop to the end of the run, after which an emergency stop follows."""
@@ -92,13 +88,11 @@ class JobController:
         self._run: MotionRun | None = None
         self._successor: Machine | None = None
         self._calibrating: CalibratingProgram | None = None
-        self._refuses_trial = False
-        self.was_stopped = False
         self.call_off_start: Callable[[], bool] = lambda: False
         self._task: asyncio.Task[None] | None = None
         self._last: RunRecord | None = None
         self._last_whole: RunRecord | None = None
-        self.preparation = TablePreparation()
+        self.preparation = jobs.TablePreparation()
 
     @property
     def state(self) -> RobotState:
@@ -138,7 +132,7 @@ class JobController:
             simulated=self._simulated,
             homed=self.condition.is_homed,
             calibrating=self.is_calibrated,
-            job=self._job_status(),
+            job=None if self._job is None else self._job.status(),
             inspection_left_s=self.inspection_left_s(),
             preparation=self.preparation.state,
             fault=self.condition.fault,
@@ -169,13 +163,13 @@ class JobController:
             self._refuse_busy()
         self.check_estop()
         if request.kind != "home":
-            self.check_emergency()
+            self.condition.check_emergency()
         self.check_not_calibrated()
         is_connected = self.condition.is_in_order and self._successor is None
         self._clear_emergency()
         self._run = run = MotionRun()
         try:
-            perform = await asyncio.to_thread(_performer, request, self.machine.planner)
+            perform = await asyncio.to_thread(jobs.performer, request, self.machine.planner)
             if not is_connected:
                 await self._reconnect(run)
             job = Job(
@@ -204,16 +198,16 @@ class JobController:
         either case.
         """
         called_off = self.call_off_start()
-        run, calibrating = self._run, self.is_calibrated
+        run, program = self._run, self._calibrating
         if run is not None:
             run.cancel.set()
-        self.was_stopped |= calibrating
-        self._refuses_trial |= calibrating and run is None
+        if program is not None:
+            program.note_stop(run)
         if emergency:
             await self._emergency_stop()
         if run is not None:
             await self._come_to_rest(run, held=emergency)
-        return emergency or called_off or calibrating or run is not None
+        return emergency or called_off or program is not None or run is not None
 
     async def end_trial(self, by: str) -> None:
         """Stop the trial under way, if any. ``by`` is the reason, where no person stopped it.
@@ -221,8 +215,9 @@ class JobController:
         The caller keeps further trials from beginning.
         """
         run = self._run
-        if run is not None and self.is_calibrated:
-            run.by, self.was_stopped = by, True
+        if run is not None and self._calibrating is not None:
+            self._calibrating.note_stop(run)
+            run.by = by
             run.cancel.set()
             await self._come_to_rest(run)
 
@@ -250,6 +245,15 @@ class JobController:
         finally:
             self._end(run)
 
+    @contextmanager
+    def bringing_back(self) -> Iterator[None]:
+        """Let motors turn back after calibrating; a stop of the last trial still counts."""
+        run = MotionRun()
+        if self._calibrating is not None and self._calibrating.stop is not TrialStop.NONE:
+            run.cancel.set()
+        with self.moving(run):
+            yield
+
     @asynccontextmanager
     async def trial(self, *, moves: bool = True) -> AsyncIterator[MotionRun]:
         """Begin a run of motion for calibrating, or look at the robot at rest.
@@ -260,16 +264,17 @@ class JobController:
         self._check_ending()
         if self._run is not None:
             self._refuse_busy()
-        run = MotionRun()
+        run, program = MotionRun(), self._calibrating
+        assert program is not None
         if not moves:
-            self.check_emergency()
+            self.condition.check_emergency()
             yield run
             return
-        if self._refuses_trial:
-            self._refuses_trial = False
+        if program.stop is TrialStop.REFUSES_NEXT:
+            program.stop = TrialStop.ENDED_TRIAL
             run.cancel.set()
         self._check_stopped(run)
-        self.was_stopped = False
+        program.stop = TrialStop.NONE
         try:
             with self.moving(run):
                 yield run
@@ -285,7 +290,7 @@ class JobController:
 
     def _check_stopped(self, run: MotionRun) -> None:
         """Raise ``RobotError`` with the reason why a trial ended early, if it did."""
-        self.check_emergency()
+        self.condition.check_emergency()
         if run.cancel.is_set():
             log.info("%s", run.reason)
             raise run.reason
@@ -334,19 +339,24 @@ class JobController:
     async def runs(self, count: int) -> RunList:
         """Return summaries of the latest records, newest first."""
         listed = await asyncio.to_thread(self.store.latest, count)
-        # What could not be written is known here all the same.
-        present = (self._job.record if self._job else None, self._last_whole)
-        known = {record.id: record.summary() for record in present if record is not None}
+        known = {record.id: record.summary() for record in self._known_records()}
         runs = [known.get(record.id, record) for record in listed.runs]
         return listed.model_copy(update={"runs": runs})
 
     async def run_record(self, run_id: str) -> RunRecord:
         """Return one record; raises ``StorageError`` if there is none."""
         number = self.store.directory_of(run_id).name
-        for record in (self._job.record if self._job else None, self._last_whole):
-            if record is not None and record.id == number:
-                return record
+        known = {record.id: record for record in self._known_records()}
+        if number in known:
+            return known[number]
         return await asyncio.to_thread(self.store.load, run_id)
+
+    def _known_records(self) -> Iterator[RunRecord]:
+        """Yield the records of the last job and of the present one, which the disk may lack."""
+        if self._last_whole is not None:
+            yield self._last_whole
+        if self._job is not None:
+            yield self._job.record
 
     async def run_file(self, run_id: str, name: str) -> tuple[str, bytes]:
         """Return the media type and content of a run's file; raises ``StorageError`` if missing."""
@@ -437,10 +447,6 @@ class JobController:
         if self._run is None:
             self.condition.show_panel_faults()
 
-    def check_emergency(self) -> None:
-        """Raise ``RobotError`` after an emergency stop that nobody has acknowledged."""
-        self.condition.check_emergency()
-
     @property
     def is_calibrated(self) -> bool:
         """Return whether a program has the robot for calibrating."""
@@ -461,9 +467,8 @@ class JobController:
         self.check_not_calibrated()
         if self._run is not None:
             self._refuse_busy()
-        self.check_emergency()
+        self.condition.check_emergency()
         self._calibrating = CalibratingProgram(place, process, self._now())
-        self._refuses_trial = self.was_stopped = False
         self.condition.enter(RobotState.MAINTENANCE, "maintenance")
 
     async def leave_maintenance(self, error: CubistError | None = None) -> None:
@@ -519,7 +524,7 @@ class JobController:
     async def _reconnect(self, run: MotionRun) -> None:
         """Connect for a new run; raises the fault that prevents it, or an emergency stop since."""
         error = None if run.cancel.is_set() else await self._connect()
-        self.check_emergency()
+        self.condition.check_emergency()
         if error is not None:
             raise error
 
@@ -542,29 +547,26 @@ class JobController:
         self.condition.rest("ready")
         return None
 
-    async def _perform_job(self, job: Job, perform: Performer, run: MotionRun) -> None:
+    async def _perform_job(self, job: Job, perform: jobs.Performer, run: MotionRun) -> None:
         """Perform a job to its end, whatever that is, and leave a closed record."""
-        with self.moving(run):
-            await self._run_to_its_end(job, perform)
-
-    async def _run_to_its_end(self, job: Job, perform: Performer) -> None:
         fault: CubistError | None = None
         self.machine.stopwatch.take()
-        try:
-            outcome = await perform(job, self.machine)
-        except Stopped:
-            outcome = Outcome.STOPPED
-            job.record.reason = OUTCOMES[outcome].about
-        except CubistError as error:
-            fault = error
-        except Exception as error:
-            log.exception("run %s: unexpected error", job.record.id)
-            fault = RobotError("internal", f"internal error: {error}")
-        if fault is not None:
-            outcome = Outcome.STOPPED if job.cancel.is_set() else outcome_of(fault)
-            job.record.faults.append(FaultRecord.of(fault))
-            job.record.reason = job.record.faults[-1].cause
-        await self._finish(job, outcome, None if outcome is Outcome.STOPPED else fault)
+        with self.moving(run):
+            try:
+                outcome = await perform(job, self.machine)
+            except Stopped:
+                outcome = Outcome.STOPPED
+                job.record.reason = OUTCOMES[outcome].about
+            except CubistError as error:
+                fault = error
+            except Exception as error:
+                log.exception("run %s: unexpected error", job.record.id)
+                fault = RobotError("internal", f"internal error: {error}")
+            if fault is not None:
+                outcome = Outcome.STOPPED if job.cancel.is_set() else outcome_of(fault)
+                job.record.faults.append(FaultRecord.of(fault))
+                job.record.reason = job.record.faults[-1].cause
+            await self._finish(job, outcome, None if outcome is Outcome.STOPPED else fault)
 
     async def _finish(self, job: Job, outcome: Outcome, fault: CubistError | None) -> None:
         job.record.outcome = outcome
@@ -602,30 +604,3 @@ class JobController:
         # At once: while the robot confirms it, nothing may begin.
         self.condition.set_fault(RobotError(EMERGENCY, FAULTS[EMERGENCY].about))
         await run_in_own_thread(self.machine.motion.emergency_stop)
-
-    def _job_status(self) -> JobStatus | None:
-        job = self._job
-        if job is None:
-            return None
-        document = {
-            "run": job.record.id,
-            "kind": job.record.kind,
-            "step": job.step,
-            "elapsed_s": round(job.elapsed_s, 3),
-            "progress": job.progress,
-            "remaining_s": job.remaining_s,
-        }
-        return JobStatus.model_validate(document | coded(job.step))
-
-
-def _performer(request: StartRequest, planner: SolvePlanner) -> Performer:
-    """Return the coroutine function of the job; raises ``InvalidRequest``."""
-    if request.kind == "home":
-        return jobs.home
-    if request.kind == "scramble":
-        cube = planner.scramble_cube(request.moves)
-        return lambda job, machine: jobs.scramble(job, machine, cube)
-    if request.facelets is not None:
-        known = planner.parse_cube(request.facelets)
-        return lambda job, machine: jobs.solve_known(job, machine, known)
-    return jobs.solve

@@ -9,23 +9,31 @@ for a search in the middle of a motion.
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from robot.api.endpoints import RobotState
+from robot.api.models import Preparation, StartRequest
 from robot.daemon.job import Job
 from robot.daemon.live import operations_of
 from robot.daemon.scanning import note_recovery, scan
 from robot.machine.assembly import Machine
-from robot.machine.solve_planner import SplitPlan
+from robot.machine.solve_planner import SolvePlanner, SplitPlan
 from robot.planner import Plan, State
 from robot.records.runs import FaultRecord
 from robot.text.faults import RobotError, ScanError
 from robot.text.notes import Note
 from robot.text.outcomes import Outcome
-from robot.text.steps import JobStep
+from robot.text.steps import JobStep, coded
 from solver.cost import merge_moves
+from solver.errors import CubistError
 from solver.search import AnyCube
+from solver.solution import Progress
+
+log = logging.getLogger("cubistd")
+
+Performer = Callable[[Job, Machine], Awaitable[Outcome]]
 
 SLIPPED = "cube-slipped"
 UNREADABLE = "unreadable"
@@ -34,6 +42,19 @@ RECONNECT_ATTEMPTS = 20
 
 ENOUGH = 0.85
 """Fraction of the head after which the search for a faster tail ends."""
+
+
+def performer(request: StartRequest, planner: SolvePlanner) -> Performer:
+    """Return the coroutine function of the requested job; raises ``InvalidRequest``."""
+    if request.kind == "home":
+        return home
+    if request.kind == "scramble":
+        cube = planner.scramble_cube(request.moves)
+        return lambda job, machine: scramble(job, machine, cube)
+    if request.facelets is not None:
+        known = planner.parse_cube(request.facelets)
+        return lambda job, machine: solve_known(job, machine, known)
+    return solve
 
 
 async def home(job: Job, machine: Machine) -> Outcome:
@@ -244,3 +265,54 @@ def _progress(job: Job, parts: Sequence[Plan], current: int) -> Callable[[float]
     total_us = max(1, sum(part.duration_us for part in parts))
     own_us = parts[current].duration_us
     return lambda fraction: job.advance((before_us + fraction * own_us) / total_us)
+
+
+class TablePreparation:
+    """Loads or makes the tables of a machine's scanner and planner; ``state`` while it does."""
+
+    def __init__(self) -> None:
+        self.state: Preparation | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._cancel = threading.Event()
+
+    def start(self, machine: Machine) -> None:
+        """Begin in the background."""
+        self.state = _preparation(JobStep.of("load-tables"))
+        self._task = asyncio.create_task(self._prepare(machine))
+
+    async def finished(self) -> None:
+        """Wait for the end."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    def cancel(self) -> None:
+        """Let it end early."""
+        self._cancel.set()
+
+    async def _prepare(self, machine: Machine) -> None:
+        loop = asyncio.get_running_loop()
+
+        def report(progress: Progress) -> None:
+            loop.call_soon_threadsafe(self._set, progress)
+
+        try:
+            await asyncio.to_thread(machine.scanner.prepare)
+            await asyncio.to_thread(machine.planner.prepare, self._cancel, report)
+        except CubistError as error:
+            if not self._cancel.is_set():
+                log.warning("the tables of the search are not ready: %s", error)
+        finally:
+            self.state = None
+
+    def _set(self, progress: Progress) -> None:
+        if self.state is None or self.state.step != progress.text:
+            log.info("%s", progress.text)
+        step = JobStep.of("make-tables", progress.text)
+        self.state = _preparation(step, progress.done, progress.remaining_s)
+
+
+def _preparation(
+    step: JobStep, progress: float | None = None, remaining_s: float | None = None
+) -> Preparation:
+    known = {"step": step, "progress": progress, "remaining_s": remaining_s}
+    return Preparation.model_validate(known | coded(step))

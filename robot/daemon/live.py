@@ -1,13 +1,15 @@
-"""Live state for viewers: the cube as far as it is known, the motion under way and its clock.
+"""Live state for viewers: the cube as far as it is known, the motion under way, and pictures.
 
-It is sent as events, and as a whole to whoever comes later (``GET /live``).
+The state is sent as events, and as a whole to whoever comes later (``GET /live``).
 """
 
 from __future__ import annotations
 
+import asyncio
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
@@ -15,11 +17,9 @@ from numpy.typing import NDArray
 
 from robot.api.models import LiveActuator, LiveCube, LiveMotion, LiveScan, LiveState
 from robot.machine.scanner import FaceImage
-from robot.mechanism.graph import ActuatorMotion, Operation
-from robot.planner import FaceView, move_ends_us
+from robot.planner import FaceView, Plan, move_ends_us
 from solver.cost import merge_moves
 from solver.cube.facelets import FACES
-from solver.cube.orientation import Orientation
 from solver.files import JsonObject
 from vision.measure.sticker_colours import linear_to_srgb
 
@@ -33,43 +33,7 @@ UNKNOWN = "?"
 """The letter of a sticker whose colour is not known yet."""
 
 
-class Moving(Protocol):
-    """A part of a plan, as viewers are shown it."""
-
-    @property
-    def duration_us(self) -> int:
-        """Its duration."""
-
-    @property
-    def moves(self) -> Sequence[str]:
-        """The turns of layers."""
-
-    @property
-    def operations(self) -> Sequence[Operation]:
-        """The operations of the mechanism."""
-
-    @property
-    def motions(self) -> Iterable[tuple[int, ActuatorMotion]]:
-        """Start times and motions of the actuators."""
-
-    @property
-    def initial_orientation(self) -> Orientation:
-        """The cube's orientation before it."""
-
-    @property
-    def initial_positions(self) -> Positions:
-        """The actuators' positions before it."""
-
-    @property
-    def final_orientation(self) -> Orientation:
-        """The cube's orientation after it."""
-
-    @property
-    def final_positions(self) -> Positions:
-        """The actuators' positions after it."""
-
-
-def operations_of(parts: Iterable[Moving]) -> Iterator[JsonObject]:
+def operations_of(parts: Iterable[Plan]) -> Iterator[JsonObject]:
     """Yield the operations of successive parts, with start times from the first part on."""
     before_us = 0
     for part in parts:
@@ -78,7 +42,7 @@ def operations_of(parts: Iterable[Moving]) -> Iterator[JsonObject]:
         before_us += part.duration_us
 
 
-def _motions_of(parts: Iterable[Moving]) -> Iterator[LiveActuator]:
+def _motions_of(parts: Iterable[Plan]) -> Iterator[LiveActuator]:
     """Yield the motions of all actuators in successive parts."""
     before_us = 0
     for part in parts:
@@ -171,7 +135,7 @@ class LiveBoard:
     def move(
         self,
         purpose: Literal["look", "turn"],
-        parts: Sequence[Moving],
+        parts: Sequence[Plan],
         at_us: int = 0,
         greedy_us: int | None = None,
     ) -> None:
@@ -206,7 +170,7 @@ class LiveBoard:
                 self._told_at = self._clock()
                 self._publish("clock", "", at_us=at_us)
 
-    def arrive(self, moved: Moving, facelets: str | None) -> None:
+    def arrive(self, moved: Plan, facelets: str | None) -> None:
         """Show the end of a motion and the cube after it; None if that is not known."""
         if (cube := self.view.cube) is not None:
             orientation = moved.final_orientation.name
@@ -229,3 +193,50 @@ def _hex(linear: NDArray[np.float32]) -> str | None:
         return None
     red, green, blue = linear_to_srgb(linear).tolist()
     return f"#{red:02x}{green:02x}{blue:02x}"
+
+
+PICTURE_PERIOD_S = 0.2
+"""Shortest time between two pictures that are taken for viewers."""
+
+
+@dataclass(frozen=True)
+class NumberedJpeg:
+    """A JPEG and its number: another picture, another number."""
+
+    number: int
+    jpeg: bytes
+
+
+class JpegCache:
+    """The last picture of each camera, encoded once for all viewers.
+
+    Used from the event loop's thread only. ``clock`` gives seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._shown: dict[str, NumberedJpeg] = {}
+        self._taken_at: dict[str, float] = {}
+        self._taking: dict[str, asyncio.Lock] = {}
+        self._number = 0
+        self._latest = ""
+
+    def show(self, camera: str, jpeg: bytes) -> int:
+        """Show a picture that was just taken, and return its number."""
+        self._number += 1
+        self._shown[camera] = NumberedJpeg(self._number, jpeg)
+        self._taken_at[camera] = self._clock()
+        self._latest = camera
+        return self._number
+
+    def latest(self, camera: str | None) -> NumberedJpeg | None:
+        """Return the last picture of a camera; of any camera if None."""
+        return self._shown.get(self._latest if camera is None else camera)
+
+    async def fresh(self, camera: str, take: Callable[[], bytes]) -> NumberedJpeg:
+        """Return a picture no older than :data:`PICTURE_PERIOD_S`, taken by ``take`` if need be."""
+        async with self._taking.setdefault(camera, asyncio.Lock()):
+            shown = self._shown.get(camera)
+            if shown is None or self._clock() - self._taken_at[camera] >= PICTURE_PERIOD_S:
+                self.show(camera, await asyncio.to_thread(take))
+            return self._shown[camera]

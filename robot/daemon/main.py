@@ -26,7 +26,7 @@ from robot.daemon.maintenance import Maintenance
 from robot.daemon.server import make_app, serving
 from robot.daemon.service import EndSignals, Notifier, Options, configure_logging, hold_lock, parse
 from robot.link import LostPositions
-from robot.machine.assembly import Machine, make_gpio, make_machine, panel_pins
+from robot.machine.assembly import make_gpio, make_machine, panel_pins
 from robot.machine.confirmed_range import ConfirmedRange
 from robot.panel.gpio import PanelError
 from robot.records.runs import RunStore
@@ -61,7 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     configure_logging(options.log_level)
     try:
         profile = load_profile(options.profile)
-        _make_directories(options)
+        _make_directory(options.runtime_dir)
+        _make_directory(options.state_dir)
         with hold_lock(options.lock_path):
             asyncio.run(serve(profile, options, Notifier.from_environment(), signals))
     except CubistError as error:
@@ -82,7 +83,7 @@ async def serve(
     with contextlib.suppress(OSError):  # what is left over takes room, nothing else
         values.settle()
     calibrated, contact = _apply_calibration(profile, values, simulated=options.twin is not None)
-    make = partial(_machine, options=options, contact=contact)
+    make = partial(make_machine, contact=contact, port=options.port, twin=options.twin)
     robot = await asyncio.to_thread(make, calibrated)
     broken_off = values.broken_off
     if broken_off is not None:
@@ -132,7 +133,8 @@ async def serve(
         log.info("ending: what moves comes to rest first")
         await controller.end()
     if controller.power_off:
-        _request_power_off(options)
+        # cubist-poweroff.path waits for this file; the daemon itself may not power off.
+        write_atomically(options.runtime_dir / POWER_OFF_MARK, b"")
 
 
 def _apply_calibration(
@@ -158,11 +160,6 @@ def _apply_calibration(
 def _programs(options: Options) -> list[Program]:
     """Return the programs that get a socket; the page may calibrate only if the owner allows it."""
     return [one for one in Program if one is not Program.GUIDE or options.page_calibrates]
-
-
-def _machine(calibrated: RobotProfile, options: Options, contact: ConfirmedRange) -> Machine:
-    """Return the robot as calibrated."""
-    return make_machine(calibrated, contact=contact, port=options.port, twin=options.twin)
 
 
 async def _open_panel(
@@ -219,22 +216,12 @@ def _forget_if_resolved(controller: JobController, values: CalibrationStore) -> 
         values.note_over()
 
 
-def _request_power_off(options: Options) -> None:
-    """Write the file that ``cubist-poweroff.path`` waits for; the daemon may not power off."""
-    write_atomically(options.runtime_dir / POWER_OFF_MARK, b"")
-
-
 def _summary(controller: JobController) -> str:
     status = controller.status()
     if status.fault is not None:
         return f"{status.state}: {status.fault.cause}"
     under_way = status.job or status.preparation
     return f"{status.state}: {under_way.step}" if under_way else str(status.state)
-
-
-def _make_directories(options: Options) -> None:
-    for directory in (options.runtime_dir, options.state_dir):
-        _make_directory(directory)
 
 
 def _make_directory(directory: Path) -> None:

@@ -28,8 +28,8 @@ from robot.calibration.values import (
     require_plausible,
     require_possible,
 )
+from robot.daemon.condition import CALLER, Caller
 from robot.daemon.job_control import JobController
-from robot.daemon.motion_run import CALLER, Caller, MotionRun
 from robot.link import LostPositions
 from robot.machine.assembly import Machine
 from robot.machine.confirmed_range import ConfirmedRange, guessed_steps
@@ -137,14 +137,12 @@ class Maintenance:
 
         If that fails, every motor that only counts its steps is lost.
         """
-        motion, run = self._controller.machine.motion, MotionRun()
-        if self._controller.was_stopped:
-            run.cancel.set()
+        motion = self._controller.machine.motion
         lost = self._counting
 
         async def bring_back() -> None:
             nonlocal lost
-            with self._controller.moving(run):
+            with self._controller.bringing_back():
                 guessed = guessed_steps(self._provisional)
                 lost = await asyncio.to_thread(motion.bring_back, guessed)
 
@@ -350,7 +348,7 @@ class Maintenance:
 
     def _require(self) -> None:
         self._controller.check_estop()
-        self._controller.check_emergency()
+        self._controller.condition.check_emergency()
         if not self._is_open:
             raise Conflict(Note.of("not-in-maintenance"))
         if CALLER.get(self._holder) != self._holder:

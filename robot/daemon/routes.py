@@ -152,10 +152,6 @@ def _route(trial: AnyTrial) -> Route:
     )
 
 
-async def _calibration(call: Call) -> BaseModel:
-    return await call.maintenance.values()
-
-
 async def _set_calibration(call: Call) -> BaseModel:
     asked = call.body_as(CalibrationRequest)
     if asked.provisional:
@@ -163,28 +159,8 @@ async def _set_calibration(call: Call) -> BaseModel:
     return await call.maintenance.save(asked.values, asked.how, asked.uncertain)
 
 
-async def _import_calibration(call: Call) -> BaseModel:
-    return await call.maintenance.take_over(call.body_as(ImportRequest))
-
-
-async def _undo_calibration(call: Call) -> BaseModel:
-    return await call.maintenance.undo()
-
-
-async def _restore_calibration(call: Call) -> BaseModel:
-    return await call.maintenance.restore(call.body_as(RestoreRequest).version)
-
-
-async def _versions(call: Call) -> BaseModel:
-    return await call.maintenance.versions()
-
-
-async def _status(call: Call) -> BaseModel:
-    return call.controller.status()
-
-
-async def _start(call: Call) -> Mapping[str, object]:
-    return Started(run=await call.controller.start(call.body_as(StartRequest)))
+async def _start(call: Call, request: StartRequest) -> Mapping[str, object]:
+    return Started(run=await call.controller.start(request))
 
 
 async def _stop(call: Call) -> Mapping[str, object]:
@@ -196,12 +172,12 @@ async def _acknowledge(call: Call) -> Mapping[str, object]:
     return Acknowledged(acknowledged=await call.controller.acknowledge())
 
 
-async def _home(call: Call) -> Mapping[str, object]:
-    return Started(run=await call.controller.start(StartRequest(kind="home")))
-
-
 async def _shutdown(call: Call) -> Mapping[str, object]:
     return StopReply(stopped=await call.controller.shut_down(power_off=True))
+
+
+async def _status(call: Call) -> BaseModel:
+    return call.controller.status()
 
 
 async def _live(call: Call) -> BaseModel:
@@ -215,14 +191,6 @@ async def _picture(call: Call) -> Content:
 
 async def _run_file(call: Call) -> Content:
     return Content(*await call.controller.run_file(call.path["run"], call.path["name"]))
-
-
-async def _runs(call: Call) -> BaseModel:
-    return await call.controller.runs(int(call.query.get("count", "20")))
-
-
-async def _run(call: Call) -> BaseModel:
-    return await call.controller.run_record(call.path["run"])
 
 
 ROUTES = (
@@ -245,7 +213,12 @@ ROUTES = (
         errors=(409, 503),
     ),
     *(_route(trial) for step in STEPS.values() for trial in step.trials),
-    Route(CALIBRATION, "What is calibrated", Calibration, _calibration),
+    Route(
+        CALIBRATION,
+        "What is calibrated",
+        Calibration,
+        lambda call: call.maintenance.values(),
+    ),
     Route(
         SET_CALIBRATION,
         "Set calibrated values",
@@ -258,7 +231,7 @@ ROUTES = (
         IMPORT_CALIBRATION,
         "Replace all calibrated values; nobody has confirmed them on this robot",
         Calibration,
-        _import_calibration,
+        lambda call: call.maintenance.take_over(call.body_as(ImportRequest)),
         body=ImportRequest,
         errors=(409, 503, 507),
     ),
@@ -266,19 +239,26 @@ ROUTES = (
         UNDO_CALIBRATION,
         "Take back what was kept last since maintenance began",
         Calibration,
-        _undo_calibration,
+        lambda call: call.maintenance.undo(),
         errors=(409, 503, 507),
     ),
-    Route(VERSIONS, "All versions kept", VersionList, _versions),
+    Route(VERSIONS, "All versions kept", VersionList, lambda call: call.maintenance.versions()),
     Route(
         RESTORE_CALIBRATION,
         "Go back to a version, or to the one before",
         Restored,
-        _restore_calibration,
+        lambda call: call.maintenance.restore(call.body_as(RestoreRequest).version),
         body=RestoreRequest,
         errors=(409, 503, 507),
     ),
-    Route(START, "Start a job", Started, _start, body=StartRequest, errors=(409, 503)),
+    Route(
+        START,
+        "Start a job",
+        Started,
+        lambda call: _start(call, call.body_as(StartRequest)),
+        body=StartRequest,
+        errors=(409, 503),
+    ),
     Route(STOP, "Stop the robot", StopReply, _stop, body=StopRequest),
     Route(
         ACKNOWLEDGE,
@@ -294,12 +274,18 @@ ROUTES = (
         _shutdown,
         body=ShutdownRequest,
     ),
-    Route(HOME, "Go to the start positions", Started, _home, errors=(409, 503)),
+    Route(
+        HOME,
+        "Go to the start positions",
+        Started,
+        lambda call: _start(call, StartRequest(kind="home")),
+        errors=(409, 503),
+    ),
     Route(
         RUNS,
         "Records of past jobs, newest first, and which of them cannot be read",
         RunList,
-        _runs,
+        lambda call: call.controller.runs(int(call.query.get("count", "20"))),
         parameters=(
             Parameter("count", "query", {"type": "integer", "minimum": 1, "maximum": MAX_LISTED}),
         ),
@@ -308,7 +294,7 @@ ROUTES = (
         RUN,
         "One record",
         RunRecord,
-        _run,
+        lambda call: call.controller.run_record(call.path["run"]),
         parameters=(RUN_NUMBER,),
         errors=(404,),
     ),

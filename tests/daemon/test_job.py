@@ -11,7 +11,8 @@ import pytest
 
 from robot.api.endpoints import RobotState
 from robot.api.models import Event
-from robot.daemon.job import QUEUE_LENGTH, EventBoard, Job
+from robot.daemon.condition import QUEUE_LENGTH, EventBoard
+from robot.daemon.job import Job
 from robot.daemon.job_control import utc_now
 from robot.daemon.live import LiveBoard
 from robot.records.runs import LinkRecord, RunStore

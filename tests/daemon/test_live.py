@@ -14,8 +14,7 @@ import pytest
 from robot.api.endpoints import LIVE_EVENTS, RobotState
 from robot.api.models import StartRequest
 from robot.daemon.job_control import JobController
-from robot.daemon.live import CLOCK_PERIOD_S, LiveBoard
-from robot.daemon.pictures import PERIOD_S, JpegCache
+from robot.daemon.live import CLOCK_PERIOD_S, PICTURE_PERIOD_S, JpegCache, LiveBoard
 from robot.machine.scanner import FaceImage
 from robot.mechanism.graph import ActuatorMotion, Operation
 from robot.planner import FaceView, build_mechanism, plan_solve
@@ -187,7 +186,7 @@ async def test_at_most_five_a_second() -> None:
     numbers = []
     for _ in range(40):
         numbers.append((await pictures.fresh("top", lambda: b"x")).number)
-        now += PERIOD_S / 4
+        now += PICTURE_PERIOD_S / 4
     assert numbers[-1] == 10
     assert pictures.latest(None) == pictures.latest("top")
 

@@ -56,7 +56,7 @@ def keep_found(folder: Path, value: int) -> None:
     profile = load_profile("cubotino")
     daemon: Any = SimpleNamespace(
         check_estop=lambda: None,
-        check_emergency=lambda: None,
+        condition=SimpleNamespace(check_emergency=lambda: None),
         enter_maintenance=lambda *_: None,
     )
     maintenance = Maintenance(
