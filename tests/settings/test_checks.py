@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
+from robot.machine.board_configuration import actuator_setups
+from robot.planner import build_mechanism
+from robot.settings import BadProfile, Servo, load_profile, parse_profile, profile_path
+from robot.settings.board_table import FRAME_US
 from tests.rig.profiles import changed, findings
 
-UNO, ARMS = "cubotino-uno", "four-arm"
+pytestmark = pytest.mark.quick
+
+OWN, UNO, ARMS = "cubotino", "cubotino-uno", "four-arm"
 HOLDER, LID, RIGHT = "actuators.holder", "actuators.lid", "actuators.right"
+PULSE = f"{LID}.pins.pulse"
 JAW = "actuators.right-jaw.positions_steps.open"
 HOMING = {
     "direction": -1,
@@ -25,6 +33,14 @@ JAW_STEPPER = {
     "max_speed_steps_per_s": 1000,
     "max_acceleration_steps_per_s2": 1000,
 }
+STEPPER = JAW_STEPPER | {"pins": {"step": 5, "direction": 6}, "steps_per_turn": 800}
+SECOND = {"second": {"target": "atmega328p", "port": "/dev/ttyUSB1"}}
+TWO_BOARDS = {"link.port": "/dev/ttyUSB0", "boards": SECOND, f"{LID}.board": "second"}
+"""An Uno for the holder and one for the lid."""
+
+
+def motor(**more: Any) -> dict[str, Any]:
+    return {"actuators.motor": STEPPER | more}
 
 
 def jaw(**more: Any) -> dict[str, Any]:
@@ -40,9 +56,16 @@ ALLOWED: list[tuple[str, dict[str, Any]]] = [
     (UNO, {f"{LID}.positions_us.open": 1480}),
     (UNO, {f"{HOLDER}.positions_us.ccw": 900, f"{HOLDER}.positions_us.cw": 2100}),
     (UNO, {f"{HOLDER}.overshoot": {"us": 100, "back_ms": 50}}),
-    (UNO, {f"{LID}.pins.pulse": 19}),
-    (UNO, {f"{LID}.pins.pulse": 2}),
+    (UNO, {PULSE: 19}),
+    (UNO, {PULSE: 2}),
+    (UNO, {"panel.buzzer_gpio": 9}),
     (UNO, view({"hidden": [1, 9]})),
+    (UNO, TWO_BOARDS | {PULSE: 9}),  # as the holder at the other board
+    (OWN, {PULSE: 18, "panel.led_gpio": 12}),
+    (OWN, {PULSE: "pca9685:15"}),
+    (OWN, {PULSE: 2}),
+    (OWN, motor()),
+    ("otvinta", {"panel.buzzer_gpio": 3}),
     (ARMS, {f"{RIGHT}.start_speed_steps_per_s": 50}),
     (ARMS, {f"{RIGHT}.max_speed_steps_per_s": 83_333}),
     (ARMS, WITH_END_STOP),
@@ -80,6 +103,22 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     ),
     (UNO, {"simulation.actuators.hat": {}}, "", "holder, lid"),
     (UNO, view({"when": {"hat": ["on"]}}), "", "no such actuator"),
+    (UNO, {PULSE: 9}, "", "already the pulse of holder"),
+    (UNO, {PULSE: "pca9685:1"}, "", "not 33"),
+    (UNO, {PULSE: "maestro:1"}, "", "not 65"),
+    (OWN, {PULSE: 28}, "", "2..27, 32..47, 64..87, not 28: BCM numbers"),
+    (OWN, {PULSE: 48}, "", "not 48"),
+    (OWN, {PULSE: 19}, "", "13 and 19 are one channel"),
+    (OWN, {PULSE: 26}, "", "already panel.start_button_gpio"),
+    (OWN, {"panel.buzzer_gpio": 12}, PULSE, "GPIO 12 is already panel.buzzer_gpio"),
+    ("otvinta", {"actuators.left.pins.pulse": "maestro:0"}, "", "pin maestro:0 is already"),
+    ("v-arms", {"actuators.down.pins.pulse": "pca9685:0"}, "", "pin pca9685:0 is already"),
+    ("v-arms", {"actuators.down.pins.pulse": 3}, "", "GPIO 3 is SCL of the bus"),
+    *(
+        (OWN, motor(pins={"step": 5, "direction": pin}), "", f"{pin} makes servo pulses and noth")
+        for pin in ("maestro:23", "pca9685:2")
+    ),
+    (OWN, motor(max_speed_steps_per_s=1001), "", "wakes too irregularly for more than 1000"),
     (ARMS, {f"{RIGHT}.start_speed_steps_per_s": 49}, "", "49"),
     (ARMS, {f"{RIGHT}.held.max_speed_steps_per_s": 83_334}, "", "not 83334"),
     (ARMS, {f"{RIGHT}.homing.speed_steps_per_s": 83_334}, "", "not 83334"),
@@ -89,14 +128,9 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     (ARMS, {f"{RIGHT}.homing": HOMING}, f"{RIGHT}.pins", "homing needs the end stop"),
     (ARMS, {f"{RIGHT}.turn_check": {}}, f"{RIGHT}.pins", "turn_check needs the end stop"),
     (ARMS, {f"{RIGHT}.turn_check.endstop_active": "high"}, "", "as in homing"),
-    (ARMS, jaw(positions_steps={"closed": 0, "open": 3}), JAW, "only 3 steps from closed; 4"),
-    (
-        ARMS,
-        jaw(positions_steps={"closed": 8, "open": 0}, backlash_steps=8),
-        JAW,
-        "only 8 steps from closed; 9",
-    ),
     (ARMS, {f"{RIGHT}.pins.enable": 24}, "actuators.left.pins.step", "24 is already the enable"),
+    (ARMS, jaw(positions_steps={"closed": 0, "open": 3}), JAW, "only 3 steps from closed; 4"),
+    (ARMS, jaw(positions_steps={"closed": 8, "open": 0}, backlash_steps=8), JAW, "closed; 9"),
 ]
 
 
@@ -108,6 +142,89 @@ def test_what_just_is_not(robot: str, changes: dict[str, Any], key: str, text: s
         changes = WITH_END_STOP | changes
     found = findings(robot, changes)
     assert any(at.startswith(key or own) and text in told for at, told in found), found
+
+
+MANY = {
+    f"actuators.motor{number}": STEPPER | {"board": "second", "pins": {"step": 2, "direction": 3}}
+    for number in range(8)
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "key", "text"),
+    [
+        ({f"{LID}.board": "third"}, f"{LID}.board", "is called third (further boards: second)"),
+        ({PULSE: 20}, PULSE, "has pins 2..19, not 20"),
+        ({"link.port": "auto"}, "link.port", "nobody can tell them apart"),
+        ({"boards.second.port": "auto"}, "boards.second.port", "nobody can tell boards apart"),
+        ({"boards.second.port": "/dev/ttyUSB0"}, "boards.second.port", "is the first board alr"),
+        ({f"{HOLDER}.board": "second"}, "boards", "the first board, that of `firmware`"),
+        ({f"{LID}.board": None}, "boards.second", "drives no actuator"),
+        (
+            {"firmware.target": "linux", "boards.second.target": "linux"},
+            "boards.second.target",
+            "own pins are the first board already",
+        ),
+        (
+            {"boards.first": SECOND["second"] | {"port": "/dev/ttyUSB2"}},
+            "boards.first",
+            "what the board of `firmware` is called",
+        ),
+        (
+            {"boards.second.target": "linux"} | motor(board="second", max_speed_steps_per_s=1001),
+            "actuators.motor.max_speed_steps_per_s",
+            "more than 1000",
+        ),
+        (
+            {"boards.second.target": "linux", "panel.buzzer_gpio": 10},
+            PULSE,
+            "GPIO 10 is already panel.buzzer_gpio",
+        ),
+        (MANY, "boards.second", "9 actuators at one board, which drives 8"),
+    ],
+)
+def test_what_several_boards_cannot_do(changes: dict[str, Any], key: str, text: str) -> None:
+    found = findings(UNO, TWO_BOARDS | changes)
+    assert any(at == key and text in told for at, told in found), found
+
+
+def test_several_boards_can_be_planned_for_and_driven() -> None:
+    profile = changed(UNO, TWO_BOARDS)
+    assert build_mechanism(profile).configurations
+    assert profile.is_drivable
+    assert [setup.name for setup in actuator_setups(profile)] == list(profile.actuators)
+    boards = {name: profile.board_name_of(name) for name in profile.actuators}
+    assert boards == {"holder": "first", "lid": "second"}
+    ports = {name: board.port for name, board in profile.every_board.items()}
+    assert ports == {"first": "/dev/ttyUSB0", "second": "/dev/ttyUSB1"}
+
+
+def test_an_unknown_board_is_named_with_its_line() -> None:
+    wrong = profile_path(UNO).read_text().replace("  lid:\n", "  lid:\n    board: secnd\n", 1)
+    with pytest.raises(BadProfile) as told:
+        parse_profile(wrong, "mine.yaml")
+    line = wrong.splitlines().index("    board: secnd") + 1
+    assert f"mine.yaml:{line}" in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["pca9685:16", "pca9685:-1", "pca9685", "maestro:24", "maestro:01", "pwmchip0:1", "12"]
+)
+def test_no_name_of_a_channel(name: str) -> None:
+    with pytest.raises(ValueError, match="pulse"):
+        changed(OWN, {PULSE: name})
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_travels_take_a_frame_longer_where_the_board_repeats_pulses(held: bool) -> None:
+    own, uno = load_profile(OWN), load_profile(UNO)
+    for robot in (own, uno.with_board("linux")):
+        for name, servo in uno.actuators_of(Servo).items():
+            for start, end in pairwise(servo.positions_us):
+                times = robot.actuators_of(Servo)[name].transition_us(start, end, held)
+                alone = servo.transition_us(start, end, held)
+                assert times is not None and alone is not None
+                assert sum(times) == sum(alone) + FRAME_US
 
 
 def test_ways_in_one_direction_each_are_two() -> None:
@@ -141,12 +258,9 @@ def test_a_servo_without_rows_goes_by_its_speed() -> None:
 def test_rows_are_lifted_one_after_the_other(
     heights: tuple[int, ...], complaint: str | None
 ) -> None:
-    """To places that rise or fall from row to row."""
     names = ("down", "row-1", "row-2", "row-3")
-    changes = {
-        f"actuators.elevator.positions_steps.{name}": steps
-        for name, steps in zip(names, heights, strict=True)
-    }
+    places = zip(names, heights, strict=True)
+    changes = {f"actuators.elevator.positions_steps.{name}": steps for name, steps in places}
     texts = [text for key, text in findings("crane", changes) if key.endswith("rows")]
     assert len(texts) == (complaint is not None)
     assert complaint is None or complaint in texts[0]
