@@ -27,8 +27,8 @@ from robot.calibration.trials.trial import AnyTrial, Asked, Found, Trial
 from robot.calibration.values import apply
 from robot.records.documents import check_document
 from robot.settings import RobotProfile, load_profile
-from robot.settings.kinds import Kinds
-from robot.settings.other_cubes import for_cube
+from robot.settings.base import Kinds
+from robot.settings.profile import for_cube
 from solver.errors import CubistError
 from solver.files import JsonMapping, JsonObject
 

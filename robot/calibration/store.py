@@ -27,7 +27,7 @@ from robot.calibration.versions import (
 from robot.machine.confirmed_range import confirmable
 from robot.records.storage import write_atomically
 from robot.settings import RobotProfile
-from robot.settings.other_cubes import sizes_of
+from robot.settings.profile import sizes_of
 from solver.files import BadFile, JsonObject, NoSuchFile, read_file
 
 UNDER_WAY = "calibrating"

@@ -12,15 +12,13 @@ import math
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from pydantic import ValidationError
-
 from robot.api.calibrations import Calibration
 from robot.machine.confirmed_range import position_key
-from robot.settings import RobotProfile
+from robot.settings import BadProfile, RobotProfile
 from robot.settings.actuators import Servo
 from robot.settings.checks import check_profile
-from robot.settings.complaints import complaints_of
 from robot.settings.document import ProfileDocument, dotted_path
+from robot.settings.profile import read_document
 from robot.settings.stepper import Stepper, StepperLoad
 from solver.errors import CubistError, ExitCode
 from solver.files import JsonMapping, JsonObject
@@ -56,9 +54,9 @@ def apply(profile: RobotProfile, calibration: Calibration) -> RobotProfile:
             _place(document, key, value)
     source = ProfileDocument("the calibration", document, {})
     try:
-        calibrated = RobotProfile.model_validate(document)
-    except ValidationError as error:
-        first, *_ = complaints_of(error, source, RobotProfile)
+        calibrated = read_document(source)
+    except BadProfile as error:
+        first, *_ = error.complaints
         raise BadCalibration(f"{first.key}: {first.text}") from error
     findings = check_profile(calibrated)
     if findings:

@@ -36,7 +36,7 @@ from robot.records.storage import (
 )
 from robot.settings import RobotProfile
 from robot.settings.base import Name
-from robot.settings.other_cubes import for_cube
+from robot.settings.profile import for_cube
 from solver.files import BadFile, JsonMapping, JsonObject, NoSuchFile, parse_json, read_text
 
 FOLDER = "calibration"

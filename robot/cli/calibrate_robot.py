@@ -17,7 +17,7 @@ from robot.cli.measuring import calibrate_on_screen, calibrating, conduct, finis
 from robot.cli.numbers import Number, misadjust_option, size_option
 from robot.cli.output import daemon_client, json_option, note, require_terminal
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile
-from robot.settings.other_cubes import for_cube
+from robot.settings.profile import for_cube
 from robot.text.faults import RobotError, exit_code_of
 from robot.text.outcomes import worst
 from solver.errors import CubistError, ExitCode
@@ -204,7 +204,7 @@ def _true_errors(
 def _set_up_for(robot: RobotProfile, which: Which) -> RobotProfile:
     """Return the robot set up for a cube of the size asked for; only a simulated one may be asked.
 
-    Raises :class:`robot.settings.other_cubes.UnsupportedSize`.
+    Raises :class:`robot.settings.profile.UnsupportedSize`.
     """
     if which["size"] is not None and not _is_simulated(which):
         raise click.UsageError("--size is for a simulated robot: add --simulated")

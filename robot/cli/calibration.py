@@ -67,7 +67,7 @@ def diff(profile: str | None, as_json: bool) -> int:
     from robot.api.calibrations import Calibration
     from robot.calibration.values import differences
     from robot.settings import load_profile
-    from robot.settings.other_cubes import for_cube
+    from robot.settings.profile import for_cube
 
     found = daemon_client().ask(CALIBRATION, Calibration)
     compared = for_cube(load_profile(profile or found.robot), found.size)

@@ -15,7 +15,7 @@ from robot.cli.numbers import SEED, Number, RegisteredName, misadjust_option, si
 from robot.cli.output import emit, interrupted_by, json_option, note, run_async
 from robot.computer.board_family import simulations
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile, profile_file
-from robot.settings.other_cubes import for_cube
+from robot.settings.profile import for_cube
 from robot.simulate.display import display_for, print_outcome
 from robot.simulate.fault_injection import INJECTIONS, parse_injected_fault
 from robot.simulate.progress import STAGES, Display, SilentDisplay

@@ -38,7 +38,7 @@ def robot() -> None:
 def list_(as_json: bool) -> int:
     """List the robots that come with Cubist."""
     from robot.settings import list_profiles, load_profile, profile_path
-    from robot.settings.other_cubes import sizes_of
+    from robot.settings.profile import sizes_of
 
     for name in (*list_profiles(), *list_profiles(reference=True)):
         profile = load_profile(name)
@@ -105,7 +105,7 @@ def compare(
 def _survey(name: str, size: int | None, cubes: int, search_s: float) -> Survey:
     from robot.planner.survey import survey
     from robot.settings import load_profile
-    from robot.settings.other_cubes import for_cube
+    from robot.settings.profile import for_cube
 
     profile = for_cube(load_profile(name), size)
     with (

@@ -296,7 +296,7 @@ class RobotSearch:
     def _prepare_robot(self, size: int) -> RobotSetup:
         from robot.planner import build_mechanism
         from robot.planner.solve import ALGORITHM, METRIC
-        from robot.settings.other_cubes import UnsupportedSize, for_cube
+        from robot.settings.profile import UnsupportedSize, for_cube
 
         try:
             profile = for_cube(self._profile, size)

@@ -17,7 +17,7 @@ from robot.cli.demo import (
 from robot.cli.numbers import Number, misadjust_option, size_option
 from robot.cli.output import Listing, emit, interrupted_by, json_option, note, run_async
 from robot.settings import load_profile, profile_file
-from robot.settings.other_cubes import for_cube
+from robot.settings.profile import for_cube
 from robot.simulate.fault_injection import INJECTIONS, parse_injected_fault
 from solver.errors import ExitCode
 

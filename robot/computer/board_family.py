@@ -28,8 +28,8 @@ from robot.computer.computer import CheckResult, Computer
 from robot.link import Capabilities, Link, LinkThread, SerialTransport
 from robot.link.protocol import FIRMWARE_VERSION
 from robot.settings import RobotProfile
+from robot.settings.base import Kinds
 from robot.settings.boards import BOARD_TARGETS
-from robot.settings.kinds import Kinds
 from robot.settings.profile import FIRST_BOARD
 from robot.text.faults import Fault, LinkError, RobotError
 from solver.errors import CubistError, InvalidRequest

@@ -10,7 +10,7 @@ from robot.link.actuators import UNLIMITED_STEPS
 from robot.mechanism.registry import MECHANISMS, HomingRequest, HomingStep, build_mechanism
 from robot.motion.stepper import stepper_limits
 from robot.settings.actuators import Servo
-from robot.settings.kinds import Kinds
+from robot.settings.base import Kinds
 from robot.settings.mechanisms import RotatingPart
 from robot.settings.profile import RobotProfile
 from robot.settings.stepper import HomingSettings, Stepper

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from robot.mechanism.compile.soundness import check_reachable, check_turnable
 from robot.mechanism.graph import Mechanism
-from robot.settings.kinds import Kinds
+from robot.settings.base import Kinds
 from robot.settings.mechanisms import BUILT_IN_MECHANISMS, MechanismSettings
 from robot.settings.profile import RobotProfile
 from solver.files import JsonMapping

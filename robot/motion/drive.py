@@ -10,8 +10,7 @@ from typing import Any
 
 from robot.motion.schedule import MotionProfile
 from robot.settings.actuators import ActuatorSettings, RotationTimes, Timed
-from robot.settings.base import microseconds
-from robot.settings.kinds import Kinds
+from robot.settings.base import Kinds, microseconds
 
 
 class Drive:

@@ -10,16 +10,17 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, PrivateAttr
 
 from robot.settings.base import (
+    Kinds,
+    KindSettings,
     Name,
-    Pin,
     PulseUs,
     Settings,
     SettleMs,
     TravelMs,
     microseconds,
 )
+from robot.settings.boards import Pin
 from robot.settings.document import Finding, Path, no_such
-from robot.settings.kinds import Kinds, KindSettings
 
 LEAST_US = 20
 """Nearer pulses are the same place to a hobby servo: two degrees, several times its dead band."""

@@ -1,24 +1,35 @@
-"""The base of every settings model and the numbers, with units, that they share."""
+"""The base of every settings model, the numbers with units that they share, and kinds of parts.
+
+A profile names the kind of a part (``kind: flipper``). Each room that treats kinds differently has
+one :class:`Kinds`: what it knows of each kind, by that name. Kinds register themselves there, in
+the module that defines them. The modules of kinds that come with Cubist are imported when they are
+first asked for, so a lower room never imports a higher one. A kind from elsewhere registers before
+its profile is loaded.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Literal
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from importlib import import_module
+from operator import or_
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
-
-from robot.settings.board_table import CHANNELS, FIRST_CHANNEL, FIRST_MAESTRO, PINS, PULSE_US
-
-SERVO_BOARDS: Mapping[str, range] = {
-    "pca9685": range(FIRST_CHANNEL, FIRST_CHANNEL + CHANNELS),
-    "maestro": range(FIRST_MAESTRO, PINS["linux"].stop),
-}
-"""Numbers of the channels of servo boards at a Raspberry Pi; they make pulses and nothing else."""
-
-CHANNEL_NAMES = " or ".join(
-    f"{board}:0 to {board}:{len(numbers) - 1}" for board, numbers in SERVO_BOARDS.items()
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    TypeAdapter,
 )
-"""How people name them."""
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, SchemaValidator, core_schema
+
+from robot.settings.board_table import PULSE_US
+from solver.errors import InvalidRequest, shortened
 
 Site = Literal["U", "R", "F", "D", "L", "B"]
 """A face position of the robot: x to the right, y up, z towards the viewer."""
@@ -35,8 +46,6 @@ Name = Annotated[
         description="a name: small letters, digits, - and _, at most 32, a letter first",
     ),
 ]
-FIRST_PIN = min(pins.start for pins in PINS.values())
-LAST_PIN = max(pins.stop for pins in PINS.values()) - 1
 Gpio = Annotated[
     int, Field(strict=True, ge=0, le=27, description="a GPIO (BCM) number of the Raspberry Pi")
 ]
@@ -70,30 +79,6 @@ Acceleration = Annotated[
 ]
 
 
-def pin_number(given: object) -> object:
-    """The number of a channel that is given by its name; anything else as it is."""
-    if not isinstance(given, str):
-        return given
-    board, _, channel = given.partition(":")
-    numbers = SERVO_BOARDS.get(board, range(0))
-    if not channel.isascii() or not channel.isdecimal() or str(int(channel)) != channel:
-        return given
-    return numbers[int(channel)] if int(channel) < len(numbers) else given
-
-
-Pin = Annotated[
-    int,
-    BeforeValidator(pin_number),
-    Field(
-        strict=True,
-        ge=FIRST_PIN,
-        le=LAST_PIN,
-        description=f"a pin number of the board, {FIRST_PIN}..{LAST_PIN} (0 and 1 are the serial "
-        f"port of an Arduino), or {CHANNEL_NAMES}",
-    ),
-]
-
-
 class Settings(BaseModel):
     """A frozen part of a profile; unknown keys are errors, and so are infinite numbers."""
 
@@ -103,3 +88,128 @@ class Settings(BaseModel):
 def microseconds(milliseconds: float) -> int:
     """Milliseconds of a profile as the integer microseconds used inside."""
     return round(milliseconds * 1000)
+
+
+Known = TypeVar("Known")
+
+
+class Kinds(MutableMapping[str, Known]):
+    """A room's knowledge of each kind of ``part``; ``kinds["flipper"] = ...`` registers one.
+
+    ``modules``: the module in which each built-in kind registers itself, or a pattern for them
+    (``{kind}`` is the kind's name, ``_`` for ``-``) and the names in ``built_in``. Looking up an
+    unknown kind raises :class:`InvalidRequest`.
+    """
+
+    def __init__(
+        self, part: str, modules: str | Mapping[str, str] = "", built_in: tuple[str, ...] = ()
+    ) -> None:
+        self._part = part
+        self._modules = (
+            {kind: modules.format(kind=kind.replace("-", "_")) for kind in built_in}
+            if isinstance(modules, str)
+            else dict(modules)
+        )
+        self._known: dict[str, Known] = {}
+
+    def __getitem__(self, kind: str) -> Known:
+        if kind not in self._known and kind in self._modules:
+            import_module(self._modules[kind])
+        if kind not in self._known:
+            raise InvalidRequest(f"no {self._part} {shortened(kind)}; there is {', '.join(self)}")
+        return self._known[kind]
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in self._modules or kind in self._known
+
+    def get(self, kind: str, default: Any = None) -> Any:  # noqa: ANN401
+        """Return what is registered for ``kind``, else ``default``."""
+        return self[kind] if kind in self else default  # noqa: SIM401
+
+    def __setitem__(self, kind: str, known: Known) -> None:
+        self._known[kind] = known
+
+    def __delitem__(self, kind: str) -> None:
+        del self._known[kind]
+
+    def __iter__(self) -> Iterator[str]:
+        """Names, built-in kinds first; imports nothing."""
+        return iter(dict.fromkeys([*self._modules, *self._known]))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+class KindSettings(Settings, ABC):
+    """Settings of a part that comes in several kinds, told apart by ``kind``.
+
+    Each part has a base class, whose ``kind`` is any text and whose :meth:`registry` holds its
+    kinds; a kind derives from it and says ``kind: Literal["its-name"]``. A field with the type of
+    the base class takes every kind that is registered at the moment a value is read.
+    """
+
+    kind: str
+
+    @classmethod
+    @abstractmethod
+    def registry(cls) -> Mapping[str, type[KindSettings]]:
+        """The kinds of this part."""
+
+    @classmethod
+    def kinds(cls) -> tuple[type[KindSettings], ...]:
+        """Return the types of a value of this type: all registered kinds, or this one."""
+        return tuple(cls.registry().values()) if cls._is_any_kind() else (cls,)
+
+    @classmethod
+    def _is_any_kind(cls) -> bool:
+        return cls.model_fields["kind"].annotation is str
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: type[BaseModel], handler: GetCoreSchemaHandler, /
+    ) -> CoreSchema:
+        """Return the schema of a base class, which looks at the registry when it reads a value."""
+        if not cls._is_any_kind():
+            return handler(source)
+        return core_schema.no_info_plain_validator_function(
+            lambda value: _any_of(cls.kinds()).validate_python(value)
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler, /
+    ) -> JsonSchemaValue:
+        """Return the JSON schema of a base class: any of the registered kinds."""
+        return handler(_any_of(cls.kinds()).core_schema if cls._is_any_kind() else schema)
+
+
+@lru_cache
+def _any_of(kinds: tuple[type[KindSettings], ...]) -> TypeAdapter[KindSettings]:
+    """Return the schema that reads a value of one of ``kinds``, by its ``kind``."""
+    by_kind = Field(discriminator="kind")
+    # The members of the union are known only now.
+    return TypeAdapter(Annotated[reduce(or_, kinds), by_kind])  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Marks a text field whose values are registered names: ``names`` is asked at each value."""
+
+    names: Callable[[], tuple[str, ...]]
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Look at the names only when there is a value to read."""
+        return core_schema.no_info_plain_validator_function(
+            lambda value: SchemaValidator(self._literal()).validate_python(value)
+        )
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """The names as they are now."""
+        return handler(self._literal())
+
+    def _literal(self) -> CoreSchema:
+        return core_schema.literal_schema(list(self.names()))

@@ -4,10 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
-from robot.settings.base import CHANNEL_NAMES, SERVO_BOARDS
-from robot.settings.board_table import FRAME_US, PIN_NOTES, PINS
-from robot.settings.kinds import Kinds
+from pydantic import BeforeValidator, Field
+
+from robot.settings.base import Kinds
+from robot.settings.board_table import (
+    CHANNELS,
+    FIRST_CHANNEL,
+    FIRST_MAESTRO,
+    FRAME_US,
+    PIN_NOTES,
+    PINS,
+)
+
+SERVO_BOARDS: Mapping[str, range] = {
+    "pca9685": range(FIRST_CHANNEL, FIRST_CHANNEL + CHANNELS),
+    "maestro": range(FIRST_MAESTRO, PINS["linux"].stop),
+}
+"""Numbers of the channels of servo boards at a Raspberry Pi; they make pulses and nothing else."""
+
+CHANNEL_NAMES = " or ".join(
+    f"{board}:0 to {board}:{len(numbers) - 1}" for board, numbers in SERVO_BOARDS.items()
+)
+"""How people name them."""
+
+FIRST_PIN = min(pins.start for pins in PINS.values())
+LAST_PIN = max(pins.stop for pins in PINS.values()) - 1
+
+
+def pin_number(given: object) -> object:
+    """The number of a channel that is given by its name; anything else as it is."""
+    if not isinstance(given, str):
+        return given
+    board, _, channel = given.partition(":")
+    numbers = SERVO_BOARDS.get(board, range(0))
+    if not channel.isascii() or not channel.isdecimal() or str(int(channel)) != channel:
+        return given
+    return numbers[int(channel)] if int(channel) < len(numbers) else given
+
+
+Pin = Annotated[
+    int,
+    BeforeValidator(pin_number),
+    Field(
+        strict=True,
+        ge=FIRST_PIN,
+        le=LAST_PIN,
+        description=f"a pin number of the board, {FIRST_PIN}..{LAST_PIN} (0 and 1 are the serial "
+        f"port of an Arduino), or {CHANNEL_NAMES}",
+    ),
+]
+
 
 HEADER = range(2, 28)
 """BCM numbers of the Raspberry Pi's header that are free: 0 and 1 belong to extension boards."""

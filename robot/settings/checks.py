@@ -8,14 +8,15 @@ from robot.settings.actuators import ActuatorSettings
 from robot.settings.board_table import MAX_ACTUATORS
 from robot.settings.boards import BOARD_TARGETS, SHARED_CHANNELS, BoardTarget
 from robot.settings.document import BadProfile, Finding, Path, dotted_path, no_such
-from robot.settings.other_cubes import OTHER_CUBES, for_cube
 from robot.settings.profile import (
     FIRST_BOARD,
+    OTHER_CUBES,
     CameraSettings,
     DisplaySettings,
     PanelSettings,
     RobotProfile,
     View,
+    for_cube,
 )
 from robot.settings.stepper import Stepper
 from vision.cameras.registry import has_number, is_plugged_in, options_of

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from robot.settings.base import KindSettings
 from robot.settings.document import Complaint, Path, ProfileDocument
-from robot.settings.kinds import KindSettings
 from solver.errors import shortened
 from solver.files import JsonObject
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from robot.settings.checks import check_profile
-from robot.settings.complaints import complaints_of
 from robot.settings.document import BadProfile, Complaint, parse_document
-from robot.settings.profile import RobotProfile
+from robot.settings.profile import RobotProfile, read_document
 from solver.errors import shortened
 from solver.files import BadFile, read_text
 
@@ -71,10 +68,7 @@ def load_profile(name_or_path: str | Path = DEFAULT_PROFILE) -> RobotProfile:
 def parse_profile(text: str, file: str = "profile") -> RobotProfile:
     """The profile that ``text`` describes; ``file`` names it in complaints."""
     document = parse_document(text, file)
-    try:
-        profile = RobotProfile.model_validate(document.data)
-    except ValidationError as error:
-        raise BadProfile(complaints_of(error, document, RobotProfile)) from None
+    profile = read_document(document)
     findings = check_profile(profile)
     if findings:
         raise BadProfile([document.complaint(path, text) for path, text in findings])

@@ -10,9 +10,8 @@ from typing import Annotated, ClassVar, NamedTuple
 from pydantic import Field
 
 from robot.settings.actuators import TOGETHER, ActuatorSettings
-from robot.settings.base import Name, Settings, Site
+from robot.settings.base import Kinds, KindSettings, Name, Settings, Site
 from robot.settings.document import Finding, Path
-from robot.settings.kinds import Kinds, KindSettings
 
 Quarters = Annotated[
     int, Field(strict=True, ge=-8, le=8, description="a whole number of quarter turns, -8..8")

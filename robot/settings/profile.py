@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, ValidationError
 
 from robot.panel.gpio import Pull
 from robot.settings.actuators import ActuatorSettings
-from robot.settings.base import Gpio, Level, Name, Settings, Site
+from robot.settings.base import Gpio, Level, Name, OneOf, Settings, Site
 from robot.settings.boards import BOARD_TARGETS
-from robot.settings.document import Complaint, Path, ProfileDocument, dotted_path
-from robot.settings.kinds import OneOf
+from robot.settings.complaints import complaints_of
+from robot.settings.document import BadProfile, Complaint, Path, ProfileDocument, dotted_path
 from robot.settings.mechanisms import MechanismSettings
-from solver.errors import InvalidRequest
-from solver.files import JsonObject
+from solver.errors import CubistError, ExitCode, InvalidRequest
+from solver.files import JsonMapping, JsonObject
 from solver.processors import MOST_THREADS, spare_processors
 from vision.cameras import registry as cameras
 
 Own = TypeVar("Own", bound=ActuatorSettings)
+
+OTHER_CUBES = "other_cubes"
 
 
 Fraction = Annotated[
@@ -260,6 +262,13 @@ class SimulationSettings(Settings):
     picture_noise: Annotated[float, Field(ge=0, le=50)] = 2.0
 
 
+class UnsupportedSize(CubistError, ValueError):
+    """A robot has no settings for a cube of that many layers; the text says for which it has."""
+
+    code = "not-its-cube"
+    exit_code = ExitCode.USAGE
+
+
 class RobotProfile(Settings):
     """A robot: what it is made of, how it is connected, how it was calibrated.
 
@@ -362,3 +371,48 @@ class RobotProfile(Settings):
         return self.__dict__ == other.__dict__
 
     __hash__ = None  # type: ignore[assignment]  # mappings are part of it
+
+
+def sizes_of(profile: RobotProfile) -> tuple[int, ...]:
+    """Return the layers of the cubes that the robot can take, ascending."""
+    return tuple(sorted({profile.cube.size, *profile.other_cubes}))
+
+
+def for_cube(profile: RobotProfile, size: int | None) -> RobotProfile:
+    """Return the robot set up for a cube of ``size`` layers (None: as it is).
+
+    Raises :class:`UnsupportedSize`, or BadProfile when what is changed for it makes no sense.
+    """
+    if size is None or size == profile.cube.size:
+        return profile
+    if size not in profile.other_cubes:
+        *most, last = (str(one) for one in sizes_of(profile))
+        known = f"{', '.join(most)} and {last}" if most else last
+        raise UnsupportedSize(
+            f"{profile.name} takes cubes of {known} layers, not of {size}: its profile has no "
+            f"{OTHER_CUBES} for it"
+        )
+    document = profile.model_dump(mode="json", exclude_unset=True)
+    changed = _merge(document, document.pop(OTHER_CUBES)[str(size)])
+    changed["cube"] = changed["cube"] | {"size": size}
+    return read_document(ProfileDocument(f"{profile.name} for {size} layers", changed, {}))
+
+
+def read_document(document: ProfileDocument) -> RobotProfile:
+    """Return the robot that a document describes; raises :class:`BadProfile`."""
+    try:
+        return RobotProfile.model_validate(document.data)
+    except ValidationError as error:
+        raise BadProfile(complaints_of(error, document, RobotProfile)) from None
+
+
+def _merge(document: JsonObject, changes: JsonMapping) -> JsonObject:
+    """Return ``document`` with ``changes``: mappings key by key, all else replaced."""
+    changed = dict(document)
+    for key, value in changes.items():
+        old = changed.get(key)
+        if isinstance(old, Mapping) and isinstance(value, Mapping):
+            changed[key] = _merge(dict(old), value)
+        else:
+            changed[key] = value
+    return changed

@@ -8,8 +8,9 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from robot.settings.actuators import ACTUATOR_SETTINGS, ActuatorSettings, check_distinct
-from robot.settings.base import Acceleration, Name, Pin, PositiveSteps, Settings, SettleMs, Steps
+from robot.settings.base import Acceleration, Name, PositiveSteps, Settings, SettleMs, Steps
 from robot.settings.board_table import STEPS_PER_S
+from robot.settings.boards import Pin
 from robot.settings.document import Finding, Path
 
 LEAST_STEPS = 4

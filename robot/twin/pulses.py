@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from robot.settings.base import SERVO_BOARDS
 from robot.settings.board_table import FRAME_US
+from robot.settings.boards import SERVO_BOARDS
 from solver.errors import InvalidRequest
 
 PHASE_US = 7_919.0

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from robot.settings import RobotProfile
 from robot.settings.actuators import ActuatorSettings, Servo
-from robot.settings.kinds import Kinds
+from robot.settings.base import Kinds
 from robot.settings.mechanisms import BUILT_IN_MECHANISMS
 from robot.settings.profile import SimulatedActuator
 from robot.twin.cube import CubeBody, Pose

@@ -15,7 +15,7 @@ from robot.planner.block_turns import block_turns
 from robot.planner.solve import ALGORITHM, METRIC
 from robot.planner.survey import random_cube
 from robot.settings import load_profile
-from robot.settings.other_cubes import for_cube
+from robot.settings.profile import for_cube
 from solver.cube.notation import parse_moves
 from solver.cube.sticker_cube import StickerCube
 from solver.reduction import phased

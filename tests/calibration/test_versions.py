@@ -20,7 +20,7 @@ from robot.calibration.values import BadCalibration, apply
 from robot.calibration.versions import MOST_VERSIONS, CubeSizes
 from robot.records.storage import StorageError
 from robot.settings import load_profile
-from robot.settings.other_cubes import UnsupportedSize
+from robot.settings.profile import UnsupportedSize
 from tests.rig.state_folder import kept, refusing
 
 CUBOTINO, TWO_ARM = load_profile("cubotino"), load_profile("two-arm")

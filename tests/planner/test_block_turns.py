@@ -15,7 +15,7 @@ from robot.planner.block_turns import BlockTurns, block_turns
 from robot.planner.solve import plan_scramble
 from robot.planner.survey import random_cube
 from robot.settings import load_profile
-from robot.settings.other_cubes import for_cube
+from robot.settings.profile import for_cube
 from robot.twin.cube import NORMALS, SITE_OF_AXIS, CubeBody
 from solver import _native
 from solver.cube.facelets import FACES

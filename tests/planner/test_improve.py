@@ -22,7 +22,7 @@ from robot.planner import (
 )
 from robot.planner.survey import random_cube
 from robot.settings import load_profile
-from robot.settings.other_cubes import for_cube
+from robot.settings.profile import for_cube
 from solver.cost import composite_index
 from solver.cube.cube import Cube
 from solver.solution import CancelFlag

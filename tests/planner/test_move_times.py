@@ -21,7 +21,7 @@ from robot.planner import (
 )
 from robot.planner.survey import random_cube
 from robot.settings import load_profile
-from robot.settings.other_cubes import for_cube
+from robot.settings.profile import for_cube
 from solver.cost import AXES, composite_index, merge_moves
 from solver.cube.notation import parse_moves
 

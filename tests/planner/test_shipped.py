@@ -20,7 +20,7 @@ from robot.mechanism.graph import Mechanism
 from robot.planner import build_mechanism, plan_scan, plan_solve
 from robot.planner.survey import random_cube
 from robot.settings import list_profiles, load_profile
-from robot.settings.other_cubes import for_cube, sizes_of
+from robot.settings.profile import for_cube, sizes_of
 from robot.twin.cube import scrambled
 from solver.cost import IMPOSSIBLE
 from solver.cube.cube import from_facelets

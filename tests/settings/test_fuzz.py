@@ -135,7 +135,7 @@ def many(line, count):
 
 BOMBS = {
     "merge keys": "a0: &a0 {b: 1}\n" + many("a{1}: &a{1} {{<<: [" + "*a{0}, " * 9 + "]}}\n", 12),
-    "merge keys with keys": f"a0: &a0 {{{many('k{}: 1, ', 500)}}}\nb: {{<<: [{'*a0, ' * 2_000}]}}\n",
+    "keys to merge": f"a0: &a0 {{{many('k{}: 1, ', 500)}}}\nb: {{<<: [{'*a0, ' * 2_000}]}}\n",
     "aliases": "a0: &a0 [x]\n" + many("a{1}: &a{1} [" + "*a{0}, " * 9 + "]\n", 8),
     "keys": many("k{}: 1\n", 5_900),
     "deep": "a: " + "[" * 60_000,

@@ -12,8 +12,8 @@ from robot.settings import (
     parse_profile,
     profile_path,
 )
-from robot.settings.kinds import Kinds
-from robot.settings.other_cubes import UnsupportedSize, for_cube
+from robot.settings.base import Kinds
+from robot.settings.profile import UnsupportedSize, for_cube
 from solver.errors import InvalidRequest, printable
 
 UNO = "cubotino-uno"

@@ -9,7 +9,7 @@ import pytest
 
 from robot.api.endpoints import RobotState
 from robot.settings import RobotProfile, load_profile
-from robot.settings.other_cubes import for_cube, sizes_of
+from robot.settings.profile import for_cube, sizes_of
 from robot.twin.cube import scrambled
 from tests.rig.fault_campaign import assert_solved, reset, unplug
 from tests.rig.simulated_run import SimulatedRun, TimedFault

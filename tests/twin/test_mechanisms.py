@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from robot.settings import Stepper, load_profile
-from robot.settings.other_cubes import for_cube
+from robot.settings.profile import for_cube
 from robot.twin.cube import NORMALS, CubeBody, scrambled
 from robot.twin.registry import parts_of
 from robot.twin.simulated import SimulatedRobot

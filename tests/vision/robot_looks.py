@@ -22,7 +22,7 @@ from robot.planner import Plan
 from robot.planner.scan import ScanPlan, plan_scan
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
-from robot.settings.other_cubes import for_cube, sizes_of
+from robot.settings.profile import for_cube, sizes_of
 from robot.text.faults import RobotError, ScanError
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment

@@ -16,7 +16,7 @@ from robot.calibration.step import Session
 from robot.calibration.steps.home import HOMING
 from robot.machine.confirmed_range import confirmable
 from robot.settings import RobotProfile
-from robot.settings.kinds import Kinds
+from robot.settings.base import Kinds
 from robot.settings.mechanisms import MechanismSettings
 from robot.settings.stepper import Stepper
 from robot.text.faults import CalibrationError

@@ -23,8 +23,7 @@ from robot.computer.board_family import (
 from robot.computer.boot_config import LIMIT, needs, pi_board
 from robot.computer.computer import CheckResult, Computer
 from robot.settings import RobotProfile, Servo
-from robot.settings.base import SERVO_BOARDS
-from robot.settings.boards import BOARD_TARGETS
+from robot.settings.boards import BOARD_TARGETS, SERVO_BOARDS
 from robot.text.faults import Fault, LinkError, RobotError
 from solver.files import BadFile, read_file
 
