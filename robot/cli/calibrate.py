@@ -1,37 +1,64 @@
 """``cubist calibrate``: adjust a robot while its daemon runs; every change is tried, then kept.
 
-Those that make one measurement are in :mod:`robot.cli.calibrate_commands`.
+The commands that make one measurement are in :mod:`robot.cli.calibrate_commands`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from robot.calibration.step import STEPS, Session
-from robot.cli.calibrate_commands import COMMANDS, GROUPS, Command, Question
-from robot.cli.calibrate_robot import automatic, everything
+from robot.api.calibrations import Calibration
+from robot.api.client import DaemonError
+from robot.calibration.step import STEPS, Session, Step, steps_of
+from robot.calibration.values import apply
+from robot.cli.calibrate_commands import COMMANDS, GROUPS, Command
 from robot.cli.measuring import calibrate_on_screen, calibrating, conduct, finish
-from robot.cli.numbers import Number, Whole
+from robot.cli.numbers import Number, Whole, misadjust_option, size_option
 from robot.cli.output import (
     Listing,
+    daemon_client,
     json_option,
     note,
     printing_beside,
     refuse_two_outputs,
+    require_terminal,
 )
-from robot.settings import load_profile
+from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile
+from robot.settings.profile import for_cube
+from robot.text.faults import RobotError, exit_code_of
+from robot.text.outcomes import worst
 from robot.text.terminal import picture_text
-from solver.errors import ExitCode
+from solver.errors import CubistError, ExitCode
+from solver.files import JsonMapping
 
 if TYPE_CHECKING:
+    from robot.calibration.auto.calibration import AutomaticCalibration
     from robot.calibration.steps.camera import Image
+    from robot.twin.misadjustment import Misadjustment
+    from robot.twin.simulated import SimulatedRobot
+
+AUTOMATIC_SPEED = 1.0
+"""Simulated seconds per second: as many pictures of a motion as a real camera takes."""
 
 
-@click.command()
+@click.group(cls=Listing, invoke_without_command=True)
+@click.pass_context
+def calibrate(ctx: click.Context) -> int:
+    """Adjust the robot: the daemon enters maintenance and leaves it with this command.
+
+    Without a command it asks, in a terminal, what to calibrate. Most robots whose camera sees the
+    cube find their values themselves: begin with `auto`.
+    """
+    return ExitCode.DONE if ctx.invoked_subcommand else calibrate_on_screen(Session())
+
+
+@calibrate.command()
 @click.option("--camera", help="Which camera; the first when not given.")
 @click.option("--live", is_flag=True, help="Show it live, and move the frames of the faces.")
 @click.option("--place", metavar="SITE", help="Find the face at SITE, and keep where it is.")
@@ -84,15 +111,244 @@ def _print_picture(image: Image, width: int) -> None:
     console.print(picture_text(image, width, image.shape[0]))
 
 
-@click.group(cls=Listing, invoke_without_command=True)
-@click.pass_context
-def calibrate(ctx: click.Context) -> int:
-    """Adjust the robot: the daemon enters maintenance and leaves it with this command.
+simulated_option = click.option(
+    "--simulated/--real",
+    default=None,
+    help="Use a simulated robot for practice (default if cubistd is not running).",
+)
 
-    Without a command it asks, in a terminal, what to calibrate. Most robots whose camera sees the
-    cube find their values themselves: begin with `auto`.
+
+class Which(TypedDict):
+    """The options that say which robot is calibrated, and with what cube."""
+
+    simulated: bool | None
+    size: int | None
+    misadjusted: Misadjustment | None
+
+
+@calibrate.command("all")
+@click.option("--robot", "profile", required=True, help="The robot's profile: a name or a path.")
+@click.option("--yes", is_flag=True, help="Do not ask; keep the given and measured values.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="ACTUATOR.POSITION=VALUE",
+    help="With --yes: set this position.",
+)
+@click.option(
+    "--skip",
+    multiple=True,
+    type=click.Choice(list(STEPS)),
+    help="Leave this step out.",
+)
+@simulated_option
+@size_option
+@misadjust_option
+@json_option
+def everything(
+    profile: str,
+    yes: bool,
+    settings: tuple[str, ...],
+    skip: tuple[str, ...],
+    as_json: bool,
+    **which: Unpack[Which],
+) -> int:
+    """Calibrate a new robot from the first step to the last; put a scrambled cube in first."""
+    robot = _set_up_for(load_profile(profile), which)
+    given = dict(_parse_settings(robot, settings))
+    if _is_simulated(which):
+        apply(robot, Calibration(robot=robot.name, values=given))  # before it is put together
+    steps = [step for step in steps_of(robot) if step.name not in skip]
+    if not yes:
+        require_terminal("--yes keeps what is measured without asking")
+    # Who sits at the screen films motions, too.
+    with _robot_to_calibrate(robot, which, None if yes else AUTOMATIC_SPEED) as twin:
+        if not yes:
+            return calibrate_on_screen(Session(profile=robot), *steps, as_json=as_json)
+        code = _perform_all(Session(profile=robot), steps, given, as_json)
+    kept = "`cubist calibration diff` shows what was kept" if twin is None else "nothing was kept"
+    note(f"all steps are done; {kept}")
+    return code
+
+
+def _perform_all(
+    session: Session, steps: Sequence[Step], given: dict[str, int], as_json: bool
+) -> ExitCode:
+    """Perform the steps that nobody has to watch, in one session: a stop ends all of them.
+
+    Returns the exit code of the worst result.
     """
-    return ExitCode.DONE if ctx.invoked_subcommand else calibrate_on_screen(Session())
+    codes: list[ExitCode] = []
+    unasked = [step for step in steps if step.measures_unattended]
+    with calibrating(session):
+        for number, step in enumerate(unasked):
+            note(f"step {number + 1} of {len(unasked)}: {step.name}")
+            for measurement in step.unattended_measurements(session, given):
+                conduct(measurement, as_json)
+                kept = measurement.keep()
+                label = {"step": step.name, **measurement.label}
+                codes.append(finish(measurement, kept, as_json, **label))
+    return worst(codes)
+
+
+@calibrate.command("auto")
+@click.option("--robot", "profile", help="The robot's profile; that of the daemon when not given.")
+@simulated_option
+@size_option
+@misadjust_option
+@click.option(
+    "--only",
+    metavar="STAGE",
+    help="Find only this again and keep the rest: an actuator, camera, times or colours.",
+)
+@click.option(
+    "--faster",
+    type=Number(1, 50),
+    metavar="PERCENT",
+    help="Shorten times by up to PERCENT, as long as cubes are still solved.",
+)
+@click.option("--save/--try", default=True, help="Keep what was found, or only try.")
+@json_option
+def automatic(
+    profile: str | None,
+    only: str | None,
+    faster: float | None,
+    save: bool,
+    as_json: bool,
+    **which: Unpack[Which],
+) -> int:
+    """Let the robot find its positions, times and colours itself, by watching the cube.
+
+    Put a scrambled cube in, square to the robot, a lid open, grippers closed, and keep clear. It
+    takes four to six minutes. What was found is kept once two solves have proven it; Ctrl-C leaves
+    the calibration as it was.
+    """
+    from robot.calibration.auto.calibration import AutomaticCalibration, require_finder, stages_of
+
+    robot = _set_up_for(load_profile(profile or _usual_robot(which["simulated"])), which)
+    if only is not None and only not in stages_of(robot):
+        raise click.UsageError(f"--only {only}: choose from {', '.join(stages_of(robot))}")
+    if only is not None and _is_simulated(which):
+        raise click.UsageError(
+            f"--only {only} keeps the rest as it is calibrated, and a simulated robot that begins "
+            "with this command is not: start `cubist simulate`, then run `cubist calibrate auto` "
+            "once without --only"
+        )
+    try:
+        require_finder(robot)  # before a simulated robot is put together
+        with _robot_to_calibrate(robot, which, AUTOMATIC_SPEED) as twin:
+            clock = time.monotonic if twin is None else lambda: twin.time_us / 1e6
+            measurement = AutomaticCalibration(
+                Session(profile=robot), clock, only, (faster or 0.0) / 100
+            )
+            kept = _calibrate_and_keep(measurement, save, as_json)
+            if twin is None:
+                return finish(measurement, kept, as_json)
+            violations = [violation.as_dict() for violation in twin.violations]
+    except CubistError as error:  # there is no robot to calibrate
+        failed = AutomaticCalibration(Session(profile=robot))
+        failed.end(error)
+        finish(failed, False, as_json)
+        return exit_code_of(error)
+    errors = _true_errors(robot, twin, measurement.tried_values)
+    for violation in violations:
+        note(f"the simulated robot: {violation['text']} ({violation['kind']})")
+    code = finish(measurement, kept, as_json, violations=violations, truth_error_degrees=errors)
+    return ExitCode.NO if violations and code is ExitCode.DONE else code
+
+
+def _calibrate_and_keep(measurement: AutomaticCalibration, save: bool, as_json: bool) -> bool:
+    """Measure, and return whether values were kept. An error or Ctrl-C ends the measurement."""
+    try:
+        with calibrating(measurement.session):
+            conduct(measurement, as_json)
+            return save and measurement.keep()
+    except KeyboardInterrupt:
+        measurement.end(RobotError("calibration-stopped", "stopped by a person: Ctrl-C"))
+    except CubistError as error:
+        measurement.end(error)
+    return False
+
+
+def _true_errors(
+    robot: RobotProfile, twin: SimulatedRobot, values: JsonMapping
+) -> dict[str, float]:
+    """Return how many degrees found positions are off the simulated robot's true ones."""
+    from robot.twin.registry import position_errors
+
+    errors = position_errors(robot, twin.misadjusted, values)
+    return {key: round(degrees, 2) for key, degrees in errors.items()}
+
+
+def _set_up_for(robot: RobotProfile, which: Which) -> RobotProfile:
+    """Return the robot set up for a cube of the size asked for; only a simulated one may be asked.
+
+    Raises :class:`robot.settings.profile.UnsupportedSize`.
+    """
+    if which["size"] is not None and not _is_simulated(which):
+        raise click.UsageError("--size is for a simulated robot: add --simulated")
+    return for_cube(robot, which["size"])
+
+
+def _usual_robot(simulated: bool | None) -> str:
+    """Return the robot to calibrate if none is named."""
+    if simulated or not _daemon_runs():
+        return DEFAULT_PROFILE
+    return Session().calibration.robot
+
+
+@contextlib.contextmanager
+def _robot_to_calibrate(
+    robot: RobotProfile,
+    which: Which,
+    speed: float | None = None,
+) -> Iterator[SimulatedRobot | None]:
+    """Yield a simulated robot at a speed, or None for the daemon's, while the context lasts."""
+    simulated, misadjusted = _is_simulated(which), which["misadjusted"]
+    if misadjusted is not None and not simulated:
+        raise click.UsageError("--misadjust is for a simulated robot: add --simulated")
+    if not simulated:
+        found = Session().calibration.robot
+        if found != robot.name:
+            raise click.UsageError(f"cubistd controls {found}, not {robot.name}")
+        yield None
+        return
+    from robot.simulate.simulation import SPEED, robot_to_practise_on
+
+    note(f"practising on a simulated {robot.name}: nothing is kept after the last step")
+    with robot_to_practise_on(robot, misadjusted=misadjusted, speed=speed or SPEED) as twin:
+        yield twin
+
+
+def _is_simulated(which: Which) -> bool:
+    simulated = which["simulated"]
+    return not _daemon_runs() if simulated is None else simulated
+
+
+def _daemon_runs() -> bool:
+    try:
+        daemon_client().status()
+    except DaemonError as error:
+        if isinstance(error.__context__, PermissionError):
+            raise
+        return False
+    return True
+
+
+def _parse_settings(robot: RobotProfile, settings: tuple[str, ...]) -> Iterator[tuple[str, int]]:
+    """Yield ``--set`` as keys of the calibration and values."""
+    from robot.calibration.steps.positions import position_keys
+
+    known = position_keys(robot)
+    for setting in settings:
+        name, _, value = setting.partition("=")
+        if name not in known:
+            raise click.UsageError(f"--set {setting}: there is {', '.join(known)}")
+        try:
+            yield known[name], int(value)
+        except ValueError:
+            raise click.UsageError(f"--set {setting}: {value!r} is no whole number") from None
 
 
 def _group(name: str, text: str, step: str) -> click.Group:
@@ -139,39 +395,9 @@ def _command(command: Command) -> click.Command:
     if command.saves is not None:
         text = "Keep what was found, or only try."
         perform = click.option("--save/--try", default=command.saves, help=text)(perform)
-    for question in reversed(command.questions):
-        perform = _parameter(question)(perform)
+    for parameter in reversed(command.parameters):
+        perform = parameter(perform)
     return click.command(command.name, help=command.help)(perform)
 
 
-def _parameter(question: Question) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    kind = question.kind
-    if not question.option:
-        chosen = click.STRING if isinstance(kind, type) else click.Choice(kind)
-        return click.argument(question.name, type=chosen, required=question.required)
-    names = (question.option, question.name)
-    if kind is bool:
-        return click.option(*names, is_flag=True, help=question.help)
-    shown = question.default is not None
-    return click.option(
-        *names,
-        type=_type_of(question),
-        default=question.default,
-        show_default=shown,
-        help=question.help,
-    )
-
-
-def _type_of(question: Question) -> click.ParamType[str] | Whole | Number:
-    low, high = question.limits
-    if question.kind is int:
-        return Whole(int(low), int(high))
-    if question.kind is float:
-        return Number(low, high)
-    return click.STRING if isinstance(question.kind, type) else click.Choice(question.kind)
-
-
-calibrate.add_command(camera)
-calibrate.add_command(automatic)
-calibrate.add_command(everything)
 _add_commands()

@@ -5,45 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from typing import get_args
 
+import click
+
 from robot.calibration.step import Item, Items, Measurement, Session
+from robot.cli.numbers import Number, Whole
 from robot.settings.base import Site
 
-
-@dataclass(frozen=True)
-class Question:
-    """An argument or an option of a command, named like the argument of ``begin`` that it fills.
-
-    ``kind``: ``bool`` is a flag, ``int`` and ``float`` have limits, ``str`` is text, and a sequence
-    of texts is a choice. ``option``: its name on the command line; empty: an argument, which may be
-    left out unless it is ``required``.
-    """
-
-    name: str
-    kind: type | Sequence[str]
-    option: str = ""
-    help: str = ""
-    limits: tuple[float, float] = (0, 0)
-    default: float | str | None = None
-    required: bool = True
+Parameter = Callable[[Callable[..., int]], Callable[..., int]]
+"""A decorator of click's that adds an argument or an option."""
 
 
 @dataclass(frozen=True)
 class Command:
     """A command that makes one measurement of a ``step``.
 
-    ``begin`` makes it ready, given the session and an answer to each question. It returns None if
-    arguments are missing; the screen then lists ``items``. ``saves``: whether values are kept by
-    default; None: there is nothing to keep. ``unknown``: what to say if nothing could be found.
-    ``group``: the group of commands that it belongs to.
+    ``begin`` makes it ready, given the session and the values of the ``parameters`` by name. It
+    returns None if arguments are missing; the screen then lists ``items``. ``saves``: whether
+    values are kept by default; None: there is nothing to keep. ``unknown``: what to say if nothing
+    could be found. ``group``: the group of commands that it belongs to.
     """
 
     name: str
     step: str
     help: str
     begin: Callable[..., Measurement | None]
-    questions: Sequence[Question] = ()
+    parameters: Sequence[Parameter] = ()
     saves: bool | None = True
     items: Items | None = None
     unknown: str = ""
@@ -61,31 +50,18 @@ GROUPS = {
 """Groups of commands, each with its help."""
 
 
-# A step is imported when its command begins, so that `cubist --help` does not wait for OpenCV.
+def _measurement(step: str, kind: str, **fixed: object) -> Callable[..., Measurement]:
+    """Return what makes a measurement; its parameters have the names of the class's arguments.
 
+    The step is imported when its command begins: `cubist --help` does not wait for OpenCV.
+    """
 
-def _homing(session: Session, as_profile: bool) -> Measurement:
-    from robot.calibration.steps.home import Homing
+    def begin(session: Session, **values: object) -> Measurement:
+        measurement = getattr(import_module(f"robot.calibration.steps.{step}"), kind)
+        made: Measurement = measurement(session, **fixed, **values)
+        return made
 
-    return Homing(session, as_profile)
-
-
-def _colours(session: Session, facelets: str | None, solved: bool) -> Measurement:
-    from robot.calibration.steps.colours import CubeColours
-
-    return CubeColours(session, facelets, solved)
-
-
-def _timing(session: Session) -> Measurement:
-    from robot.calibration.steps.timing import OperationTimes
-
-    return OperationTimes(session)
-
-
-def _travel(session: Session, actuator: str, start: str, end: str) -> Measurement:
-    from robot.calibration.steps.travel import TravelTime
-
-    return TravelTime(session, actuator, start, end)
+    return begin
 
 
 def _position(
@@ -132,71 +108,37 @@ def _jaw_items(session: Session) -> Iterable[Item]:
     return position_items(session, lambda one: one.actuator in jaws)
 
 
-def _direction(session: Session, actuator: str, went: str | None) -> Measurement:
-    from robot.calibration.steps.steppers import Direction
-
-    return Direction(session, actuator, went)
-
-
-def _steps(session: Session, actuator: str, turns: int, turned: float | None) -> Measurement:
-    from robot.calibration.steps.steppers import TurnSteps
-
-    return TurnSteps(session, actuator, turns, turned)
-
-
-def _limit(
-    what: str,
-    session: Session,
-    actuator: str,
-    held: bool,
-    begin: float | None,
-    end: float | None,
-    last_good: float | None,
-) -> Measurement:
-    from robot.calibration.steps.steppers import Limit
-
-    return Limit(session, actuator, what, held, last_good, begin=begin, end=end)
-
-
-def _backlash(session: Session, actuator: str, play: int | None) -> Measurement:
-    from robot.calibration.steps.steppers import Backlash
-
-    return Backlash(session, actuator, play)
-
-
-FARTHEST = (-1_000_000, 1_000_000)
+ACTUATOR = click.argument("actuator")
 LARGEST_PLAY = 1000
-
-ACTUATOR = Question("actuator", str)
+FARTHEST = Whole(-1_000_000, 1_000_000)
 PLACE = (
-    Question("target", int, "--to", "Where it should be; else arrow keys move.", FARTHEST),
-    Question(
-        "begin_at",
-        int,
+    click.option("--to", "target", type=FARTHEST, help="Where it should be; else arrow keys move."),
+    click.option(
         "--from",
-        "First pulse of a servo that was never moved: it jumps there; take its arm off.",
-        FARTHEST,
+        "begin_at",
+        type=FARTHEST,
+        help="First pulse of a servo that was never moved: it jumps there; take its arm off.",
     ),
-    Question("profile", str, "--robot", "Profile the daemon uses, if not the default."),
+    click.option("--robot", "profile", help="Profile the daemon uses, if not the default."),
 )
 
 
 def _limit_command(what: str, unit: str) -> Command:
     """Return the command that finds how high a motor's ``what`` may be."""
-    limits = (50, 10_000_000)
+    rate = Number(50, 10_000_000)
     return Command(
         what,
         "steppers",
         f"Raise ACTUATOR's {what} until it loses steps; keep four fifths of the last that was good."
         "\n\nIts sensor tells, or the camera; else you are asked. After a loss that nothing can put"
         " right, set it square by hand.",
-        partial(_limit, what),
+        _measurement("steppers", "Limit", what=what),
         [
             ACTUATOR,
-            Question("held", bool, "--held", "With a layer of the held cube as its load."),
-            Question("begin", float, "--from", f"First, in {unit}.", limits),
-            Question("end", float, "--up-to", f"Last, in {unit}.", limits),
-            Question("last_good", float, "--last-good", "What you found: try nothing.", limits),
+            click.option("--held", is_flag=True, help="With a layer of the held cube as its load."),
+            click.option("--from", "begin", type=rate, help=f"First, in {unit}."),
+            click.option("--up-to", "end", type=rate, help=f"Last, in {unit}."),
+            click.option("--last-good", type=rate, help="What you found: try nothing."),
         ],
         unknown="begin lower with --from",
         group="stepper",
@@ -210,8 +152,8 @@ COMMANDS: tuple[Command, ...] = (
         "Set POSITION of servo ACTUATOR (pulse width in us); prompts for missing arguments.",
         partial(_position, "servo"),
         [
-            Question("actuator", str, required=False),
-            Question("position", str, required=False),
+            click.argument("actuator", required=False),
+            click.argument("position", required=False),
             *PLACE,
         ],
         items=_servo_items,
@@ -222,8 +164,8 @@ COMMANDS: tuple[Command, ...] = (
         "Set how far the jaws at SITE open or close; prompts for missing arguments.",
         _jaws,
         [
-            Question("site", get_args(Site), required=False),
-            Question("position", ("open", "closed"), required=False),
+            click.argument("site", type=click.Choice(get_args(Site)), required=False),
+            click.argument("position", type=click.Choice(["open", "closed"]), required=False),
             *PLACE,
         ],
         items=_jaw_items,
@@ -233,7 +175,7 @@ COMMANDS: tuple[Command, ...] = (
         "steppers",
         "Set POSITION of stepper ACTUATOR, in steps from home.",
         partial(_position, "stepper"),
-        [ACTUATOR, Question("position", str), *PLACE],
+        [ACTUATOR, click.argument("position"), *PLACE],
         group="stepper",
     ),
     Command(
@@ -242,14 +184,13 @@ COMMANDS: tuple[Command, ...] = (
         "Turn ACTUATOR by a quarter and back: clockwise is right, seen from outside the robot."
         "\n\nA table turns as the face below the cube does: clockwise seen from below. What "
         "only goes to and fro goes towards higher steps first.",
-        _direction,
+        _measurement("steppers", "Direction"),
         [
             ACTUATOR,
-            Question(
-                "went",
-                ("right", "wrong"),
+            click.option(
                 "--went",
-                "Which way you saw it go; `wrong` turns it round.",
+                type=click.Choice(["right", "wrong"]),
+                help="Which way you saw it go; `wrong` turns it round.",
             ),
         ],
         unknown="say --went right or wrong",
@@ -260,11 +201,13 @@ COMMANDS: tuple[Command, ...] = (
         "steppers",
         "Turn ACTUATOR by whole turns and back, and see whether they are whole.\n\nThe camera "
         "finds a turn that is twice as long or short; `--turned` tells it to the degree.",
-        _steps,
+        _measurement("steppers", "TurnSteps"),
         [
             ACTUATOR,
-            Question("turns", int, "--turns", "How many.", (1, 20), default=1),
-            Question("turned", float, "--turned", "Degrees it turned, as you saw.", (1, 36_000)),
+            click.option(
+                "--turns", type=Whole(1, 20), default=1, show_default=True, help="How many."
+            ),
+            click.option("--turned", type=Number(1, 36_000), help="Degrees it turned, as you saw."),
         ],
         unknown="say --turned",
         group="stepper",
@@ -275,8 +218,13 @@ COMMANDS: tuple[Command, ...] = (
         "backlash",
         "steppers",
         "Measure how far ACTUATOR goes back before what it drives follows, in steps.",
-        _backlash,
-        [ACTUATOR, Question("play", int, "--to", "Steps, as you saw them.", (0, LARGEST_PLAY))],
+        _measurement("steppers", "Backlash"),
+        [
+            ACTUATOR,
+            click.option(
+                "--to", "play", type=Whole(0, LARGEST_PLAY), help="Steps, as you saw them."
+            ),
+        ],
         unknown="use your eyes and say --to",
         group="stepper",
     ),
@@ -284,13 +232,12 @@ COMMANDS: tuple[Command, ...] = (
         "home",
         "home",
         "Bring all actuators to their start positions, once positions and directions are kept.",
-        _homing,
+        _measurement("home", "Homing"),
         [
-            Question(
-                "as_profile",
-                bool,
+            click.option(
                 "--as-profile",
-                "Trust the profile's positions and directions, which nobody has confirmed.",
+                is_flag=True,
+                help="Trust the profile's positions and directions, which nobody has confirmed.",
             )
         ],
         saves=None,
@@ -300,20 +247,25 @@ COMMANDS: tuple[Command, ...] = (
         "travel",
         "Watch with the camera how long servo ACTUATOR takes from position START to END.\n\n"
         "It goes there as fast as it can: keep clear.",
-        _travel,
-        [ACTUATOR, Question("start", str), Question("end", str)],
+        _measurement("travel", "TravelTime"),
+        [ACTUATOR, click.argument("start"), click.argument("end")],
         saves=False,
     ),
     Command(
         "colours",
         "colours",
         "Learn the colours of the cube in the robot, for reading it in any light.",
-        _colours,
+        _measurement("colours", "CubeColours"),
         [
-            Question("solved", bool, "--solved", "The cube is solved (else it is read)."),
-            Question("facelets", str, "--facelets", "What cube it is, in URFDLB order."),
+            click.option("--solved", is_flag=True, help="The cube is solved (else it is read)."),
+            click.option("--facelets", help="What cube it is, in URFDLB order."),
         ],
     ),
-    Command("timing", "timing", "Perform every operation and measure how long it takes.", _timing),
+    Command(
+        "timing",
+        "timing",
+        "Perform every operation and measure how long it takes.",
+        _measurement("timing", "OperationTimes"),
+    ),
 )
 """In the order of the steps."""

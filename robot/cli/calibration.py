@@ -10,9 +10,9 @@ import click
 
 from robot.api.calibrations import FORMAT
 from robot.api.endpoints import CALIBRATION, IMPORT_CALIBRATION, RESTORE_CALIBRATION, VERSIONS
-from robot.cli.calibrated import MAKERS, calibration_lines, day_of, minute_of, value_text
 from robot.cli.numbers import Whole
 from robot.cli.output import Listing, daemon_client, emit, json_option, note, refuse_two_outputs
+from robot.cli.texts import MAKERS, calibration_lines, day_of, minute_of, value_text
 from solver.errors import ExitCode
 from solver.files import BadFile, parse_json, read_text
 

@@ -11,7 +11,6 @@ import click
 
 from robot.api.client import ControlClient, DaemonError
 from robot.api.paths import Simulation, simulated_robot, state_directory
-from robot.cli.calibrated import calibration_lines
 from robot.cli.output import (
     complain,
     daemon_client,
@@ -20,7 +19,7 @@ from robot.cli.output import (
     note,
     require_terminal,
 )
-from robot.cli.texts import drift_lines
+from robot.cli.texts import calibration_lines, drift_lines
 from robot.computer.boot_config import BootChange, plan_fix, plan_undo
 from robot.computer.checkup import add_board_name, boards, check_up, firmware, worst
 from robot.computer.computer import CheckResult, Computer, Verdict

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 import signal
 import sys
@@ -15,66 +14,65 @@ from robot.text.faults import exit_code_of
 from solver.errors import CubistError, ExitCode
 
 COMMANDS = {
-    "acknowledge": (
-        "robot.cli.control:acknowledge",
-        "Acknowledge an emergency stop, without moving the robot.",
-    ),
-    "calibrate": (
-        "robot.cli.calibrate:calibrate",
-        "Adjust the robot while its daemon runs.",
-    ),
-    "calibration": (
-        "robot.cli.calibration:calibration",
-        "Show, compare, restore, export and import the calibration.",
-    ),
-    "config": ("robot.cli.config:config", "Check, show and describe robot profiles."),
-    "demo": ("robot.cli.demo:demo", "Solve a cube with a simulated robot, from button to solved."),
-    "doctor": ("robot.cli.doctor:doctor", "Check whether this machine is ready to run a robot."),
-    "firmware": ("robot.cli.firmware:firmware", "Build, flash and inspect the firmware."),
-    "home": ("robot.cli.control:home", "Move the robot to its start position."),
-    "logs": ("robot.cli.status:logs", "Show the daemon's journal."),
-    "read": ("robot.cli.read:read", "Read a cube from photographs or measured colours."),
-    "robot": ("robot.cli.robot:robot", "Show a robot profile's abilities and times."),
-    "runs": ("robot.cli.runs:runs", "List the robot's runs, newest first."),
-    "scramble": ("robot.cli.control:scramble", "Scramble the cube in the robot."),
-    "shutdown": ("robot.cli.control:shutdown", "Switch the robot's Raspberry Pi off cleanly."),
-    "simulate": ("robot.cli.simulate:simulate", "Run a simulated robot for all other commands."),
-    "solve": ("robot.cli.solve:solve", "Find moves, or a robot's motion, that solve a cube."),
-    "start": ("robot.cli.control:start", "Solve the cube in the robot."),
-    "status": ("robot.cli.status:status", "Show the robot's state and job."),
-    "stop": ("robot.cli.control:stop", "Stop the robot safely."),
-    "test": ("robot.cli.cycles:test", "Scramble and solve repeatedly, with statistics."),
-    "web": ("robot.cli.web:web", "Print the address of the page on the robot."),
+    "acknowledge": ("control", "Acknowledge an emergency stop, without moving the robot."),
+    "calibrate": ("calibrate", "Adjust the robot while its daemon runs."),
+    "calibration": ("calibration", "Show, compare, restore, export and import the calibration."),
+    "config": ("profiles", "Check, show and describe robot profiles."),
+    "demo": ("simulate", "Solve a cube with a simulated robot, from button to solved."),
+    "doctor": ("doctor", "Check whether this machine is ready to run a robot."),
+    "firmware": ("firmware", "Build, flash and inspect the firmware."),
+    "home": ("control", "Move the robot to its start position."),
+    "logs": ("status", "Show the daemon's journal."),
+    "read": ("read", "Read a cube from photographs or measured colours."),
+    "robot": ("profiles", "Show a robot profile's abilities and times."),
+    "runs": ("runs", "List the robot's runs, newest first."),
+    "scramble": ("control", "Scramble the cube in the robot."),
+    "shutdown": ("control", "Switch the robot's Raspberry Pi off cleanly."),
+    "simulate": ("simulate", "Run a simulated robot for all other commands."),
+    "solve": ("solve", "Find moves, or a robot's motion, that solve a cube."),
+    "start": ("control", "Solve the cube in the robot."),
+    "status": ("status", "Show the robot's state and job."),
+    "stop": ("control", "Stop the robot safely."),
+    "test": ("control", "Scramble and solve repeatedly, with statistics."),
+    "web": ("status", "Print the address of the page on the robot."),
 }
-"""Name -> (``module:command``, the line shown by ``cubist --help``)."""
+"""Name -> (its module in this folder, the line shown by ``cubist --help``)."""
+
+
+EXIT_CODES = {
+    0: "done",
+    1: "the answer is no",
+    2: "bad usage or bad file",
+    3: "the robot or its link failed",
+    4: "stopped by a person or a deadline",
+}
 
 
 class LazyGroup(click.Group):
     """A group whose commands live in modules that are imported on first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of the commands that are installed."""
-        return [name for name, (target, _) in COMMANDS.items() if _is_installed(target)]
+        """Return the names of all commands."""
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return a command."""
-        if cmd_name not in COMMANDS or not _is_installed(COMMANDS[cmd_name][0]):
+        if cmd_name not in COMMANDS:
             return None
-        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
+        module = importlib.import_module(f"robot.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, cmd_name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done, 1 the answer is no, 2 bad usage or bad file, "
-    "3 the robot or its link failed, 4 stopped by a person or a deadline.",
+    epilog=f"Exit codes: {', '.join(f'{code} {text}' for code, text in EXIT_CODES.items())}.",
 )
 @click.version_option(package_name="cubist", prog_name="cubist")
 def cubist() -> None:
@@ -140,10 +138,6 @@ def _report_unexpected(error: Exception) -> int:
 def _describe_system_error(error: OSError) -> str:
     where = f"{error.filename}: " if error.filename else ""
     return f"{where}{error.strerror or error}"
-
-
-def _is_installed(target: str) -> bool:
-    return importlib.util.find_spec(target.partition(":")[0]) is not None
 
 
 if __name__ == "__main__":

@@ -8,15 +8,7 @@ from importlib.metadata import version
 
 import click
 
-from robot.cli.main import cubist
-
-EXIT_CODES = (
-    (0, "done"),
-    (1, "the answer is no: illegal cube, not solved, unhealthy"),
-    (2, "bad usage or bad file"),
-    (3, "the robot or its link failed"),
-    (4, "stopped by a person or a deadline"),
-)
+from robot.cli.main import EXIT_CODES, cubist
 
 
 def manual_page() -> str:
@@ -37,7 +29,7 @@ def _lines() -> Iterator[str]:
         if command is not None:
             yield from _command(click.Context(command, context, name), command)
     yield ".SH EXIT STATUS"
-    for code, meaning in EXIT_CODES:
+    for code, meaning in EXIT_CODES.items():
         yield f".TP\n.B {code}\n{meaning}"
     yield ".SH ENVIRONMENT"
     yield ".TP\n.B CUBIST_RUNTIME_DIR\nwhere the daemon's control socket is (/run/cubist)"

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import click
 
 from robot.calibration.step import Items, Measurement, Row, Session, Step
-from robot.cli.calibrated import value_text
 from robot.cli.output import emit, note, require_terminal, shown_colour
+from robot.cli.texts import value_text
 from robot.text.faults import exit_code_of
 from solver.errors import CubistError, ExitCode
 from solver.files import JsonMapping

@@ -11,7 +11,7 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from math import isqrt
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self, TextIO, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Self, TextIO, TypedDict, TypeVar
 
 from solver.cube.cube import parse_state
 from solver.cube.notation import length, parse_moves, signed_quarters
@@ -154,11 +154,11 @@ LARGE_LIMIT_S = 20.0
 NO_LIMIT_S = 1e6
 
 
-class SearchJob(Protocol):
-    """Answers any number of states with documents of the command's contract."""
+SearchJob = Callable[[str], "list[JsonObject]"]
+"""Return the solutions of one state, best first, as documents of the command's contract.
 
-    def answers(self, text: str) -> list[JsonObject]:
-        """Solutions of one state, best first; raises BadNotation, IllegalCube, SearchError."""
+Raises BadNotation, IllegalCube and SearchError.
+"""
 
 
 class Wanted(TypedDict):
@@ -177,8 +177,8 @@ class Wanted(TypedDict):
 
 
 def make_job(profile: str | None, wanted: Wanted) -> SearchJob:
-    """The job for a command's options; raises what the profile or the algorithm is refused for."""
-    return RobotSearch(profile, wanted) if profile else MetricSearch(wanted)
+    """Return the job for a command's options; raises what profile or algorithm is refused for."""
+    return RobotSearch(profile, wanted).answers if profile else MetricSearch(wanted).answers
 
 
 class MetricSearch:
@@ -188,7 +188,7 @@ class MetricSearch:
         self._wanted = wanted
 
     def answers(self, text: str) -> list[JsonObject]:
-        """See :meth:`SearchJob.answers`."""
+        """See :data:`SearchJob`."""
         cube = parse_state(text, self._wanted["size"] or size_of(text))
         with ProgressLine() as line:
             found = interruptible(
@@ -250,7 +250,7 @@ class RobotSearch:
         self._setup(wanted["size"] or self._profile.cube.size)
 
     def answers(self, text: str) -> list[JsonObject]:
-        """See :meth:`SearchJob.answers`; one plan."""
+        """See :data:`SearchJob`; one plan."""
         from robot.planner import plan_solve
 
         cube = parse_state(text, self._wanted["size"] or size_of(text))

@@ -186,7 +186,7 @@ def _texts(state: str | None, scramble: str | None) -> Iterator[str]:
 
 def _solve_one(text: str, job: SearchJob, timeline: Path | None, as_json: bool) -> ExitCode:
     try:
-        answers = job.answers(text)
+        answers = job(text)
     except IllegalCube as error:
         return _refuse(text, "illegal-cube", error, as_json, detail=error.facts)
     except BadNotation as error:

@@ -1,4 +1,4 @@
-"""``cubist status`` and ``cubist logs``: what the robot does and what its daemon has logged."""
+"""``cubist status``, ``logs`` and ``web``: the robot's state, its daemon's journal, its page."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ import sys
 from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 
 from robot.api.client import ControlClient
 from robot.api.endpoints import LIVE_EVENTS, RobotState
-from robot.cli.calibrated import calibration_lines
 from robot.cli.numbers import Whole
 from robot.cli.output import (
     daemon_client,
     emit,
     json_option,
+    note,
     state_colour,
     while_read,
 )
 from robot.cli.texts import (
     TerminalText,
+    calibration_lines,
     drift_lines,
     duration_text,
     ending_text,
@@ -154,3 +156,41 @@ def logs(follow: bool, lines: int, since: str | None, as_json: bool) -> int:
     command += ["--output", "json" if as_json else "short"]
     code = subprocess.run(command, check=False).returncode
     return ExitCode.DONE if code == 0 else ExitCode.FAILED
+
+
+@click.command()
+@click.option("--qr/--no-qr", default=None, help="Draw the address for a phone's camera.")
+@json_option
+def web(qr: bool | None, as_json: bool) -> int:
+    """Print the address of the page, token included, for this robot's daemon.
+
+    The token gives control of the robot: share it only with people who may press the start button.
+    """
+    from robot.web.announcement import PageError, find_page
+
+    try:
+        page = find_page()
+    except PageError as error:
+        if error.code == "no-page":
+            ControlClient().status()  # if no daemon runs either, that is the first thing to fix
+        raise
+    if as_json:
+        emit({"urls": list(page.urls), "local": page.local})
+        return ExitCode.DONE
+    for url in page.urls:
+        click.echo(url)
+    if page.local:
+        port = urlsplit(page.urls[0]).port
+        note(f"Only this machine reaches it. From another: ssh -L {port}:127.0.0.1:{port} ROBOT")
+    if qr and page.local:
+        note("No phone can open this address: set CUBIST_WEB_BIND to let other devices in.")
+    elif qr or (qr is None and sys.stdout.isatty() and not page.local):
+        _draw_code(page.urls[0])
+    return ExitCode.DONE
+
+
+def _draw_code(url: str) -> None:
+    """Draw a QR code with modules half a character high."""
+    import segno
+
+    segno.make(url, error="l", micro=False).terminal(out=sys.stdout, border=2, compact=True)

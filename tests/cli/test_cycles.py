@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from robot.cli import cycles
+from robot.cli import control as cycles
 from robot.cli.main import run
 from solver.errors import ExitCode
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from robot.cli import demo
+from robot.cli import simulate as demo
 from robot.cli.main import run
 from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import DemoOptions, nothing_beside

@@ -13,8 +13,7 @@ import pytest
 from rich.console import Console
 
 from robot.api.paths import UNIT, how_to_start_the_daemon
-from robot.cli.control import tell
-from robot.cli.cycles import summary, verdict
+from robot.cli.control import summary, tell, verdict
 from robot.cli.main import run
 from robot.cli.solution_text import (
     describe,

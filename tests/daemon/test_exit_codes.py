@@ -12,8 +12,8 @@ import click
 import pytest
 
 from robot.api.client import ControlClient
-from robot.cli.demo import exit_code as demo_code
 from robot.cli.main import cubist, run
+from robot.cli.simulate import exit_code as demo_code
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
 from robot.simulate.session import DemoOutcome
@@ -65,7 +65,7 @@ def test_every_command_leaves_the_code_of_the_outcome(
 def test_cycles_and_demo_leave_it_too_but_done_takes_a_solved_cube(
     outcome: Outcome | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("robot.cli.cycles.daemon_client", lambda: Ended(outcome))
+    monkeypatch.setattr("robot.cli.control.daemon_client", lambda: Ended(outcome))
     code = exit_code(outcome)
     cycles = run(["test", "--cycles", "1", "--json"])
     good = outcome is Outcome.SOLVED

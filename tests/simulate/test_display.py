@@ -12,7 +12,7 @@ import pytest
 from rich.text import Text
 
 from robot.api.endpoints import RobotState
-from robot.cli.demo import exit_code
+from robot.cli.simulate import exit_code
 from robot.records.runs import FaultRecord, LinkRecord, RunRecord
 from robot.simulate.display import (
     LiveDisplay,
