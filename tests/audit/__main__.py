@@ -10,13 +10,13 @@ import json
 import os
 import signal
 import sys
+import time
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TextIO
 
 from tests.audit.changes import Mutant, sample, source_files
-from tests.audit.engine import try_mutants
+from tests.audit.engine import Engine, Verdict, separate_state
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 FOLDER = CHECKOUT / "build/mutants"
@@ -24,40 +24,6 @@ SEED = 2026
 """The audit's sample, always the same for the same code."""
 NOTICED = ("killed", "timeout")
 INTERRUPTED = 130
-
-
-class Report:
-    """The outcomes of a sample, on the screen and as lines of a file."""
-
-    def __init__(self, title: str, lines: TextIO) -> None:
-        self._title = title
-        self._lines = lines
-        self._counts: Counter[str] = Counter()
-
-    def add(self, mutant: Mutant, found: Mapping[str, object]) -> None:
-        """Count, write and show one outcome."""
-        outcome, place = str(found["outcome"]), {"file": mutant.path, "line": mutant.line}
-        self._counts[outcome] += 1
-        described = place | {"kind": mutant.kind, "difference": mutant.difference()}
-        self._lines.write(json.dumps(described | dict(found)) + "\n")
-        self._lines.flush()
-        print(f"{outcome:10} {mutant.path}:{mutant.line}  {found.get('by', '')}")
-        if outcome == "survived":
-            print(mutant.difference())
-        sys.stdout.flush()
-
-    def summary(self) -> str:
-        """Return the counts as a sentence and as JSON."""
-        counts = self._counts
-        noticed = sum(counts[outcome] for outcome in NOTICED)
-        judged = noticed + counts["survived"]
-        percent = round(100 * noticed / judged, 1) if judged else None
-        document = {"mutants": self._title} | {
-            name.replace(" ", "_"): counts[name] for name in sorted(counts)
-        }
-        sentence = f"{self._title}: {noticed} of {judged} noticed"
-        sentence += f" ({percent} %)" if judged else ""
-        return f"\n{sentence}\n{json.dumps(document | {'noticed_percent': percent})}"
 
 
 def main() -> int:
@@ -71,15 +37,46 @@ def main() -> int:
         rooms = set(source_files(CHECKOUT, options.only))
         mutants = [mutant for mutant in mutants if mutant.path in rooms]
     FOLDER.mkdir(parents=True, exist_ok=True)
-    with Path(options.report).open("w") as lines:
-        report = Report(f"{options.path}, seed {options.seed}", lines)
+    counts: Counter[str] = Counter()
+    code = 0
+    with Path(options.report).open("w") as lines, separate_state(FOLDER):
+        engine = Engine(CHECKOUT, options.within or ["tests"], options.budget, FOLDER)
         try:
-            try_mutants(options.within or ["tests"], mutants, options.budget, report.add, FOLDER)
+            for mutant in mutants:
+                started = time.monotonic()
+                found = engine.judge(mutant)
+                took = {"took_s": round(time.monotonic() - started, 1)}
+                counts[str(found["outcome"])] += 1
+                _report(mutant, {**found, **took}, lines)
         except KeyboardInterrupt:
-            print(f"{report.summary()}\ninterrupted")
-            return INTERRUPTED
-        print(report.summary())
-    return 0
+            code = INTERRUPTED
+    print(_summary(f"{options.path}, seed {options.seed}", counts))
+    if code:
+        print("interrupted")
+    return code
+
+
+def _report(mutant: Mutant, found: Verdict, lines: TextIO) -> None:
+    """Write one outcome to the file and show it."""
+    described = {"file": mutant.path, "line": mutant.line, "kind": mutant.kind}
+    described["difference"] = mutant.difference()
+    lines.write(json.dumps(described | dict(found)) + "\n")
+    lines.flush()
+    print(f"{found['outcome']:10} {mutant.path}:{mutant.line}  {found.get('by', '')}")
+    if found["outcome"] == "survived":
+        print(mutant.difference())
+    sys.stdout.flush()
+
+
+def _summary(title: str, counts: Counter[str]) -> str:
+    """Return the counts as a sentence and as JSON."""
+    noticed = sum(counts[outcome] for outcome in NOTICED)
+    judged = noticed + counts["survived"]
+    percent = round(100 * noticed / judged, 1) if judged else None
+    share = f" ({percent} %)" if judged else ""
+    document = {name.replace(" ", "_"): counts[name] for name in sorted(counts)}
+    document = {"mutants": title} | document | {"noticed_percent": percent}
+    return f"\n{title}: {noticed} of {judged} noticed{share}\n{json.dumps(document)}"
 
 
 def _parse_options() -> argparse.Namespace:

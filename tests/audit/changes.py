@@ -9,14 +9,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.audit import c_source, python_source
+from tests.audit.edits import c_edits, python_edits
 
 READERS = {
-    ".py": python_source.changes,
-    ".c": c_source.changes,
-    ".cpp": c_source.changes,
-    ".h": c_source.changes,
-    ".hpp": c_source.changes,
+    ".py": python_edits,
+    ".c": c_edits,
+    ".cpp": c_edits,
+    ".h": c_edits,
+    ".hpp": c_edits,
 }
 GENERATED = b"enerated"
 """A mark in the first lines of files that a program makes; a test compares those."""

@@ -1,297 +1,176 @@
-"""Try mutants in forks of one pytest process that has collected the tests.
+"""Try mutants, each in processes of its own. No source of the checkout is written.
 
-No source of the checkout is written. The fork exchanges the code of a changed function in memory.
-A change of what an import defines is tried in a new process that reads the changed text instead of
-the file, as do Python processes that tests start (``started/sitecustomize.py``). C and C++ are
-built beside the checkout's build (:mod:`tests.audit.native`).
+Python processes, pytest's and those that tests start, read the changed text instead of the file
+(``started/sitecustomize.py``). C and C++ are built beside the checkout's build, and only what
+depends on the changed source.
 """
 
 from __future__ import annotations
 
 import contextlib
-import gc
-import inspect
+import json
 import os
-import resource
+import re
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from types import CodeType, FunctionType
 
 import pytest
 
-from robot.computer import board_family
 from tests.audit.changes import Mutant
-from tests.audit.native import BuildFailed, Firmware, Kernel
-from tests.audit.selection import WALL_PER_CPU, Budget, Selection
+from tests.audit.selection import FIRMWARE_SOURCES, WALL_PER_CPU, Budget, Selection
+from tests.firmware.test_core import SUBJECTS
 
-Judge = Callable[[Mutant, Mapping[str, object]], None]
-
-PYTEST = ("-n", "0", "-q", "-s", "--no-header", "--tb=no", "-p", "no:cacheprovider")
-PYTEST += ("-m", "not long")
+PYTEST = ("-n", "0", "-q", "-x", "--no-header", "--tb=no", "-p", "no:cacheprovider")
+PYTEST += ("-m", "not long", "-p", "tests.audit.selection")
 STARTED = Path(__file__).with_name("started")
-"""Folder in the PYTHONPATH of processes that tests start."""
-PASSED, NOT_IN_MEMORY = 0, 97
-START_S = 30.0
+"""Folder in the PYTHONPATH of all processes."""
+START_S = 60.0
 """Allowance for Python, its imports and the fixtures of a file on a busy computer."""
-LIMIT_ALONE_S = 600.0
-MOST_MEMORY_BYTES = 4 << 30
+BUDGET_ALONE_S = 300.0
+NOTHING_FAILED = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+FAILED = re.compile(r"^(?:FAILED|ERROR) .*", re.MULTILINE)
+TEST = re.compile(r"^\w+ (\S+::.*?)(?: - |$)")
 MARK = "CUBIST_MUTANT_RUN"
-write = os.write
-"""The original: a test may replace ``os.write``."""
-_CACHED = type(cache(lambda: None))
+UNIT_TESTS = tuple(f"test_{subject}" for subject in SUBJECTS)
+PROGRAMS = ("cubist-firmware-host", "cubist-firmware-linux", "cubist-firmware-avr")
+UNIT_TEST_S = 60.0
+NINJA = Path(sys.executable).with_name("ninja")
+
+Verdict = Mapping[str, object]
+"""``outcome``, and ``by``: the test that failed."""
 
 
-class Forks:
-    """A pytest plugin that tries mutants instead of running the collected tests."""
+class BuildFailed(Exception):
+    """The compiler refuses a changed source."""
 
-    def __init__(
-        self, mutants: Sequence[Mutant], budget_s: float, judge: Judge, folder: Path
-    ) -> None:
-        self._mutants = mutants
-        self._limit_s = START_S + 2 * WALL_PER_CPU * budget_s
-        self._judge = judge
-        self._folder = folder
+
+class Engine:
+    """Judges mutants of a checkout by ``tests``: files or folders, as arguments of pytest.
+
+    Builds are kept in ``folder``. ``budget_s``: processor time of tests for each mutant.
+    """
+
+    def __init__(self, root: Path, tests: Sequence[str], budget_s: float, folder: Path) -> None:
+        self._root, self._folder, self._budget_s = root, folder, budget_s
+        self._selection = Selection(root, tests)
         self._passes_alone: dict[str, bool] = {}
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Try one mutant after the other."""
-        self._session = session
-        self._root = session.config.rootpath
-        self._selection = Selection(self._root, [item.nodeid for item in session.items])
-        for mutant in self._mutants:
-            started = time.monotonic()
-            found = self._try(mutant)
-            self._judge(mutant, found | {"took_s": round(time.monotonic() - started, 1)})
-        return True
-
-    def _try(self, mutant: Mutant) -> dict[str, object]:
+    def judge(self, mutant: Mutant) -> Verdict:
         """Return a mutant's outcome. A test that fails without the mutant, too, is left out."""
+        files = self._selection.choose(mutant)
+        if not files:
+            return {"outcome": "survived", "files": 0, "by": "no test is named after it"}
         while True:
-            tests = self._selection.choose(mutant)
-            if not tests:
-                return {"outcome": "survived", "tests": 0, "by": "no test is named after it"}
             try:
-                found = self._ask(mutant, tests)
+                found = self._try(mutant, files)
             except BuildFailed:
                 return {"outcome": "not built"}
-            killer = str(found.get("by", "")).removeprefix("FAILED ").partition(" - ")[0]
-            if killer not in tests or self._does_pass_alone(killer):
-                return {**found, "tests": len(tests)}
-            self._selection.leave_out(killer)
+            killer = TEST.match(str(found.get("by", "")))
+            if killer is None or self._does_pass_alone(killer[1]):
+                return {**found, "files": sum(map(len, files))}
 
-    def _ask(self, mutant: Mutant, tests: Sequence[str]) -> Mapping[str, object]:
+    def _try(self, mutant: Mutant, files: Sequence[Sequence[str]]) -> Verdict:
+        """Run groups of files, likeliest first, until a test fails or the budget is spent."""
+        with self._changed(mutant) as (python, environment):
+            failing = mutant.path.startswith("firmware/") and self._firmware.failing_unit_test()
+            if failing:
+                return {"outcome": "killed", "by": f"firmware/tests/{failing}.c"}
+            left_s = self._budget_s
+            for group in files:
+                found, spent_s = self._run(group, python, environment, left_s)
+                left_s -= spent_s
+                if found["outcome"] != "survived" or left_s <= 0:
+                    break
+        return found
+
+    @contextlib.contextmanager
+    def _changed(self, mutant: Mutant) -> Iterator[tuple[str, Mapping[str, str]]]:
+        """Yield the interpreter and the environment of processes that have the change."""
         if mutant.path.startswith("firmware/"):
             with self._firmware.changed(mutant.path, mutant.after):
-                if failing := self._firmware.failing_unit_test():
-                    return {"outcome": "killed", "by": f"firmware/tests/{failing}.c"}
-                return self._ask_with_firmware(tests)
-        if not mutant.is_python:
+                environment = {FIRMWARE_SOURCES: str(self._firmware.sources)}
+                yield str(self._firmware.python), environment
+        elif not mutant.is_python:
             with self._kernel.changed(mutant.path, mutant.after) as kernel:
-                return self._ask_new_process({"CUBIST_NATIVE": str(kernel)}, tests)
-        with tempfile.NamedTemporaryFile(suffix=".py") as changed:
-            changed.write(mutant.after)
-            changed.flush()
-            replaced = {"CUBIST_REPLACED": mutant.path, "CUBIST_REPLACEMENT": changed.name}
-            if not is_defined_at_import(mutant):
-                code, failed = self._fork(lambda: self._run_exchanged(mutant, replaced, tests))
-                if code != NOT_IN_MEMORY:
-                    return _outcome(code, failed)
-            return self._ask_new_process(replaced, tests)
+                yield sys.executable, {"CUBIST_NATIVE": str(kernel)}
+        else:
+            with tempfile.NamedTemporaryFile(suffix=".py") as changed:
+                changed.write(mutant.after)
+                changed.flush()
+                replaced = {"CUBIST_REPLACED": mutant.path, "CUBIST_REPLACEMENT": changed.name}
+                yield sys.executable, replaced
 
-    def _run_exchanged(
-        self, mutant: Mutant, replaced: Mapping[str, str], tests: Sequence[str]
-    ) -> int:
-        resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY_BYTES, resource.RLIM_INFINITY))
-        os.environ |= replaced
-        return self._run(tests) if exchange_code(mutant, self._root) else NOT_IN_MEMORY
-
-    def _ask_with_firmware(self, tests: Sequence[str]) -> Mapping[str, object]:
-        """Let tests find the changed programs and build AVR boards of the changed source."""
-
-        def run() -> int:
-            sys.executable = str(self._firmware.python)
-            board_family.sources = lambda: self._firmware.sources
-            return self._run(tests)
-
-        return _outcome(*self._fork(run))
-
-    def _ask_new_process(
-        self, replaced: Mapping[str, str], tests: Sequence[str]
-    ) -> Mapping[str, object]:
+    def _run(
+        self, tests: Sequence[str], python: str, extra: Mapping[str, str], budget_s: float
+    ) -> tuple[Verdict, float]:
+        """Run tests up to the first failure; return what came of it and the time they used."""
         mark = uuid.uuid4().hex
-        command = [sys.executable, "-m", "pytest", *PYTEST, "-p", "tests.audit.selection", "-x"]
-        try:
-            done = subprocess.run(
-                [*command, *tests],
-                env=dict(os.environ) | dict(replaced) | {MARK: mark},
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=self._limit_s,
-            )
-        except subprocess.TimeoutExpired:
-            return {"outcome": "timeout"}
-        finally:
-            _end_marked(mark)
-        lines = done.stdout.splitlines()
-        failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
-        return _outcome(done.returncode, failed[0][:200] if failed else done.stdout[-200:])
-
-    @cached_property
-    def _firmware(self) -> Firmware:
-        return Firmware(self._root, self._folder)
-
-    @cached_property
-    def _kernel(self) -> Kernel:
-        return Kernel(self._root, self._folder)
+        out = [f"--deselect={test}" for test, passes in self._passes_alone.items() if not passes]
+        with tempfile.TemporaryFile("w+") as console:
+            try:
+                code = subprocess.run(
+                    [python, "-m", "pytest", *PYTEST, *out, *tests],
+                    cwd=self._root,
+                    env=os.environ | extra | {MARK: mark, Budget.VARIABLE: str(budget_s)},
+                    stdin=subprocess.DEVNULL,
+                    stdout=console,
+                    stderr=subprocess.STDOUT,
+                    check=False,
+                    timeout=START_S + 2 * WALL_PER_CPU * budget_s,
+                ).returncode
+            except subprocess.TimeoutExpired:
+                return {"outcome": "timeout"}, budget_s
+            finally:
+                _end_marked(mark)
+            console.seek(0)
+            text = console.read()
+        if code in NOTHING_FAILED:
+            return {"outcome": "survived"}, Budget.spent_s(text)
+        failed = FAILED.search(text)
+        return {"outcome": "killed", "by": (failed[0] if failed else text)[-200:]}, 0.0
 
     def _does_pass_alone(self, test: str) -> bool:
         if test not in self._passes_alone:
-            code, _ = self._fork(lambda: self._run([test]), LIMIT_ALONE_S)
-            self._passes_alone[test] = code == PASSED
+            found, _ = self._run([test], sys.executable, {}, BUDGET_ALONE_S)
+            self._passes_alone[test] = found["outcome"] == "survived"
         return self._passes_alone[test]
 
-    def _run(self, tests: Sequence[str]) -> int:
-        """Run some of the collected tests up to the first failure; return the failures."""
-        session = self._session
-        items = {item.nodeid: item for item in session.items}
-        session.items[:] = [items[test] for test in tests]
-        session.config.option.maxfail = 1
-        try:
-            session.config.hook.pytest_runtestloop(session=session)
-        except session.Failed:
-            return 1
-        except session.Interrupted:
-            pass
-        return session.testsfailed
+    @cached_property
+    def _firmware(self) -> _Firmware:
+        return _Firmware(self._root, self._folder)
 
-    def _fork(
-        self, work: Callable[[], int], limit_s: float | None = None
-    ) -> tuple[int | None, str]:
-        """Do ``work`` in a fork: return its exit code, None after too long, and the first test that
-        failed."""
-        mark, (reader, writer) = uuid.uuid4().hex, os.pipe()
-        child = os.fork()
-        if not child:
-            os.setsid()
-            os.environ[MARK] = mark
-            silent = os.open(os.devnull, os.O_WRONLY)
-            for stream in (1, 2):
-                os.dup2(silent, stream)
-            code = 1
-            try:
-                plugins = self._session.config.pluginmanager
-                plugins.unregister(self)
-                plugins.register(FirstFailure(writer))
-                plugins.register(Budget(self._session))
-                code = work()
-            finally:
-                os._exit(min(code, 99))
-        os.close(writer)
-        try:
-            result = _wait_for(child, limit_s or self._limit_s)
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(child, signal.SIGKILL)
-            _end_marked(mark)
-        with os.fdopen(reader) as stream:
-            return result, (stream.read().splitlines() or ["the tests' process ended"])[0]
+    @cached_property
+    def _kernel(self) -> _Kernel:
+        return _Kernel(self._root, self._folder)
 
 
-class FirstFailure:
-    """A pytest plugin that writes the names of failing tests to a pipe."""
+@contextlib.contextmanager
+def separate_state(folder: Path) -> Iterator[None]:
+    """Keep what tests and mutants write apart from the user's state, runtime and cache folders.
 
-    def __init__(self, writer: int) -> None:
-        self._writer = writer
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Write a test's name when one of its phases fails."""
-        if report.failed:
-            write(self._writer, f"FAILED {report.nodeid}\n".encode())
-
-
-def try_mutants(
-    tests: Sequence[str], mutants: Sequence[Mutant], budget_s: float, judge: Judge, folder: Path
-) -> int:
-    """Try mutants with tests (arguments of pytest) and return pytest's exit code. Builds are kept
-    in ``folder``."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="cubist-mutants-") as scratch:
-        folders = {"XDG_STATE_HOME": "state", "XDG_RUNTIME_DIR": "run", "XDG_CACHE_HOME": "cache"}
-        _link_tables(Path(scratch) / "cache")
-        os.environ |= {name: f"{scratch}/{folder}" for name, folder in folders.items()}
-        os.environ |= {"PYTEST_DEBUG_TEMPROOT": scratch, "COLUMNS": "400"}
-        os.environ |= {"PYTHONPATH": str(STARTED), Budget.VARIABLE: str(budget_s)}
-        forks = Forks(mutants, budget_s, judge, folder)
-        return int(pytest.main([*PYTEST, *tests], plugins=[forks]))
-
-
-def is_defined_at_import(mutant: Mutant) -> bool:
-    """Return true if the change is in no function's body: a constant, a default, a field."""
-    before, after = (
-        _functions(compile(text, "", "exec")) for text in (mutant.before, mutant.after)
-    )
-    return before == after or before.keys() != after.keys()
-
-
-def exchange_code(mutant: Mutant, root: Path) -> bool:
-    """Give a file's functions in memory their changed code; return false if there are none.
-
-    Also false if a function takes other names from outside than before (``super()``): only an
-    import can give it those.
+    The user's search tables are linked for reading.
     """
-    path = str(root / mutant.path)
-    before, after = (
-        _functions(compile(text, path, "exec")) for text in (mutant.before, mutant.after)
-    )
-    is_exchanged = False
-    for function in gc.get_objects():
-        if isinstance(function, FunctionType) and function.__code__.co_filename == path:
-            key = _key(function.__code__)
-            if key in after and before[key] != after[key]:
-                if before[key].co_freevars != after[key].co_freevars:
-                    return False
-                function.__code__ = after[key]
-                is_exchanged = True
-    _empty_caches(root)
-    return is_exchanged
-
-
-def _empty_caches(root: Path) -> None:
-    """Empty the caches of the product's functions, filled while the tests were collected."""
-    for each in gc.get_objects():
-        if isinstance(each, _CACHED):
-            code = getattr(each.__wrapped__, "__code__", None)
-            path = Path("" if code is None else code.co_filename)
-            if path.is_relative_to(root) and ".venv" not in path.parts:
-                each.cache_clear()
-
-
-def _outcome(code: int | None, failed: str) -> Mapping[str, object]:
-    if code is None:
-        return {"outcome": "timeout"}
-    return {"outcome": "survived"} if code == PASSED else {"outcome": "killed", "by": failed}
-
-
-def _wait_for(child: int, limit_s: float) -> int | None:
-    """Return the exit code of a child; kill it after ``limit_s`` and return None."""
-    until = time.monotonic() + limit_s
-    while time.monotonic() < until:
-        pid, status = os.waitpid(child, os.WNOHANG)
-        if pid:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.05)
-    os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return None
+    usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    with tempfile.TemporaryDirectory(prefix="cubist-mutants-", dir=folder) as scratch:
+        for file in (usual / "cubist").rglob("*"):
+            if file.is_file():
+                place = Path(scratch, "cache", file.relative_to(usual))
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.symlink_to(file)
+        places = {"XDG_STATE_HOME": "state", "XDG_RUNTIME_DIR": "run", "XDG_CACHE_HOME": "cache"}
+        os.environ |= {name: f"{scratch}/{place}" for name, place in places.items()}
+        os.environ |= {"PYTEST_DEBUG_TEMPROOT": scratch, "COLUMNS": "400"}
+        os.environ["PYTHONPATH"] = str(STARTED)
+        yield
 
 
 def _end_marked(mark: str) -> None:
@@ -312,27 +191,122 @@ def _end_marked(mark: str) -> None:
         time.sleep(0.02)
 
 
-def _functions(code: CodeType) -> dict[tuple[str, int], CodeType]:
-    """Return a file's functions, but no class bodies, by name and line."""
-    return {_key(each): each for each in _inner_code(code) if each.co_flags & inspect.CO_OPTIMIZED}
+class _Firmware:
+    """Programs and unit tests of the firmware, built from sources changed one at a time."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self.sources = folder / "firmware"
+        self._build = folder / "firmware-build"
+        self._environment = folder / "venv"
+        _mirror(root / "firmware", self.sources)
+        cmake = Path(sys.executable).with_name("cmake")
+        options = ["-G", "Ninja", "-DCUBIST_FIRMWARE_TESTS=ON"]
+        _build(cmake, "-S", self.sources, "-B", self._build, *options)
+        self._make()
+        ours = Path(sys.prefix)
+        shutil.rmtree(self._environment, ignore_errors=True)
+        (self._environment / "bin").mkdir(parents=True)
+        shutil.copy(ours / "pyvenv.cfg", self._environment)
+        (self._environment / "lib").symlink_to(ours / "lib")
+        for program in (ours / "bin").iterdir():
+            built = self._build if program.name in PROGRAMS else program.parent
+            (self._environment / "bin" / program.name).symlink_to(built / program.name)
+
+    @property
+    def python(self) -> Path:
+        """A Python interpreter with the firmware's changed programs beside it."""
+        return self._environment / "bin/python"
+
+    @contextlib.contextmanager
+    def changed(self, path: str, text: bytes) -> Iterator[None]:
+        """Build with a changed source and restore it afterwards; raises :class:`BuildFailed`."""
+        target = self.sources / Path(path).relative_to("firmware")
+        before = target.read_bytes()
+        try:
+            target.write_bytes(text)
+            self._make()
+            yield
+        finally:
+            target.write_bytes(before)
+
+    def failing_unit_test(self) -> str | None:
+        """Return the first of the firmware's own tests that fails or hangs."""
+        for name in UNIT_TESTS:
+            command = ["timeout", str(UNIT_TEST_S), self._build / name]
+            if subprocess.run(command, capture_output=True, check=False).returncode:
+                return name
+        return None
+
+    def _make(self) -> None:
+        _build(NINJA, "-C", self._build, "-j", "1", *PROGRAMS, *UNIT_TESTS)
 
 
-def _inner_code(code: CodeType) -> Iterator[CodeType]:
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield constant
-            yield from _inner_code(constant)
+class _Kernel:
+    """The search kernel, linked from the checkout's objects and those of a changed source."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self._root = root / "solver/native"
+        self._own = tempfile.TemporaryDirectory(prefix="kernel-", dir=folder)
+        self._sources, self._objects = (Path(self._own.name, name) for name in ("native", "build"))
+        self._objects.mkdir()
+        _mirror(self._root, self._sources)
+        self._build = next((root / "build").glob("cp3*"))
+        target = next(self._build.glob("_native.*.so")).name
+        steps = self._ask_ninja("commands", "-s", target).split(" && ")
+        self._link = shlex.split(next(step for step in steps if " -o " in step))
+        listed = json.loads(self._ask_ninja("compdb"))
+        self._commands = {each["output"]: each["command"] for each in listed}
+        self._dependencies: dict[str, set[str]] = {}
+        for paragraph in self._ask_ninja("deps").split("\n\n"):
+            name, *files = paragraph.strip().split("\n")
+            needs = {str((self._build / file.strip()).resolve()) for file in files}
+            self._dependencies[name.partition(":")[0]] = needs
+
+    @contextlib.contextmanager
+    def changed(self, path: str, text: bytes) -> Iterator[Path]:
+        """Build the kernel with a changed source; raises :class:`BuildFailed`."""
+        inner = Path(path).relative_to("solver/native")
+        before = (self._sources / inner).read_bytes()
+        kernel = self._objects / "_native.so"
+        try:
+            (self._sources / inner).write_bytes(text)
+            made = {
+                name: self._compile(name)
+                for name, needs in self._dependencies.items()
+                if str(self._root / inner) in needs and name in self._commands
+            }
+            words = [made.get(word, word) for word in self._link]
+            words[words.index("-o") + 1] = str(kernel)
+            _build(*words, folder=self._build)
+            yield kernel
+        finally:
+            (self._sources / inner).write_bytes(before)
+
+    def _compile(self, name: str) -> str:
+        made = self._objects / name.replace("/", ".")
+        command = self._commands[name].replace(f"{self._root}/", f"{self._sources}/")
+        words = shlex.split(command.replace(f"-I{self._root} ", f"-I{self._sources} "))
+        words[words.index("-o") + 1] = str(made)
+        words[words.index("-MF") + 1] = f"{made}.d"
+        _build(*words, folder=self._build)
+        return str(made)
+
+    def _ask_ninja(self, *query: str) -> str:
+        command = [NINJA, "-C", self._build, "-t", *query]
+        answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        return re.sub("^ninja: Entering.*\n", "", answer, flags=re.MULTILINE)
 
 
-def _key(code: CodeType) -> tuple[str, int]:
-    return code.co_qualname, code.co_firstlineno
-
-
-def _link_tables(cache_folder: Path) -> None:
-    """Link the user's search tables for reading; what a mutant writes stays in ``cache_folder``."""
-    usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    for file in (usual / "cubist").rglob("*"):
-        if file.is_file():
-            place = cache_folder / file.relative_to(usual)
+def _mirror(source: Path, target: Path) -> None:
+    """Copy the files that differ; others keep their times."""
+    for file in source.rglob("*"):
+        place = target / file.relative_to(source)
+        if file.is_file() and not (place.is_file() and place.read_bytes() == file.read_bytes()):
             place.parent.mkdir(parents=True, exist_ok=True)
-            place.symlink_to(file)
+            shutil.copyfile(file, place)
+
+
+def _build(*command: str | Path, folder: Path | None = None) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BuildFailed(done.stdout + done.stderr)

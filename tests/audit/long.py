@@ -1,57 +1,56 @@
 """Run the long campaigns: ``make test-long``, or a part: ``make test-long ARGS="kernel web"``.
 
-The campaigns are divided into shards by subject. Each test function has three minutes, in which it
-tries as many of its cases as fit, drawn anew for each campaign: in all at most two hours on two
-cores. What was interrupted goes on where it stopped as long as the checkout stays the same;
+The campaigns are divided into shards by subject. Each test *function* has three minutes, in which
+it tries as many of its cases as fit, drawn anew for each campaign: in all at most two hours on two
+cores. An interrupted campaign goes on where it stopped as long as the checkout stays the same;
 ``--again`` starts over. Anything that is not a shard goes to pytest, without a limit::
 
     make test-long ARGS="tests/calibration/test_stops.py -k auto"
+
+As a pytest plugin with ``--campaign DIR``, this module shuffles the cases of each function by the
+seed in ``DIR/seed``, skips those that do not fit, and appends each result to ``DIR/results.jsonl``.
+Cases that passed are not run again, and their time counts::
+
+    {"test": "tests/link/test_faults.py::test_noise[7]", "outcome": "passed", "seconds": 12.3}
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+import random
 import shutil
 import subprocess
 import sys
 import time
-from collections import Counter
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.audit.campaign import RESULTS, SEED, read_results
-
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "test-long"
-CHECKOUT = "checkout"
+CHECKOUT, RESULTS, SEED = "checkout", "results.jsonl", "seed"
 LONGEST_CASE_S = 1800
 SLOWEST = 10
+TIME_IS_OVER = "its time in this campaign is over"
 PYTEST = (sys.executable, "-m", "pytest", "--hypothesis-profile", "explore")
-
-
-@dataclass(frozen=True)
-class Shard:
-    """Long tests of one subject, and how many processes run them."""
-
-    paths: tuple[str, ...]
-    processes: int = 2
-
-
 SHARDS = {
-    "solver": Shard(("tests/solver", "tests/planner", "tests/mechanism", "tests/cli")),
-    "vision": Shard(("tests/vision",)),
-    "firmware": Shard(("tests/firmware", "tests/link", "tests/machine", "tests/computer")),
-    "robots": Shard(("tests/simulate", "tests/twin", "tests/settings", "tests/motion")),
-    "calibration": Shard(("tests/calibration", "tests/guide")),
-    "service": Shard(
-        ("tests/system/service", "tests/daemon", "tests/api", "tests/records", "tests/panel")
-    ),
-    "web": Shard(("tests/web", "tests/screens", "tests/display")),
-    "install": Shard(("tests/system/install", "tests/system/systemd"), processes=0),
-    "kernel": Shard(("tests/system/kernel",), processes=0),
+    "solver": ("solver", "planner", "mechanism", "cli"),
+    "vision": ("vision",),
+    "firmware": ("firmware", "link", "machine", "computer"),
+    "robots": ("simulate", "twin", "settings", "motion"),
+    "calibration": ("calibration", "guide"),
+    "service": ("system/service", "daemon", "api", "records", "panel"),
+    "web": ("web", "screens", "display"),
+    "install": ("system/install", "system/systemd"),
+    "kernel": ("system/kernel",),
 }
+"""Folders of tests by subject."""
+UNSHARED = ("install", "kernel")
+"""Shards that one process runs; two run the others."""
 
 
 def main(arguments: list[str]) -> int:
@@ -69,8 +68,13 @@ def main(arguments: list[str]) -> int:
 
 def begin(*, again: bool) -> None:
     """Go on with the campaign of this very checkout, or begin one."""
-    checkout = identify_checkout()
+
+    def ask_git(*command: str) -> bytes:
+        return subprocess.run(("git", *command), cwd=ROOT, check=True, capture_output=True).stdout
+
     known = FOLDER / CHECKOUT
+    changes = ask_git("rev-parse", "HEAD") + ask_git("diff", "HEAD")
+    checkout = hashlib.sha256(changes).hexdigest()
     if again or not known.exists() or known.read_text(encoding="utf-8") != checkout:
         shutil.rmtree(FOLDER, ignore_errors=True)
         FOLDER.mkdir(parents=True)
@@ -81,23 +85,13 @@ def begin(*, again: bool) -> None:
     print(f"Going on where it stopped: {done} cases are done. --again starts over.", flush=True)
 
 
-def identify_checkout() -> str:
-    """Return a text that changes with every change of a tracked file."""
-
-    def git(*command: str) -> bytes:
-        return subprocess.run(("git", *command), cwd=ROOT, check=True, capture_output=True).stdout
-
-    return hashlib.sha256(git("rev-parse", "HEAD") + git("diff", "HEAD")).hexdigest()
-
-
 def run_shard(name: str, position: str) -> bool:
     """Run the long tests of a shard; return whether any failed."""
-    shard = SHARDS[name]
     print(f"\n=== {name} ({position}) ===", flush=True)
-    paths = [path for path in shard.paths if (ROOT / path).exists()]
+    paths = [f"tests/{folder}" for folder in SHARDS[name] if (ROOT / "tests" / folder).exists()]
     command = [*PYTEST, "-m", "long", "-v", "--timeout", str(LONGEST_CASE_S), "-rNfE"]
-    command += ["-p", "tests.audit.campaign", "--campaign", str(FOLDER)]
-    command += ["-n", str(shard.processes), "--dist", "loadfile"]
+    command += ["-p", "tests.audit.long", "--campaign", str(FOLDER)]
+    command += ["-n", "0" if name in UNSHARED else "2", "--dist", "loadfile"]
     code = subprocess.call([*command, *paths], cwd=ROOT)
     if code == pytest.ExitCode.INTERRUPTED:
         raise KeyboardInterrupt
@@ -110,14 +104,89 @@ def report(*, failed: bool) -> int:
     counts = Counter(one["outcome"] for one in results)
     minutes = sum(one["seconds"] for one in results) / 60
     print(f"\nThe whole campaign: {dict(counts)}, {minutes:.0f} minutes of tests")
-    slowest = sorted(results, key=lambda one: -one["seconds"])[:SLOWEST]
-    for one in slowest:
+    for one in sorted(results, key=lambda one: -one["seconds"])[:SLOWEST]:
         print(f"  {one['seconds']:7.1f} s  {one['test']}")
     last = {one["test"]: one["outcome"] for one in results}
     for test in sorted(test for test, outcome in last.items() if outcome == "failed"):
         print(f"FAILED {test}")
     print(f"All results: {(FOLDER / RESULTS).relative_to(ROOT)}")
     return 1 if failed else 0
+
+
+def read_results(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield the results so far; a line that was cut off is left out."""
+    path = folder / RESULTS
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        try:
+            yield json.loads(line)
+        except ValueError:
+            continue
+
+
+def function_of(test: str) -> str:
+    """Return the name of a test without its parameters."""
+    return test.partition("[")[0]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the two options."""
+    group = parser.getgroup("campaign")
+    group.addoption("--campaign", type=Path, help="folder with the results of this campaign")
+    group.addoption("--minutes", type=float, default=3.0, help="time of each test function")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the campaign if one is asked for."""
+    folder = config.getoption("--campaign")
+    if folder is not None:
+        config.pluginmanager.register(Campaign(folder, config), "cubist-campaign")
+
+
+class Campaign:
+    """One process of a campaign; the controlling one writes the results."""
+
+    def __init__(self, folder: Path, config: pytest.Config) -> None:
+        self._folder = folder
+        self._limit_s = 60 * config.getoption("--minutes")
+        self._writes = not hasattr(config, "workerinput")
+        self._passed: set[str] = set()
+        self._spent_s: dict[str, float] = defaultdict(float)
+        for result in read_results(folder):
+            self._spent_s[function_of(result["test"])] += result["seconds"]
+            if result["outcome"] == "passed":
+                self._passed.add(result["test"])
+
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Leave out what has passed, and shuffle the cases of each function."""
+        seed = (self._folder / SEED).read_text(encoding="utf-8")
+        cases: dict[str, list[pytest.Item]] = defaultdict(list)
+        for item in items:
+            if item.nodeid not in self._passed:
+                cases[function_of(item.nodeid)].append(item)
+        for function, group in cases.items():
+            random.Random(f"{seed} {function}").shuffle(group)
+        config.hook.pytest_deselected(items=[i for i in items if i.nodeid in self._passed])
+        items[:] = [item for group in cases.values() for item in group]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Skip a case whose function has used up its time."""
+        if self._spent_s[function_of(item.nodeid)] >= self._limit_s:
+            pytest.skip(TIME_IS_OVER)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count the time, and write the result of a case that ended."""
+        self._spent_s[function_of(report.nodeid)] += report.duration
+        ended = report.when == "call" or (report.when == "setup" and not report.passed)
+        if not self._writes or not ended:
+            return
+        left_out = report.skipped and TIME_IS_OVER in str(report.longrepr)
+        outcome = "left out" if left_out else report.outcome
+        result = {"test": report.nodeid, "outcome": outcome, "seconds": round(report.duration, 2)}
+        with (self._folder / RESULTS).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(result) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
 """Choose the tests that may notice a change, and end them after a budget of processor time.
 
 Tests are chosen by their files' names and imports, so nothing is traced first. Processor time makes
-the result independent of other work on the computer. In a process of its own, pytest loads this
-module as a plugin (``-p tests.audit.selection``).
+the result independent of other work on the computer. The pytest processes that try a mutant load
+this module as a plugin (``-p tests.audit.selection``).
 """
 
 from __future__ import annotations
 
 import os
+import re
 import resource
 import time
 from collections.abc import Iterator, Sequence
@@ -24,34 +25,33 @@ C_TESTS = {
 """Folders of tests for the sources in C and C++ below each folder."""
 WALL_PER_CPU = 2
 """Most elapsed seconds for each second of the budget: some tests wait more than they work."""
+MOST_MEMORY_BYTES = 4 << 30
+FIRMWARE_SOURCES = "CUBIST_FIRMWARE_SOURCES"
+"""Variable with the folder of the firmware's changed sources, for tests that build boards."""
 
 
 class Selection:
-    """The collected tests by file, ranked for each mutant."""
+    """The test files in some places, ranked for each mutant."""
 
-    def __init__(self, root: Path, tests: Sequence[str]) -> None:
-        self._tests: dict[str, list[str]] = {}
-        for test in tests:
-            self._tests.setdefault(test.partition("::")[0], []).append(test)
-        self._texts = {file: (root / file).read_text() for file in self._tests}
+    def __init__(self, root: Path, places: Sequence[str]) -> None:
+        files = {root / place for place in places if place.endswith(".py")}
+        files |= {file for place in places for file in (root / place).rglob("test_*.py")}
+        self._texts = {str(file.relative_to(root)): file.read_text() for file in sorted(files)}
 
-    def choose(self, mutant: Mutant) -> list[str]:
-        """Return the tests that may notice a mutant, likeliest first: files named after its
-        module, files that import it, files of its room."""
-        ranks = {file: self._rank(file, mutant) for file in self._tests}
-        ranked = sorted((rank, file) for file, rank in ranks.items() if rank is not None)
-        return [test for _, file in ranked for test in self._tests[file]]
+    def choose(self, mutant: Mutant) -> list[list[str]]:
+        """Return groups of files that may notice a mutant, likeliest first: named after its module,
+        importing it, of its room."""
+        groups: dict[int, list[str]] = {}
+        for file in self._texts:
+            rank = self._rank(file, mutant.path)
+            if rank is not None:
+                groups.setdefault(rank, []).append(file)
+        return [groups[rank] for rank in sorted(groups)]
 
-    def leave_out(self, test: str) -> None:
-        """Choose a test no more: it does not pass by itself."""
-        for tests in self._tests.values():
-            if test in tests:
-                tests.remove(test)
-
-    def _rank(self, file: str, mutant: Mutant) -> int | None:
-        path = Path(mutant.path)
+    def _rank(self, file: str, changed: str) -> int | None:
+        path, folder = Path(changed), file.split("/")[1]
         words = {path.stem, path.stem.rstrip("s"), path.parent.name} - {"core", "native"}
-        if not mutant.is_python:
+        if path.suffix != ".py":
             if not file.startswith(C_TESTS.get(path.parts[0], ())):
                 return None
             return 0 if any(word in file for word in words) else 1
@@ -59,12 +59,10 @@ class Selection:
             return 0
         if ".".join(path.with_suffix("").parts) in self._texts[file]:
             return 1
-        folder = file.split("/")[1]
         if path.parent.name in (folder, Path(file).stem.removeprefix("test_")):
             return 2
-        return (
-            3 if folder == (path.parts[1] if path.parts[0] == "robot" else path.parts[0]) else None
-        )
+        room = path.parts[1] if path.parts[0] == "robot" else path.parts[0]
+        return 3 if folder == room else None
 
 
 class Budget:
@@ -74,18 +72,41 @@ class Budget:
 
     def __init__(self, session: pytest.Session) -> None:
         self._session = session
-        budget_s = float(os.environ.get(self.VARIABLE, "inf"))
-        self._cpu_end_s = _used_cpu_s() + budget_s
-        self._end_s = time.monotonic() + WALL_PER_CPU * budget_s
+        self._budget_s = float(os.environ.get(self.VARIABLE, "inf"))
+        self._begun_s, self._end_s = _used_cpu_s(), time.monotonic() + WALL_PER_CPU * self._budget_s
 
     def pytest_runtest_logfinish(self) -> None:
         """Compare the time used with the budget after each test."""
-        if _used_cpu_s() > self._cpu_end_s or time.monotonic() > self._end_s:
+        used_s = _used_cpu_s() - self._begun_s
+        if used_s > self._budget_s or time.monotonic() > self._end_s:
             self._session.shouldstop = "the budget is spent"
 
+    def pytest_unconfigure(self) -> None:
+        """Say how much was used, for :meth:`spent_s`."""
+        is_over = time.monotonic() > self._end_s
+        used_s = self._budget_s if is_over else _used_cpu_s() - self._begun_s
+        print(f"\nprocessor time of the tests: {used_s:.1f} s")
 
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Limit a process of its own to the budget in its environment."""
+    @staticmethod
+    def spent_s(console: str) -> float:
+        """Return the time that a process has used, by what it printed."""
+        found = re.search(r"processor time of the tests: ([\d.]+) s", console)
+        return float(found[1]) if found else 0.0
+
+
+def pytest_sessionstart() -> None:
+    """Prepare a process that tries a mutant: its memory, and the sources of the firmware."""
+    resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY_BYTES, resource.RLIM_INFINITY))
+    if FIRMWARE_SOURCES in os.environ:
+        from robot.computer import board_family
+
+        board_family.sources = lambda: Path(os.environ[FIRMWARE_SOURCES])
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Run tests in the order of the files given, each up to the end of the budget."""
+    files = [str(Path(argument.partition("::")[0]).resolve()) for argument in session.config.args]
+    session.items.sort(key=lambda item: files.index(str(item.path)))
     session.config.pluginmanager.register(Budget(session))
 
 

@@ -1,0 +1,226 @@
+"""The audit: changes, the choice of tests, verdicts; long campaigns bounded and resumed."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.audit.census import ROOT, list_files
+from tests.audit.changes import Mutant, sample, source_files
+from tests.audit.edits import Edit, c_edits, python_edits
+from tests.audit.engine import STARTED
+from tests.audit.long import SEED, SHARDS, read_results
+from tests.audit.selection import Budget, Selection
+
+PATH = "robot/records/latency.py"
+
+
+def run(*command: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run a Python of its own in the checkout, with more in its environment."""
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=ROOT,
+        env=os.environ | more,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def results(line: str, edits: Callable[[bytes], list[Edit]]) -> set[str]:
+    source = line.encode()
+    return {(source[: e.start] + e.text + source[e.end :]).decode() for e in edits(source)}
+
+
+@pytest.mark.parametrize(
+    ("line", "changed"),
+    [
+        ("x = a < b\n", {"x = a <= b\n", "x = a >= b\n"}),
+        ("x = (a) is not (b)\n", {"x = (a) is (b)\n"}),
+        ("x = -(a)\n", {"x =  (a)\n"}),
+        ("x = a and b\n", {"x = a or b\n"}),
+        ("x = 7\n", {"x = 6\n", "x = 8\n"}),
+        ("x = True\n", {"x = False\n"}),
+        ("if a:\n    b()\n", {"if not (a):\n    b()\n", "if a:\n    pass\n"}),
+        ("a.b = c\n", {"pass\n"}),
+        ("x: Annotated[int, 3] = y\n", set()),
+        ("@cached(size=3)\ndef f() -> None:\n    return g\n", set()),
+        ('x = "a < 3" % b  # c + 1\n', set()),
+        ("assert a < 3\n", set()),
+        ("for x in zip(a, b, strict=True):\n    f = x\n", set()),
+        ("x = 0.25\n", set()),
+        ("if TYPE_CHECKING:\n    from a import b\n", set()),
+        ("del unused\n", set()),
+        ("del a[b]\n", {"pass\n"}),
+        ('log.info("%d", a + 1)\n', set()),
+        ("x = Table.grid(padding=(0, 2))\n", set()),
+    ],
+)
+def test_python_is_changed_by_its_tree(line: str, changed: set[str]) -> None:
+    assert results(line, python_edits) == changed
+
+
+@pytest.mark.parametrize(
+    ("line", "changed"),
+    [
+        ("x = a < b;", {"x = a <= b;", "x = a >= b;"}),
+        ("std::vector<int> a;", set()),
+        ("uint8_t x = a + b;", {"uint8_t x = a - b;"}),
+        ("int x = -a;", {"int x = a;"}),
+        ("int x = 0x10u;", {"int x = 15u;", "int x = 17u;"}),
+        ("int x = 1'000;", {"int x = 999;", "int x = 1001;"}),
+        ("int x = 010;", {"int x = 7;", "int x = 9;"}),
+        ("float x = 0.5f;", set()),
+        ('\n#define X 3\n/* b + 1 */ const char *x = "a < 3";  // c < 3', set()),
+        (";Table(const Table&) = delete;", set()),
+        ("a.reserve(b + 1);\na.b = c;", {"a.reserve(b + 1);\n;"}),
+        (";if (a) {\ng(b);\n}\n", {";if (!(a)) {\ng(b);\n}\n", ";if (a) {\n;\n}\n"}),
+    ],
+)
+def test_c_is_changed_by_its_tokens(line: str, changed: set[str]) -> None:
+    assert results(line, c_edits) == changed
+
+
+def test_a_sample_is_repeatable_and_of_different_lines() -> None:
+    assert "robot/link/protocol.py" not in source_files(ROOT, "robot/link"), "it is generated"
+    files = source_files(ROOT, "robot/link/ledger.py,firmware/core/servo.c,vision/explain")
+    mutants = sample(ROOT, files, 99, seed=4)
+    assert mutants == sample(ROOT, files, 99, seed=4) != sample(ROOT, files, 99, seed=5)
+    assert len({(mutant.path, mutant.line) for mutant in mutants}) == 99
+    for mutant in mutants:
+        assert mutant.before != mutant.after
+        old, new = mutant.before.splitlines(), mutant.after.splitlines()
+        assert old[: mutant.line - 1] == new[: mutant.line - 1]
+        assert not ("drawing" in mutant.path and mutant.kind == "constant"), "a place on a canvas"
+        if mutant.is_python:
+            ast.parse(mutant.after)
+    with pytest.raises(SystemExit, match="docs"):
+        source_files(ROOT, "docs")
+
+
+@pytest.mark.parametrize(
+    ("path", "chosen"),
+    [
+        (
+            "robot/records/runs.py",
+            [["test_runs", "test_run_texts"], ["test_texts"], ["test_timeline"]],
+        ),
+        ("firmware/linux/maestro.c", [["test_maestro"], ["test_link"]]),
+        ("solver/native/cube/turns.cpp", []),
+    ],
+)
+def test_files_are_ranked_by_name_then_import_then_room(
+    path: str, chosen: list[list[str]], tmp_path: Path
+) -> None:
+    for name, text in {
+        "vision/test_view.py": "",
+        "records/test_timeline.py": "",
+        "cli/test_texts.py": "from robot.records.runs import RunStore",
+        "system/service/test_run_texts.py": "",
+        "records/test_runs.py": "",
+        "link/test_link.py": "",
+        "link/test_maestro.py": "",
+    }.items():
+        (tmp_path / "tests" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "tests" / name).write_text(text)
+    found = Selection(tmp_path, ["tests"]).choose(Mutant(path, 1, "sign", b"a", b"b"))
+    assert [[Path(file).stem for file in group] for group in found] == chosen
+
+
+def test_started_processes_read_the_changed_source(tmp_path: Path) -> None:
+    changed = tmp_path / "changed.py"
+    changed.write_bytes((ROOT / PATH).read_bytes() + b"\nprint('changed')\n")
+    replaced = {"CUBIST_REPLACED": PATH, "CUBIST_REPLACEMENT": str(changed)}
+    for extra, output in ((replaced, "changed\n"), ({}, "")):
+        done = run("-c", "import robot.records.latency", PYTHONPATH=str(STARTED), **extra)
+        assert done.stdout == output, done.stderr
+
+
+def test_a_spent_budget_ends_the_tests_as_passed(tmp_path: Path) -> None:
+    tests = tmp_path / "test_slow.py"
+    busy = "    until = time.process_time() + 0.2\n    while time.process_time() < until: pass\n"
+    tests.write_text(
+        f"import time\ndef test_first():\n{busy}def test_second():\n    assert False\n"
+    )
+    plugin = ("-p", "tests.audit.selection", "-p", "no:cacheprovider")
+    for budget_s, code in (("0.1", 0), ("60", 1)):
+        command = ("-m", "pytest", "-x", "-n", "0", *plugin, "-c", "/dev/null", tests)
+        done = run(*command, **{Budget.VARIABLE: budget_s})
+        assert done.returncode == code, done.stdout
+        assert Budget.spent_s(done.stdout) >= float(budget_s) or code
+
+
+def test_a_sample_is_tried_and_a_test_that_always_fails_notices_nothing(tmp_path: Path) -> None:
+    before = (ROOT / PATH).read_bytes()
+
+    def audit(count: str, seed: str, within: str) -> list[dict[str, str]]:
+        report = tmp_path / "report"
+        done = run(
+            *("-m", "tests.audit", PATH, count, seed, "--report", report, "--within", within)
+        )
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in report.read_text().splitlines()]
+
+    found = audit("3", "2", "tests/records/test_latency.py")
+    assert [one["outcome"] for one in found].count("killed") >= 2
+    assert all("test_latency.py::" in one["by"] for one in found if one["outcome"] == "killed")
+    with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:
+        failing = Path(folder, "test_latency.py")
+        failing.write_text("def test_it():\n    assert False\n")
+        found = audit("1", "2", str(failing.relative_to(ROOT)))
+    assert [one["outcome"] for one in found] == ["survived"]
+    assert (ROOT / PATH).read_bytes() == before
+
+
+CASES = """\
+import time
+import pytest
+
+@pytest.mark.parametrize("case", range(8))
+def test_slow(case):
+    time.sleep(0.05)
+
+def test_broken():
+    assert False
+"""
+
+
+def test_cases_that_do_not_fit_follow_in_the_next_run_and_passed_ones_do_not(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "test_cases.py").write_text(CASES, encoding="utf-8")
+    (tmp_path / SEED).write_text("1", encoding="utf-8")
+
+    def campaign(minutes: float) -> list[tuple[str, str]]:
+        """Run the campaign; return all results of its cases until then."""
+        options = ("--campaign", tmp_path, "--minutes", str(minutes), tmp_path)
+        run("-m", "pytest", "-n", "0", "-p", "tests.audit.long", *options)
+        results = read_results(tmp_path)
+        return [(one["test"].partition("::")[2], one["outcome"]) for one in results]
+
+    first = campaign(0.12 / 60)
+    outcomes = [outcome for _, outcome in first]
+    assert 1 <= outcomes.count("passed") < 8 and ("test_broken", "failed") in first
+    second = campaign(1)
+    passed = [case for case, outcome in second if outcome == "passed"]
+    assert len(passed) == len(set(passed)) == 8
+
+
+def test_every_long_test_belongs_to_a_shard() -> None:
+    covered = tuple(f"tests/{folder}/" for folders in SHARDS.values() for folder in folders)
+    long = [
+        str(path)
+        for path in list_files()
+        if path.name.startswith("test_")
+        and path.parts[1] != "audit"
+        and "mark.long" in (ROOT / path).read_text(encoding="utf-8")
+    ]
+    assert [path for path in long if not path.startswith(covered)] == []
