@@ -32,9 +32,8 @@ from robot.text.faults import FAULTS, RobotError
 from robot.text.languages import LANGUAGES, catalogue
 from robot.text.steps import JobStep, coded
 from solver.errors import root_sentence
-from tests.rig.documents import job_json, live_json, motion_json, run_json
+from tests.rig.documents import FakeClient, job_json, live_json, motion_json, run_json
 from tests.rig.documents import status_json as status
-from tests.rig.fake_client import FakeClient
 from tests.rig.gpio import FakeModule, LgpioError
 
 ENGLISH = catalogue("en")

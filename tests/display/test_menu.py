@@ -26,8 +26,7 @@ from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import Demo, DemoOptions
 from robot.text.languages import catalogue
 from robot.twin.cube import scrambled
-from tests.rig.documents import job_json, status_json
-from tests.rig.fake_client import FakeClient
+from tests.rig.documents import FakeClient, job_json, status_json
 from tests.rig.gpio import FakeModule, LgpioError
 
 ENGLISH = catalogue("en")

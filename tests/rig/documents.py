@@ -1,12 +1,16 @@
-"""Documents of the control socket, whole as the daemon sends them, with what a test cares about."""
+"""Documents of the control socket as the daemon sends them, and a client that answers so."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
-from robot.api.endpoints import RobotState
-from robot.api.models import LiveMotion, LiveState, RobotStatus
+from robot.api.client import ControlClient, DaemonError, RequestError
+from robot.api.endpoints import Endpoint, RobotState
+from robot.api.models import JobStatus, LiveMotion, LiveState, RobotStatus
 from robot.records.runs import RunRecord
 
 NOON = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
@@ -34,9 +38,8 @@ def run_json(number: int = 1, outcome: str | None = "solved", **more: Any) -> An
 
 def job_json(step: str = "", **more: Any) -> Any:
     """Return a ``JobStatusJson`` with these fields."""
-    known: dict[str, Any] = {"run": "000001", "kind": "solve", "elapsed_s": 12.34, "step": step}
-    coded = {"step_code": "", "step_parameters": {}}
-    return known | coded | {"progress": None, "remaining_s": None} | more
+    known = JobStatus(run="000001", kind="solve", elapsed_s=12.34, step=step)
+    return known.model_dump(mode="json") | more
 
 
 def live_json(**more: Any) -> Any:
@@ -48,3 +51,33 @@ def motion_json(**more: Any) -> Any:
     """Return a ``LiveMotionJson`` of turns with these fields."""
     known = LiveMotion(purpose="turn", orientation="UF", duration_us=5_000_000, operations=[])
     return known.model_dump(mode="json") | more
+
+
+class FakeClient(ControlClient):
+    """A client of a daemon that is not there.
+
+    ``now``: the status (None: no daemon answers); ``refuses``: why orders are refused.
+
+    ``looked`` lists the paths of questions, ``asked`` the orders with their bodies.
+    """
+
+    def __init__(self, now: Any = None, listed: Sequence[Any] = (), refuses: str = "") -> None:
+        super().__init__(Path("/nowhere"))
+        self.now: dict[str, Any] | None = now or status_json()
+        self.listed, self.refuses = listed, refuses
+        self.looked: list[str] = []
+        self.asked: list[tuple[str, str, Any]] = []
+        self.done = threading.Event()
+
+    def call(self, endpoint: Endpoint[Any], body: Any = None, **more: Any) -> Any:
+        method, path = endpoint.method, endpoint.target(**more)
+        if self.now is None:
+            raise DaemonError("gone")
+        if method == "GET":
+            self.looked.append(path)
+            return {"/status": self.now, "/live": live_json()}.get(path, {"runs": self.listed})
+        self.asked.append((method, path, body))
+        self.done.set()
+        if self.refuses:
+            raise RequestError(409, "busy", self.refuses)
+        return {"run": "000001", "stopped": True}

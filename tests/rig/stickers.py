@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,9 @@ DRAWN = {
     "B": ((-1, 0, 0), (0, -1, 0)),
 }
 """Directions of "right" and "down" on each face as Kociemba draws it."""
+TOKEN = re.compile(r"(\d*)([URFDLBMESxyz])(w?)('|2|)")
+LIKE = {"M": "L", "E": "D", "S": "F", "x": "R", "y": "U", "z": "F"}
+"""Faces like which inner slices and the whole cube turn."""
 
 
 def clockwise(normal: Any, quarters: int) -> Any:
@@ -60,11 +64,11 @@ class Stickers:
         self.places[which] = self.places[which] @ matrix.T
         self.normals[which] = self.normals[which] @ matrix.T
 
-    def turn(self, site: str, quarters: int, layers: int = 1) -> None:
-        """Turn layers at a site clockwise."""
+    def turn(self, site: str, quarters: int, layers: int = 1, first: int = 0) -> None:
+        """Turn layers at a site clockwise, from ``first`` up to ``layers``, counted from it."""
         normal = np.array(NORMALS[site])
-        taken = self.places @ normal > self.size - 1 - 2 * layers
-        self._move(clockwise(normal, quarters), taken)
+        layer = (self.size - 1 - self.places @ normal) // 2
+        self._move(clockwise(normal, quarters), (first <= layer) & (layer < layers))
 
     def rotate(self, axis: str, quarters: int) -> None:
         """Rotate the whole cube about an axis."""
@@ -72,10 +76,14 @@ class Stickers:
 
     def at(self, site: str) -> str:
         """Return the colours at a site, as drawn."""
-        normal, (right, down) = np.array(NORMALS[site]), (np.array(v) for v in DRAWN[site])
-        here = np.flatnonzero((self.normals == normal).all(axis=1))
-        order = sorted(here, key=lambda i: (self.places[i] @ down, self.places[i] @ right))
-        return "".join(self.colours[order])
+        here = np.flatnonzero((self.normals == NORMALS[site]).all(axis=1))
+        across, along = (self.places[here] @ np.array(way) for way in DRAWN[site])
+        return "".join(self.colours[here[np.lexsort((across, along))]])
+
+    @property
+    def facelets(self) -> str:
+        """The colours of all faces, in Kociemba's order."""
+        return "".join(map(self.at, "URFDLB"))
 
     @property
     def is_solved(self) -> bool:
@@ -91,4 +99,16 @@ def replay(plan: Plan, facelets: str, size: int = 3) -> Stickers:
             cube.turn(operation.site, operation.quarter_turns, operation.layers)
         elif operation.op == "rotate":
             cube.rotate(operation.axis, operation.quarter_turns)
+    return cube
+
+
+def replay_moves(facelets: str, moves: str, size: int) -> Stickers:
+    """Return the cube after moves in WCA notation: wide ones, slices and rotations included."""
+    cube = Stickers(facelets, size)
+    for count, letter, wide, suffix in TOKEN.findall(moves):
+        last = int(count or (2 if wide else 1))
+        first = 0 if wide else last - 1
+        if letter in LIKE:
+            first, last = (0, size) if letter in "xyz" else (size // 2, size // 2 + 1)
+        cube.turn(LIKE.get(letter, letter), {"": 1, "2": 2, "'": 3}[suffix], last, first)
     return cube

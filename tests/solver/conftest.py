@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +12,7 @@ import pytest
 
 from solver import _native
 from solver.tables import cache_directory
-from tests.rig.any_size import replay, solves
-
-__all__ = ["replay", "rng", "shared_tables", "solves"]
+from tests.rig.stickers import replay_moves
 
 SOLVER = Path(__file__).resolve().parents[2] / "solver"
 KEPT_TABLES = 3
@@ -24,6 +22,18 @@ KEPT_TABLES = 3
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20240601)
+
+
+@pytest.fixture(scope="session")
+def replay() -> Callable[[str, str, int], str]:
+    """``replay(facelets, moves, size)``: the facelets after the moves, by an independent model."""
+    return lambda facelets, moves, size: replay_moves(facelets, moves, size).facelets
+
+
+@pytest.fixture(scope="session")
+def solves() -> Callable[[str, str, int], bool]:
+    """``solves(facelets, moves, size)``: whether every face then shows one colour."""
+    return lambda facelets, moves, size: replay_moves(facelets, moves, size).is_solved
 
 
 @pytest.fixture(scope="session")
