@@ -11,10 +11,8 @@ import tempfile
 from pathlib import Path
 
 from tests.bench.figures import Emit
-from tests.system.kernel.debian import Unavailable, fetched
-from tests.system.kernel.inside.lines import FASTEST, STEP
-from tests.system.kernel.intervals import errors_us, intervals_us, quantile
-from tests.system.kernel.machine import boot
+from tests.system.kernel.inside.lines import FASTEST, STEP, errors_us, intervals_us, quantile
+from tests.system.kernel.machine import Unavailable, boot, fetch_kernel
 
 INTERVAL_US = 1e6 / FASTEST
 
@@ -23,7 +21,7 @@ def main(emit: Emit) -> None:
     """Alone, and beside two programs that never wait."""
     with tempfile.TemporaryDirectory() as folder:
         try:
-            kernel = fetched(Path(folder))
+            kernel = fetch_kernel(Path(folder))
         except Unavailable as reason:
             print(f"[bench] no virtual machine here: {reason}", file=sys.stderr)
             return

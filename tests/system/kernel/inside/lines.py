@@ -10,21 +10,34 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from robot.link import EndstopHoming, Link, StepperSetup
 from robot.link.actuators import TurnCheckSetup
 from robot.motion.schedule import MotionProfile
 from robot.motion.stepper import StepperLimits, stepper_move
-from tests.system.kernel.inside.board import configured, fault_of, in_turn, link_to, running
-from tests.system.kernel.inside.chip import Chip, plugged_in
-from tests.system.kernel.inside.trace import Note, following, notes_in, noting
+from tests.system.kernel.inside.devices import (
+    Chip,
+    Note,
+    configured,
+    fault_of,
+    following,
+    in_turn,
+    link_to,
+    notes_in,
+    noting,
+    plugged_in,
+    running,
+)
 
 LABEL = "pinctrl-bcm2711"
 """Of the chip that has the header of a Raspberry Pi 4."""
 STEP, DIRECTION, ENABLE, SENSOR = 27, 17, 22, 4
 """Those of a CUBOTone."""
 VALUE = "gpio/gpio_value"
+Change = Sequence[float]
+"""Time in seconds, pin and value of a line that was set."""
 CHANGE = re.compile(r"^(\d+) (set|get) ([01])$")
 FASTEST = 1000
 STEPS = 2000
@@ -87,10 +100,30 @@ def change_of(note: Note, chip: Chip) -> tuple[int, int]:
     return int(found[1]) - chip.base, int(found[3])
 
 
-def lines_in(notes: Sequence[Note], chip: Chip) -> list[tuple[float, int, int]]:
-    """Time in seconds, pin and value of what was set."""
+def lines_in(notes: Sequence[Note], chip: Chip) -> list[Change]:
+    """What was set, in its order."""
     changes = ((note.time_s, *change_of(note, chip)) for note in notes)
     return [change for change in changes if change[1] >= 0]
+
+
+def times_us(changes: Sequence[Change], pin: int, level: int) -> list[float]:
+    """When a line went to a level."""
+    return [time_s * 1e6 for time_s, at, value in changes if (at, value) == (pin, level)]
+
+
+def intervals_us(changes: Sequence[Change], pin: int) -> list[float]:
+    """Between the rising edges of a line."""
+    return [after - before for before, after in pairwise(times_us(changes, pin, 1))]
+
+
+def errors_us(changes: Sequence[Change], pin: int, planned_us: float) -> list[float]:
+    """How much shorter or longer than planned these are, the least first."""
+    return sorted(abs(interval - planned_us) for interval in intervals_us(changes, pin))
+
+
+def quantile(ordered: Sequence[float], part: float) -> float:
+    """The value that this part of them does not exceed."""
+    return ordered[min(len(ordered) - 1, int(part * len(ordered)))]
 
 
 @contextmanager

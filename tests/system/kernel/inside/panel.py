@@ -12,7 +12,7 @@ from typing import Any
 from robot.panel.button import Press
 from robot.panel.gpio import PanelError, RpiGpio
 from robot.panel.panel import Input, Listener, Output, Panel, PanelPins
-from tests.system.kernel.inside.chip import Chip, Finger, plugged_in
+from tests.system.kernel.inside.devices import Chip, plugged_in
 
 BUTTON, LED, BUZZER, ESTOP = 17, 27, 22, 23
 
@@ -47,16 +47,16 @@ def presses(chip: Chip) -> list[Any]:
     told: list[Any] = []
     with panel(chip, told):
         for seconds in (0.2, 2.0, 5.5):
-            Finger(chip).press(BUTTON, seconds)
+            chip.press(BUTTON, seconds)
     return told
 
 
 def noise(chip: Chip) -> list[Any]:
     told: list[Any] = []
     with panel(chip, told):
-        Finger(chip).bounce(BUTTON, False)
+        chip.bounce(BUTTON, False)
         for hertz in (50, 60):
-            Finger(chip).hum(BUTTON, hertz, 1.0)
+            chip.hum(BUTTON, hertz, 1.0)
         time.sleep(0.2)
     return told
 

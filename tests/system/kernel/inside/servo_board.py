@@ -22,8 +22,16 @@ from robot.machine.board_configuration import actuator_setups
 from robot.motion.servo import servo_slew
 from robot.settings import load_profile
 from robot.settings.board_table import FIRST_CHANNEL, FRAME_US
-from tests.system.kernel.inside.board import at_once, configured, fault_of, link_to, running
-from tests.system.kernel.inside.trace import Note, notes_in, noting
+from tests.system.kernel.inside.devices import (
+    Note,
+    at_once,
+    configured,
+    fault_of,
+    link_to,
+    notes_in,
+    noting,
+    running,
+)
 
 PROFILE = load_profile("rubpyx")
 SERVOS = [setup for setup in actuator_setups(PROFILE) if isinstance(setup, ServoSetup)]

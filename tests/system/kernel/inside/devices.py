@@ -1,0 +1,264 @@
+"""Devices of the virtual machine: GPIO chips, the Raspberry Pi's process, the kernel's trace."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from robot.computer.board_family import executable
+from robot.link import Link, SerialTransport
+from robot.link.actuators import ActuatorSetup
+from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
+from robot.text.faults import RobotError
+
+LINES = 28
+CONFIG = Path("/sys/kernel/config/gpio-sim")
+HOLD = """
+import lgpio, sys
+chip = lgpio.gpiochip_open(int(sys.argv[1]))
+lgpio.gpio_claim_input(chip, int(sys.argv[2]))
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+class Chip:
+    """A chip and what happens to its lines outside the computer."""
+
+    def __init__(self, name: str, label: str | None = None) -> None:
+        self._config = CONFIG / name
+        bank = self._config / "bank0"
+        bank.mkdir(parents=True)
+        (bank / "num_lines").write_text(str(LINES))
+        if label is not None:
+            (bank / "label").write_text(label)
+        self.plug_in()
+
+    def plug_in(self) -> None:
+        """The kernel has it from now on."""
+        (self._config / "live").write_text("1")
+        device = (self._config / "dev_name").read_text().strip()
+        self.name = (self._config / "bank0/chip_name").read_text().strip()
+        self._lines = Path("/sys/devices/platform") / device / self.name
+
+    def unplug(self) -> None:
+        """It is gone, whoever uses it."""
+        (self._config / "live").write_text("0")
+
+    def remove(self) -> None:
+        """It was never there."""
+        self.unplug()
+        (self._config / "bank0").rmdir()
+        self._config.rmdir()
+
+    @property
+    def number(self) -> int:
+        """Of its device, ``/dev/gpiochipN``."""
+        return int(self.name.removeprefix("gpiochip"))
+
+    @property
+    def base(self) -> int:
+        """What the kernel adds to a line's number where it counts the lines of all chips."""
+        [base] = self._lines.parent.glob("gpio/gpiochip*/base")
+        return int(base.read_text())
+
+    def close_contact(self, pin: int, closed: bool) -> None:
+        """A contact to ground closes, or opens and the resistor pulls up."""
+        pull = "pull-down" if closed else "pull-up"
+        (self._lines / f"sim_gpio{pin}" / "pull").write_text(pull)
+
+    def level(self, pin: int) -> int:
+        """What an output drives."""
+        return int((self._lines / f"sim_gpio{pin}" / "value").read_text())
+
+    def bounce(self, pin: int, closed: bool) -> None:
+        """Twenty milliseconds of contact bounce that end closed or open."""
+        for _ in range(5):
+            for level in (closed, not closed):
+                self.close_contact(pin, level)
+                time.sleep(0.002)
+        self.close_contact(pin, closed)
+
+    def press(self, pin: int, seconds: float) -> None:
+        """A finger on a cheap button."""
+        self.bounce(pin, True)
+        time.sleep(seconds)
+        self.bounce(pin, False)
+        time.sleep(0.1)
+
+    def hum(self, pin: int, hertz: float, seconds: float) -> None:
+        """A long wire picks up the mains: the input follows its half waves."""
+        for _ in range(int(seconds * hertz)):
+            for closed in (True, False):
+                self.close_contact(pin, closed)
+                time.sleep(0.5 / hertz)
+
+    @contextmanager
+    def taken(self, pin: int) -> Iterator[None]:
+        """Another program has a line."""
+        command = [sys.executable, "-c", HOLD, str(self.number), str(pin)]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, cwd="/run") as holder:
+            assert holder.stdout is not None
+            assert holder.stdout.readline() == b"held\n"
+            yield
+            holder.communicate()
+
+
+@contextmanager
+def plugged_in(name: str, label: str | None = None) -> Iterator[Chip]:
+    """A chip that is there for a while."""
+    chip = Chip(name, label)
+    try:
+        yield chip
+    finally:
+        chip.remove()
+
+
+NOBODY, GROUP = 65534, 60
+"""Whom it runs as, and the group that may use lines and channels."""
+FOLDER = Path("/run/board")
+PORT = FOLDER / "port"
+PATIENCE_S = 60.0
+SILENCE_MS = 2000
+REAL_TIME = ("prlimit", "--rtprio=20", "--memlock=unlimited:unlimited")
+UNPRIVILEGED = ("setpriv", f"--reuid={NOBODY}", f"--regid={GROUP}", "--clear-groups")
+
+
+@contextmanager
+def running(*options: str) -> Iterator[list[str]]:
+    """The process for a while; what it complained of is in the list when it has ended."""
+    FOLDER.mkdir(exist_ok=True)
+    shutil.copy(executable("cubist-firmware-linux"), FOLDER / "firmware")
+    shutil.chown(FOLDER, NOBODY, GROUP)
+    for device in Path("/dev").glob("gpiochip*"):
+        os.chown(device, 0, GROUP)
+        device.chmod(0o660)
+    command = [*REAL_TIME, *UNPRIVILEGED, FOLDER / "firmware", "--pty-link", PORT, *options]
+    complaints: list[str] = []
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            while not PORT.exists():
+                assert process.poll() is None, "the board ended at once"
+                time.sleep(0.01)
+            yield complaints
+        finally:
+            process.terminate()
+            assert process.stderr is not None
+            complaints += process.stderr.read().splitlines()
+            sys.stderr.write("\n".join(complaints) + "\n")
+
+
+def link_to(setups: Sequence[ActuatorSetup]) -> Link:
+    """A link to the process, closed."""
+    return Link(SerialTransport(str(PORT)), setups, silence_hold_ms=SILENCE_MS)
+
+
+async def configured(link: Link) -> None:
+    """Connect, and tell the board its actuators."""
+    await link.open(PATIENCE_S)
+    await link.configure()
+
+
+async def fault_of(deed: Coroutine[Any, Any, Any]) -> str:
+    """What is told of something that goes wrong."""
+    try:
+        await asyncio.wait_for(deed, PATIENCE_S)
+    except RobotError as fault:
+        return str(fault)
+    return "nothing"
+
+
+def at_once(*ways: MotionProfile) -> Schedule:
+    """Motions that begin together."""
+    turns = tuple(TimedTurn(0, number) for number in range(len(ways)))
+    return Schedule(ways, turns, max(way.duration_us for way in ways))
+
+
+def in_turn(*ways: MotionProfile) -> Schedule:
+    """Each as soon as the one before it has ended."""
+    turns, at = [], 0
+    for number, way in enumerate(ways):
+        turns.append(TimedTurn(at, number))
+        at += way.duration_us
+    return Schedule(ways, tuple(turns), at)
+
+
+TRACE = Path("/sys/kernel/tracing")
+KILOBYTES = 16384
+NOTE = re.compile(r"\s+(\d+\.\d+): (\w+): (.*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One event: when, in seconds, what, and its particulars."""
+
+    time_s: float
+    event: str
+    text: str
+
+
+def notes_in(text: str) -> list[Note]:
+    """The events in what the kernel tells."""
+    found = (NOTE.search(line) for line in text.splitlines())
+    return [Note(float(note[1]), note[2], note[3]) for note in found if note is not None]
+
+
+@contextmanager
+def noting(*events: str) -> Iterator[Callable[[], str]]:
+    """Note events such as ``gpio/gpio_value``; what is returned tells those noted so far, for
+    :func:`notes_in`."""
+    _begin(events)
+    try:
+        yield (TRACE / "trace").read_text
+    finally:
+        _end(events)
+
+
+@contextmanager
+def following(hear: Callable[[Note], None], *events: str) -> Iterator[None]:
+    """ProgressListener of each event while it is new."""
+    _begin(events)
+    ended = threading.Event()
+
+    def listen() -> None:
+        with (TRACE / "trace_pipe").open() as pipe:
+            for line in pipe:
+                for note in notes_in(line):
+                    hear(note)
+                if ended.is_set():
+                    return
+
+    listener = threading.Thread(target=listen, daemon=True)
+    listener.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        (TRACE / "trace_marker").write_text("the end")
+        listener.join()
+        _end(events)
+
+
+def _begin(events: tuple[str, ...]) -> None:
+    (TRACE / "trace_clock").write_text("mono")
+    (TRACE / "buffer_size_kb").write_text(str(KILOBYTES))
+    (TRACE / "trace").write_text("")
+    for event in events:
+        (TRACE / "events" / event / "enable").write_text("1")
+
+
+def _end(events: tuple[str, ...]) -> None:
+    for event in events:
+        (TRACE / "events" / event / "enable").write_text("0")
