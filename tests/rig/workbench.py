@@ -16,8 +16,7 @@ from typing import Any
 import yaml
 
 from robot.api.client import ControlClient
-from robot.api.endpoints import Endpoint
-from robot.api.models import RobotStatus
+from robot.api.endpoints import Endpoint, RobotState
 from robot.computer.board_family import executable
 from robot.machine.confirmed_range import confirmable
 from robot.records.runs import RunRecord
@@ -63,9 +62,12 @@ class Bench:
     @contextlib.asynccontextmanager
     async def daemon(self) -> AsyncIterator[tuple[Child, DaemonFollower]]:
         """A daemon that answers; fails when it does not."""
+        profile = self.folder / "robot.yaml"
+        document = self.profile.model_dump(mode="json", exclude_unset=True)
+        profile.write_text(yaml.safe_dump(document), encoding="utf-8")
         command = [
             *(sys.executable, "-X", "faulthandler", "-m", "robot.daemon.main"),
-            *("--profile", str(self._profile_file())),
+            *("--profile", str(profile)),
             *("--runtime-dir", str(self.folder), "--state-dir", str(self.state_dir)),
             *("--port", str(self.folder / "link"), "--twin", str(self.server.daemon_path)),
         ]
@@ -80,12 +82,6 @@ class Bench:
                 raise AssertionError(said) from fault
             yield child, view
 
-    def _profile_file(self) -> Path:
-        path = self.folder / "robot.yaml"
-        document = self.profile.model_dump(mode="json", exclude_unset=True)
-        path.write_text(yaml.safe_dump(document), encoding="utf-8")
-        return path
-
     def view(self) -> DaemonFollower:
         return DaemonFollower(self.folder / "control.sock")
 
@@ -96,33 +92,30 @@ class Bench:
     def state_dir(self) -> Path:
         return self.folder / "state"
 
-    @property
-    def environment(self) -> dict[str, str]:
-        """For commands of the user's."""
+    async def spawn(self, *arguments: str) -> asyncio.subprocess.Process:
+        """Begin a command of the user's, in a session of its own."""
         places = {"CUBIST_RUNTIME_DIR": str(self.folder), "CUBIST_STATE_DIR": str(self.state_dir)}
-        return os.environ | places
-
-    def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "robot.cli.main", *arguments]
-
-    async def run(self, *arguments: str) -> tuple[int, str, str]:
-        """Run a command; return its exit code, standard output and standard error."""
-        process = await asyncio.create_subprocess_exec(
-            *self.command(*arguments),
-            env=self.environment,
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "robot.cli.main", *arguments),
+            env=os.environ | places,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
         )
+
+    async def run(self, *arguments: str) -> tuple[int, str, str]:
+        """Run a command; return its exit code, standard output and standard error."""
+        process = await self.spawn(*arguments)
         out, err = await process.communicate()
         assert process.returncode is not None
         return process.returncode, out.decode(), err.decode()
 
-    async def run_json(self, *arguments: str) -> tuple[int, Any]:
-        """Run a command with ``--json``; return its exit code and last document."""
+    async def run_json(self, *arguments: str) -> tuple[int, list[Any]]:
+        """Run a command with ``--json``; return its exit code and documents."""
         code, out, err = await self.run(*arguments, "--json")
         assert out, err
-        return code, json.loads(out.splitlines()[-1])
+        return code, [json.loads(line) for line in out.splitlines()]
 
     async def confirm(self) -> None:
         """Keep every position and direction as the profile has it: somebody saw them all."""
@@ -134,27 +127,33 @@ class Bench:
 
         await asyncio.to_thread(keep)
 
-    async def press(self) -> None:
-        """Press the start button."""
-        pin = self.profile.panel.start_button_gpio
-        assert pin is not None
-        await self.server.panel.press(pin)
+    async def start(self, kind: str = "solve") -> str:
+        """Order a job; return the number of its run."""
+        return await asyncio.to_thread(self.client().start, kind)
+
+    async def perform(self, view: DaemonFollower, kind: str = "solve") -> RunRecord:
+        """Order a job; return its record when it is over."""
+        return await self.ended(view, await self.start(kind))
 
     async def cycle(self, view: DaemonFollower, seed: int) -> RunRecord:
-        """Another cube, the order to solve it, and the record of the run, which is over."""
+        """Solve another cube; return the record of the run."""
         self.robot.insert(scrambled(self.profile.cube.size, seed))
-        run_id = await asyncio.to_thread(self.client().start)
-        return await self.ended(view, run_id)
+        return await self.perform(view)
 
-    async def rest(self, view: DaemonFollower) -> RobotStatus:
+    async def rest(self, view: DaemonFollower) -> None:
         """Wait until no job is under way."""
         async with asyncio.timeout(LIMIT_S):
-            while (status := await view.status()).job is not None:
+            while (await view.status()).job is not None:
                 await asyncio.sleep(POLL_S)
-        return status
+
+    async def end_of_maintenance(self, view: DaemonFollower) -> None:
+        """Wait until nobody calibrates."""
+        async with asyncio.timeout(LIMIT_S):
+            while (await view.status()).state is RobotState.MAINTENANCE:
+                await asyncio.sleep(POLL_S)
 
     async def ended(self, view: DaemonFollower, run_id: str) -> RunRecord:
-        """Wait for the end of a job; its record."""
+        """Return the record of a job when it is over."""
         await self.rest(view)
         return await view.run(run_id)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from robot.settings import RobotProfile, load_profile
 from robot.twin.misadjustment import Misadjustment
+from tests.rig.profiles import changed
 from tests.rig.workbench import Bench, workbench
 
 MakeBench = Callable[..., contextlib.AbstractAsyncContextManager[Bench]]
@@ -27,13 +27,9 @@ def make_bench(short_folder: Path) -> MakeBench:
         seed: int = 5,
         speed: float = 30,
         misadjusted: Misadjustment | None = None,
-        policy: Mapping[str, Any] | None = None,
+        **policy: Any,
     ) -> contextlib.AbstractAsyncContextManager[Bench]:
-        profile = load_profile(name)
-        if policy:
-            document = profile.model_dump(mode="json", exclude_unset=True)
-            document["policy"] = document.get("policy", {}) | dict(policy)
-            profile = RobotProfile.model_validate(document)
+        profile = changed(name, {f"policy.{key}": value for key, value in policy.items()})
         return workbench(profile, short_folder, seed, speed, misadjusted)
 
     return make

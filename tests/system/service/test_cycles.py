@@ -17,9 +17,6 @@ mapped when it is used is up to the kernel; the daemon lets go of it after each 
 GROWTH_KB = 2_000
 SPARE_THREADS = 4
 
-PROFILES = ("cubotino", "two-arm", "six-motor")
-
-
 # The simulated robot runs in this process: traced line by line it is too slow for its board, and
 # what is watched here is another process.
 pytestmark = pytest.mark.no_cover
@@ -36,19 +33,19 @@ def assert_small(held: Footprints) -> None:
     assert max(one.threads for one in settled) <= settled[0].threads + SPARE_THREADS, held
 
 
+LONG = pytest.mark.long, pytest.mark.timeout(3600)
+
+
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.long] * (name == "two-arm")) for name in PROFILES],
+    ("name", "count", "settled"),
+    [
+        ("cubotino", 5, 3),
+        ("six-motor", 5, 3),
+        *(pytest.param(name, 50, 5, marks=LONG) for name in ("cubotino", "two-arm", "six-motor")),
+    ],
 )
-async def test_nothing_grows(name: str, short_folder: Path) -> None:
-    assert_small(await footprints_of(seen_by_large_cameras(name), short_folder, 5, settled=3))
-
-
-@pytest.mark.long
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize("name", PROFILES)
-async def test_nothing_grows_in_many_cycles(name: str, short_folder: Path) -> None:
-    assert_small(await footprints_of(seen_by_large_cameras(name), short_folder, 50))
+async def test_nothing_grows(name: str, count: int, settled: int, short_folder: Path) -> None:
+    assert_small(await footprints_of(seen_by_large_cameras(name), short_folder, count, settled))
 
 
 STREAM_GROWTH_KB = 1_000
@@ -58,20 +55,9 @@ FIRST_CUBES = 10
 SEARCHES = (["--algorithm", "thistlethwaite"], ["--robot", "cubotino", "--time-limit", "0.1"])
 
 
-def growth_kb(count: int, options: list[str]) -> int:
-    """From the first few cubes to the most ever held after that."""
+@pytest.mark.parametrize("count", [80, pytest.param(2000, marks=LONG)])
+@pytest.mark.parametrize("options", SEARCHES)
+def test_many_cubes_take_no_more_than_a_few(options: list[str], count: int) -> None:
     held = anonymous_kb(count, options)
     first = max(islice(held, FIRST_CUBES))
-    return max(held) - first
-
-
-@pytest.mark.parametrize("options", SEARCHES)
-def test_many_cubes_take_no_more_than_a_few(options: list[str]) -> None:
-    assert growth_kb(80, options) < STREAM_GROWTH_KB
-
-
-@pytest.mark.long
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize("options", SEARCHES)
-def test_thousands_of_cubes_take_no_more_than_a_few(options: list[str]) -> None:
-    assert growth_kb(2000, options) < STREAM_GROWTH_KB
+    assert max(held) - first < STREAM_GROWTH_KB

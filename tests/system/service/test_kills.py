@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import os
 import random
 import signal
-from collections import Counter
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
 
-from robot.api.endpoints import RobotState
 from robot.calibration.store import CalibrationStore
 from robot.records.runs import RunStore
+from tests.rig.workbench import LIMIT_S, Bench
+from tests.system.service.conftest import MakeBench
 
-Bench = Any
-MakeBench = Any
-LIMIT_S = 240.0
 VICTIMS = ("cubistd", "firmware", "command")
 
 COMMANDS: tuple[Callable[[random.Random], list[str]], ...] = (
@@ -43,124 +37,92 @@ class Scene:
     """A daemon and a firmware that are replaced when they die."""
 
     def __init__(self, bench: Bench) -> None:
-        self._bench = bench
+        self.bench = bench
         self._stacks = {name: contextlib.AsyncExitStack() for name in ("firmware", "cubistd")}
-        self._processes: dict[str, Any] = {}
+        self._children: dict[str, Any] = {}
 
-    async def start(self, name: str) -> None:
-        context = self._bench.firmware() if name == "firmware" else self._bench.daemon()
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with self._stacks["firmware"], self._stacks["cubistd"]:
+            for name in self._stacks:
+                await self._start(name)
+            yield
+
+    async def _start(self, name: str) -> None:
+        context: Any = self.bench.firmware() if name == "firmware" else self.bench.daemon()
         found = await self._stacks[name].enter_async_context(context)
-        self._processes[name] = found if name == "firmware" else found[0]
+        self._children[name] = found if name == "firmware" else found[0]
 
-    async def kill(self, name: str) -> None:
-        process = self._processes[name].process
-        assert process.returncode is None, f"{name} had died before: {await self.ended(name)}"
-        process.kill()
-        await process.wait()
-        await self.close(name)
-
-    async def ended(self, name: str) -> str:
-        return str(await self._processes[name].ended())
-
-    async def close(self, name: str) -> None:
+    async def replace(self, name: str) -> None:
+        """Kill a process, and start another one."""
+        self._children[name].process.kill()
+        await self._children[name].process.wait()
         await self._stacks[name].aclose()
+        await self._start(name)
 
-    def alive(self) -> None:
-        for name, child in self._processes.items():
+    def assert_alive(self) -> None:
+        for name, child in self._children.items():
             assert child.process.returncode is None, (name, child.log.read_text())
 
 
-async def kill_in_the_midst(bench: Bench, scene: Scene, pick: random.Random) -> tuple[str, str]:
-    """Type a command, and kill somebody while it goes on; who, and what was typed."""
-    arguments = pick.choice(COMMANDS)(pick)
-    victim = pick.choice(VICTIMS)
-    command = await asyncio.create_subprocess_exec(
-        *bench.command(*arguments, "--json"),
-        env=bench.environment,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-        start_new_session=True,
-    )
+async def kill_in_the_midst(scene: Scene, pick: random.Random) -> None:
+    """Type a command, and kill somebody while it goes on."""
+    arguments, victim = pick.choice(COMMANDS)(pick), pick.choice(VICTIMS)
+    command = await scene.bench.spawn(*arguments, "--json")
+    output = asyncio.create_task(command.communicate())
     await asyncio.sleep(pick.uniform(0, LONGEST_S))
-    if victim == "command":
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(command.pid, signal.SIGKILL)
-    else:
-        await scene.kill(victim)
-        await scene.start(victim)
-    if command.returncode is None and pick.random() < 0.5:
-        with contextlib.suppress(ProcessLookupError):
+    scene.assert_alive()
+    with contextlib.suppress(ProcessLookupError):
+        if victim == "command":
+            command.send_signal(signal.SIGKILL)
+        else:
+            await scene.replace(victim)
+        if pick.random() < 0.5:
             command.terminate()
     async with asyncio.timeout(LIMIT_S):
-        await command.wait()
-    return victim, arguments[0]
+        await output
 
 
-async def assert_whole(bench: Bench, scene: Scene) -> None:
+async def assert_whole(scene: Scene) -> None:
     """Whatever is on the disk can be read; daemon and firmware live; the robot did no harm."""
-    scene.alive()
+    scene.assert_alive()
+    bench = scene.bench
     store = RunStore(bench.state_dir / "runs")
     for run_id in store.ids():
         # A folder without a record yet is one that the daemon is just making.
         if (store.directory_of(run_id) / "run.json").exists():
             store.load(run_id)
     CalibrationStore(bench.state_dir).load(bench.profile)
-    assert leftovers(bench.state_dir) <= 1
+    files = [path for path in bench.state_dir.iterdir() if path.is_file()]
+    half_written = [path for path in files if path.name.startswith(".")]
+    assert len(half_written) <= 1, "one may be under way"
     assert bench.robot.violations == []
     async with bench.view() as view:
-        assert (await view.status()).state in set(RobotState)
+        await view.status()
 
 
-def leftovers(folder: Path) -> int:
-    """Half-written files outside the record under way."""
-    return sum(path.name.startswith(".") for path in folder.iterdir() if path.is_file())
-
-
-async def solves_a_cube(bench: Bench) -> None:
+async def assert_solves(bench: Bench) -> None:
     """Nothing of what was killed keeps the robot from its work."""
-    client = bench.client()
     async with bench.view() as view, asyncio.timeout(LIMIT_S):
-        while (await view.status()).state is RobotState.MAINTENANCE:
-            await asyncio.sleep(0.02)
-        await asyncio.to_thread(client.stop)
+        await bench.end_of_maintenance(view)
+        await asyncio.to_thread(bench.client().stop)
         await bench.rest(view)
-        record = await bench.ended(view, await asyncio.to_thread(client.start))
+        record = await bench.perform(view)
     assert record.outcome in {"solved", "already-solved"}, record
     assert (bench.robot.solved, bench.robot.violations) == (True, [])
 
 
-async def campaign(make_bench: MakeBench, seed: int, kills: int, every: int) -> Counter[str]:
-    """So many kills; after ``every`` of them the robot has to solve a cube."""
+@pytest.mark.parametrize(
+    ("seed", "kills", "every"),
+    [(1, 5, 5), *(pytest.param(1000 + n, 50, 25, marks=pytest.mark.long) for n in range(20))],
+)
+async def test_kills(make_bench: MakeBench, seed: int, kills: int, every: int) -> None:
     pick = random.Random(seed)
-    told: Counter[str] = Counter()
-    async with make_bench("cubotino", seed=seed, speed=30) as bench:
+    async with make_bench(seed=seed) as bench:
         scene = Scene(bench)
-        try:
-            await scene.start("firmware")
-            await scene.start("cubistd")
+        async with scene.running():
             for number in range(1, kills + 1):
-                victim, command = await kill_in_the_midst(bench, scene, pick)
-                told[victim] += 1
-                told[command] += 1
-                await assert_whole(bench, scene)
+                await kill_in_the_midst(scene, pick)
+                await assert_whole(scene)
                 if number % every == 0:
-                    await solves_a_cube(bench)
-                    told["solved"] += 1
-        finally:
-            await scene.close("cubistd")
-            await scene.close("firmware")
-    return told
-
-
-async def test_some_kills(make_bench: MakeBench) -> None:
-    told = await campaign(make_bench, seed=1, kills=5, every=5)
-    assert told["solved"] == 1
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("seed", range(20))
-async def test_a_thousand_kills(make_bench: MakeBench, seed: int) -> None:
-    told = await campaign(make_bench, seed=1000 + seed, kills=50, every=25)
-    print(json.dumps(told))
-    assert sum(told[victim] for victim in VICTIMS) == 50
+                    await assert_solves(bench)
