@@ -1,4 +1,4 @@
-"""Cameras and the frames they deliver."""
+"""Cameras, the frames they deliver, and the array types of pictures and their evaluation."""
 
 from __future__ import annotations
 
@@ -8,12 +8,19 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+Image = NDArray[np.uint8]
+"""Pixels [H, W, 3], channels R G B."""
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Bools = NDArray[np.bool_]
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:
     """One picture: ``image`` uint8[H, W, 3] in sRGB, channels R G B; ``time_us`` of capture."""
 
-    image: NDArray[np.uint8]
+    image: Image
     camera: str
     time_us: int
 

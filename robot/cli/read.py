@@ -198,8 +198,7 @@ class _Report:
         if self.explain is None:
             return
         from robot.records.storage import write_given
-        from vision.explain.drawing import png
-        from vision.explain.explain import explain
+        from vision.explain import explain, png
 
         write_given(self.explain, png(explain(colours, outcome, looks)))
 

@@ -28,8 +28,7 @@ from solver.files import parse_object
 from vision.cameras.base import CameraError
 from vision.decide.consistency import repeated_face
 from vision.decide.reader import CubeReading, Unreadable, read_cube
-from vision.explain.drawing import png
-from vision.explain.explain import explain
+from vision.explain import explain, png
 from vision.frame import Camera, Frame
 from vision.locate.face import FaceGrid, NoFace, locate_face, shrink_to_cells
 from vision.locate.six_faces import CubeScan

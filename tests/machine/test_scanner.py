@@ -17,9 +17,8 @@ from robot.text.faults import ScanError
 from solver.cube.cube import Cube
 from solver.cube.orientation import site_facelets
 from tests.rig.cameras import SceneCamera
-from vision.arrays import Image
 from vision.cameras.base import Unsettled
-from vision.frame import Frame
+from vision.frame import Frame, Image
 from vision.locate.face import FaceGrid
 from vision.locate.view_check import OddView, ViewTrouble
 from vision.measure.sticker_colours import FaceColours

@@ -13,9 +13,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.arrays import Image
 from vision.cameras.base import Unsettled
-from vision.frame import Frame
+from vision.frame import Frame, Image
 
 
 class FakeClock:
@@ -76,6 +75,18 @@ class SceneCamera:
 
     def close(self) -> None:
         """Do nothing: there is nothing to give back."""
+
+
+class _Library:
+    """Part of a library of cameras, any method of which may fail."""
+
+    def fail(self, call: str, error: Exception) -> None:
+        """Let this method raise from now on, and have no effect."""
+
+        def fails(*_: object, **__: object) -> None:
+            raise error
+
+        setattr(self, call, fails)
 
 
 class FakeRequest:
@@ -155,7 +166,7 @@ PICAMERA2_RAISES: dict[str, tuple[Exception, ...]] = {
 """By method of Picamera2: what came out of it, on some computer or other."""
 
 
-class FakePicamera2:
+class FakePicamera2(_Library):
     """Picamera2 0.3 as far as it is used: controls act three frames after they are set, exposure
     and white balance adapt while automatic, unknown controls are refused, waiting may time out, a
     sensor mode is chosen as it does that, exposure is for whole lines.
@@ -197,22 +208,14 @@ class FakePicamera2:
         self.state |= {"AnalogueGain": 4.0, "ColourGains": (1.0, 1.0)}
         self.state |= {"AfMode": 0, "LensPosition": 0.0} if focus else {}
         self.pending: list[tuple[int, dict[str, Any]]] = []
-        self.configured: dict[str, Any] | None = None
+        self.configured: dict[str, Any] = {}
         self.started = self.closed = False
-        self.hangs = self.frozen = False
+        self.gone = self.dark = self.frozen = False
         self.unsaid: set[str] = set()
         self.lag_us = 0
         self.frames = 0
         self.requests: list[FakeRequest] = []
         self.jobs_hanging = 0
-
-    def fail(self, call: str, error: Exception) -> None:
-        """From now on this method raises, and has no effect."""
-
-        def fails(*_: object, **__: object) -> None:
-            raise error
-
-        setattr(self, call, fails)
 
     @property
     def sensor_modes(self) -> list[dict[str, Any]]:
@@ -252,7 +255,7 @@ class FakePicamera2:
         return sum(map(apart, wanted, size)) + ratio + 500 * abs(bits - mode[2])
 
     def start(self) -> None:
-        assert self.configured is not None
+        assert self.configured
         self.started = True
 
     def set_controls(self, controls: Mapping[str, Any]) -> None:
@@ -281,9 +284,9 @@ class FakePicamera2:
         metadata = self._frame(wait)
         if "ExposureTime" in self.unsaid:
             raise KeyError("ExposureTime")  # it looks when the exposure began
-        light = self.state["ExposureTime"] * self.state["AnalogueGain"] / 40_000
+        light = self.state["ExposureTime"] * self.state["AnalogueGain"] / 40_000 * (not self.dark)
         seed = 0 if self.frozen else self.frames
-        image = scene(light, seed, self.configured["main"]["size"])  # type: ignore[index] # set
+        image = scene(light, seed, self.configured["main"]["size"])
         self.requests.append(FakeRequest(image, metadata))
         return self.requests[-1]
 
@@ -299,7 +302,7 @@ class FakePicamera2:
 
     def _frame(self, wait: float) -> dict[str, Any]:
         assert self.started
-        if self.hangs or self.jobs_hanging:
+        if self.gone or self.jobs_hanging:
             self.clock.advance(round(wait * 1e6))
             self.jobs_hanging += 1
             raise TimeoutError
@@ -338,17 +341,16 @@ V4L2_RAISES: dict[str, tuple[Exception, ...]] = dict.fromkeys(
 """By method of cv2.VideoCapture: what came out of it, on some computer or other."""
 
 
-class FakeV4l2:
-    """cv2.VideoCapture on a V4L2 device: buffers old pictures, knows only some properties, begins
-    anew when its format changes. ``formats``: those that the camera has.
+class FakeV4l2(_Library):
+    """cv2.VideoCapture on a V4L2 device: buffers old pictures, begins anew when its format
+    changes. ``formats``: those that the camera has.
     """
 
     FRAME_US = 33_000
     YUYV, MJPG = (float(cv2.VideoWriter.fourcc(*name)) for name in ("YUYV", "MJPG"))
 
-    def __init__(self, clock: FakeClock, *, unknown: frozenset[int] = frozenset()) -> None:
+    def __init__(self, clock: FakeClock) -> None:
         self.clock = clock
-        self.unknown = unknown
         self.properties: dict[int, float] = {
             cv2.CAP_PROP_AUTO_EXPOSURE: 3.0,
             cv2.CAP_PROP_EXPOSURE: 20.0,
@@ -360,21 +362,13 @@ class FakeV4l2:
         }
         self.formats = {self.YUYV, self.MJPG}
         self.format = self.YUYV
-        self.released = self.gone = self.dark = self.frozen = False
+        self.closed = self.gone = self.dark = self.frozen = False
         self.buffered = 0
         self.frames = 0
         self.damaged = 0
 
-    def fail(self, call: str, error: Exception) -> None:
-        """From now on this method raises, and has no effect."""
-
-        def fails(*_: object) -> None:
-            raise error
-
-        setattr(self, call, fails)
-
     def grab(self) -> bool:
-        assert not self.released
+        assert not self.closed
         if self.gone:
             return False
         if self.buffered:
@@ -397,11 +391,9 @@ class FakeV4l2:
         return True, np.ascontiguousarray(image[..., ::-1])
 
     def get(self, prop: int, /) -> float:
-        return -1.0 if prop in self.unknown else self.properties.get(prop, 0.0)
+        return self.properties.get(prop, 0.0)
 
     def set(self, prop: int, value: float, /) -> bool:
-        if prop in self.unknown:
-            return False
         if prop == cv2.CAP_PROP_FOURCC:
             if value in self.formats:
                 self.format = value
@@ -410,4 +402,4 @@ class FakeV4l2:
         return True
 
     def release(self) -> None:
-        self.released = True
+        self.closed = True

@@ -8,11 +8,12 @@ Altered scans have pictures turned, exchanged or mirrored, as people and cameras
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import combinations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +22,10 @@ from solver.cube.cube import Cube, from_facelets
 from solver.cube.pocket import PocketCube
 from solver.errors import CubistError
 from tests.rig.pictures import temperature_rgb, to_linear
-from tests.rig.scenes import SCHEMES, random_facelets
+from tests.rig.scenes import SCHEMES, is_true, outcome_of, random_facelets
 from vision.decide.arrangements import Explanation
-from vision.decide.reader import CubeReading, Unreadable, read_cube
-from vision.decide.schemes import rotations
+from vision.decide.reader import CubeReading, read_cube
+from vision.locate.face import FaceGrid
 from vision.locate.six_faces import scan_folder
 from vision.measure.sticker_colours import (
     FACES,
@@ -210,26 +211,14 @@ def mistakes() -> Iterator[Explanation]:
 
 
 def outcome(colours: StickerColours, truth: str, mistake: Explanation) -> str:
-    """What a reader makes of an altered scan: ``right``, ``unsure``, ``refused``, ``as scanned``
-    where the pictures as they are make another cube without fault, or ``wrong``.
+    """Return the outcome of reading an altered scan: ``as scanned`` if the pictures as they are
+    make another cube without fault, else as :func:`tests.rig.scenes.outcome_of`.
     """
-    try:
-        reading = read_cube(altered(colours, mistake))
-    except Unreadable:
-        return "refused"
-    if not reading.confident:
-        return "unsure"
-    if same_facelets(reading, truth):
-        return "right"
-    return "as scanned" if _faultless(reading, truth, mistake) else "wrong"
-
-
-def same_facelets(reading: CubeReading, truth: str) -> bool:
-    """Whether a reading is right; 4x4x4 and 6x6x6 may be held otherwise."""
-    if reading.size % 2 or reading.size == 2:
-        return reading.facelets == truth
-    held = [str.maketrans(FACES, "".join(FACES[i] for i in way)) for way in rotations()]
-    return any(reading.facelets.translate(way) == truth for way in held)
+    seen = altered(colours, mistake)
+    found = outcome_of(lambda: read_cube(seen), truth)
+    if found == "wrong" and _faultless(read_cube(seen), truth, mistake):
+        return "as scanned"
+    return found
 
 
 OTHER_SCHEME = str.maketrans("DB", "BD")
@@ -237,16 +226,16 @@ OTHER_SCHEME = str.maketrans("DB", "BD")
 
 
 def _faultless(reading: CubeReading, truth: str, mistake: Explanation) -> bool:
-    """Whether the altered pictures are those of another cube in the same colours, in one of the two
-    schemes that are sold: then nothing in them tells that anything happened, and they must have
-    been read as they are.
+    """Return whether the altered pictures are those of another cube in the same colours, in one of
+    the two schemes that are sold: then nothing in them tells that anything happened, and they must
+    have been read as they are.
     """
     size = reading.size
     if (mistake.source != PLAIN and size % 2) or reading.corrections or size == 2:
         return False
     scanned = "".join(truth[i] for i in np.argsort(mistake.stickers(size)))
     schemes = (scanned,) if size % 2 else (scanned, scanned.translate(OTHER_SCHEME))
-    return any(_is_cube(shown, size) and same_facelets(reading, shown) for shown in schemes)
+    return any(_is_cube(shown, size) and is_true(reading.facelets, shown) for shown in schemes)
 
 
 def _is_cube(facelets: str, size: int) -> bool:
@@ -263,13 +252,23 @@ FOLDERS = tuple(SHARED / name for name in ("vision", "vision_more") if (SHARED /
 
 @dataclass(frozen=True, eq=False)
 class RealSet:
-    """``truth`` in the letters a reader should say; ``corrupt`` scans show no cube as they are."""
+    """``facelets`` in the letters a reader should say.
+
+    ``known``: the whole document, with ``peer_resolver_output``, the facelets another program read,
+    and ``derived`` if ``facelets`` are those. ``grids``: where photographs have the faces.
+    """
 
     name: str
     size: int
-    truth: str
+    facelets: str
     colours: StickerColours
-    corrupt: bool = False
+    known: dict[str, Any]
+    grids: Mapping[str, FaceGrid] = field(default_factory=dict)
+
+    @property
+    def is_corrupt(self) -> bool:
+        """True if the scan shows no cube as it is."""
+        return bool(self.known.get("corrupt"))
 
 
 def scans(*sizes: int) -> Iterator[RealSet]:
@@ -280,40 +279,31 @@ def scans(*sizes: int) -> Iterator[RealSet]:
                 known = json.loads(path.read_text())
                 colours = StickerColours.from_srgb(size, known["rgb"])
                 truth = _truth(known) or known["true_state"]
-                corrupt = bool(known.get("corrupt"))
-                yield RealSet(f"{folder.name}/{path.stem}", size, truth, colours, corrupt)
+                yield RealSet(f"{folder.name}/{path.stem}", size, truth, colours, known)
 
 
 @cache
-def photo_sets(*sizes: int) -> tuple[RealSet, ...]:
-    """Sets of six photographs, located and measured."""
+def photo_sets() -> tuple[RealSet, ...]:
+    """Sets of six photographs of cubes of 2 to 7 layers, located and measured."""
     found = []
     for folder in FOLDERS:
         for path in sorted(folder.glob("images/*/expected.json")):
-            known = json.loads(path.read_text())
-            if known["size"] in sizes:
-                colours = scan_folder(path.parent).colours
-                name = f"{folder.name}/{path.parent.name}"
-                found.append(RealSet(name, known["size"], _truth(known), colours))
+            known, scan = json.loads(path.read_text()), scan_folder(path.parent)
+            name, truth = f"{folder.name}/{path.parent.name}", _truth(known)
+            found.append(RealSet(name, known["size"], truth, scan.colours, known, scan.grids))
     return tuple(found)
 
 
-def reading_of(real: RealSet) -> str:
-    """What a reader makes of a set as it is."""
-    try:
-        reading = read_cube(real.colours)
-    except Unreadable:
-        return "refused"
-    if not same_facelets(reading, real.truth):
-        return "wrong" if reading.confident else "unsure of another"
-    return "right" if reading.confident else "unsure"
+def reading_of(real: RealSet | SyntheticScan) -> str:
+    """Return the outcome of reading a scan as it is."""
+    return outcome_of(lambda: read_cube(real.colours), real.facelets)
 
 
 def known_sets(size: int) -> list[RealSet]:
-    """Scans and photographs whose cube is certain: of larger cubes no one knows the state for
-    certain where it was not read right.
+    """Return scans and photographs whose cube is certain: the state of larger cubes is certain only
+    where it was read right.
     """
-    sets = [*scans(size), *photo_sets(size)]
+    sets = [*scans(size), *(real for real in photo_sets() if real.size == size)]
     return [real for real in sets if size < 4 or reading_of(real) == "right"]
 
 

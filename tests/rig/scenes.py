@@ -28,7 +28,7 @@ from tests.rig.pictures import (
     random_room,
     to_linear,
 )
-from vision.decide.reader import Unreadable, read_cube
+from vision.decide.reader import CubeReading, Unreadable, read_cube
 from vision.frame import Frame
 from vision.locate.face import FaceGrid, NoFace
 from vision.locate.six_faces import scan_frames
@@ -566,28 +566,33 @@ def is_right(grid: FaceGrid, cube: RenderedCube, face: str) -> bool:
     return grid.size == cube.size and bool(miss < NEAR * grid.pitch)
 
 
-def is_true(cube: RenderedCube, facelets: str) -> bool:
-    """Whether a reading is right: 2x2x2 with the DBL corner taken as solved; 4x4x4 and 6x6x6,
-    whose colours have no places of their own, up to the names of the colours.
+def is_true(read: str, facelets: str) -> bool:
+    """Return whether a reading is right: 2x2x2 with the DBL corner taken as solved; 4x4x4 and
+    6x6x6, whose colours have no places of their own, up to the names of the colours.
     """
-    if cube.size == 2:
-        return facelets == PocketCube.from_facelets(cube.facelets).relative.facelets()
-    if cube.size % 2 == 0:
-        return _pattern(facelets) == _pattern(cube.facelets)
-    return facelets == cube.facelets
+    size = round((len(facelets) / 6) ** 0.5)
+    if size == 2:
+        return read == PocketCube.from_facelets(facelets).relative.facelets()
+    if size % 2:
+        return read == facelets
+    return len(set(zip(read, facelets, strict=True))) == 6
 
 
-def _pattern(facelets: str) -> list[int]:
-    """Every letter as the place where it first occurs."""
-    return [facelets.index(letter) for letter in facelets]
+def outcome_of(
+    read: Callable[[], CubeReading],
+    facelets: str,
+    refusals: tuple[type[Exception], ...] = (NoFace, Unreadable),
+) -> str:
+    """Return ``right``, ``unsure``, ``unsure of another``, ``refused`` or, the worst, ``wrong``."""
+    try:
+        reading = read()
+    except refusals:
+        return "refused"
+    if is_true(reading.facelets, facelets):
+        return "right" if reading.confident else "unsure"
+    return "wrong" if reading.confident else "unsure of another"
 
 
 def read_outcome(cube: RenderedCube) -> str:
-    """``right``, ``unsure``, ``refused`` or, the worst, ``wrong``."""
-    try:
-        reading = read_cube(scan_frames(cube.frames).colours)
-    except (NoFace, Unreadable):
-        return "refused"
-    if not reading.confident:
-        return "unsure"
-    return "right" if is_true(cube, reading.facelets) else "wrong"
+    """Return the outcome of reading a cube's photographs."""
+    return outcome_of(lambda: read_cube(scan_frames(cube.frames).colours), cube.facelets)

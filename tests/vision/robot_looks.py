@@ -7,6 +7,7 @@ cube, how its cameras stand, in which light and how good the pictures are.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -29,9 +30,9 @@ from robot.twin.misadjustment import Misadjustment
 from robot.twin.registry import parts_of, scale_of
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
-from solver.cube.pocket import PocketCube
 from tests.rig.cameras import SceneCamera
-from vision.arrays import Image
+from tests.rig.scenes import outcome_of
+from vision.frame import Image
 
 ROBOTS = (
     "cubotino",
@@ -164,14 +165,13 @@ class StudioCamera(SceneCamera):
 
 
 def outcome(seed: int, harsh: float = 1.0) -> str:
-    """``right``, ``unsure``, ``unsure of another``, ``refused`` or ``wrong``: sure of another."""
+    """Return the outcome of a seed's scan, see :func:`tests.rig.scenes.outcome_of`."""
     scene = Scene.of_seed(seed, harsh)
     mechanism, tour = _mechanism(scene.robot, scene.size), _tour(scene.robot, scene.size)
     profile = mechanism.profile
     simulation = profile.simulation.model_copy(update={"picture_noise": min(50.0, scene.noise)})
     profile = profile.model_copy(update={"simulation": simulation})
     body = scrambled(scene.size, seed)
-    truth = body.facelets()
     robot = PosedRobot(profile, body)
     # The mechanism is as drawn, but its cameras, the light and the cube's colours are not.
     robot.misadjusted = scene.misadjusted
@@ -181,16 +181,14 @@ def outcome(seed: int, harsh: float = 1.0) -> str:
     cameras = {camera.name: StudioCamera(studio, camera.name, scene) for camera in profile.cameras}
     scanner = Scanner(profile, cameras)
     robot.stand_as(profile, mechanism.configurations[mechanism.start.configuration].positions)
-    try:
-        reading = scanner.read(_looked_around(robot, scanner, tour))
-    except (ScanError, RobotError):
-        return "refused"
-    finally:
-        scanner.close()
+    with contextlib.closing(scanner):
+        found = outcome_of(
+            lambda: scanner.read(_looked_around(robot, scanner, tour)),
+            body.facelets(),
+            (ScanError, RobotError),
+        )
     assert not robot.violations, robot.violations
-    if not _same(reading.facelets, truth, scene.size):
-        return "wrong" if reading.confident else "unsure of another"
-    return "right" if reading.confident else "unsure"
+    return found
 
 
 def _looked_around(robot: PosedRobot, scanner: Scanner, tour: ScanPlan) -> list[FaceImage]:
@@ -203,11 +201,3 @@ def _looked_around(robot: PosedRobot, scanner: Scanner, tour: ScanPlan) -> list[
             scanner.check_view(taken)
         images += [image.reduce() for image in taken]
     return images
-
-
-def _same(facelets: str, truth: str, size: int) -> bool:
-    if size == 2:
-        return facelets == PocketCube.from_facelets(truth).relative.facelets()
-    if size % 2:
-        return facelets == truth
-    return len(set(zip(facelets, truth, strict=True))) == 6

@@ -13,12 +13,13 @@ from vision.decide.assignment import (
     RankedArrangements,
     cheapest_naming,
     matching,
+    orbits,
     ranked_assignments,
     ranked_cubes,
     relaxed_cost,
     relaxed_costs,
+    shares,
 )
-from vision.decide.orbits import orbits, shares
 from vision.decide.schemes import rotations, usual_naming
 from vision.measure.colour_space import USUAL, LightFeatures
 from vision.measure.sticker_colours import StickerColours

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from solver import _native
-from vision.decide.orbits import kernel_pieces, orbits
+from vision.decide.assignment import kernel_pieces, orbits
 from vision.decide.schemes import all_namings
 
 PRIORS = {

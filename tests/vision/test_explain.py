@@ -12,8 +12,7 @@ import pytest
 from tests.rig.scans import synthetic_scan
 from vision.decide.reader import CubeReading, Unreadable, read_cube
 from vision.decide.schemes import NAMES
-from vision.explain.drawing import Canvas, png, text_width, wrap_words
-from vision.explain.explain import colour_names, explain
+from vision.explain import Canvas, colour_names, explain, png, text_width, wrap_words
 from vision.frame import Frame
 from vision.measure.sticker_colours import FACES, linear_to_srgb
 

@@ -1,14 +1,9 @@
-"""From photographs to cubes, rendered and real: right at the first look, never sure of a wrong one.
-
-``CUBIST_STRESS_CUBES`` sets how many cubes the long campaign renders.
-"""
+"""From photographs and real scans to cubes: right at the first look, never surely wrong."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -19,95 +14,67 @@ import pytest
 from click.testing import CliRunner
 
 from robot.cli.read import read
+from solver.cube.sticker_cube import StickerCube
+from solver.search import solve
 from tests.rig.pictures import Exposure, expose, random_room
-from tests.rig.scans import FOLDERS, known_sets, mistakes, outcome, photo_sets, reading_of, scans
+from tests.rig.scans import FOLDERS, RealSet, mistakes, outcome, photo_sets, reading_of, scans
 from tests.rig.scenes import FACES, SCENES, RenderedCube, is_true, read_outcome, render_cube
-from vision.cameras.photographs import face_files, load_photo
 from vision.decide.reader import Unreadable, read_cube
 from vision.frame import Frame
-from vision.locate.face import locate_grids
 from vision.locate.six_faces import scan_folder, scan_frames
 from vision.locate.view_check import OddView
 
 real = pytest.mark.skipif(len(FOLDERS) < 2, reason="no real scans beside the checkout")
 
 
-def outcomes(cubes: Iterable[RenderedCube]) -> tuple[Counter[str], list[str]]:
-    counts: Counter[str] = Counter()
-    wrong = []
-    for cube in cubes:
-        result = read_outcome(cube)
-        counts[result] += 1
-        if result == "wrong":
-            wrong.append(cube.about)
-    return counts, wrong
-
-
-@pytest.mark.parametrize(("size", "least"), [(2, 11), (3, 11), (4, 3), (5, 3)])
+@pytest.mark.parametrize(("size", "least"), [(2, 7), (3, 7), (5, 2)])
 def test_cubes_are_read_from_photographs(size: int, least: int) -> None:
-    count = 12 if size < 4 else 6
-    counts, wrong = outcomes(render_cube(10_000 + seed, size) for seed in range(count))
-    assert not wrong
-    assert counts["right"] >= least, counts
-
-
-@pytest.mark.long
-@pytest.mark.timeout(6 * 3600)
-@pytest.mark.parametrize("size", [3, 2])
-def test_campaign(size: int) -> None:
-    count = int(os.environ.get("CUBIST_STRESS_CUBES", "2000"))
-    counts, wrong = outcomes(render_cube(20_000 + seed, size) for seed in range(count))
-    assert not wrong
-    assert counts["right"] >= 0.98 * count, counts
-
-
-ON_A_STAND = replace(SCENES["shine"], hand_held=False)
+    count = 8 if size < 4 else 4
+    counts = Counter(read_outcome(render_cube(10_000 + seed, size)) for seed in range(count))
+    assert counts["wrong"] == 0 and counts["right"] >= least, counts
 
 
 @pytest.fixture(scope="module")
 def shining() -> RenderedCube:
     """A 2x2x2 with so much reflection on L that nothing like a face shows there."""
-    return render_cube(312, 2, at=ON_A_STAND)
+    return render_cube(312, 2, at=replace(SCENES["shine"], hand_held=False))
 
 
-def without(cube: RenderedCube, face: str) -> RenderedCube:
-    """The cube's pictures, that of ``face`` of an empty room."""
+@pytest.fixture(scope="module")
+def cube() -> RenderedCube:
+    return render_cube(2002, 2, max_tilt=5)
+
+
+def without(cube: RenderedCube, *faces: str) -> RenderedCube:
+    """The cube's pictures, those of ``faces`` of an empty room."""
     room = random_room(np.random.default_rng(1), (640, 480))
     image = expose(room, Exposure(), np.random.default_rng(2))
-    return replace(cube, frames={**cube.frames, face: Frame(image, face, 0)})
+    return replace(cube, frames=cube.frames | {face: Frame(image, face, 0) for face in faces})
 
 
-def saved(cube: RenderedCube, folder: Path) -> str:
+def read_by_command(cube: RenderedCube, folder: Path) -> str:
     for face in FACES:
         pixels = cv2.cvtColor(cube.frames[face].image, cv2.COLOR_RGB2BGR)
         assert cv2.imwrite(str(folder / f"{face}.png"), pixels)
-    return str(folder)
+    return CliRunner().invoke(read, ["--faces", str(folder), "--json"]).output
 
 
-def test_a_face_under_reflections_is_measured_where_the_others_are(shining: RenderedCube) -> None:
+def test_a_face_under_reflections_is_measured_where_the_others_are(
+    shining: RenderedCube, cube: RenderedCube, tmp_path: Path
+) -> None:
     with pytest.raises(OddView, match="picture L: no cube is in view"):
         scan_frames(shining.frames)
     looks = scan_frames(shining.frames, may_doubt=True)
     assert looks.doubt is not None and "picture L" in str(looks.doubt)
     reading = read_cube(looks.colours)
-    assert reading.confident and is_true(shining, reading.facelets)
-
-
-def test_a_command_reads_it_and_still_names_a_picture_of_something_else(
-    shining: RenderedCube, tmp_path: Path
-) -> None:
-    found = CliRunner().invoke(read, ["--faces", saved(shining, tmp_path), "--json"])
-    assert is_true(shining, json.loads(found.stdout)["facelets"])
-    empty = without(render_cube(2002, 2, max_tilt=5), "F")
-    missed = CliRunner().invoke(read, ["--faces", saved(empty, tmp_path), "--json"])
-    assert "picture F" in missed.output
-    assert "facelets" not in missed.stdout or json.loads(missed.stdout).get("facelets") is None
-
-
-def test_two_pictures_of_something_else_are_never_measured() -> None:
-    cube = without(without(render_cube(2002, 2, max_tilt=5), "F"), "B")
+    assert reading.confident and is_true(reading.facelets, shining.facelets)
+    found = json.loads(read_by_command(shining, tmp_path))
+    assert is_true(found["facelets"], shining.facelets)
+    # A picture of something else is named by the command, and two are never measured.
+    missed = read_by_command(without(cube, "F"), tmp_path)
+    assert "picture F" in missed and "facelets" not in missed
     with pytest.raises(OddView, match="picture F"):
-        scan_frames(cube.frames, may_doubt=True)
+        scan_frames(without(cube, "F", "B").frames, may_doubt=True)
 
 
 def test_a_picture_of_something_else_makes_no_other_cube() -> None:
@@ -117,29 +84,7 @@ def test_a_picture_of_something_else_makes_no_other_cube() -> None:
             reading = read_cube(scan_frames(cube.frames, may_doubt=True).colours)
         except (OddView, Unreadable):
             continue
-        assert not reading.confident or is_true(cube, reading.facelets)
-
-
-@pytest.fixture(scope="module")
-def photo_folders(vision_data: Path) -> list[Path]:
-    return sorted(path for path in (vision_data / "images").iterdir() if path.is_dir())
-
-
-def test_grids_are_right_with_the_size_unknown(photo_folders: list[Path]) -> None:
-    right = count = 0
-    for folder in photo_folders:
-        known = json.loads((folder / "expected.json").read_text())
-        for face, path in face_files(folder).items():
-            centres = known["sticker_centers_px"][face]
-            if centres is None:
-                continue
-            count += 1
-            grids = locate_grids(load_photo(path))
-            if grids and grids[0].size == known["size"]:
-                miss = np.linalg.norm(grids[0].centres - np.array(centres), axis=1).max()
-                right += bool(miss < 0.25 * grids[0].pitch)
-    assert count > 0
-    assert right >= 0.95 * count, f"{right} of {count}"
+        assert not reading.confident or is_true(reading.facelets, cube.facelets)
 
 
 @pytest.mark.parametrize(("shrunk", "width"), [(0.2, 1600), (0.15, 3200)])
@@ -159,52 +104,89 @@ def test_large_photographs_are_looked_at_as_large_as_they_must_be(
 
 
 @real
-def test_photographs_are_read_right() -> None:
-    found = {real.name: reading_of(real) for real in photo_sets(2, 3)}
+def test_real_photographs_are_located_and_read_right() -> None:
+    assert len(photo_sets()) == 34
+    grids = [
+        np.linalg.norm(own.grids[face].centres - np.array(centres), axis=1).max()
+        < 0.25 * own.grids[face].pitch
+        for own in photo_sets()
+        for face, centres in own.known["sticker_centers_px"].items()
+        if centres is not None
+    ]
+    assert np.mean(grids) >= 0.95 and len(grids) > 160
+    found = {own.name: reading_of(own) for own in photo_sets() if own.size < 4}
     assert len(found) == 24
     assert sum(result == "right" for result in found.values()) >= 23, found
     assert set(found.values()) <= {"right", "unsure"}, found
 
 
+@pytest.fixture(scope="module")
+def small_scans() -> list[RealSet]:
+    return list(scans(2, 3))
+
+
 @real
-def test_scans_are_read_right_or_left_open() -> None:
-    found = {real.name: reading_of(real) for real in scans(2, 3) if not real.corrupt}
+def test_real_scans_are_read_right_or_left_open(small_scans: list[RealSet]) -> None:
+    found = {own.name: reading_of(own) for own in small_scans if not own.is_corrupt}
     # In one of them red and orange cannot be told apart.
     assert Counter(found.values())["right"] >= len(found) - 4, found
     assert sum(result in ("right", "unsure") for result in found.values()) >= len(found) - 1, found
     assert "wrong" not in found.values(), found
-
-
-@real
-def test_a_shadowed_sticker_is_one_to_look_at_again() -> None:
-    (real,) = (real for real in scans(3) if "random-11-rcr" in real.name)
-    reading = read_cube(real.colours)
-    assert (reading.facelets, reading.confident) == (real.truth, False)
+    (shadowed,) = (own for own in small_scans if "random-11-rcr" in own.name)
+    reading = read_cube(shadowed.colours)
+    assert (reading.facelets, reading.confident) == (shadowed.facelets, False)
     assert (reading.doubtful, reading.look_again) == (("B3",), "B")
 
 
 @real
-def test_altered_scans_are_never_surely_wrong() -> None:
+def test_real_scans_with_a_face_a_row_off_are_refused(small_scans: list[RealSet]) -> None:
+    corrupt = [own for own in small_scans if own.is_corrupt]
+    assert len(corrupt) == 2
+    for own in corrupt:
+        with pytest.raises(Unreadable, match="no legal cube fits the colours seen") as refusal:
+            read_cube(own.colours)
+        assert refusal.value.look_again in FACES
+
+
+@real
+def test_altered_scans_are_never_surely_wrong(small_scans: list[RealSet]) -> None:
     """Some mistakes for each scan, others for the next."""
     every = list(mistakes())
     counts: Counter[str] = Counter()
-    for number, real in enumerate(real for real in scans(2, 3) if not real.corrupt):
+    for number, own in enumerate(own for own in small_scans if not own.is_corrupt):
         for mistake in islice(every, 7 * number % 37, None, 37):
-            result = outcome(real.colours, real.truth, mistake)
-            assert result != "wrong", (real.name, mistake.mistakes)
+            result = outcome(own.colours, own.facelets, mistake)
+            assert result != "wrong", (own.name, mistake.mistakes)
             counts[result] += 1
     assert counts["right"] > 0.7 * counts.total(), counts
 
 
 @real
+@pytest.mark.parametrize("size", [4, 5, 6, 7])
+def test_larger_cubes_are_read_at_least_as_well_as_by_others(size: int) -> None:
+    for own in scans(size):
+        if own.name.startswith("vision_more/"):  # the other folder's answers are not all certain
+            continue
+        result = reading_of(own)
+        assert result in ("right", "unsure", "unsure of another"), own.name
+        # A derived answer is the other decoder's own output.
+        if not own.known["derived"] and is_true(own.known["peer_resolver_output"], own.facelets):
+            assert result in ("right", "unsure"), own.name
+
+
+OVEREXPOSED = "4x4x4-random-05-rcr-3a2ca"
+"""Two faces of one colour each, white and a yellow that is as white as the other."""
+
+
+@real
 @pytest.mark.long
-@pytest.mark.timeout(7200)
-@pytest.mark.parametrize("size", [2, 3, 4, 5, 6, 7])
-def test_every_set_with_every_mistake(size: int) -> None:
-    counts: Counter[str] = Counter()
-    for real in known_sets(size):
-        for mistake in mistakes():
-            result = outcome(real.colours, real.truth, mistake)
-            assert result != "wrong", (real.name, mistake.mistakes)
-            counts[result] += 1
-    assert counts["right"] > 0.5 * counts.total(), counts
+@pytest.mark.parametrize("size", [4, 5, 6, 7])
+def test_every_larger_cube_is_read_legal_and_solved(size: int) -> None:
+    for own in scans(size):
+        if OVEREXPOSED in own.name:
+            with pytest.raises(Unreadable, match="pictures U and D show the same face"):
+                read_cube(own.colours)
+            continue
+        cube = StickerCube.from_facelets(read_cube(own.colours).facelets, size)
+        solution = solve(cube, algorithm="reduction", metric="obtm", time_limit=0.05)
+        assert cube.apply(" ".join(solution.moves)).is_solved, own.name

@@ -1,8 +1,8 @@
-"""Readings of scans: synthetic ones in every light, real ones, and scans that show too little."""
+"""Readings of synthetic scans in every light, and of scans that show too little."""
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -11,12 +11,10 @@ import pytest
 from solver.cube.cube import Cube
 from solver.cube.pocket import PocketCube
 from solver.cube.sticker_cube import StickerCube
-from solver.search import solve
-from tests.rig.scans import synthetic_scan, with_look
-from tests.rig.scenes import SCHEMES
+from tests.rig.scans import reading_of, synthetic_scan, with_look
+from tests.rig.scenes import SCHEMES, outcome_of
 from vision.decide.estimate import decide
 from vision.decide.reader import Unreadable, read_cube
-from vision.decide.schemes import rotations
 from vision.measure.colour_space import ColourReferences
 from vision.measure.sticker_colours import FACES, FaceColours, StickerColours, srgb_to_linear
 
@@ -27,22 +25,26 @@ def solved(order, palette="classic", size=2):
     return StickerColours.from_srgb(size, rgb)
 
 
-def test_a_reading_carries_the_solvers_cube():
-    for size, kind in ((2, PocketCube), (3, Cube)):
-        scan = synthetic_scan(1, size)
-        reading = read_cube(scan.colours)
-        assert isinstance(reading.cube, kind)
-        assert reading.cube.facelets() == reading.facelets == scan.facelets
+def lit(scan, change):
+    """A scan's colours, the light of every look changed by ``change(look)``."""
+    faces = {}
+    for face in FACES:
+        look = scan.colours.face(face)
+        faces[face] = replace(look, linear_rgb=np.float32(change(look)))
+    return StickerColours.from_faces(faces)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 6, 7])
+def test_a_reading_carries_the_solvers_cube(size):
+    scan = synthetic_scan(1, size)
+    reading = read_cube(scan.colours)
+    kind = {2: PocketCube, 3: Cube}.get(size, StickerCube)
+    assert isinstance(reading.cube, kind)
+    assert reading.cube.facelets() == reading.facelets
+    if size < 4:
+        assert reading.facelets == scan.facelets
         assert reading.runner_up not in (None, reading.facelets)
-        assert reading.confident
-        assert reading.look_again is None
-
-
-@pytest.mark.parametrize("size", [4, 5, 6, 7])
-def test_larger_cubes_are_their_stickers(size):
-    reading = read_cube(synthetic_scan(2, size).colours)
-    assert reading.cube == StickerCube.from_facelets(reading.facelets, size)
-    assert sorted(reading.facelets) == sorted(FACES * size * size)
+        assert (reading.confident, reading.look_again) == (True, None)
 
 
 @pytest.mark.parametrize("palette", list(SCHEMES))
@@ -79,30 +81,25 @@ def test_hidden_stickers_follow_from_the_others(hidden):
 
 def test_a_face_not_seen_is_never_guessed_at_with_confidence():
     scan = synthetic_scan(10, 3)
-    seen = {f: scan.colours.face(f) for f in "URFDL"}
-    try:
-        reading = read_cube(StickerColours.from_faces(seen))
-    except Unreadable:
-        return
-    assert reading.facelets == scan.facelets or not reading.confident
+    seen = StickerColours.from_faces({face: scan.colours.face(face) for face in "URFDL"})
+    assert outcome_of(lambda: read_cube(seen), scan.facelets) != "wrong"
+    with pytest.raises(Unreadable, match="fewer than half"):
+        read_cube(StickerColours.from_faces({"U": scan.colours.face("U")}))
 
 
 @pytest.mark.parametrize("rgb", [(0, 0, 0), (255, 255, 255), (120, 120, 120)])
 @pytest.mark.parametrize("size", [2, 3, 4])
 def test_one_colour_everywhere_is_no_cube(rgb, size):
-    colours = StickerColours.from_srgb(size, [rgb] * (6 * size * size))
     with pytest.raises(Unreadable):
-        read_cube(colours)
+        read_cube(StickerColours.from_srgb(size, [rgb] * (6 * size * size)))
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_noise_is_no_cube(seed):
     rgb = np.random.default_rng(seed).integers(0, 256, (54, 3))
-    try:
-        reading = read_cube(StickerColours.from_srgb(3, rgb))
-    except Unreadable:
-        return
-    assert not reading.confident
+    seen = StickerColours.from_srgb(3, rgb)
+    found = outcome_of(lambda: read_cube(seen), Cube.solved().facelets())
+    assert found in ("refused", "unsure of another")
 
 
 def test_references_from_another_light_help_a_start_and_do_no_harm():
@@ -113,39 +110,32 @@ def test_references_from_another_light_help_a_start_and_do_no_harm():
         assert read_cube(scan.colours, references).facelets == scan.facelets
 
 
-def test_a_reflection_on_every_centre_is_never_a_sure_wrong_cube():
-    """As when a lamp stands behind the camera: the same place shines in all six pictures."""
-    shine = np.array([0, 0.25, 0, 0.3, 1, 0.3, 0, 0.02, 0])[:, None]
+CENTRES = {0: 0, 1: 0.2, 3: 0.24, 4: 0.8, 5: 0.24, 7: 0.016}
+
+
+@pytest.mark.parametrize(
+    ("size", "shine", "least"),
+    [
+        # On every centre; or one wing of each picture, nearly white, which keeps its tint.
+        (3, CENTRES, 0),
+        (5, {22: 0.45}, 4),
+        (7, {45: 0.45}, 4),
+    ],
+)
+def test_a_lamp_behind_the_camera_makes_no_sure_wrong_cube(size, shine, least):
+    """The same place shines in all six pictures."""
+    more = np.zeros((size * size, 1))
+    more[list(shine)] = np.array(list(shine.values()))[:, None]
+    counts = Counter()
     for seed in range(6):
-        scan = synthetic_scan(seed, 3)
-        faces = {
-            f: FaceColours.from_light(np.minimum(scan.colours.face(f).linear_rgb + 0.8 * shine, 1))
-            for f in FACES
-        }
-        try:
-            reading = read_cube(StickerColours.from_faces(faces))
-        except Unreadable as refusal:
-            assert refusal.look_again in FACES
-            continue
-        assert reading.facelets == scan.facelets or not reading.confident
-
-
-@pytest.mark.parametrize("size", [5, 7])
-def test_a_colour_that_a_reflection_nearly_drowns_keeps_its_tint(size):
-    """As when a lamp stands behind the camera: one wing of each picture is nearly white."""
-    shine = np.zeros((size * size, 1))
-    shine[size * (size - 1) + size // 2] = 0.45
-    right = 0
-    for seed in range(8):
         scan = synthetic_scan(seed, size)
-        faces = {
-            f: FaceColours.from_light(np.minimum(scan.colours.face(f).linear_rgb + shine, 1))
-            for f in FACES
-        }
-        reading = read_cube(StickerColours.from_faces(faces))
-        right += reading.facelets == scan.facelets
-        assert reading.facelets == scan.facelets or not reading.confident
-    assert right >= 6
+        seen = lit(scan, lambda look: np.minimum(look.linear_rgb + more, 1))
+        seen = StickerColours.from_faces(
+            {face: FaceColours.from_light(seen.face(face).linear_rgb) for face in FACES}
+        )
+        counts[outcome_of(lambda seen=seen: read_cube(seen), scan.facelets)] += 1
+    assert counts["wrong"] == 0
+    assert counts["right"] + counts["unsure"] >= least, counts
 
 
 @pytest.mark.parametrize("size", [2, 3])
@@ -191,122 +181,34 @@ def test_one_shaded_sticker_is_to_be_looked_at_again():
 def test_overlapping_colours_in_a_scan_that_scatters_leave_it_open(seed):
     """Four stickers off each, red for orange, with margins of 8 to 14 by the likelihood alone."""
     scan = synthetic_scan(seed, 3, harsh=3.0)
-    reading = read_cube(scan.colours)
-    assert reading.facelets == scan.facelets or not reading.confident
+    assert reading_of(scan) != "wrong"
     decision = decide(scan.colours)
     assert decision.trust < 0.8
     as_modelled = np.full_like(decision.deviation, 2.366)  # the median of three channels' scatter
     assert replace(decision, deviation=as_modelled).trust == 1.0
 
 
-def test_a_clear_scan_keeps_its_margin():
-    assert all(decide(synthetic_scan(seed, 3).colours).trust == 1.0 for seed in range(20))
-
-
 def test_light_lost_towards_the_borders_of_the_picture_is_found():
     scan = synthetic_scan(4, 5)
-    faces = {}
-    for face in FACES:
-        look = scan.colours.face(face)
-        lost = np.exp(-0.6 * (look.positions**2).sum(axis=1, keepdims=True))
-        faces[face] = replace(look, linear_rgb=(look.linear_rgb * lost).astype(np.float32))
-    darker = StickerColours.from_faces(faces)
+    darker = lit(
+        scan,
+        lambda look: (
+            look.linear_rgb * np.exp(-0.6 * (look.positions**2).sum(axis=1, keepdims=True))
+        ),
+    )
     before, after = (decide(colours).model.light.falloff for colours in (scan.colours, darker))
     assert after - before == pytest.approx(0.6, abs=0.2)
     assert read_cube(darker).facelets == scan.facelets
 
 
-def scans(folder, size):
-    paths = sorted((folder / "colors" / f"{size}x{size}x{size}").glob("*.json"))
-    assert paths
-    return [json.loads(path.read_text()) | {"name": path.stem} for path in paths]
-
-
-def test_corrupt_scans_are_refused_and_the_face_named(vision_data):
-    """One face read a row off: no legal cube, and the face that spoils it is told."""
-    corrupt = [scan for scan in scans(vision_data.parent / "vision_more", 3) if scan["corrupt"]]
-    assert len(corrupt) == 2
-    for scan in corrupt:
-        with pytest.raises(Unreadable, match="no legal cube fits the colours seen") as refusal:
-            read_cube(StickerColours.from_srgb(3, scan["rgb"]))
-        assert refusal.value.look_again in FACES
-
-
-def agreeing(found, expected):
-    """Stickers alike, however a cube without centres was held."""
-    return max(
-        sum(FACES[turned[FACES.index(a)]] == b for a, b in zip(found, expected, strict=True))
-        for turned in rotations().tolist()
-    )
-
-
-@pytest.mark.parametrize("size", [4, 5, 6, 7])
-def test_larger_cubes_are_read_at_least_as_well_as_by_others(vision_data, size):
-    worse = []
-    for scan in scans(vision_data, size):
-        reading = read_cube(StickerColours.from_srgb(size, scan["rgb"]))
-        ours = agreeing(reading.facelets, scan["expected"])
-        theirs = agreeing(scan["peer_resolver_output"], scan["expected"])
-        # A derived answer is the other decoder's own output.
-        if not scan["derived"] and ours < theirs:
-            worse.append((scan["name"], ours, theirs))
-        if reading.confident:
-            assert ours == 6 * size * size, scan["name"]
-    assert not worse
-
-
-OVEREXPOSED = "4x4x4-random-05-rcr-3a2ca"
-"""Two faces of one colour each, white and a yellow that is as white as the other."""
-
-
-def assert_solved(scan, size):
-    """What was read is a legal cube, and the solution found for it solves it."""
-    reading = read_cube(StickerColours.from_srgb(size, scan["rgb"]))
-    cube = StickerCube.from_facelets(reading.facelets, size)
-    solution = solve(cube, algorithm="reduction", metric="obtm", time_limit=0.05)
-    assert cube.apply(" ".join(solution.moves)).is_solved, scan["name"]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("folder", ["vision", "vision_more"])
-@pytest.mark.parametrize("size", [4, 5, 6, 7])
-def test_every_larger_cube_is_read_legal_and_solved(vision_data, folder, size):
-    for scan in scans(vision_data.parent / folder, size):
-        if scan["name"] == OVEREXPOSED:
-            with pytest.raises(Unreadable, match="pictures U and D show the same face"):
-                assert_solved(scan, size)
-        else:
-            assert_solved(scan, size)
-
-
-def campaign(seeds, size, harsh=1.0):
-    """Share read right and surely, seeds read wrong but surely."""
-    right, wrong = 0, []
-    for seed in seeds:
-        scan = synthetic_scan(seed, size, harsh)
-        try:
-            reading = read_cube(scan.colours)
-        except Unreadable:
-            continue
-        same = reading.facelets == scan.facelets
-        right += same and reading.confident
-        if reading.confident and not same:
-            wrong.append(scan.about)
-    return right / len(seeds), wrong
-
-
-@pytest.mark.parametrize("size", [2, 3])
-def test_first_looks(size):
-    right, wrong = campaign(range(120), size)
-    assert wrong == []
-    assert right >= 0.98
-
-
-@pytest.mark.parametrize("size", [5, 7])
-def test_first_looks_at_large_cubes(size):
-    right, wrong = campaign(range(12), size)
-    assert wrong == []
-    assert right >= 0.75
+@pytest.mark.parametrize(
+    ("size", "count", "least"), [(2, 60, 0.98), (3, 60, 0.98), (5, 12, 0.75), (7, 12, 0.75)]
+)
+def test_first_looks(size, count, least):
+    found = Counter(reading_of(synthetic_scan(seed, size)) for seed in range(count))
+    assert found["wrong"] == 0
+    assert found["right"] >= least * count, found
+    assert size > 3 or all(decide(synthetic_scan(s, size).colours).trust == 1.0 for s in range(9))
 
 
 def test_stated_confidence_matches_how_often_it_is_right():
@@ -322,11 +224,3 @@ def test_stated_confidence_matches_how_often_it_is_right():
         right.append(reading.facelets == scan.facelets)
     assert len(right) > 50
     assert np.mean(right) == pytest.approx(np.mean(stated), abs=0.06)
-
-
-@pytest.mark.long
-@pytest.mark.timeout(1800)
-def test_ten_thousand_first_looks():
-    right, wrong = campaign(range(10_000), 3)
-    assert wrong == []
-    assert right >= 0.98

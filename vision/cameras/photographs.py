@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from solver.errors import root_sentence
 from solver.files import BadFile, read_file
-from vision.arrays import Image
 from vision.cameras.base import CameraError, CameraTrouble, Clock, monotonic_us
 from vision.cameras.registry import CameraFinding
-from vision.frame import Frame
+from vision.frame import Frame, Image
 from vision.measure.sticker_colours import FACES
 
 _HEIF_BRANDS = (b"heic", b"heix", b"hevc", b"mif1", b"avif")

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.cube.facelets import indices_at, places
-from vision.arrays import Bools, Floats, Ints
+from vision.frame import Bools, Floats, Ints
 from vision.measure.sticker_colours import FACES, FaceColours, StickerColours
 
 _TURNED = 4.0

@@ -6,7 +6,7 @@ stand to one side), and for all faces together a loss towards the borders of the
 noise is Gaussian per colour, with wide tails and a small share of outliers (glare, dirt, logos).
 Light and covariances have priors, so a few stickers cannot bend the model far. Means, covariances
 and light are estimated together from responsibilities (the M step of expectation-maximisation; the
-E step is in ``vision.decide.orbits``). The sums over the stickers are the native kernel's
+E step is in ``vision.decide.assignment``). The sums over the stickers are the native kernel's
 (``solver/native/decode/colour_model.hpp``).
 
 The first models come from references, from the cube's centres, or from nothing.
@@ -21,10 +21,16 @@ from functools import cache
 import numpy as np
 
 from solver import _native
-from vision.arrays import Bools, Floats, Ints
-from vision.decide.assignment import relaxed_cost, relaxed_costs
-from vision.decide.orbits import Orbit, free_orbits, kernel_pieces, orbits
+from vision.decide.assignment import (
+    Orbit,
+    free_orbits,
+    kernel_pieces,
+    orbits,
+    relaxed_cost,
+    relaxed_costs,
+)
 from vision.decide.schemes import all_namings, schemes
+from vision.frame import Bools, Floats, Ints
 from vision.measure.colour_space import USUAL, ColourReferences, LightFeatures, cell_places
 
 _EXPOSURE_SD = 0.30

@@ -15,7 +15,6 @@ from itertools import combinations
 
 import numpy as np
 
-from vision.arrays import Floats, Ints
 from vision.decide.arrangements import (
     Explanation,
     LeastPriors,
@@ -25,10 +24,17 @@ from vision.decide.arrangements import (
     symmetries,
     turned_cells,
 )
-from vision.decide.assignment import cheapest_naming, ranked_cubes, relaxed_cost, relaxed_costs
+from vision.decide.assignment import (
+    cheapest_naming,
+    kernel_pieces,
+    orbits,
+    ranked_cubes,
+    relaxed_cost,
+    relaxed_costs,
+)
 from vision.decide.colour_model import CubeModel, Observations, clusters
-from vision.decide.orbits import kernel_pieces, orbits
 from vision.decide.schemes import known_orders, scheme_costs, schemes
+from vision.frame import Floats, Ints
 from vision.measure.colour_space import LightFeatures
 from vision.measure.sticker_colours import FACES, StickerColours
 

@@ -7,11 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from vision.arrays import Bools, Floats, Ints
-from vision.decide.assignment import Labelling, cheapest_naming, ranked_cubes
+from vision.decide.assignment import Labelling, cheapest_naming, orbits, ranked_cubes, shares
 from vision.decide.colour_model import CubeModel, Observations, centres, starts
-from vision.decide.orbits import orbits, shares
 from vision.decide.schemes import all_namings, schemes
+from vision.frame import Bools, Floats, Ints
 from vision.measure.colour_space import ColourReferences, LightFeatures
 from vision.measure.sticker_colours import StickerColours
 

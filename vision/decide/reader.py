@@ -12,12 +12,12 @@ from solver.cube.cube import Cube, from_facelets
 from solver.cube.pocket import PocketCube
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import CubistError, ExitCode
-from vision.arrays import Bools, Floats, Ints
 from vision.decide.arrangements import Explanation
 from vision.decide.colour_model import centres
 from vision.decide.consistency import ScanExplanation, explain_scan, odd_face, repeated_face
 from vision.decide.estimate import Decision, decide
 from vision.decide.schemes import is_held, known_orders, scheme_costs, usual_naming
+from vision.frame import Bools, Floats, Ints
 from vision.measure.colour_space import ColourReferences
 from vision.measure.sticker_colours import FACES, StickerColours
 

@@ -9,8 +9,8 @@ from itertools import permutations
 import numpy as np
 
 from solver.cube.orientation import all_orientations
-from vision.arrays import Floats, Ints
 from vision.decide.assignment import matching
+from vision.frame import Floats, Ints
 from vision.measure.colour_space import USUAL, LightFeatures
 from vision.measure.sticker_colours import FACES
 

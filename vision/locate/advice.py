@@ -8,8 +8,7 @@ from enum import StrEnum
 import cv2
 import numpy as np
 
-from vision.arrays import Floats, Image
-from vision.frame import Frame
+from vision.frame import Floats, Frame, Image
 from vision.locate.face import FaceGrid
 from vision.locate.lattice import project
 from vision.measure.sticker_colours import FaceColours, srgb_to_linear

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.arrays import Bools, Floats, Image
+from vision.frame import Bools, Floats, Image
 from vision.locate.lattice import project
 
 CELL = 16

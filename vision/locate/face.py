@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from solver.errors import CubistError, ExitCode
-from vision.arrays import Floats, Image
+from vision.frame import Floats, Image
 from vision.locate.evidence import GridEvidence, gather
 from vision.locate.lattice import (
     EDGE_LEVELS,

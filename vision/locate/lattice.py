@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.arrays import Bools, Floats, Image
+from vision.frame import Bools, Floats, Image
 
 EDGE_LEVELS = (28, 14, 56)
 """Steps of the strongest channel (0..255 within three pixels) that count as an edge, best first."""

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from vision.arrays import Floats, Image
 from vision.cameras.photographs import MAX_SIDE, face_files, load_photo
-from vision.frame import Frame
+from vision.frame import Floats, Frame, Image
 from vision.locate.face import SIZES, FaceGrid, NoFace, confirm_grid, locate_grids
 from vision.locate.view_check import OddView, face_in_view
 from vision.measure.sticker_colours import FACES, StickerColours

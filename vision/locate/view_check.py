@@ -11,8 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.arrays import Bools, Image, Ints
-from vision.frame import Frame
+from vision.frame import Bools, Frame, Image, Ints
 from vision.locate.face import FaceGrid, NoFace, cell_evidence, locate_grids, patches_in_rows
 from vision.measure.sticker_colours import linear_to_srgb
 from vision.measure.stickers import measure_face

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from vision.arrays import Bools, Floats, Image
+from vision.frame import Bools, Floats, Image
 from vision.locate.evidence import MARGIN, GridEvidence, gather
 from vision.locate.lattice import (
     Blobs,

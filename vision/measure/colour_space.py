@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from solver.errors import CubistError
 from solver.files import parse_object
-from vision.arrays import Bools, Floats
+from vision.frame import Bools, Floats
 from vision.measure.sticker_colours import FACES, SATURATED, FaceColours, StickerColours
 
 _FLOOR = 0.02

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from solver.errors import InvalidRequest
-from vision.arrays import Bools
+from vision.frame import Bools
 
 FACES = "URFDLB"
 """Order of the faces everywhere; a sticker's number is ``face * N * N + row * N + column``."""

@@ -11,8 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vision.arrays import Bools
-from vision.frame import Camera, Frame
+from vision.frame import Bools, Camera, Frame
 from vision.measure.sticker_colours import (
     SATURATED,
     FaceColours,

@@ -1,6 +1,6 @@
 // The pieces in the slots of a cube of any size, from the cost of every colour on every sticker:
 // their probabilities, and the cheapest legal cubes under other names of the colours
-// (vision/decide/orbits.py describes the orbits).
+// (vision/decide/assignment.py describes the orbits).
 #pragma once
 
 #include <array>

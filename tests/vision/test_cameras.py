@@ -1,0 +1,605 @@
+"""Cameras against fakes that keep the rules of their libraries: one table for what all must do."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import struct
+import sys
+from collections.abc import Callable
+from itertools import chain, repeat
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from solver.errors import InvalidRequest, root_sentence
+from tests.rig.cameras import (
+    PICAMERA2_RAISES,
+    SENSORS,
+    V4L2_RAISES,
+    FakeClock,
+    FakePicamera2,
+    FakeRequest,
+    FakeV4l2,
+)
+from vision.cameras import photographs, picamera2, registry, usb
+from vision.cameras.base import CameraError, CameraGuard, CameraTrouble, Unsettled
+from vision.cameras.picamera2 import Picamera2Camera, ask_for_cameras
+from vision.cameras.usb import UsbCamera, device_path, examine
+from vision.frame import Frame
+from vision.locate.face import FaceGrid
+from vision.measure.stickers import BracketingCamera, measure
+
+EXPOSURE, WHITE = Unsettled.EXPOSURE, Unsettled.WHITE_BALANCE
+FOCUS, LENS = Unsettled.FOCUS, Unsettled.LENS
+CAMERAS = {FakePicamera2: Picamera2Camera, FakeV4l2: UsbCamera}
+Fake = FakePicamera2 | FakeV4l2
+
+
+def camera_of(*fakes: Fake, **options: Any) -> Picamera2Camera | UsbCamera:
+    """A camera that finds these devices one after the other, the last of them again and again."""
+    devices = chain(fakes, repeat(fakes[-1]))
+    options = {"resolution": (64, 48), "name": "top", "clock": fakes[0].clock} | options
+    kind = CAMERAS[type(fakes[0])]
+    return kind(0, open_device=lambda _: next(devices), **options)
+
+
+@pytest.fixture
+def pi() -> FakePicamera2:
+    return FakePicamera2(FakeClock())
+
+
+@pytest.fixture
+def v4l2() -> FakeV4l2:
+    return FakeV4l2(FakeClock())
+
+
+@pytest.fixture(params=list(CAMERAS), ids=["picamera2", "usb"])
+def fake(request: pytest.FixtureRequest) -> Fake:
+    return request.param(FakeClock())
+
+
+def test_pictures_are_rgb_and_of_the_moment(fake: Fake) -> None:
+    frame = camera_of(fake).capture()
+    red, green, blue = frame.image[24, 32].astype(int)
+    assert red > green > blue, "the fake's scene is red; buffers given back are black"
+    assert (frame.camera, frame.time_us) == ("top", fake.clock.now_us)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fault", "trouble"),
+    [
+        *((kind, "gone", CameraTrouble.VANISHED) for kind in CAMERAS),
+        *((kind, "dark", CameraTrouble.BLACK) for kind in CAMERAS),
+        *((kind, "frozen", CameraTrouble.FROZEN) for kind in CAMERAS),
+        (FakePicamera2, "lag_us", CameraTrouble.STALE),
+    ],
+)
+def test_bad_pictures_are_named_and_a_camera_that_vanished_is_found_again(
+    kind: type[Fake], fault: str, trouble: CameraTrouble
+) -> None:
+    fake = kind(FakeClock())
+    camera = camera_of(fake, kind(fake.clock))
+    camera.settle()
+    setattr(fake, fault, 2_000_000 if fault == "lag_us" else True)
+    with pytest.raises(CameraError, match="camera top: ") as error:
+        for _ in range(3):
+            camera.capture()
+    assert error.value.trouble is trouble
+    assert fake.closed == (fault == "gone")
+    if fake.closed:
+        assert camera.capture().image.any()
+
+
+@pytest.mark.parametrize(
+    ("kind", "raises", "others"),
+    [
+        (FakePicamera2, PICAMERA2_RAISES, {"sensor_modes", "seen_share"}),
+        (FakeV4l2, V4L2_RAISES, set()),
+    ],
+)
+def test_all_that_a_program_may_call_may_fail(
+    kind: type, raises: dict[str, object], others: set[str]
+) -> None:
+    calls = {name for name in vars(kind) if not name.startswith("_") and name.islower()}
+    assert set(raises) == calls - others
+
+
+@pytest.mark.parametrize(
+    ("kind", "call", "error"),
+    [
+        (kind, call, error)
+        for kind, raises in ((FakePicamera2, PICAMERA2_RAISES), (FakeV4l2, V4L2_RAISES))
+        for call, errors in raises.items()
+        for error in errors
+    ],
+)
+def test_whatever_a_library_raises_is_a_fault_in_its_words_and_the_camera_is_given_back(
+    kind: type[Fake], call: str, error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    bad = kind(FakeClock())
+    bad.fail(call, error)
+    camera = camera_of(bad, kind(bad.clock))
+    try:
+        camera.settle()
+        camera.capture()
+        camera.close()
+        told = caplog.text  # that it does not close well is no reason to fail
+    except CameraError as fault:
+        told = str(fault)
+    assert "camera top: " in told
+    assert (root_sentence(error) if str(error) else "within 3 s") in told
+    assert bad.closed or call in {"close", "release"}
+    assert not getattr(bad, "started", False) or call in {"stop", "start"}
+    camera.settle()
+    assert camera.capture().image.any()
+
+
+# The Raspberry Pi's cameras.
+
+
+@pytest.mark.parametrize("focus", [True, False])
+def test_picamera2_settles_then_locks_what_was_found(focus: bool) -> None:
+    fake = FakePicamera2(FakeClock(), focus=focus)
+    camera_of(fake).settle()
+    found = {"AeEnable": False, "AwbEnable": False, "ColourGains": pytest.approx((2.0, 1.5))}
+    found |= {"ExposureTime": pytest.approx(20_000, rel=0.02)}
+    found |= {"LensPosition": 4.2, "AfMode": 0} if focus else {}
+    assert fake.state == {"AnalogueGain": pytest.approx(2.0)} | found
+
+
+@pytest.mark.parametrize(
+    ("package", "told"),
+    [
+        (None, "picamera2 is not installed"),
+        ("import libcamera_of_another_python", "No module named 'libcamera_of_another_python'"),
+        ("raise ValueError('numpy.dtype size changed')", "numpy.dtype size changed"),
+    ],
+)
+def test_a_library_that_cannot_be_loaded_is_told_from_a_camera_that_is_not_there(
+    package: str | None, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "picamera2", raising=False)
+    if package is None:
+        monkeypatch.setitem(sys.modules, "picamera2", None)
+    else:
+        (tmp_path / "picamera2.py").write_text(package)
+        monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(CameraError, match=re.escape(told)) as fault:
+        Picamera2Camera(0, (64, 48)).settle()
+    assert fault.value.trouble is CameraTrouble.SOFTWARE
+    assert ("not installed" in str(fault.value)) is (package is None)
+
+
+INFO = "class Picamera2:\n @staticmethod\n def global_camera_info():\n  "
+
+
+@pytest.mark.parametrize(
+    ("package", "found"),
+    [
+        (f"{INFO}print('a log'); return [{{'Model': 'imx219'}}, {{'Id': 'x'}}]", ["imx219", "?"]),
+        ("import libcamera_of_another_python", "No module named 'libcamera_of_another_python'"),
+        (f"{INFO}raise RuntimeError('no tuning file')", "no tuning file"),
+        (f"{INFO}import os; os.abort()", "crashed"),
+        (f"{INFO}import time; time.sleep(600)", "does not answer"),
+    ],
+)
+def test_libcamera_is_asked_for_cameras_in_a_process_of_its_own(
+    package: str, found: list[str] | str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "picamera2.py").write_text(package)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    limit = {"limit_s": 1.0} if "sleep" in package else {}
+    if isinstance(found, list):
+        assert ask_for_cameras() == found
+        return
+    with pytest.raises(CameraError, match=found):
+        ask_for_cameras(**limit)
+
+
+@pytest.mark.parametrize(
+    ("inner", "outer", "trouble", "told"),
+    [
+        (
+            RuntimeError("Failed to acquire camera: Device or resource busy"),
+            RuntimeError("Camera __init__ sequence did not complete."),
+            CameraTrouble.BUSY,
+            "Device or resource busy",
+        ),
+        (
+            RuntimeError("Requested stream role not supported: Raw"),
+            RuntimeError("Camera __init__ sequence did not complete."),
+            CameraTrouble.ABSENT,
+            "role not supported: Raw",
+        ),
+        (
+            None,
+            IndexError("list index out of range"),
+            CameraTrouble.ABSENT,
+            "there is no Raspberry Pi camera 0",
+        ),
+    ],
+)
+def test_a_camera_in_use_is_told_from_none(
+    inner: Exception | None, outer: Exception, trouble: CameraTrouble, told: str
+) -> None:
+    def open_device(_: int) -> FakePicamera2:
+        outer.__context__ = inner  # as picamera2 does: the cause is only in the context
+        raise outer
+
+    with pytest.raises(CameraError, match=f"{told}$") as fault:
+        Picamera2Camera(0, (64, 48), open_device=open_device).settle()
+    assert fault.value.trouble is trouble
+
+
+@pytest.mark.parametrize("sensor", SENSORS)
+@pytest.mark.parametrize("resolution", [(480, 360), (640, 480), (960, 720), (1280, 960)])
+def test_pictures_show_all_that_the_lens_does(sensor: str, resolution: tuple[int, int]) -> None:
+    fake = FakePicamera2(FakeClock(), sensor=sensor)
+    camera_of(fake, resolution=resolution).capture()
+    assert fake.configured["main"] == {"size": resolution, "format": "BGR888"}
+    assert fake.seen_share > 0.98
+    assert fake.mode is not None
+    assert all(have >= wanted for have, wanted in zip(fake.mode[0], resolution, strict=True))
+    assert fake.mode[0] < fake.modes[-1][0], "not the largest, which is slow"
+
+
+def test_a_sensor_that_tells_no_modes_may_crop_the_view(
+    pi: FakePicamera2, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(FakePicamera2, "sensor_modes", None)
+    assert camera_of(pi).capture().image.any()
+    assert "may be cropped" in caplog.text and pi.seen_share < 0.5
+
+
+@pytest.mark.parametrize("call", ["make_array", "get_metadata", "release"])
+def test_a_picture_that_cannot_be_taken_out_is_a_fault_and_its_buffer_is_given_back(
+    pi: FakePicamera2, call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = FakeRequest.release
+
+    def fails(request: FakeRequest, *_: object) -> None:
+        if call == "release":
+            release(request)
+        raise RuntimeError("failed to lock-sync-write dma buf")
+
+    camera = camera_of(pi)
+    monkeypatch.setattr(FakeRequest, call, fails)
+    with pytest.raises(CameraError, match="no picture: failed to lock-sync-write dma buf"):
+        camera.capture()
+    assert pi.closed and all(request.released for request in pi.requests)
+
+
+@pytest.mark.parametrize("trouble", ["slow", "silent", "failed"])
+def test_a_focus_that_is_not_found_ends_nothing(pi: FakePicamera2, trouble: str) -> None:
+    pi.focus_s = 25.0 if trouble == "slow" else 1.0
+    pi.unsaid = {"AfState"} if trouble == "silent" else set()
+    if trouble == "failed":
+        pi.autofocus_cycle = lambda wait: False  # type: ignore[method-assign] # as libcamera's
+    pi.state["LensPosition"] = 2.5
+    camera = camera_of(pi)
+    camera.settle()
+    assert camera.unsettled == {LENS}
+    assert pi.state["LensPosition"] == 2.5 and pi.state["AfMode"] == 0
+    assert pi.clock.now_us < 12_000_000
+    pi.focus_s, pi.unsaid = 1.0, set()
+    if trouble != "failed":
+        camera.settle()
+        assert camera.unsettled == set()
+
+
+def test_a_lens_of_the_profile_stays_where_that_says(pi: FakePicamera2) -> None:
+    pi.focus_s = 25.0
+    camera = camera_of(pi, lens_position=6.5)
+    camera.settle()
+    assert (pi.state["LensPosition"], camera.unsettled) == (6.5, set())
+
+
+def test_picamera2_tells_what_it_cannot_lock_and_takes_no_darker_pictures_then(
+    pi: FakePicamera2,
+) -> None:
+    silent = FakePicamera2(pi.clock)
+    silent.unsaid = {"ExposureTime"}
+    for name in ("ExposureTime", "AeEnable", "ColourGains", "AwbEnable"):
+        del pi.camera_controls[name]
+    cameras = [camera_of(pi), camera_of(silent)]
+    for camera, unsettled in zip(cameras, ({EXPOSURE, WHITE}, {EXPOSURE}), strict=True):
+        assert camera.capture_at(0.4) is None  # settles first
+        assert camera.unsettled == unsettled
+    assert cameras[0].capture().image.any()
+    with pytest.raises(CameraError, match="no picture: KeyError 'ExposureTime'"):
+        cameras[1].capture()
+
+
+def test_bright_stickers_are_seen_by_darker_pictures() -> None:
+    fake = FakePicamera2(FakeClock(), ideal_us=60_000)
+    camera = camera_of(fake)
+    camera.settle()
+    assert isinstance(camera, BracketingCamera)
+    quads = FaceGrid.from_corners([(18, 14), (46, 14), (46, 34), (18, 34)], 2).quads
+    frame = camera.capture()
+    colours = measure(camera, frame, quads)
+    assert frame.image[24, 32, 0] == 255, "the ordinary picture clips"
+    assert not colours.saturated.any()
+    red, green, _ = colours.linear_rgb.mean(axis=0)
+    # 0.6 : 0.1 of the scene, seen through the fake's exponent of 2.2 instead of sRGB.
+    assert red / green == pytest.approx(6, rel=0.15)
+    assert fake.state["ExposureTime"] == pytest.approx(60_000, rel=0.01), "the lock is back"
+
+
+@pytest.mark.parametrize(("ideal_us", "has_darker"), [(9_000, True), (180, False), (130, False)])
+def test_an_exposure_that_no_camera_can_make_is_left_out(ideal_us: int, has_darker: bool) -> None:
+    fake = FakePicamera2(FakeClock(), ideal_us=ideal_us)
+    camera = camera_of(fake)
+    camera.settle()
+    usual = fake.state["ExposureTime"]
+    assert (camera.capture_at(0.4) is not None) == has_darker
+    assert fake.state["ExposureTime"] == usual
+
+
+@pytest.mark.parametrize("name", ["ExposureTime", "AnalogueGain", "ColourGains"])
+def test_a_camera_that_does_not_keep_what_is_set_is_a_fault(name: str) -> None:
+    fake = FakePicamera2(FakeClock(), focus=False)
+    take, frames = fake.set_controls, []
+
+    def forgetful(controls: dict[str, object]) -> None:
+        if name in controls:
+            frames.append(fake.frames)
+            controls = {**controls, name: (9.0, 9.0) if name == "ColourGains" else 99}
+        take(controls)
+
+    fake.set_controls = forgetful  # type: ignore[method-assign,assignment] # does not obey
+    with pytest.raises(CameraError, match="camera top: exposure and gains could not be") as fault:
+        camera_of(fake).settle()
+    assert fault.value.trouble is CameraTrouble.STALE
+    assert fake.frames - frames[0] == 20
+
+
+# Cameras with a driver for V4L2.
+
+
+@pytest.mark.parametrize(
+    ("refused", "values", "unsettled"),
+    [
+        ((), {}, set()),
+        ((cv2.CAP_PROP_AUTO_EXPOSURE,), {}, {EXPOSURE}),
+        ((cv2.CAP_PROP_EXPOSURE,), {}, {EXPOSURE}),
+        ((cv2.CAP_PROP_AUTO_WB,), {}, {WHITE}),
+        ((cv2.CAP_PROP_WB_TEMPERATURE,), {}, {WHITE}),
+        ((cv2.CAP_PROP_AUTOFOCUS,), {}, set()),  # a lens that does not move
+        ((cv2.CAP_PROP_AUTO_EXPOSURE, cv2.CAP_PROP_AUTO_WB), {}, {EXPOSURE, WHITE}),
+        ((cv2.CAP_PROP_FOCUS,), {}, {FOCUS}),
+        # Not known to the driver, which keeps the gains it has found; 0 is a place of the lens.
+        ((cv2.CAP_PROP_WB_TEMPERATURE,), {cv2.CAP_PROP_WB_TEMPERATURE: 0.0}, set()),
+        ((cv2.CAP_PROP_FOCUS,), {cv2.CAP_PROP_FOCUS: -1.0}, set()),
+        ((cv2.CAP_PROP_FOCUS,), {cv2.CAP_PROP_FOCUS: 0.0}, {FOCUS}),
+    ],
+)
+def test_only_what_the_driver_takes_is_locked(
+    v4l2: FakeV4l2, refused: tuple[int, ...], values: dict[int, float], unsettled: set[Unsettled]
+) -> None:
+    v4l2.properties |= values
+    take = v4l2.set
+    v4l2.set = lambda prop, value, /: prop not in refused and take(prop, value)  # type: ignore[method-assign] # a driver's refusal
+    camera = camera_of(v4l2)
+    camera.settle()
+    assert camera.unsettled == unsettled
+    if not refused:
+        assert v4l2.properties[cv2.CAP_PROP_AUTO_EXPOSURE] == 1.0
+        assert v4l2.properties[cv2.CAP_PROP_EXPOSURE] == pytest.approx(120, rel=0.03)
+        assert v4l2.properties[cv2.CAP_PROP_AUTO_WB] == 0.0
+        assert v4l2.properties[cv2.CAP_PROP_AUTOFOCUS] == 0.0
+
+
+def test_an_empty_picture_is_a_fault(v4l2: FakeV4l2) -> None:
+    v4l2.retrieve = lambda: (True, np.empty((0, 0, 3), np.uint8))  # type: ignore[method-assign] # as OpenCV
+    with pytest.raises(CameraError, match="video device 0 returns no pictures"):
+        camera_of(v4l2).capture()
+    assert v4l2.closed
+
+
+def test_a_light_that_never_rests_does_not_hold_up_for_ever(v4l2: FakeV4l2) -> None:
+    start, grab = v4l2.clock.now_us, v4l2.grab
+
+    def unsteady() -> bool:
+        v4l2.properties[cv2.CAP_PROP_EXPOSURE] = 50.0 + 40.0 * (v4l2.frames % 2)
+        return grab()
+
+    v4l2.grab = unsteady  # type: ignore[method-assign] # the lamp flickers
+    camera_of(v4l2).settle()
+    assert 4_000_000 <= v4l2.clock.now_us - start < 4_000_000 + 2 * v4l2.FRAME_US
+
+
+def test_old_and_damaged_pictures_are_passed_over_and_compressed_ones_asked_for(
+    v4l2: FakeV4l2,
+) -> None:
+    camera = camera_of(v4l2)
+    v4l2.buffered = 4
+    camera.capture()
+    assert (v4l2.buffered, v4l2.frames, v4l2.format) == (0, 5, FakeV4l2.MJPG)
+    v4l2.damaged = 2
+    assert camera.capture().image.any()
+    v4l2.damaged = 3
+    with pytest.raises(CameraError, match="returns no pictures"):
+        camera.capture()
+    only = FakeV4l2(v4l2.clock)
+    only.formats = {FakeV4l2.YUYV}
+    assert camera_of(only).capture().image.any()
+    assert only.format == FakeV4l2.YUYV
+
+
+class Driver:
+    """A video device's answers to ioctl: what it can do, its controls, a request that fails."""
+
+    def __init__(
+        self, able: int = 0x1, controls: frozenset[int] | None = None, **fails: int
+    ) -> None:
+        self.able, self.controls = able, controls
+        self.fails = {getattr(usb, name): number for name, number in fails.items()}
+
+    def __call__(self, descriptor: int, request: int, answer: bytearray) -> None:
+        if request in self.fails:
+            raise OSError(self.fails[request], os.strerror(self.fails[request]))
+        if request == usb.QUERYCAP:  # of all nodes of the device, then of this one
+            struct.pack_into("II", answer, 84, 0x8000_0000 | 0x1, self.able)
+        if request == usb.QUERYCTRL and self.controls is not None:
+            (control,) = struct.unpack_from("I", answer)
+            if control not in self.controls:
+                raise OSError(errno.EINVAL, "Invalid argument")
+
+
+@pytest.mark.parametrize(
+    ("driver", "found"),
+    [
+        (Driver(QUERYCAP=errno.ENOTTY), CameraTrouble.ABSENT),
+        (Driver(QUERYCAP=errno.ENODEV), CameraTrouble.ABSENT),
+        (Driver(able=0x0080_0000), CameraTrouble.ABSENT),  # a webcam's metadata
+        (Driver(REQBUFS=errno.EBUSY), CameraTrouble.BUSY),
+        (Driver(REQBUFS=errno.ENODEV), CameraTrouble.ABSENT),
+        (Driver(REQBUFS=errno.EINVAL), set()),  # no buffers to map, but it may be read
+        (Driver(), set()),
+        (Driver(controls=frozenset()), {EXPOSURE, WHITE}),
+        (Driver(controls=frozenset({0x009A_0901})), {WHITE}),
+    ],
+)
+def test_the_kernel_tells_what_opencv_does_not(
+    tmp_path: Path, driver: Driver, found: CameraTrouble | set[Unsettled]
+) -> None:
+    path = tmp_path / "video0"
+    path.touch()
+    if isinstance(found, set):
+        assert examine(path, driver) == found
+        return
+    with pytest.raises(CameraError, match="video") as error:
+        examine(path, driver)
+    assert error.value.trouble is found
+
+
+@pytest.mark.parametrize(
+    ("device", "number", "trouble", "told"),
+    [
+        ("/dev/no-such-video", None, CameraTrouble.ABSENT, "No such file or directory"),
+        ("/dev/null", None, CameraTrouble.ABSENT, "no video device"),
+        ("/", None, CameraTrouble.ABSENT, "Is a directory"),
+        (0, errno.EACCES, CameraTrouble.REFUSED, "/dev/video0: Permission denied$"),
+        # Of a service that may use no such devices.
+        (0, errno.EPERM, CameraTrouble.REFUSED, "/dev/video0: Operation not permitted$"),
+        (0, errno.EBUSY, CameraTrouble.BUSY, "/dev/video0: Device or resource busy$"),
+    ],
+)
+def test_a_device_that_does_not_open_is_told_by_why(
+    device: str | int,
+    number: int | None,
+    trouble: CameraTrouble,
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(path: Path, _: int) -> int:
+        raise OSError(number, os.strerror(number or 0), path)
+
+    if number is not None:
+        monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(CameraError, match=f"camera side: .*{told}") as error:
+        UsbCamera(device, (64, 48), "side").settle()
+    assert error.value.trouble is trouble
+    assert device_path(2) == device_path("2") == Path("/dev/video2")
+
+
+# Checks of every kind.
+
+
+NOW_US = 10_000_000
+
+
+@pytest.fixture
+def guard() -> CameraGuard:
+    return CameraGuard("top", lambda: NOW_US)
+
+
+def picture(lit: int = 1000, level: int = 11, time_us: int = NOW_US) -> Frame:
+    """A picture with so many pixels above black of the 1000 looked at, of which two must be lit."""
+    image = np.full((80, 200, 3), 10, np.uint8)
+    looked_at = image[::4, ::4].reshape(-1, 3)
+    looked_at[:lit, 1] = level
+    image[::4, ::4] = looked_at.reshape(image[::4, ::4].shape)
+    return Frame(image, "top", time_us)
+
+
+def trouble_of(guard: CameraGuard, frame: Frame) -> CameraTrouble | None:
+    try:
+        assert guard.check(frame) is frame
+    except CameraError as fault:
+        return fault.trouble
+    return None
+
+
+@pytest.mark.parametrize(
+    ("frame", "trouble"),
+    [
+        (picture(time_us=NOW_US - 500_000), None),
+        (picture(time_us=NOW_US - 500_001), CameraTrouble.STALE),
+        (picture(2, 11), None),
+        (picture(1, 255), CameraTrouble.BLACK),
+        (picture(9, 10), CameraTrouble.BLACK),
+    ],
+)
+def test_a_picture_may_be_half_a_second_old_and_dark_but_for_two_pixels(
+    guard: CameraGuard, frame: Frame, trouble: CameraTrouble | None
+) -> None:
+    assert trouble_of(guard, frame) is trouble
+
+
+def test_the_third_time_the_same_picture_is_frozen(guard: CameraGuard) -> None:
+    one, other = picture(level=100), picture(level=101)
+    frozen = CameraTrouble.FROZEN
+    assert [trouble_of(guard, one) for _ in range(4)] == [None, None, frozen, frozen]
+    assert [trouble_of(guard, frame) for frame in (other, one, one, other, one)] == [None] * 5
+
+
+def fails(trouble: CameraTrouble) -> Callable[..., Any]:
+    """A question that the camera's library answers with this trouble."""
+
+    def fail(*asked: object) -> None:
+        raise CameraError("", trouble, f"the library says so of {asked}")
+
+    return fail
+
+
+LOOSE = frozenset({WHITE, EXPOSURE})
+
+
+@pytest.mark.parametrize(
+    ("check", "device", "answer", "verdict", "text", "remedy"),
+    [
+        (picamera2, 1, lambda: ["imx219", "imx708"], "ok", "picamera2 1: imx708", "^$"),
+        (picamera2, "0", list, "bad", "the Pi sees no camera 0", "ribbon"),
+        (picamera2, 0, fails(CameraTrouble.SOFTWARE), "bad", "the library says", "apt install"),
+        (usb, 3, fails(CameraTrouble.ABSENT), "bad", "/dev/video3", "Plug the camera in"),
+        (usb, 3, fails(CameraTrouble.REFUSED), "bad", "/dev/video3", "usermod -aG video"),
+        (usb, 3, fails(CameraTrouble.BUSY), "ok", "in use: by cubistd", "^$"),
+        (usb, 3, lambda _: LOOSE, "warning", "does not lock exposure and white bal", "light"),
+        (usb, 3, lambda _: frozenset(), "ok", "/dev/video3", "^$"),
+    ],
+)
+def test_a_check_up_takes_no_picture_and_names_a_remedy(
+    check: Any, device: int | str, answer: Callable[..., Any], verdict: str, text: str, remedy: str
+) -> None:
+    found = check.check_camera(device, answer)
+    assert found.verdict == verdict and text in found.text and re.search(remedy, found.remedy)
+
+
+def test_cameras_are_opened_and_checked_by_their_kind(tmp_path: Path) -> None:
+    kinds = {"folder": photographs.FolderCamera, "usb": UsbCamera, "picamera2": Picamera2Camera}
+    for name, kind in kinds.items():
+        device = str(tmp_path) if name == "folder" else 0
+        assert type(registry.open_camera(name, device, (64, 48), "x")) is kind
+    assert registry.check_camera("folder", f"{tmp_path}/no").verdict == "bad"
+    assert registry.check_camera("folder", str(tmp_path)) == ("ok", f"folder {tmp_path}", "")
+    assert registry.check_camera("simulated", 0) == ("ok", "simulated 0", "")
+    for kind, told in (("simulated", "kind: usb"), ("film", "no such kind")):
+        with pytest.raises(InvalidRequest, match=told):
+            registry.open_camera(kind, 0, (640, 480), "above")

@@ -1,0 +1,214 @@
+"""Long campaigns over many cubes: none is read surely wrong, most are read right.
+
+``python -m tests.vision.test_campaigns FILE KIND FIRST COUNT [--harsh H]`` appends a line to FILE
+for each case of the numbers FIRST to FIRST + COUNT - 1, then prints the sums over the file. Cases
+that FILE has already are left out. Several may run at once, each with its own file. ``--harsh``
+multiplies what spoils the pictures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+import cv2
+import pytest
+
+from tests.rig import scans
+from tests.rig.scans import classic, known_sets, mistakes, synthetic_scan, turned
+from tests.rig.scenes import (
+    FACES,
+    SCENES,
+    RenderedCube,
+    is_right,
+    read_outcome,
+    render_cube,
+    render_scene,
+)
+from tests.vision import robot_looks
+from tests.vision.robot_looks import ROBOTS, Scene
+from vision.locate.face import locate_grids
+
+Case = tuple[str, str, Callable[[], str]]
+"""The group it is counted in, its name, and what to do for its outcome."""
+
+
+def rendered(seed: int, harsh: float) -> Iterator[Case]:
+    """Whole cubes from photographs: odd seeds 3x3x3, even ones 2x2x2."""
+    size = 3 if seed % 2 else 2
+    yield (
+        f"{size}x{size}x{size}",
+        str(seed),
+        lambda: read_outcome(render_cube(seed, size, harsh=harsh)),
+    )
+
+
+def synthetic(seed: int, harsh: float) -> Iterator[Case]:
+    """Scans at the level of sticker colours."""
+    yield "3x3x3", str(seed), lambda: scans.reading_of(synthetic_scan(seed, 3, harsh))
+
+
+def robots(seed: int, harsh: float) -> Iterator[Case]:
+    """Whole cubes through the cameras of simulated robots."""
+    yield ROBOTS[seed % len(ROBOTS)], str(seed), partial(robot_looks.outcome, seed, harsh)
+
+
+def faces(seed: int, harsh: float) -> Iterator[Case]:
+    """Six faces of a cube of each size, the size not told."""
+    for size, face in product(range(2, 8), FACES):
+        cube = partial(render_cube, seed, size, harsh=harsh, faces=face)
+        yield f"{size}x{size}x{size}", f"{size} {face} {seed}", partial(_located, cube, face)
+
+
+def scenes(seed: int, _: float) -> Iterator[Case]:
+    """Single faces as people photograph them, the size not told."""
+    face = FACES[seed % 6]
+    for kind in SCENES:
+        cube = partial(render_scene, kind, seed, 2 + seed % 2, face)
+        yield kind, f"{kind} {seed}", partial(_located, cube, face)
+
+
+def _located(render: Callable[[], RenderedCube], face: str) -> str:
+    cube = render()
+    grids = locate_grids(cube.frames[face].image)
+    if not grids:
+        return "none"
+    if is_right(grids[0], cube, face):
+        return "right"
+    return "among others" if any(is_right(grid, cube, face) for grid in grids) else "another"
+
+
+def mixed_up(size: int, _: float) -> Iterator[Case]:
+    """Every real set of a size with every mistake."""
+    for real, mistake in product(known_sets(size), mistakes()):
+        place = f"{mistake.source} {mistake.turns} {mistake.mirrored}"
+        case = partial(scans.outcome, real.colours, real.facelets, mistake)
+        yield f"{size}x{size}x{size}", f"{real.name} {place}", case
+
+
+def two_turns(number: int, _: float) -> Iterator[Case]:
+    """One of the 243 cubes two turns from solved with any picture turned."""
+    moves, truth = scans.two_turns_from_solved()[number]
+    for face, quarters in product(FACES, (1, 2, 3)):
+        case = partial(scans.outcome, classic(truth), truth, turned(face, quarters))
+        yield "two turns", f"{moves} with {face} turned {quarters}", case
+
+
+KINDS = {
+    "rendered": rendered,
+    "synthetic": synthetic,
+    "robots": robots,
+    "faces": faces,
+    "scenes": scenes,
+    "mistakes": mixed_up,
+    "two-turns": two_turns,
+}
+
+
+def campaign(kind: str, numbers: range, least: float, harsh: float = 1.0) -> Callable[[int], None]:
+    """Return a long test with a case for each piece of numbers, which begins at one of ``numbers``;
+    ``least``: the share of a piece that must be right.
+    """
+
+    @pytest.mark.long
+    @pytest.mark.timeout(1800)
+    @pytest.mark.parametrize("first", numbers)
+    def test(first: int) -> None:
+        found = {
+            f"{group} {name}": outcome_of()
+            for number in range(first, first + numbers.step)
+            for group, name, outcome_of in KINDS[kind](number, harsh)
+        }
+        assert [name for name, outcome in found.items() if outcome == "wrong"] == []
+        counts = Counter(found.values())
+        assert counts["right"] >= least * counts.total(), counts
+
+    return test
+
+
+test_cubes_are_read_from_photographs = campaign("rendered", range(20_000, 24_000, 100), 0.93)
+test_first_looks_are_right = campaign("synthetic", range(0, 10_000, 500), 0.97)
+test_robots_read_their_cubes = campaign("robots", range(1_000, 11_000, 100), 0.9)
+test_robots_in_harsh_light = campaign("robots", range(1_000, 3_000, 100), 0.0, harsh=2.0)
+test_robots_in_very_harsh_light = campaign("robots", range(1_000, 3_000, 100), 0.0, harsh=3.0)
+test_faces_of_every_size_are_found = campaign("faces", range(0, 150, 10), 0.95)
+test_faces_are_found_in_every_scene = campaign("scenes", range(0, 200, 10), 0.5)
+test_every_real_set_with_every_mistake = campaign("mistakes", range(2, 8), 0.5)
+test_two_turns_from_solved_with_any_picture_turned = campaign("two-turns", range(0, 243, 27), 0.85)
+
+
+FEW = [ROBOTS.index(name) for name in ("cubotino", "four-arm", "six-motor", "crane")]
+
+
+@pytest.mark.parametrize("seeds", [FEW, pytest.param(range(len(ROBOTS)), marks=pytest.mark.long)])
+def test_every_robot_reads_its_cube(seeds):
+    """Some look at calibrated places, some search."""
+    assert {Scene.of_seed(seed).robot for seed in seeds} == {ROBOTS[seed] for seed in seeds}
+    assert {Scene.of_seed(seed).calibrated for seed in range(len(ROBOTS))} == {True, False}
+    assert [(seed, robot_looks.outcome(seed)) for seed in seeds] == [
+        (seed, "right") for seed in seeds
+    ]
+
+
+def test_what_is_too_poor_to_read_is_not_read_surely():
+    """Cameras far from where they should be, lamps in the picture, noise: hardly a cube is seen."""
+    found = Counter(robot_looks.outcome(seed, harsh=6.0) for seed in FEW)
+    assert found["wrong"] == 0
+    assert found["refused"] > 0
+
+
+@pytest.mark.parametrize(
+    ("seed", "harsh"),
+    [
+        # The camera sees the lamp in the middle of each face, so that all centres look alike.
+        (50_008, 2.0),
+        # A 6x6x6 with an orange and a blue wing in the lamp's reflection.
+        (9_911, 1.0),
+    ],
+)
+def test_a_lamp_that_hides_centres_or_wings_makes_no_sure_reading(seed, harsh):
+    assert robot_looks.outcome(seed, harsh).startswith("unsure")
+
+
+def rows_of(file: Path) -> list[dict[str, object]]:
+    """Return what the file has so far."""
+    if not file.exists():
+        return []
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def main() -> None:
+    """Append the outcomes of the cases that are missing, then print the sums by group."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("first", type=int)
+    parser.add_argument("count", type=int)
+    parser.add_argument("--harsh", type=float, default=1.0)
+    wanted = parser.parse_args()
+    done = {(row["group"], row["case"]) for row in rows_of(wanted.file)}
+    with wanted.file.open("a") as out:
+        for number in range(wanted.first, wanted.first + wanted.count):
+            for group, name, outcome_of in KINDS[wanted.kind](number, wanted.harsh):
+                if (group, name) not in done:
+                    start = time.process_time()
+                    row = {"group": group, "case": name, "outcome": outcome_of()}
+                    row["cpu_s"] = round(time.process_time() - start, 4)
+                    print(json.dumps(row), file=out, flush=True)
+    rows = rows_of(wanted.file)
+    for group in sorted({str(row["group"]) for row in rows}):
+        counts = Counter(str(row["outcome"]) for row in rows if row["group"] == group)
+        share = f"{counts['right'] / counts.total():.2%} of {counts.total()} right"
+        print(f"{group}: {share}; {dict(counts)}")
+    print("\n".join(f"wrong: {row['case']}" for row in rows if row["outcome"] == "wrong"))
+
+
+if __name__ == "__main__":
+    cv2.setNumThreads(1)
+    main()
