@@ -3,42 +3,43 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 
 from solver import _native, optimal, thistlethwaite
 from solver import pocket as pocket_search
 from solver.cube.cube import Cube
+from solver.cube.facelets import FACES
 from solver.cube.pocket import PocketCube
+from solver.cube.sticker_cube import StickerCube
 from solver.learning import batch as learning
+from solver.reduction.search import geometry
 from solver.search import solve, solve_many
 from solver.solution import Request, Solution
-from tests.bench.figures import Emit, chosen, mean, replayed
+from tests.bench.figures import ROOT, chosen, emit, mean, replayed, timed
 
 SEED = 2024
-CONTEST = Path(__file__).parents[3] / "shared/data/cubes/rokicki_contest_100.sing"
+CONTEST = ROOT.parent / "shared/data/cubes/rokicki_contest_100.sing"
 
 
-def cpu_s(work: Callable[[], object]) -> float:
-    """Processor seconds of a call."""
-    before = time.process_time()
-    work()
-    return time.process_time() - before
+def measure_algorithms() -> None:
+    """Emit everything but the hours of optimal solving; see :func:`_emit_proofs`."""
+    _emit_pocket()
+    _emit_thistlethwaite()
+    _emit_proofs()
+    _emit_learning()
 
 
-def pocket(emit: Emit) -> None:
-    """Complete tables of the 2x2x2, and the three textbook searches."""
+def _emit_pocket() -> None:
+    """Emit complete tables of the 2x2x2, and the three textbook searches."""
     rng = np.random.default_rng(SEED)
     states = [PocketCube.random(rng).states for _ in range(2000)]
     for metric in ("htm", "qtm"):
         pocket_search.distances.cache_clear()
-        made = cpu_s(lambda metric=metric: pocket_search.distances(metric))
-        table = pocket_search.distances(metric)
-        spent = cpu_s(lambda table=table: [table.solve(one) for one in states])
-        emit(f"pocket-exact-{metric}", 1e6 * spent / len(states), "us", len(states), {})
+        table, made = timed(pocket_search.distances, metric)
+        _, spent = timed(list, map(table.solve, states))
+        emit(f"pocket-exact-{metric}", 1e6 * spent / len(states), "us", len(states))
         emit(f"pocket-exact-{metric}-table", made, "s", 1, {"bytes": table.bytes})
     cubes = [PocketCube.random(rng) for _ in range(10)]
     for name in ("bfs", "bfs-pruned", "ida-star"):
@@ -47,31 +48,25 @@ def pocket(emit: Emit) -> None:
         emit(f"pocket-{name}", 1e3 * mean(s.cpu_s for s in found), "ms", len(cubes), detail)
 
 
-def phases(emit: Emit) -> None:
-    """Thistlethwaite on the contest's positions, or on random ones where those are absent."""
-    made = cpu_s(thistlethwaite.kernel)
-    emit("thistlethwaite-tables", 1e3 * made, "ms", 1, {"bytes": thistlethwaite.kernel().bytes})
+def _emit_thistlethwaite() -> None:
+    """Emit lengths for random positions, and for the contest's beside the checkout."""
+    kernel, made = timed(thistlethwaite.kernel)
+    emit("thistlethwaite-tables", 1e3 * made, "ms", 1, {"bytes": kernel.bytes})
     rng = np.random.default_rng(SEED)
-    cubes = [Cube.random(rng) for _ in range(100)]
-    if CONTEST.exists():
-        lines = filter(str.strip, CONTEST.read_text().splitlines())
-        contest = [solve(Cube.from_singmaster(line), algorithm="thistlethwaite") for line in lines]
-        report(emit, "thistlethwaite-contest", contest)
-        report(emit, "thistlethwaite-contest-last-46", contest[-46:])
-    report(emit, "thistlethwaite-random", [solve(c, algorithm="thistlethwaite") for c in cubes])
+    lines = filter(str.strip, CONTEST.read_text().splitlines() if CONTEST.exists() else ())
+    contest = [Cube.from_singmaster(line) for line in lines]
+    sets = {"random": [Cube.random(rng) for _ in range(100)]}
+    if contest:
+        sets = {"contest": contest, "contest-last-46": contest[-46:], **sets}
+    for name, cubes in sets.items():
+        found = [solve(cube, algorithm="thistlethwaite") for cube in cubes]
+        lengths = [solution.length for solution in found]
+        detail = {"max": max(lengths), "cpu_ms": 1e3 * mean(solution.cpu_s for solution in found)}
+        emit(f"thistlethwaite-{name}", mean(lengths), "turns", len(found), detail)
 
 
-def report(emit: Emit, name: str, found: list[Solution]) -> None:
-    """Mean length, with the longest and the time."""
-    detail = {
-        "max": max(solution.length for solution in found),
-        "cpu_ms": 1e3 * mean(solution.cpu_s for solution in found),
-    }
-    emit(name, mean(solution.length for solution in found), "turns", len(found), detail)
-
-
-def proofs(emit: Emit) -> None:
-    """Optimal solutions of scrambles of 14 turns.
+def _emit_proofs() -> None:
+    """Emit optimal solutions of scrambles of 14 turns.
 
     With CUBIST_BENCH_LONG=default or large also of random cubes, those that CUBIST_BENCH_CUBES
     names (``0:10``), and what it takes to prove that eight of them have no solution of 15 turns,
@@ -82,35 +77,31 @@ def proofs(emit: Emit) -> None:
     scrambles = [Cube.from_moves(" ".join(rng.choice(names, 14))) for _ in range(5)]
     optimal.kernel(Request())
     found = [solve(cube, algorithm="optimal", time_limit=600) for cube in scrambles]
-    emit("optimal-14-turns", mean(s.cpu_s for s in found), "s", len(found), {})
+    emit("optimal-14-turns", mean(s.cpu_s for s in found), "s", len(found))
     tables = os.environ.get("CUBIST_BENCH_LONG")
     if tables:
         rng = np.random.default_rng(777)
         cubes = [Cube.random(rng) for _ in range(40)]
-        refutations(emit, cubes[:8], tables, 15)
-        refutations(emit, cubes[1:5], tables, 16)
+        _emit_refutations(cubes[:8], tables, 15)
+        _emit_refutations(cubes[1:5], tables, 16)
         first, last = map(int, chosen("BENCH_CUBES", "0:10").split(":"))
         if first < last:
-            random_cubes(emit, cubes[first:last], tables)
+            _emit_random_cubes(cubes[first:last], tables)
 
 
-def refutations(emit: Emit, cubes: list[Cube], tables: str, turns: int) -> None:
-    """Processor time and nodes to prove that no solution has so many turns, on one thread."""
+def _emit_refutations(cubes: list[Cube], tables: str, turns: int) -> None:
+    """Emit what it takes to prove that no solution has so many turns, on one thread."""
     table = optimal.kernel(Request(tables=tables))
     limits = _native.OptimalOptions(0, turns, 3600.0, 1, None)
-    nodes = 0
-
-    def refute() -> None:
-        nonlocal nodes
-        nodes = sum(table.solve("htm", c.states, limits, None).nodes for c in cubes)
-
-    spent = cpu_s(refute) / len(cubes)
-    detail = {"nodes": nodes / len(cubes)}
-    emit(f"optimal-no-{turns}-turns-{tables}", spent, "s", len(cubes), detail)
+    nodes, spent = timed(
+        lambda: sum(table.solve("htm", c.states, limits, None).nodes for c in cubes)
+    )
+    name = f"optimal-no-{turns}-turns-{tables}"
+    emit(name, spent / len(cubes), "s", len(cubes), {"nodes": nodes / len(cubes)})
 
 
-def random_cubes(emit: Emit, cubes: list[Cube], tables: str) -> None:
-    """Random cubes with ``default`` or ``large`` tables on two threads."""
+def _emit_random_cubes(cubes: list[Cube], tables: str) -> None:
+    """Emit random cubes with ``default`` or ``large`` tables on two threads."""
     asked = Request(algorithm="optimal", tables=tables, threads=2, time_limit=3600.0)
     found = [replayed(cube, solve_many(cube, asked)[0]) for cube in cubes]
     detail = {
@@ -122,18 +113,61 @@ def random_cubes(emit: Emit, cubes: list[Cube], tables: str) -> None:
     emit(f"optimal-random-{tables}", mean(s.search_s for s in found), "s", len(found), detail)
 
 
-def batches(emit: Emit) -> None:
-    """Batched moves for learning."""
+def _emit_learning() -> None:
+    """Emit batched moves for learning."""
     rng = np.random.default_rng(SEED)
     states = learning.reset(100_000)
     actions = rng.integers(0, 12, len(states))
-    spent = cpu_s(lambda: [learning.move(states, actions) for _ in range(20)])
-    emit("learning-moves", 20e-6 * len(states) / spent, "million/s", 20 * len(states), {})
+    _, spent = timed(lambda: [learning.move(states, actions) for _ in range(20)])
+    emit("learning-moves", 20e-6 * len(states) / spent, "million/s", 20 * len(states))
 
 
-def main(emit: Emit) -> None:
-    """Everything but the hours of optimal solving; see :func:`proofs`."""
-    pocket(emit)
-    phases(emit)
-    proofs(emit)
-    batches(emit)
+LIMITS_S = {4: 1.0, 5: 5.0, 6: 10.0, 7: 20.0, 11: 20.0, 17: 20.0}
+
+
+def measure_nxn() -> None:
+    """Emit mean length in block turns and processor time by size, by reduction on one thread.
+
+    CUBIST_BENCH_LONG=1 takes 100 cubes of a size instead of 10, CUBIST_BENCH_SIZES=4,5 only those;
+    CUBIST_BENCH_COUNT=1000 so many, CUBIST_BENCH_LIMIT_S=0.05 no longer than that (or a first
+    answer).
+    """
+    few = 100 if os.environ.get("CUBIST_BENCH_LONG") else 10
+    count = int(chosen("BENCH_COUNT", few))
+    for size in map(int, chosen("BENCH_SIZES", "4,5,6,7,11,17").split(",")):
+        limit = float(chosen("BENCH_LIMIT_S", LIMITS_S.get(size, 20.0)))
+        request = Request(algorithm="reduction", metric="obtm", time_limit=limit)
+        _reduced(StickerCube.solved(size).apply("R U F"), request)  # makes the tables
+        rng = np.random.default_rng(SEED)
+        answers = [_reduced(_turned_at_random(size, rng), request) for _ in range(count)]
+        first, found = zip(*answers, strict=True)
+        lengths = [solution.length for solution in found]
+        phases = [[len(phase) for phase in solution.phases or ()] for solution in found]
+        detail = {
+            "min": min(lengths),
+            "max": max(lengths),
+            "phases": np.mean(phases, axis=0).round(2).tolist(),
+            "cpu_s": mean(solution.cpu_s for solution in found),
+            "max_cpu_s": max(solution.cpu_s for solution in found),
+            "first": mean(solution.length for solution in first),
+            "first_cpu_s": mean(solution.cpu_s for solution in first),
+            "max_first_cpu_s": max(solution.cpu_s for solution in first),
+        }
+        emit(f"reduction-{size}", mean(lengths), "block turns", count, detail)
+
+
+def _turned_at_random(size: int, rng: np.random.Generator) -> StickerCube:
+    """Return the solved cube after ``10 * size**2`` random block turns."""
+    count = 10 * size * size
+    faces, widths = rng.integers(0, 6, count), rng.integers(1, size, count)
+    turns = zip(faces, widths, rng.integers(1, 4, count), strict=True)
+    stickers = np.repeat(np.arange(6, dtype=np.uint8), size * size)
+    geometry(size).turn(stickers, [(int(f), 1, int(w), int(q)) for f, w, q in turns])
+    return StickerCube("".join(FACES[one] for one in stickers), size)
+
+
+def _reduced(cube: StickerCube, request: Request) -> tuple[Solution, Solution]:
+    """Return the first answer and the last, which is replayed."""
+    heard: list[Solution] = []
+    solution = solve_many(cube, replace(request, on_better=heard.append))[0]
+    return heard[0], replayed(cube, solution)

@@ -1,20 +1,27 @@
-"""Processor time of starting the commands and the daemon's program, and of a daemon at rest."""
+"""The daemon: starting, at rest, from the button to the first pulse, memory over many solves."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
-import resource
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
+from collections.abc import AsyncIterator
 from pathlib import Path
 
+import numpy as np
+
+from robot.planner import build_mechanism, plan_scan
+from robot.records.latency import STAGES, percentile
+from robot.records.runs import RunRecord
 from robot.settings import load_profile
-from tests.bench.figures import Emit
-from tests.rig.workbench import workbench
+from tests.bench.figures import children_cpu_s, chosen, emit
+from tests.rig.footprint import SETTLED, footprints_of, seen_by_large_cameras
+from tests.rig.workbench import Bench, workbench
 
 STARTS = {
     "cubist-help": ["-m", "robot.cli.main", "--help"],
@@ -22,45 +29,109 @@ STARTS = {
     "cubistd-import": ["-c", "import robot.daemon.main"],
 }
 REPEATS = 5
-ROBOTS = ("cubotino", "six-motor")
 REST_S = 30.0
 SETTLED_S = 5.0
 """After the start, and the last question of a client's."""
 
 
-def main(emit: Emit) -> None:
-    """Measure each start."""
+@contextlib.asynccontextmanager
+async def _standing(name: str) -> AsyncIterator[Bench]:
+    """A robot at real speed, with its firmware."""
+    with tempfile.TemporaryDirectory(prefix="cubistd-") as folder:
+        async with workbench(load_profile(name), Path(folder), speed=1) as bench, bench.firmware():
+            yield bench
+
+
+def measure_daemon() -> None:
+    """Emit the processor time of starting programs, and of a daemon at rest."""
     for name, arguments in STARTS.items():
-        times = [_cpu_s([sys.executable, *arguments]) for _ in range(REPEATS)]
-        emit(f"start-{name}", statistics.median(times), "s", REPEATS, {"cpu": True})
-    for robot in ROBOTS:
+        times = [children_cpu_s()]
+        for _ in range(REPEATS):
+            subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+            times.append(children_cpu_s())
+        median = float(np.median(np.diff(times)))
+        emit(f"start-{name}", median, "s", REPEATS, {"cpu": True})
+    for robot in ("cubotino", "six-motor"):
         emit(f"rest-{robot}", asyncio.run(_rest_percent(robot)), "% of a core", 1, {"cpu": True})
-
-
-def _cpu_s(command: list[str]) -> float:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 async def _rest_percent(robot: str) -> float:
     """What ``cubistd`` takes while its robot stands there, connected, and nobody asks anything."""
-    with tempfile.TemporaryDirectory(prefix="cubistd-") as folder:
-        profile = load_profile(robot)
-        async with (
-            workbench(profile, Path(folder), speed=1) as bench,
-            bench.firmware(),
-            bench.daemon() as (child, _),
-        ):
-            await asyncio.sleep(SETTLED_S)
-            before_s, began = _used_s(child.process.pid), time.monotonic()
-            await asyncio.sleep(REST_S)
-            used_s = _used_s(child.process.pid) - before_s
-            return round(100 * used_s / (time.monotonic() - began), 2)
+    async with _standing(robot) as bench, bench.daemon() as (child, _):
+        await asyncio.sleep(SETTLED_S)
+        before_s, began = _used_s(child.process.pid), time.monotonic()
+        await asyncio.sleep(REST_S)
+        used_s = _used_s(child.process.pid) - before_s
+        return round(100 * used_s / (time.monotonic() - began), 2)
 
 
 def _used_s(pid: int) -> float:
-    """CPU time of a process so far, ended threads included."""
+    """Return the CPU time of a process so far, ended threads included."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def measure_latency() -> None:
+    """Emit what a robot waits for beside its own motion: every stage, the scan with the motion in
+    it, and all until the robot turns. ``CUBIST_ROBOTS`` and ``CUBIST_SOLVES`` choose.
+    """
+    for name in chosen("ROBOTS", "six-motor four-arm").split():
+        records = asyncio.run(_solved(name, int(chosen("SOLVES", 20))))
+        samples: dict[str, list[float]] = defaultdict(list)
+        for record in records:
+            for stage, seconds in record.latency_s.items():
+                samples[stage] += seconds
+        samples["scan"] = [record.timings_s["scan"] for record in records]
+        samples["until-turning"] = [_until_turning_s(record) for record in records]
+        for stage in (*STAGES, "scan", "until-turning"):
+            if found := samples[stage]:
+                detail = {"p99": round(1e3 * percentile(found, 0.99), 2)}
+                if stage == "scan":  # what the robot moves in a tour that sees every face once
+                    steps = plan_scan(build_mechanism(load_profile(name))).steps
+                    detail["motion"] = round(sum(s.plan.duration_us for s in steps) / 1e3, 2)
+                median = round(1e3 * percentile(found, 0.5), 2)
+                emit(f"latency-{name}-{stage}", median, "ms, p50", len(found), detail)
+
+
+async def _solved(name: str, count: int) -> list[RunRecord]:
+    """Records of as many solves, without the first: it fetches tables and libraries from disk."""
+    async with _standing(name) as bench, bench.daemon() as (_, view):
+        await bench.confirm()
+        records = [await bench.cycle(view, seed) for seed in range(count + 1)]
+    assert all(record.outcome == "solved" for record in records), records
+    return records[1:]
+
+
+def _until_turning_s(record: RunRecord) -> float:
+    """Return the time from the first look to the order to turn."""
+    begun = next(event.at_s for event in record.events if event.text == "planning the looks")
+    turned = next(event.at_s for event in record.events if event.text.startswith("turning:"))
+    return turned - begun
+
+
+def measure_memory() -> None:
+    """Emit what ``cubistd`` holds over many solves with a camera of 1920x1080.
+
+    ``CUBIST_ROBOTS`` and ``CUBIST_SOLVES`` choose.
+    """
+    count = int(chosen("SOLVES", 50))
+    for name in chosen("ROBOTS", "cubotino two-arm six-motor").split():
+        with tempfile.TemporaryDirectory(prefix="cubistd-") as folder:
+            held = asyncio.run(footprints_of(seen_by_large_cameras(name), Path(folder), count))
+        numbers = [number for number in (1, SETTLED, 15, 30, 50) if number <= count]
+        after = {"start": held.start} | {n: held.after[n - 1] for n in numbers}
+        figures = {
+            "anonymous-peak": (
+                held.anonymous_peak_kb,
+                {at: one.anonymous_kb for at, one in after.items()},
+            ),
+            "resident-peak": (
+                held.resident_peak_kb,
+                {at: one.resident_kb for at, one in after.items()},
+            ),
+            "growth": (held.growth_kb, {}),
+        }
+        for figure, (kb, at_rest_kb) in figures.items():
+            at_rest_mb = {at: round(value / 1000, 1) for at, value in at_rest_kb.items()}
+            detail = {"at_rest_mb": at_rest_mb}
+            emit(f"memory-{name}-{figure}", round(kb / 1000, 1), "MB", count, detail)

@@ -19,7 +19,7 @@ from robot.simulate.simulation import page_served
 from robot.text.languages import LANGUAGES
 from robot.twin.cube import scrambled
 from robot.web.app import load_assets
-from tests.bench.figures import Emit, chosen
+from tests.bench.figures import chosen, emit
 from tests.rig.footprint import footprint
 
 VIEWERS = 4
@@ -33,16 +33,16 @@ MB = 1000
 OWN = {"X-Cubist": "1", "Sec-Fetch-Site": "same-origin"}
 
 
-def main(emit: Emit) -> None:
-    """A line for each figure; ``CUBIST_STOPS`` is how often the robot is stopped."""
-    _tell_weight(emit)
+def measure_page() -> None:
+    """Emit a line for each figure; ``CUBIST_STOPS`` is how often the robot is stopped."""
+    _emit_weight()
     for watching in (0, VIEWERS):
-        asyncio.run(_tell_cost(emit, watching))
-    asyncio.run(_tell_stops(emit))
+        asyncio.run(_emit_cost(watching))
+    asyncio.run(_emit_stops())
 
 
-def _tell_weight(emit: Emit) -> None:
-    """What a browser loads at first: everything but the languages, and one of those."""
+def _emit_weight() -> None:
+    """Emit what a browser loads at first: everything but the languages, and one of those."""
     assets = load_assets()
     languages = {f"/static/{code}.json" for code in LANGUAGES}
     page = sum(len(asset.zipped) for path, asset in assets.items() if path not in languages)
@@ -106,7 +106,7 @@ async def _ended(stage: DemoStage) -> None:
         await asyncio.sleep(0.05)
 
 
-async def _tell_cost(emit: Emit, watching: int) -> None:
+async def _emit_cost(watching: int) -> None:
     async with _standing("cubotino", 1, SPEED) as (_, stage, url), _visitor(url) as visitor:
         tasks = [asyncio.create_task(_watch(visitor)) for _ in range(watching)]
         late = []
@@ -124,11 +124,11 @@ async def _tell_cost(emit: Emit, watching: int) -> None:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
     name = f"page-{watching}-watching"
-    emit(f"{name}-daemon", round(held.anonymous_kb / MB, 1), "MB", SOLVES, {})
+    emit(f"{name}-daemon", round(held.anonymous_kb / MB, 1), "MB", SOLVES)
     emit(f"{name}-later-than-planned", round(max(late), 2), "ms", SOLVES, {"each": late})
 
 
-async def _tell_stops(emit: Emit) -> None:
+async def _emit_stops() -> None:
     """From the request of a tab until nothing of the robot moves any more."""
     took: list[float] = []
     for number in range(STOPS):  # each a robot of its own: layers are left askew

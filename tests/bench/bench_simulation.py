@@ -1,13 +1,11 @@
-"""What the simulated robot costs, and whether whole demos end solved."""
+"""What the simulated robot costs, whether demos end solved, and whole solves on a bad line."""
 
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
-import time
-from collections.abc import Callable
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -16,45 +14,41 @@ from robot.settings import load_profile
 from robot.twin.cube import scrambled
 from robot.twin.simulated import RECORD, Kind, PinStream, SimulatedRobot
 from robot.twin.studio import Studio
-from tests.bench.figures import Emit
+from tests.bench.figures import children_cpu_s, chosen, emit, timed
+from tests.rig import simulated_time
+from tests.rig.simulated_run import SimulatedRun
 
 DEMOS = 5
 STEPS = 20_000
 FRAMES = 20
 
 
-def main(emit: Emit) -> None:
+def measure_simulation() -> None:
     """Emit processor times of pins and pictures, then whole demos."""
     robot = SimulatedRobot(load_profile("mindcuber"), scrambled(3, 1))
-    stream = PinStream(robot, lambda _: None)
-    data = _steps(pin=2)
-    spent = _processor_time(lambda: stream.feed(data))
-    emit("twin-pin-edge", 1e6 * spent / (2 * STEPS), "us CPU", 2 * STEPS, {})
+    stream, data = PinStream(robot, lambda _: None), _steps(pin=2)
+    _, spent = timed(stream.feed, data)
+    emit("twin-pin-edge", 1e6 * spent / (2 * STEPS), "us CPU", 2 * STEPS)
     studio = Studio(robot)
-    spent = _processor_time(lambda: [studio.shoot() for _ in range(FRAMES)])
+    _, spent = timed(lambda: [studio.shoot() for _ in range(FRAMES)])
     emit("twin-picture", 1e3 * spent / FRAMES, "ms CPU", FRAMES, {"resolution": [640, 480]})
-    _demos(emit)
+    before = children_cpu_s()
+    results = [_demo(seed) for seed in range(DEMOS)]
+    spent = children_cpu_s() - before
+    good = sum(result["solved"] and not result["violations"] for result in results)
+    off = max(abs(result["executed_us"] / result["planned_us"] - 1) for result in results)
+    emit("demo-solved", good, "solves", DEMOS, {"worst_off_plan": off})
+    emit("demo-cpu", spent / DEMOS, "s CPU", DEMOS, {"speed": 50})
 
 
 def _steps(pin: int) -> bytes:
-    """Edges of a table that turns at an even pace its motor can follow from rest."""
+    """Return edges of a table that turns at an even pace its motor can follow from rest."""
     records = np.zeros(2 * STEPS, dtype=RECORD)
     rises = np.arange(STEPS) * 20_000
     records["ticks"] = np.stack([rises, rises + 10], axis=1).ravel()
     records["pin"], records["kind"] = pin, Kind.LEVEL
     records["level"][::2] = 1
     return records.tobytes()
-
-
-def _demos(emit: Emit) -> None:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    results = [_demo(seed) for seed in range(DEMOS)]
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    good = sum(result["solved"] and not result["violations"] for result in results)
-    off = max(abs(result["executed_us"] / result["planned_us"] - 1) for result in results)
-    emit("demo-solved", good, "solves", DEMOS, {"worst_off_plan": off})
-    spent = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-    emit("demo-cpu", spent / DEMOS, "s CPU", DEMOS, {"speed": 50})
 
 
 def _demo(seed: int) -> dict[str, Any]:
@@ -64,7 +58,38 @@ def _demo(seed: int) -> dict[str, Any]:
     return document
 
 
-def _processor_time(work: Callable[[], object]) -> float:
-    begun = time.process_time()
-    work()
-    return time.process_time() - begun
+ROBOTS = ("mindcuber", *["six-motor"] * 9, "cubotino", *["six-motor"] * 9)
+DAMAGES = ("drop", "repeat", "insert", "flip", "reorder")
+
+
+def measure_campaign() -> None:
+    """Emit how solves in simulated time on a bad line end: solved or refused, never unsafe.
+
+    ``CUBIST_SOLVES=1000 CUBIST_FROM=0 make bench ARGS=campaign``: seeds are counted from FROM.
+    """
+    first, count = int(chosen("FROM", 0)), int(chosen("SOLVES", 20))
+    rate = float(chosen("RATE", 0.01))
+    ends: Counter[str] = Counter()
+    violations = 0
+    for seed in range(first, first + count):
+        outcome, bad = _solve(seed, rate)
+        ends[outcome] += 1
+        violations += bad
+    detail = {"rate": rate, "from": first, "violations": violations, **ends}
+    emit("firmware-bad-line-solved", ends["solved"], "solves", count, detail)
+
+
+def _solve(seed: int, rate: float) -> tuple[str, int]:
+    """Return how a solve ended, and how many violations the simulated robot saw."""
+    profile = load_profile(ROBOTS[seed % len(ROBOTS)])
+    damage = getattr(simulated_time, DAMAGES[(seed + seed // len(ROBOTS)) % len(DAMAGES)])
+    with SimulatedRun(profile, scrambled(profile.cube.size, seed), seed=seed) as run:
+        run.port.outwards.damage = damage(rate)
+        run.port.inwards.damage = damage(rate)
+        verdict = run.solve()
+        claimed = verdict.record.outcome
+        if (claimed == "solved") != verdict.solved:
+            claimed = f"{claimed}, but the robot says otherwise"
+        if claimed != "solved" or verdict.violations:
+            print(seed, profile.name, verdict.record.reason, verdict.violations, file=sys.stderr)
+        return claimed, len(verdict.violations)

@@ -7,94 +7,72 @@ import importlib
 import logging
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from solver import two_phase
+from solver import _native, two_phase
 from solver.cube.cube import Cube
 from solver.cube.notation import METRICS
 from solver.search import solve
 from solver.tables import cache_directory
-from tests.bench.figures import Emit, mean, replayed
+from tests.bench.figures import emit, mean, most_resident_mib, replayed, run_python, timed
 
 CUBES = 100
 PEER_CUBES = 50
 FIRST_LIMIT = {"htm": 21, "qtm": 28, "axial": 19, "axial-qtm": 24}
+MAKE_TABLES = (
+    "import time; from solver import two_phase; t = time.process_time();"
+    "two_phase.kernel('htm'); print(time.process_time() - t)"
+)
+SOLVE_ONE = (
+    "from solver.cube.cube import Cube; from solver.search import solve;"
+    "solve(Cube.random(__import__('numpy').random.default_rng(1)), time_limit=0.1)"
+)
 
 
-def main(emit: Emit) -> None:
-    """Emit every figure of docs/benchmarks/solver.md."""
-    tables(emit)
+def measure_solver() -> None:
+    """Emit every figure of docs/benchmarks/solver.md but those of the tables' making."""
+    with tempfile.TemporaryDirectory() as folder:
+        made, loaded = (float(run_python(MAKE_TABLES, CUBIST_CACHE_DIR=folder)) for _ in range(2))
+        size = sum(path.stat().st_size for path in Path(folder).iterdir())
+    emit("tables htm made", made, "s", 1, {"threads": os.cpu_count()})
+    emit("tables htm loaded", loaded * 1e3, "ms", 1)
+    emit("tables htm size", size / 1e6, "MB", 1)
     for metric in METRICS:
-        first_solution(emit, metric)
+        two_phase.kernel(metric)
+        _emit_first_solutions(metric)
         for limit in (0.01, 0.1):
-            lengths(emit, metric, limit)
-    memory(emit)
-    peers(emit, cubes(PEER_CUBES))
+            _emit_lengths(metric, limit)
+    emit("memory of a default solve", most_resident_mib(SOLVE_ONE), "MiB", 1)
+    _emit_peers()
 
 
-def cubes(count: int) -> list[Cube]:
-    """The same random cubes every time."""
+def _cubes(count: int) -> list[Cube]:
+    """Return the same random cubes every time."""
     rng = np.random.default_rng(31)
     return [Cube.random(rng) for _ in range(count)]
 
 
-def lengths(emit: Emit, metric: str, limit: float) -> None:
-    """Mean length after ``limit`` seconds of one thread."""
-    two_phase.kernel(metric)
-    found = [replayed(cube, solve(cube, metric=metric, time_limit=limit)) for cube in cubes(CUBES)]
+def _emit_lengths(metric: str, limit: float) -> None:
+    """Emit the mean length after ``limit`` seconds of one thread."""
+    found = [replayed(cube, solve(cube, metric=metric, time_limit=limit)) for cube in _cubes(CUBES)]
     detail = {"cpu_s": round(mean(s.cpu_s for s in found), 4)}
     name = f"two-phase {metric} {limit:g} s"
     emit(name, mean(s.length for s in found), "moves", CUBES, detail)
 
 
-def first_solution(emit: Emit, metric: str) -> None:
-    """Processor time to a solution no longer than FIRST_LIMIT."""
-    two_phase.kernel(metric)
+def _emit_first_solutions(metric: str) -> None:
+    """Emit the processor time to a solution no longer than FIRST_LIMIT."""
     limit = FIRST_LIMIT[metric]
-    times = [solve(c, metric=metric, target=limit, time_limit=10).cpu_s for c in cubes(CUBES)]
+    times = [solve(c, metric=metric, target=limit, time_limit=10).cpu_s for c in _cubes(CUBES)]
     detail = {"p90_ms": round(float(np.quantile(times, 0.9)) * 1e3, 3)}
     emit(f"two-phase {metric} first <= {limit}", float(np.median(times)) * 1e3, "ms", CUBES, detail)
-
-
-def tables(emit: Emit) -> None:
-    """Processor time of making and loading the default tables, in processes of their own."""
-    code = (
-        "import time; from solver import two_phase; t = time.process_time();"
-        "two_phase.kernel('htm'); print(time.process_time() - t)"
-    )
-    with tempfile.TemporaryDirectory() as directory:
-        environment = os.environ | {"CUBIST_CACHE_DIR": directory}
-        made, loaded = (
-            float(subprocess.check_output([sys.executable, "-c", code], env=environment))
-            for _ in range(2)
-        )
-        size = sum(path.stat().st_size for path in Path(directory).iterdir())
-    emit("tables htm made", made, "s", 1, {"threads": os.cpu_count()})
-    emit("tables htm loaded", loaded * 1e3, "ms", 1)
-    emit("tables htm size", size / 1e6, "MB", 1)
-
-
-def memory(emit: Emit) -> None:
-    """Most resident memory of a process that does one default solve.
-
-    Not by getrusage: what that tells of a new process includes the one it was forked from.
-    """
-    code = (
-        "from pathlib import Path;"
-        "from solver.cube.cube import Cube; from solver.search import solve;"
-        "solve(Cube.random(__import__('numpy').random.default_rng(1)), time_limit=0.1);"
-        "print(Path('/proc/self/status').read_text().partition('VmHWM:')[2].split()[0])"
-    )
-    kilobytes = int(subprocess.check_output([sys.executable, "-c", code]))
-    emit("memory of a default solve", kilobytes / 1024, "MiB", 1)
 
 
 Peer = Callable[[str], int]
@@ -106,30 +84,26 @@ ASK_S = 0.1
 _log = logging.getLogger(__name__)
 
 
-def peers(emit: Emit, cubes: Sequence[Cube]) -> None:
-    """For each peer its mean length, and ours in the processor time that it took."""
+def _emit_peers() -> None:
+    """Emit for each peer its mean length, and ours in the processor time that it took."""
+    cubes = _cubes(PEER_CUBES)
     for name, load in (("kociemba", _kociemba), ("RubikTwoPhase", _rubik_two_phase)):
         try:
             peer = load()
         except ImportError:
             _log.warning("%s is not installed, skipped: pip install '.[bench]'", name)
             continue
-        if peer is not None:
-            _side_by_side(emit, name, peer, cubes)
-
-
-def _side_by_side(emit: Emit, name: str, peer: Peer, cubes: Sequence[Cube]) -> None:
-    peer(cubes[0].facelets())  # tables are loaded
-    started = time.process_time()
-    lengths = [peer(cube.facelets()) for cube in cubes]
-    cpu_s = (time.process_time() - started) / len(cubes)
-    ours = [solve(cube, time_limit=cpu_s) for cube in cubes]
-    detail = {
-        "cpu_ms": round(cpu_s * 1e3, 3),
-        "cubist_moves": mean(solution.length for solution in ours),
-        "cubist_cpu_ms": round(mean(solution.cpu_s for solution in ours) * 1e3, 3),
-    }
-    emit(f"peer {name}", mean(lengths), "moves", len(cubes), detail)
+        if peer is None:
+            continue
+        peer(cubes[0].facelets())  # tables are loaded
+        lengths, spent = timed(list, (peer(cube.facelets()) for cube in cubes))
+        ours = [solve(cube, time_limit=spent / len(cubes)) for cube in cubes]
+        detail = {
+            "cpu_ms": round(spent / len(cubes) * 1e3, 3),
+            "cubist_moves": mean(solution.length for solution in ours),
+            "cubist_cpu_ms": round(mean(solution.cpu_s for solution in ours) * 1e3, 3),
+        }
+        emit(f"peer {name}", mean(lengths), "moves", len(cubes), detail)
 
 
 def _kociemba() -> Peer:
@@ -138,11 +112,10 @@ def _kociemba() -> Peer:
 
 
 def _rubik_two_phase() -> Peer | None:
-    """None where its tables are missing: it makes them in half an hour or more."""
+    """Return None if its tables are missing: it makes them in half an hour or more."""
     definitions: Any = importlib.import_module("twophase.defs")
     folder = cache_directory() / "RubikTwoPhase"
-    last_table = folder / definitions.FOLDER / "phase2_cornsliceprun"
-    if not last_table.exists():
+    if not (folder / definitions.FOLDER / "phase2_cornsliceprun").exists():
         _log.warning(
             "RubikTwoPhase has no tables, skipped: mkdir -p %s && cd %s && "
             "python -c 'import twophase.solver' makes them once (half an hour)",
@@ -157,8 +130,38 @@ def _rubik_two_phase() -> Peer | None:
 
 
 def _count(answer: str) -> int:
-    """Of ``R1 U2 F3 (3f)``; ValueError for one of its messages."""
+    """Count the moves of ``R1 U2 F3 (3f)``; raise ValueError for one of its messages."""
     found = re.search(r"\((\d+)f\)", answer)
     if found is None:
         raise ValueError(f"RubikTwoPhase answered {answer!r}")
     return int(found[1])
+
+
+THREADS = 2
+
+
+def measure_tables() -> None:
+    """Emit the processor time to make every table a first solve waits for, in memory."""
+    shape = _native.OptimalShape(1, 0)
+    for metric in METRICS:
+        _emit_making(f"phase1-{metric}", _native.phase1_size(metric), _native.make_phase1, metric)
+        _emit_making(f"phase2-{metric}", _native.phase2_size(metric), _native.make_phase2, metric)
+    for metric in METRICS[:2]:
+        size = _native.optimal_size(shape)
+        _emit_making(f"optimal-{metric}-1", size, _native.make_optimal, metric, shape)
+
+
+def _emit_making(name: str, size: int, make: Callable[..., bool], *arguments: Any) -> None:
+    """Emit one table; ``first_thread``: the share of the thread that also does what is not shared
+    out. On two idle processors the table takes that long by the clock.
+    """
+    data = np.zeros(size, np.uint8)
+    clock, all_threads, first = time.perf_counter(), time.process_time(), time.thread_time()
+    assert make(*arguments, data, THREADS, lambda _: True)
+    detail = {
+        "first_thread_s": round(time.thread_time() - first, 2),
+        "clock_s": round(time.perf_counter() - clock, 2),
+        "threads": THREADS,
+        "bytes": size,
+    }
+    emit(f"making {name}", round(time.process_time() - all_threads, 2), "s", 1, detail)

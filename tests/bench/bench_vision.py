@@ -1,113 +1,143 @@
-"""How well, how fast and in how much memory cubes are read from rendered photographs."""
+"""How well, how fast and in how much memory cubes are read: photographs, and scans of colours."""
 
 from __future__ import annotations
 
+import contextlib
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 import cv2
 
-from tests.bench.figures import Emit, mean
+from tests.bench.figures import emit, mean, most_resident_mib, timed
+from tests.rig.scans import altered, mistakes, scans, synthetic_scan
+from tests.rig.scenes import FACES, is_right, is_true, render_cube
+from vision.decide.reader import CubeReading, Unreadable, read_cube
+from vision.locate.face import NoFace, locate_grids
+from vision.locate.six_faces import scan_frames
+from vision.measure.sticker_colours import StickerColours
+from vision.measure.stickers import measure_face
 
-HERE = Path(__file__).parent
 SEEDS = range(40)
 
 
-def main(emit: Emit) -> None:
+def measure_vision() -> None:
     """Emit right grids and readings, CPU milliseconds on one core, resident megabytes."""
     threads = cv2.getNumThreads()
     cv2.setNumThreads(1)
     try:
         for size in (2, 3, 5, 7):
-            _faces(emit, size)
-        _cubes(emit)
+            _emit_faces(size)
+        _emit_cubes()
     finally:
         cv2.setNumThreads(threads)
-    emit("vision-resident", *_resident())
+    _emit_memory()
 
 
-def _faces(emit: Emit, size: int) -> None:
-    """Locating and measuring 640x480 photographs, with the size told and not."""
-    import numpy as np
-
-    from tests.rig.scenes import FACES, render_cube
-    from vision.locate.face import locate_grids
-    from vision.measure.stickers import measure_face
-
+def _emit_faces(size: int) -> None:
+    """Emit locating and measuring of 640x480 photographs, with the size told and not."""
     right = count = 0
     spent: dict[str, list[float]] = {"locate": [], "locate-any-size": [], "measure": []}
     for cube in (render_cube(seed, size) for seed in SEEDS[:15]):
         for face in FACES:
             frame = cube.frames[face]
-            start = time.process_time()
-            locate_grids(frame.image, (size,))
-            told = time.process_time()
-            grids = locate_grids(frame.image)
-            found = time.process_time()
             count += 1
-            spent["locate"].append(told - start)
-            spent["locate-any-size"].append(found - told)
-            if not grids:
-                continue
-            measure_face(frame, grids[0].quads)
-            spent["measure"].append(time.process_time() - found)
-            near = np.abs(grids[0].corners - cube.corners[face]).max() < 0.3 * grids[0].pitch
-            right += grids[0].size == size and bool(near)
+            spent["locate"].append(timed(locate_grids, frame.image, (size,))[1])
+            grids, found_s = timed(locate_grids, frame.image)
+            spent["locate-any-size"].append(found_s)
+            if grids:
+                spent["measure"].append(timed(measure_face, frame, grids[0].quads)[1])
+                right += is_right(grids[0], cube, face)
     emit(f"vision-grids-{size}", right / count, "share", count, {"size": "unknown"})
     for name, seconds in spent.items():
-        emit(f"vision-{name}-{size}", 1e3 * mean(seconds), "ms", len(seconds), {})
+        emit(f"vision-{name}-{size}", 1e3 * mean(seconds), "ms", len(seconds))
 
 
-def _cubes(emit: Emit) -> None:
-    """3x3x3 from six rendered photographs: read right, wrong, and the time to decide."""
-    from tests.rig.scenes import render_cube
-    from vision.decide.reader import Unreadable, read_cube
-    from vision.locate.face import NoFace
-    from vision.locate.six_faces import scan_frames
-
+def _emit_cubes() -> None:
+    """Emit 3x3x3 from six rendered photographs: read right, wrong, and the time to decide."""
     right = wrong = 0
     decide: list[float] = []
     for cube in (render_cube(seed, 3) for seed in SEEDS):
         try:
             colours = scan_frames(cube.frames).colours
-            start = time.process_time()
-            reading = read_cube(colours)
-            decide.append(time.process_time() - start)
-        except (NoFace, Unreadable):
+        except NoFace:
             continue
-        right += reading.facelets == cube.facelets and reading.confident
-        wrong += reading.facelets != cube.facelets and reading.confident
+        reading, spent = _timed_reading(colours)
+        if reading is not None:
+            decide.append(spent)
+            right += reading.facelets == cube.facelets and reading.confident
+            wrong += reading.facelets != cube.facelets and reading.confident
     emit("vision-read-right", right / len(SEEDS), "share", len(SEEDS), {"confidently_wrong": wrong})
-    emit("vision-decide", 1e3 * statistics.median(decide), "ms", len(decide), {})
+    emit("vision-decide", statistics.median(decide), "ms", len(decide))
 
 
-def _resident() -> tuple[float, str, int, Mapping[str, Any]]:
-    """Peak resident memory of a process that reads six photographs of 1920x1080 in a folder."""
-    from tests.rig.scenes import render_cube
-
+def _emit_memory() -> None:
+    """Emit what a process holds that reads six photographs of 1920x1080 in a folder."""
     program = (
         "import sys; from pathlib import Path; from vision.locate.six_faces import scan_folder;"
         "from vision.decide.reader import read_cube;"
-        "read_cube(scan_folder(Path(sys.argv[1])).colours);"
-        # Not getrusage: its peak is inherited from the process that started this one.
-        "status = Path('/proc/self/status').read_text();"
-        "print(status.partition('VmHWM:')[2].split()[0])"
+        "read_cube(scan_folder(Path(sys.argv[1])).colours)"
     )
     cube = render_cube(1, 3, resolution=(1920, 1080), max_tilt=15)
     with tempfile.TemporaryDirectory() as folder:
         for face, frame in cube.frames.items():
             cv2.imwrite(f"{folder}/{face}.png", cv2.cvtColor(frame.image, cv2.COLOR_RGB2BGR))
-        run = subprocess.run(
-            [sys.executable, "-c", program, folder],
-            capture_output=True,
-            text=True,
-            check=True,
-            cwd=HERE.parent.parent,
-        )
-    return int(run.stdout) / 1024, "MB", 1, {"photographs": "6 x 1920x1080"}
+        held = most_resident_mib(program, folder)
+    emit("vision-resident", held, "MB", 1, {"photographs": "6 x 1920x1080"})
+
+
+def _timed_reading(colours: StickerColours) -> tuple[CubeReading | None, float]:
+    """Return the reading of a scan, None if there is none, and its CPU milliseconds."""
+    reading = None
+    before = time.process_time()
+    with contextlib.suppress(Unreadable):
+        reading = read_cube(colours)
+    return reading, 1e3 * (time.process_time() - before)
+
+
+MIXED_UP_SCANS = 6
+EVERY = 7
+"""Of a size's real scans so many, spread evenly, and of their mistakes every so many."""
+
+
+def measure_colours() -> None:
+    """Emit how well and how fast colours are decided, of synthetic and of real scans: shares read
+    right, counts of sure wrong readings, CPU milliseconds.
+    """
+    for size in (2, 3, 4, 5):
+        found = (synthetic_scan(seed, size) for seed in range(200 if size < 4 else 40))
+        _emit_read(f"colours-synthetic-{size}", ((scan.colours, scan.facelets) for scan in found))
+    for size in range(2, 8):
+        known = [real for real in scans(size) if real.name.startswith("vision/")]
+        if known:
+            _emit_read(f"colours-scans-{size}", ((real.colours, real.facelets) for real in known))
+        _emit_mixed_up(size)
+
+
+def _emit_read(name: str, known: Iterable[tuple[StickerColours, str]]) -> None:
+    right = wrong = 0
+    spent = []
+    for colours, facelets in known:
+        reading, took = _timed_reading(colours)
+        spent.append(took)
+        if reading is not None:
+            same = is_true(reading.facelets, facelets)
+            right += same
+            wrong += reading.confident and not same
+    detail = {"confidently_wrong": wrong, "median_ms": round(statistics.median(spent), 2)}
+    emit(name, round(right / len(spent), 4), "share right", len(spent), detail)
+
+
+def _emit_mixed_up(size: int) -> None:
+    """Emit real scans whose pictures were turned, exchanged or mirrored: the slowest to decide."""
+    found = list(scans(size))
+    some = found[:: max(1, len(found) // MIXED_UP_SCANS)]
+    spent = [_timed_reading(colours)[1] for real in some for colours in _mixed_up(real.colours)]
+    if spent:
+        detail = {"median_ms": round(statistics.median(spent), 2), "scans": len(found)}
+        emit(f"colours-mixed-up-{size}", round(max(spent), 2), "ms at most", len(spent), detail)
+
+
+def _mixed_up(colours: StickerColours) -> Iterator[StickerColours]:
+    return (altered(colours, mistake) for mistake in list(mistakes())[::EVERY])

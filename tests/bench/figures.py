@@ -1,26 +1,21 @@
-"""What benchmarks share: how a figure is printed, and solutions that are known to solve."""
+"""What benchmarks share: how a figure is printed, what is measured how, solutions that solve."""
 
 from __future__ import annotations
 
 import json
 import os
+import resource
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
-from solver.solution import Solution
-
-Emit = Callable[..., None]
-"""Takes a figure as :func:`emit` does."""
-
-
-class Turnable(Protocol):
-    """A cube of any size."""
-
-    @property
-    def is_solved(self) -> bool: ...
-    def apply(self, moves: str) -> Turnable: ...
+ROOT = Path(__file__).parents[2]
+T = TypeVar("T")
 
 
 def emit(
@@ -32,17 +27,45 @@ def emit(
 
 
 def mean(values: Iterable[float]) -> float:
-    """The arithmetic mean."""
+    """Return the arithmetic mean."""
     return float(np.mean(list(values)))
 
 
 def chosen(name: str, default: object) -> str:
-    """The value of ``CUBIST_NAME`` in the environment, or the default."""
+    """Return the value of ``CUBIST_NAME`` in the environment, or the default."""
     return os.environ.get(f"CUBIST_{name}", str(default))
 
 
-def replayed(cube: Turnable, solution: Solution) -> Solution:
-    """The solution, which is known to solve the cube; raise ValueError where it does not."""
+def timed(work: Callable[..., T], *arguments: Any, **named: Any) -> tuple[T, float]:
+    """Return what a call returns, and its processor seconds."""
+    before = time.process_time()
+    result = work(*arguments, **named)
+    return result, time.process_time() - before
+
+
+def children_cpu_s() -> float:
+    """Return the processor seconds of all child processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def run_python(code: str, *arguments: str, **environment: str) -> str:
+    """Return the output of a program in a process of its own."""
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.check_output(command, text=True, cwd=ROOT, env=os.environ | environment)
+
+
+def most_resident_mib(code: str, *arguments: str) -> float:
+    """Return the MiB that a process has resident at most while it runs a program.
+
+    getrusage would count what the process had from the one it was forked from.
+    """
+    tell = "; print(open('/proc/self/status').read().partition('VmHWM:')[2].split()[0])"
+    return int(run_python(code + tell, *arguments)) / 1024
+
+
+def replayed(cube: Any, solution: Any) -> Any:
+    """Return the solution of a cube; raise ValueError if it does not solve the cube."""
     if not cube.apply(" ".join(solution.moves)).is_solved:
         raise ValueError(f"{' '.join(solution.moves)} does not solve {cube}")
     return solution
