@@ -1,21 +1,159 @@
-"""Calibration and run records, whichever system call of their saving is the last one."""
+"""Calibration and run records, whichever system call of their saving is the last one.
+
+As a program, ``python test_power_cut.py WHAT FOLDER`` saves in processes killed just before their
+n-th system call, for n = 1, 2, ... After each kill it does what the next start does, and prints, as
+JSON lines, what is there then. The last line is of the process that was not killed.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-VERSIONS = [f"calibration/cubotino/{number:06}.json" for number in (1, 2, 3, 4)]
-HERE = Path(__file__).resolve().parent
+from robot.calibration.drift import DriftRecord, DriftStore
+from robot.calibration.store import CalibrationStore
+from robot.calibration.values import apply
+from robot.records.runs import RunStore
+from robot.settings import load_profile
+from robot.text.outcomes import Outcome
+from tests.rig.state_folder import kept
 
-FULL_OR_READ_ONLY = """
+CALLS = "open write fsync close link rename replace unlink mkdir rmdir scandir".split()  # noqa: SIM905
+NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
+PHOTO = bytes(20_000)
+EARLIER = (1, 2, 3)
+"""What was saved before, in whole."""
+
+
+def save_calibration(folder: Path, value: int) -> None:
+    CalibrationStore(folder).save(kept("cubotino", {"policy.search_s": value}))
+
+
+def versions_in(folder: Path) -> dict[str, Any]:
+    """What the next daemon finds: the values in force and those of the version before."""
+    profile, store = load_profile("cubotino"), CalibrationStore(folder)
+    store.settle()
+    files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    now = store.load(profile).values
+    if store.has_versions(profile):
+        store.restore(profile)
+    return {"now": now, "before": store.load(profile).values, "files": files}
+
+
+def adjust(folder: Path, value: int) -> None:
+    """A person keeps a calibration; from the third on the robot corrects it by itself."""
+    profile = load_profile("cubotino")
+    store, home = CalibrationStore(folder), "actuators.holder.positions_us.home"
+    present = store.load(profile)
+    after = kept(profile.name, {home: 1500 + value})
+    store.save(
+        after,
+        "person" if value < 3 else "drift",
+        present.version if present.by == "drift" else None,
+    )
+    DriftStore(folder).save(DriftRecord.begin(apply(profile, after), NOW.date()))
+
+
+def look_at_adjustment(folder: Path) -> Any:
+    profile = load_profile("cubotino")
+    calibrated = apply(profile, CalibrationStore(folder).load(profile))
+    record = DriftStore(folder).load(calibrated, NOW.date())
+    return {**versions_in(folder), "drift": record.is_of(calibrated)}
+
+
+def take_over(folder: Path, value: int) -> None:
+    """An earlier release has left its two files; this one keeps the next version."""
+    if value < 4:
+        file = folder / "calibration.json"
+        if file.exists():
+            file.replace(folder / "calibration.json.previous")
+        document = {"robot": "cubotino", "values": {"policy.search_s": value}}
+        file.write_text(json.dumps(document))
+        return
+    save_calibration(folder, value)
+
+
+def runs_of(folder: Path) -> RunStore:
+    return RunStore(folder / "runs", limit_bytes=50_000)
+
+
+def save_run(folder: Path, value: int) -> None:
+    """A whole job: begun, photographed, ended; an older record has to go."""
+    store = runs_of(folder)
+    writer = store.begin("solve", "cubotino", NOW)
+    writer.save_photo("scanning-U.jpg", PHOTO)
+    writer.record.moves = "R" * value
+    writer.record.outcome = Outcome.SOLVED
+    writer.finish()
+    store.prune()
+
+
+def look_at_runs(folder: Path) -> Any:
+    store = runs_of(folder)
+    store.recover()
+    records = {run_id: store.load(run_id) for run_id in store.ids()}
+    return {
+        "outcomes": {run_id: record.outcome for run_id, record in records.items()},
+        "moves": {run_id: record.moves for run_id, record in records.items()},
+        "photos": sum(len(list(store.directory.glob(f"{run_id}/*.jpg"))) for run_id in records),
+        "leftovers": [str(path) for path in store.directory.rglob(".*")],
+    }
+
+
+def _counted(last: int, made: list[int], real: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*arguments: Any, **named: Any) -> Any:
+        made[0] += 1
+        if made[0] == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*arguments, **named)
+
+    return call
+
+
+def killed_at(last: int, save: Callable[[Path, int], None], folder: Path) -> bool:
+    """Save in a child of ours; whether it was killed."""
+    child = os.fork()
+    if child == 0:
+        made = [0]
+        for name in CALLS:
+            setattr(os, name, _counted(last, made, getattr(os, name)))
+        save(folder, 4)
+        os._exit(0)
+    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+
+def main(what: str, folder: Path) -> None:
+    save, look = {
+        "calibration": (save_calibration, versions_in),
+        "earlier": (take_over, versions_in),
+        "adjustment": (adjust, look_at_adjustment),
+        "run": (save_run, look_at_runs),
+    }[what]
+    killed, call = True, 0
+    while killed:
+        call += 1
+        place = folder / str(call)
+        place.mkdir()
+        for value in EARLIER:
+            save(place, value)
+        killed = killed_at(call, save, place)
+        sys.stdout.write(json.dumps({"killed": killed, **look(place)}) + "\n")
+        shutil.rmtree(place)
+
+
+VERSIONS = [f"calibration/cubotino/{number:06}.json" for number in (1, 2, 3, 4)]
+
+ON_A_SMALL_DISK = """
 import json, sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,39 +163,26 @@ from robot.records.storage import StorageError
 from robot.settings import load_profile
 from tests.rig.state_folder import kept
 
-folder = Path(sys.argv[1])
+folder, told = Path(sys.argv[1]), []
 calibration, runs = CalibrationStore(folder), RunStore(folder / "runs", reserve_bytes=0)
-now = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
-told = []
-
-def attempt(action):
+begin = lambda: runs.begin("solve", "cubotino", datetime(2026, 5, 1, tzinfo=UTC))
+keep = lambda value: calibration.save(kept("cubotino", {"policy.search_s": value}))
+if "first" in sys.argv:
+    keep(1)
+    begin()
+for save in (lambda: keep(list(range(100_000))), lambda: begin().save_photo("a", bytes(300_000))):
     try:
-        action()
-        told.append("done")
+        save()
     except StorageError as error:
         told.append(str(error))
-
-def long_calibration():
-    values = {"policy.search_s": list(range(100_000))}
-    calibration.save(kept("cubotino", values))
-
-def run():
-    writer = runs.begin("solve", "cubotino", now)
-    writer.save_photo("a.jpg", bytes(300_000))
-
-if "first" in sys.argv:
-    calibration.save(kept("cubotino", {"policy.search_s": 1}))
-    runs.begin("solve", "cubotino", now)
-attempt(long_calibration)
-attempt(run)
 values = calibration.load(load_profile("cubotino")).values
-print(json.dumps({"told": told, "values": values, "runs": runs.ids(), "first": runs.load("1").id}))
+print(json.dumps({"told": told, "values": values, "first": runs.load("1").id}))
 """
 
 
 def looks(what: str, folder: Path) -> list[dict[str, Any]]:
     """Return what the next start finds after each kill; the last one is of a whole save."""
-    command = [sys.executable, str(HERE / "killed_at_a_call.py"), what, str(folder)]
+    command = [sys.executable, __file__, what, str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
@@ -88,22 +213,6 @@ def test_files_of_an_earlier_release_are_taken_over_and_never_lost(tmp_path: Pat
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("what", "old"), [("first", 0), ("found", 3)])
-def test_what_a_robot_found_is_in_force_as_a_whole_or_not_at_all(
-    what: str, old: int, tmp_path: Path
-) -> None:
-    found = looks(what, tmp_path)
-    assert len(found) > 10
-    new, earlier = 4, max(0, old - 1)
-    for look in found:
-        now, before = set(look["now"]), set(look["before"])
-        assert now in ({old}, {new})
-        assert before in ({earlier}, {old})
-    assert set(found[0]["now"]) == {old}
-    assert (set(found[-1]["now"]), set(found[-1]["before"])) == ({new}, {old})
-
-
-@pytest.mark.long
 def test_a_robot_that_adjusts_itself_keeps_what_a_person_kept(tmp_path: Path) -> None:
     found = looks("adjustment", tmp_path)
     assert len(found) > 10
@@ -130,23 +239,6 @@ def test_run_records_are_whole_and_what_was_begun_is_closed(tmp_path: Path) -> N
     assert found[-1]["photos"] == 2
 
 
-def on_a_small_disk(tmp_path: Path, last: str) -> dict[str, Any]:
-    """On a file system of 256 kB that is there only for this; ``last`` is done to it in between."""
-    if os.geteuid() != 0 or shutil.which("unshare") is None:
-        pytest.skip("only root may mount a small disk")
-    (tmp_path / "disk").mkdir()
-    (tmp_path / "program").write_text(FULL_OR_READ_ONLY)
-    script = f"""set -e; mount -t tmpfs -o size=256k none "$0/disk"
-        "$1" "$0/program" "$0/disk" first >"$0/first"; {last}; "$1" "$0/program" "$0/disk" """
-    command = ["unshare", "--mount", "bash", "-c", script, str(tmp_path), sys.executable]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.stderr.startswith(("unshare:", "mount:")):
-        pytest.skip(f"mounts are not allowed here: {done.stderr.strip()}")
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [("true", "the disk is full"), ('mount -o remount,ro "$0/disk"', "read-only")],
@@ -154,7 +246,23 @@ def on_a_small_disk(tmp_path: Path, last: str) -> dict[str, Any]:
 def test_a_disk_that_takes_nothing_is_named_and_keeps_what_it_has(
     tmp_path: Path, change: str, complaint: str
 ) -> None:
-    found = on_a_small_disk(tmp_path, change)
-    assert found["values"] == {"policy.search_s": 1}
-    assert found["first"] == "000001"
+    """On a file system of 256 kB that is there only for this test."""
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        pytest.skip("only root may mount a small disk")
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "program").write_text(ON_A_SMALL_DISK)
+    script = f"""set -e; mount -t tmpfs -o size=256k none "$0/disk"
+        "$1" "$0/program" "$0/disk" first >"$0/first"; {change}; "$1" "$0/program" "$0/disk" """
+    command = ["unshare", "--mount", "bash", "-c", script, str(tmp_path), sys.executable]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.stderr.startswith(("unshare:", "mount:")):
+        pytest.skip(f"mounts are not allowed here: {done.stderr.strip()}")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["values"], found["first"]) == ({"policy.search_s": 1}, "000001")
+    assert len(found["told"]) == 2
     assert all(complaint in text.lower() for text in found["told"])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

@@ -6,17 +6,20 @@ import errno
 import json
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from robot.records.latency import Stopwatch, percentile
 from robot.records.runs import (
     RESERVE_BYTES,
     RESERVE_NAME,
     FaultRecord,
-    LinkRecord,
     Recovery,
     RunStore,
     is_run_number,
@@ -177,7 +180,7 @@ def test_a_run_that_cannot_be_read_survives_ten_starts_and_is_named(
     (folder / ".cubist-scan-F.jpg.7.tmp").write_bytes(b"perhaps of use")
     SPOILT[reason](store, bad)
     if reason == "Input/output error":
-        spoil_disk(monkeypatch, folder / "run.json")
+        spoil_disk(monkeypatch, errno.EIO, folder / "run.json")
     before = contents(folder)
     for _ in range(10):
         caplog.clear()
@@ -193,16 +196,16 @@ def test_a_run_that_cannot_be_read_survives_ten_starts_and_is_named(
     assert not listed.unreadable[0].reason.count("\n")
 
 
-def spoil_disk(monkeypatch: pytest.MonkeyPatch, *paths: Path) -> None:
-    """Let these files be on a part of the disk that cannot be read."""
+def spoil_disk(monkeypatch: pytest.MonkeyPatch, number: int, spoilt: Path | None = None) -> None:
+    """Let opening ``spoilt`` (None: any file) fail with this error."""
     opened = os.open
 
-    def fail_for_these(path: object, *arguments: object, **named: object) -> int:
-        if path in paths:
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
+    def fail(path: object, *arguments: object, **named: object) -> int:
+        if spoilt in (None, path):
+            raise OSError(number, os.strerror(number))
         return opened(path, *arguments, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(os, "open", fail_for_these)
+    monkeypatch.setattr(os, "open", fail)
 
 
 def test_nothing_is_lost_where_no_file_can_be_opened_at_a_start(
@@ -212,15 +215,11 @@ def test_nothing_is_lost_where_no_file_can_be_opened_at_a_start(
         finish(store, b"picture")
     before = contents(store.directory)
     with monkeypatch.context() as patched:
-        patched.setattr(os, "open", full_of_files)
+        spoil_disk(patched, errno.EMFILE)
         found = store.recover()
         assert len(found.unreadable) == 3 and not found.is_certain
     assert contents(store.directory) == before
     assert len(store.latest(5).runs) == 3
-
-
-def full_of_files(*_: object, **__: object) -> int:
-    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
 
 def test_a_job_may_have_been_broken_off_if_the_newest_record_cannot_be_read(
@@ -293,19 +292,6 @@ def test_numbers_go_on_after_the_largest_and_no_other_run_is_touched(store: RunS
     assert (store.directory / f"1{'0' * 18}" / "note.txt").exists()
 
 
-def test_a_removal_that_is_cut_off_is_finished_at_the_next_start(
-    store: RunStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for _ in range(2):
-        finish(store, b"picture")
-    store.limit_bytes = 1
-    with monkeypatch.context() as patched:
-        patched.setattr("shutil.rmtree", lambda *_, **__: None)
-        assert store.prune() == ["000001"]
-    assert store.recover() == Recovery()
-    assert [path.name for path in store.directory.iterdir()] == ["000002"]
-
-
 def test_pictures_still_being_written_are_no_trouble(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -326,65 +312,81 @@ def test_pictures_still_being_written_are_no_trouble(
     assert store.prune() == ["000001"]
 
 
-def test_the_outcome_is_kept_on_a_disk_that_others_filled(store: RunStore, disk: FullDisk) -> None:
+@pytest.mark.parametrize("is_long", [False, True])
+def test_the_outcome_is_kept_on_a_disk_that_others_filled(
+    store: RunStore, disk: FullDisk, is_long: bool
+) -> None:
+    """A record that does not fit into the reserve is shortened."""
     writer = store.begin("solve", "cubotino", NOW)
     disk.fill()
-    writer.record.operations = [{"op": "home", "start_us": 0, "duration_us": 1}] * 100
+    writer.record.operations = [TURN] * (RESERVE_BYTES // 50 if is_long else 100)
     with pytest.raises(StorageError):
         writer.save()
     writer.record.outcome = Outcome.SOLVED
     writer.finish()
-    assert store.load("1") == writer.record
+    kept = store.load("1")
+    assert kept.outcome == "solved"
+    assert (kept.operations, kept.warnings) == (
+        ([], writer.record.warnings) if is_long else (writer.record.operations, [])
+    )
+    assert ["not kept" in text for text in kept.warnings] == [True] * is_long
     assert not (store.directory_of("1") / RESERVE_NAME).exists()
 
 
-def test_a_long_record_is_shortened_where_it_does_not_fit(store: RunStore, disk: FullDisk) -> None:
-    writer = store.begin("solve", "cubotino", NOW)
-    disk.fill()
-    writer.record.operations = [{"op": "turn", "name": "x" * RESERVE_BYTES}]
-    writer.record.outcome = Outcome.SOLVED
-    writer.finish()
-    (kept,) = store.latest(1).runs
-    assert kept.outcome == "solved"
-    assert store.load("1").operations == []
-    assert "not kept" in kept.warnings[0]
-
-
-def test_old_records_make_room_for_a_new_one(store: RunStore, disk: FullDisk) -> None:
-    for _ in range(3):
-        finish(store, bytes(300_000))
+def test_old_records_make_room_for_a_new_one_which_else_leaves_nothing(
+    store: RunStore, disk: FullDisk
+) -> None:
+    numbers = [finish(store, bytes(300_000)) for _ in range(3)]
     store.reserve_bytes = 300_000
     disk.fill()
-    writer = store.begin("solve", "cubotino", NOW)
-    assert store.ids()[-1] == writer.record.id == "000004"
-    assert len(store.ids()) < 4
-
-
-def test_a_record_that_cannot_begin_leaves_nothing(store: RunStore, disk: FullDisk) -> None:
-    store.directory.mkdir()
+    assert store.begin("solve", "cubotino", NOW).record.id == "000004"
+    kept = store.ids()
+    assert len(kept) < 4 and kept[-1] == "000004"
+    store.reserve_bytes = 0
     disk.fill()
     with pytest.raises(StorageError):
         store.begin("solve", "cubotino", NOW)
-    assert store.ids() == []
-
-
-def test_counts_of_the_line_are_added_and_taken_apart() -> None:
-    names = list(LinkRecord.model_fields)
-    first = LinkRecord(**{name: 100 + place for place, name in enumerate(names)})
-    second = LinkRecord(**{name: 3 * place for place, name in enumerate(names)})
-    both = first + second
-    assert both.model_dump() == {name: 100 + 4 * place for place, name in enumerate(names)}
-    assert both - second == first
-
-
-class Known(CubistError):
-    """A fault of the table that brings no remedy of its own."""
-
-    code, detail = next(iter(FAULTS)), {"not": "a text"}
+    assert store.ids() == kept and numbers[0] not in kept
 
 
 def test_a_fault_in_a_record_has_the_usual_remedy_of_its_code() -> None:
-    kept = FaultRecord.of(Known("it jams"))
-    assert kept == FaultRecord(code=Known.code, cause="it jams", remedy=FAULTS[Known.code].remedy)
-    assert kept.remedy
-    assert FaultRecord.of(StorageError("odd")).remedy == ""
+    code, row = next(iter(FAULTS.items()))
+    kept = FaultRecord.of(CubistError("it jams", code=code))
+    assert kept == FaultRecord(code=code, cause="it jams", remedy=row.remedy)
+    assert kept.remedy and FaultRecord.of(StorageError("odd")).remedy == ""
+
+
+def test_a_stopwatch_collects_the_stages_of_one_job_from_any_thread() -> None:
+    now = 0.0
+    watch = Stopwatch(lambda: now)
+    watch.add("upload", 0.5)
+    watch.end("start")  # nobody has begun it
+    for took in (0.25, 0.75):
+        with watch.timing("capture"):
+            now += took
+    with pytest.raises(ValueError), watch.timing("decide"):
+        raise ValueError
+    watch.begin("start")  # it ends in another room
+    now += 2.0
+    for _ in range(2):
+        watch.end("start")
+    expected = [("capture", [0.25, 0.75]), ("start", [2.0]), ("upload", [0.5])]
+    assert list(watch.take().items()) == expected, "in the order of a solve"
+    watch.begin("start")
+    assert watch.take() == {}
+    watch.end("start")
+    assert watch.take() == {}, "what a job left open is not the next one's"
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda _: watch.add("measure", 1), range(1000)))
+    assert len(watch.take()["measure"]) == 1000
+
+
+@given(st.lists(st.floats(0, 100), min_size=1), st.floats(0, 1))
+def test_a_percentile_is_the_least_sample_that_so_many_do_not_exceed(
+    samples: list[float], part: float
+) -> None:
+    found = percentile(samples, part)
+    assert found in samples
+    assert sum(sample <= found for sample in samples) >= part * len(samples) - 1e-9
+    smaller = [sample for sample in samples if sample < found]
+    assert not smaller or len(smaller) < part * len(samples) + 1e-9
