@@ -11,16 +11,18 @@ from typing import Any
 import pytest
 
 from robot.api.endpoints import RobotState
-from robot.api.models import StartRequest
+from robot.api.models import ALLOWED, WORKING, StartRequest, check_transition
 from robot.cli.status import tell_status
-from robot.daemon import job_control
 from robot.daemon.job_control import JobController
-from robot.records.runs import LinkRecord, RunRecord, RunStore
+from robot.records.runs import LinkRecord, RunStore, utc_now
+from robot.records.storage import StorageError
 from robot.text.faults import Conflict, RobotError, ScanError
 from solver.solution import Progress
+from tests.rig.fake_robot import run_job
 
 SOLVE = StartRequest()
 HOME = StartRequest(kind="home")
+GONE = RobotError("board-absent", "the panel is gone", "Plug it in")
 Wait = Callable[[threading.Event], Any]
 
 
@@ -28,25 +30,26 @@ def jam(recoverable: bool = True) -> RobotError:
     return RobotError("overload", "the table is jammed", "Free it", recoverable=recoverable)
 
 
-async def run(controller: JobController, request: StartRequest = SOLVE) -> RunRecord:
-    run_id = await controller.start(request)
-    await controller.finished()
-    return await controller.run_record(run_id)
+def test_every_state_can_end_in_idle_or_a_fault() -> None:
+    assert set(ALLOWED) == set(RobotState)
+    for state in RobotState:
+        check_transition(state, RobotState.IDLE)
+        if state in WORKING:
+            check_transition(state, RobotState.FAULT)
+    with pytest.raises(RuntimeError, match="checking cannot follow idle"):
+        check_transition(RobotState.IDLE, RobotState.CHECKING)
 
 
 async def test_a_solve_goes_through_all_states(controller: JobController) -> None:
     with controller.events.listening() as events:
-        record = await run(controller)
+        record = await run_job(controller)
         controller.events.close()
         seen = [event async for event in events]
     states = [event.state for event in seen if event.event == "state"]
     assert states == ["homing", "scanning", "solving", "turning", "checking", "idle"]
-    assert [(one.state, one.progress) for one in seen if one.event == "progress"] == [
-        ("turning", 0.5)
-    ]
-    assert seen[-1].event == "finished"
-    assert seen[-1].outcome == "solved"
-    assert record.outcome == "solved"
+    progress = [(one.state, one.progress) for one in seen if one.event == "progress"]
+    assert progress == [("turning", 0.5)]
+    assert (seen[-1].event, seen[-1].outcome, record.outcome) == ("finished", "solved", "solved")
     assert (record.moves, record.planned_us, record.executed_us) == ("R U", 1000, 1000)
     assert set(record.timings_s) >= {"home", "scan", "read", "search", "turn", "check"}
     assert len(record.photos) == 13
@@ -66,22 +69,12 @@ async def test_only_one_job_at_a_time(
     await eventually(fake.motion.moving)
     with pytest.raises(Conflict, match="run `cubist stop`"):
         await controller.start(SOLVE)
-    fake.motion.hold.set()
-    await controller.finished()
-    assert controller.state is RobotState.IDLE
-
-
-async def test_stop_ends_the_motion_and_closes_the_record(
-    controller: JobController, fake: Any, eventually: Wait
-) -> None:
-    fake.motion.hold = threading.Event()
-    run_id = await controller.start(SOLVE)
-    await eventually(fake.motion.moving)
     assert await controller.stop()
-    assert (await controller.run_record(run_id)).outcome == "stopped"
-    assert controller.state is RobotState.IDLE
-    assert not controller.status().homed
+    assert (await controller.run_record(first)).outcome == "stopped"
+    assert (controller.state, controller.status().homed) == (RobotState.IDLE, False)
     assert "stop" in fake.motion.done
+    assert await controller.stop() is False
+    assert await controller.stop(emergency=True) is True, "whether or not anything moves"
 
 
 async def test_an_emergency_stop_that_nobody_confirms_ends_the_job_all_the_same(
@@ -140,30 +133,23 @@ async def test_what_the_search_reports_after_an_emergency_stop_is_ignored(
     assert unexpected == []
 
 
-async def test_a_jam_is_homed_looked_at_and_solved_again(
-    controller: JobController, fake: Any
+@pytest.mark.parametrize(
+    ("readings", "plans"), [(["scrambled", "scrambled", "solved"], 2), (["scrambled", "solved"], 1)]
+)
+async def test_after_a_jam_the_robot_homes_and_looks_again(
+    controller: JobController, fake: Any, readings: list[str], plans: int
 ) -> None:
+    """A cube that the turn before the jam has solved is not called already solved."""
     fake.motion.faults = [None] * 6 + [jam()]
-    fake.scanner.readings = ["scrambled", "scrambled", "solved"]
-    record = await run(controller)
-    assert (record.outcome, record.attempts) == ("solved", 2)
+    fake.scanner.readings = readings
+    record = await run_job(controller)
+    assert (record.outcome, record.attempts, fake.planner.plans) == ("solved", 2, plans)
     assert fake.motion.done.count("home") == 2
-    assert any("recovering" in event.text for event in record.events)
     assert record.recoveries == ["homed and started over after a fault: the table is jammed"]
     (note,) = record.notes
     assert (note.text, note.code) == (record.recoveries[0], "started-over")
     assert set(note.parameters) == {"fault"}
-    coded = {event.step_code for event in record.events}
-    assert {"home", "search", "turn-once", "recover"} & coded, "steps keep their codes"
-
-
-async def test_a_fault_after_the_last_turn_does_not_make_the_cube_already_solved(
-    controller: JobController, fake: Any
-) -> None:
-    fake.motion.faults = [None] * 6 + [jam()]
-    fake.scanner.readings = ["scrambled", "solved"]
-    record = await run(controller)
-    assert (record.outcome, record.attempts, fake.planner.plans) == ("solved", 2, 1)
+    assert "recover" in {event.step_code for event in record.events}
 
 
 @pytest.mark.parametrize(
@@ -171,7 +157,6 @@ async def test_a_fault_after_the_last_turn_does_not_make_the_cube_already_solved
     [
         ([jam(recoverable=False)], 1, "fault", 1),
         ([jam()], 0, "fault", 1),
-        ([jam(), jam()], 1, "fault", 2),
         ([RobotError("cube-slipped", recoverable=True)] * 2, 1, "slipped", 2),
         ([RobotError("home-missing", recoverable=True)] * 2, 1, "jammed", 2),
     ],
@@ -186,7 +171,7 @@ async def test_a_fault_that_stays_ends_the_job_with_its_remedy(
 ) -> None:
     controller.machine = fake.machine_with(solve_retries=retries)
     fake.motion.faults = list(faults)
-    record = await run(controller)
+    record = await run_job(controller)
     assert (record.outcome, record.attempts) == (outcome, attempts)
     assert record.faults[-1].remedy == faults[0].remedy
     status = controller.status()
@@ -194,36 +179,33 @@ async def test_a_fault_that_stays_ends_the_job_with_its_remedy(
     assert status.fault is not None and status.fault.cause == faults[0].cause
 
 
-@pytest.mark.parametrize("retries", [0, 2])
-@pytest.mark.parametrize("reading", [("scrambled", "F"), ScanError("too dark")])
-async def test_a_cube_in_doubt_is_looked_at_again_and_never_guessed(
-    controller: JobController, fake: Any, reading: Any, retries: int
-) -> None:
-    controller.machine = fake.machine_with(scan_retries=retries, solve_retries=0)
-    fake.scanner.readings = [reading] * (retries + 1)
-    record = await run(controller)
-    assert (record.outcome, fake.planner.plans) == ("unreadable", 0)
-    assert controller.state is RobotState.FAULT
-
-
 @pytest.mark.parametrize(
-    ("code", "outcome", "attempts"), [("", "unreadable", 2), ("no-cube", "no-cube", 1)]
+    ("readings", "policy", "outcome", "attempts", "plans"),
+    [
+        (["solved"], {}, "already-solved", 1, 0),
+        (["scrambled"], {"check_after": False}, "done", 1, 1),
+        ([("scrambled", "F")], {"scan_retries": 0}, "unreadable", 1, 0),
+        ([ScanError("too dark")] * 3, {"scan_retries": 2}, "unreadable", 1, 0),
+        # Stickers of no cube may come from a turn that went wrong: the robot starts over once.
+        (["scrambled", *[ScanError("not a cube", "U")] * 6], {}, "unreadable", 2, 1),
+        (["scrambled", *[ScanError("no cube", "U", "no-cube")] * 6], {}, "no-cube", 1, 1),
+    ],
 )
-async def test_what_the_check_cannot_read_is_not_called_the_motion_s_fault(
-    controller: JobController, fake: Any, code: str, outcome: str, attempts: int
+async def test_what_the_camera_sees_decides_how_a_solve_ends(
+    controller: JobController,
+    fake: Any,
+    readings: list[Any],
+    policy: dict[str, Any],
+    outcome: str,
+    attempts: int,
+    plans: int,
 ) -> None:
-    """Stickers of no cube may come from a turn that went wrong: the robot starts over once."""
-    unread = ScanError("not a cube", "U", code) if code else ScanError("not a cube", "U")
-    fake.scanner.readings = ["scrambled", *[unread] * 6]
-    record = await run(controller)
-    assert (record.outcome, record.attempts) == (outcome, attempts)
-
-
-async def test_without_a_check_the_end_is_not_called_solved(
-    controller: JobController, fake: Any
-) -> None:
-    controller.machine = fake.machine_with(check_after=False)
-    assert (await run(controller)).outcome == "done"
+    controller.machine = fake.machine_with(**policy)
+    fake.scanner.readings = readings
+    record = await run_job(controller)
+    assert (record.outcome, record.attempts, fake.planner.plans) == (outcome, attempts, plans)
+    is_fault = outcome in {"unreadable", "no-cube"}
+    assert controller.state is (RobotState.FAULT if is_fault else RobotState.IDLE)
 
 
 @pytest.mark.parametrize(
@@ -239,12 +221,12 @@ async def test_the_scan_ends_when_one_cube_is_left(
 ) -> None:
     controller.machine = fake.machine_with(end_scan_early=True)
     fake.scanner.readings = readings
-    assert (await run(controller)).outcome == "solved"
+    assert (await run_job(controller)).outcome == "solved"
     assert "".join(fake.scanner.seen) == seen + "URFDLB"
     assert fake.planner.planned_from == ["at L" if seen == "URFDL" else "after the tour"]
 
 
-async def test_a_bad_cable_is_told(
+async def test_a_bad_cable_is_reported(
     controller: JobController, fake: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     fake.motion.line = LinkRecord(sent=1000, received=1000, damaged=1)
@@ -253,39 +235,25 @@ async def test_a_bad_cable_is_told(
     await controller.finished()
     record = await controller.run_record(run_id)
     assert record.link == LinkRecord(sent=300, received=300, damaged=12, resent=9, held=1)
-    cable, silence = record.warnings
+    cable, _ = record.warnings
     assert [note.code for note in record.notes] == ["line-damaged", "paused-once"]
     assert "damaged 12 of 600 messages (2.0%)" in cable
-    assert "paused once because this computer fell silent" in silence
     assert cable in caplog.text
-    assert controller.status().warnings[0].startswith("the serial line damaged 13 of 2600")
-    assert controller.status().notes[0].text == controller.status().warnings[0]
-
-
-async def test_a_solved_cube_is_left_alone(controller: JobController, fake: Any) -> None:
-    fake.scanner.readings = ["solved"]
-    assert (await run(controller)).outcome == "already-solved"
-    assert fake.planner.plans == 0
-
-
-async def test_a_cube_found_unsolved_is_solved_on(controller: JobController, fake: Any) -> None:
-    fake.scanner.readings = ["scrambled", "scrambled", "solved"]
-    record = await run(controller)
-    assert (record.outcome, fake.planner.plans) == ("solved", 2)
-    assert fake.motion.done.count("home") == 1
-    assert record.recoveries == ["the cube was not solved after the turns: solved again from there"]
+    status = controller.status()
+    assert status.warnings[0].startswith("the serial line damaged 13 of 2600")
+    assert status.notes[0].text == status.warnings[0]
 
 
 async def test_an_error_of_ours_ends_the_job_not_the_daemon(
     controller: JobController, fake: Any
 ) -> None:
     fake.scanner.readings = [ZeroDivisionError("oops")]
-    record = await run(controller)
+    record = await run_job(controller)
     assert (record.outcome, record.faults[-1].code) == ("fault", "internal")
     assert "oops" in record.reason
     assert controller.status().fault is not None
     fake.scanner.readings = ["solved"]
-    assert (await run(controller)).outcome == "already-solved"
+    assert (await run_job(controller)).outcome == "already-solved"
 
 
 async def test_a_robot_that_is_not_there_is_a_fault_and_tried_again(
@@ -296,34 +264,30 @@ async def test_a_robot_that_is_not_there_is_a_fault_and_tried_again(
     with pytest.raises(RobotError, match="jammed"):
         await controller.start(HOME)
     fake.motion.open_fault = None
-    assert (await run(controller)).outcome == "solved"
+    assert (await run_job(controller)).outcome == "solved"
 
 
-async def test_a_disk_that_fails_at_the_start_leaves_a_record_in_memory(
-    controller: JobController,
+async def test_a_disk_that_fails_does_not_keep_the_cube_unsolved(
+    controller: JobController, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    controller.store.directory.write_text("not a directory")
-    record = await run(controller)
-    assert (record.id, record.outcome) == ("000000", "solved")
-
-
-async def test_a_full_disk_does_not_keep_the_cube_unsolved(
-    controller: JobController, fake: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from robot.records.storage import StorageError
+    """The record is known as long as the daemon runs; without a folder it is number 0."""
 
     def fail(*_: object) -> None:
         raise StorageError("the disk is full")
 
     run_id = await controller.start(SOLVE)
-    monkeypatch.setattr("robot.records.runs.RunWriter.save", fail)
-    monkeypatch.setattr("robot.records.runs.RunWriter.save_photo", fail)
-    await controller.finished()
-    status = controller.status()
-    assert status.last_run is not None
-    assert (status.last_run.id, status.last_run.outcome) == (run_id, "solved")
+    with monkeypatch.context() as full:
+        full.setattr("robot.records.runs.RunWriter.save", fail)
+        full.setattr("robot.records.runs.RunWriter.save_photo", fail)
+        await controller.finished()
+    last = controller.status().last_run
     (listed,) = (await controller.runs(5)).runs
-    assert (listed.id, listed.outcome) == (run_id, "solved")
+    assert last is not None
+    assert (last.id, last.outcome) == (listed.id, listed.outcome) == (run_id, "solved")
+    controller.store.directory = controller.store.directory / run_id / "run.json"
+    controller.machine.scanner.readings = ["solved"]  # type: ignore[attr-defined]
+    record = await run_job(controller)
+    assert (record.id, record.outcome) == ("000000", "already-solved")
 
 
 @pytest.mark.parametrize("failing", ["RunStore.prune", "RunWriter.finish"])
@@ -334,11 +298,8 @@ async def test_a_record_that_cannot_be_closed_leaves_the_robot_free(
         raise FileNotFoundError("gone meanwhile")
 
     monkeypatch.setattr(f"robot.records.runs.{failing}", fail)
-    record = await run(controller)
+    record = await run_job(controller)
     assert (record.outcome, controller.state) == ("solved", RobotState.IDLE)
-
-
-MAKING = Progress("making tables in /folder", 0.25, making=True, remaining_s=3.0)
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -347,13 +308,16 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_tables_are_made_at_the_start_and_the_status_names_them(
+async def test_reading_and_search_are_made_ready_at_the_start_and_the_status_says_so(
     controller: JobController, fake: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fake.planner.tables = [MAKING]
+    ready: list[str] = []
+    fake.scanner.prepare = lambda: ready.append("reading")
+    fake.planner.tables = [Progress("making tables in /folder", 0.25, True, remaining_s=3.0)]
     controller.prepare()
     assert controller.status().preparation is not None
     await until(lambda: bool((one := controller.status().preparation) and one.progress))
+    assert ready == ["reading"]
     tell_status(controller.status().model_dump(mode="json"))
     assert "  making tables in /folder (25 %, 3 s left)\n" in capsys.readouterr().out
     assert controller.state is RobotState.IDLE
@@ -361,140 +325,7 @@ async def test_tables_are_made_at_the_start_and_the_status_names_them(
     await until(lambda: controller.status().preparation is None)
 
 
-def code_of(refused: pytest.ExceptionInfo[Conflict]) -> str:
-    return str(refused.value.args[0].code)
-
-
-async def told_by(controller: JobController, *events: Any) -> list[Any]:
-    with controller.events.listening() as heard:
-        for event in events:
-            event()
-        controller.events.close()
-        return [event async for event in heard]
-
-
-async def test_a_panel_out_of_order_needs_help_until_it_is_in_order(
-    controller: JobController, caplog: pytest.LogCaptureFixture
-) -> None:
-    fault = RobotError("board-absent", "the panel is gone", "Plug it in")
-    told = await told_by(
-        controller,
-        lambda: controller.report_panel(fault),
-        lambda: controller.clear_panel("board-absent"),
-    )
-    assert [(one.state, one.text) for one in told] == [
-        ("fault", "the panel is gone"),
-        ("idle", "the panel is in order again"),
-    ]
-    assert "fault board-absent: the panel is gone" in caplog.text
-    assert controller.status().fault is None
-
-
-async def test_a_panel_changes_nothing_while_something_else_is_the_matter(
-    controller: JobController, fake: Any
-) -> None:
-    fake.motion.hold = threading.Event()
-    await controller.start(SOLVE)
-    state = controller.state
-    controller.report_panel(RobotError("board-absent", "the panel is gone", "Plug it in"))
-    assert controller.state is state
-    controller.clear_panel("board-absent")
-    await controller.stop(emergency=True)
-    controller.report_panel(RobotError("board-absent", "the panel is gone", "Plug it in"))
-    controller.clear_panel("board-absent")
-    fault = controller.status().fault
-    assert (controller.state, fault and fault.code) == (RobotState.FAULT, "emergency-stop")
-
-
-async def test_in_maintenance_the_panel_is_not_waited_for(controller: JobController) -> None:
-    controller.enter_maintenance()
-    controller.report_panel(RobotError("board-absent", "the panel is gone", "Plug it in"))
-    assert controller.state is RobotState.MAINTENANCE
-    await controller.leave_maintenance()
-    assert controller.state is RobotState.FAULT
-
-
-async def test_an_open_emergency_stop_is_in_the_way_of_everything(
-    controller: JobController,
-) -> None:
-    controller.estop_open = True
-    with pytest.raises(Conflict) as refused:
-        await controller.start(SOLVE)
-    assert code_of(refused) == "estop-open"
-    with pytest.raises(Conflict):
-        controller.check_estop()
-    controller.estop_open = False
-    controller.check_estop()
-
-
-async def test_a_stop_without_a_job_is_one_only_in_an_emergency(
-    controller: JobController, fake: Any
-) -> None:
-    assert await controller.stop() is False
-    assert await controller.stop(emergency=True) is True
-    assert fake.motion.done[-1] == "emergency"
-
-
-async def test_a_job_that_does_not_stop_in_time_is_halted_at_once(
-    controller: JobController,
-    fake: Any,
-    eventually: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    monkeypatch.setattr(job_control, "STOP_LIMIT_S", 0.05)
-    monkeypatch.setattr(fake.motion, "stop", lambda: fake.motion.done.append("stop"))
-    fake.motion.hold = threading.Event()
-    await controller.start(SOLVE)
-    await eventually(fake.motion.moving)
-    assert await controller.stop() is True
-    assert fake.motion.done[-2:] == ["stop", "emergency"]
-    assert "motion did not stop in 0.05 s: emergency stop" in caplog.text
-    await controller.finished()
-
-
-async def test_shutting_down_says_whether_a_job_ended_and_the_machine_is_to_go_off(
-    controller: JobController, fake: Any, eventually: Any
-) -> None:
-    fake.motion.hold = threading.Event()
-    await controller.start(SOLVE)
-    await eventually(fake.motion.moving)
-    assert await controller.shut_down(power_off=True) is True
-    assert controller.power_off
-    assert controller.ended.is_set()
-    assert await controller.shut_down(power_off=False) is False
-    assert not controller.power_off
-
-
-async def test_closing_gives_everything_back(controller: JobController, fake: Any) -> None:
-    closed: list[str] = []
-    fake.scanner.close = lambda: closed.append("scanner")
-    controller.prepare()
-    assert controller.preparation.state is not None
-    await controller.close()
-    assert controller.preparation.state is None
-    assert fake.motion.done[-1] == "close"
-    assert closed == ["scanner"]
-    await controller.close()
-
-
-async def test_after_a_crash_records_are_closed_and_positions_doubted(
-    fake: Any, tmp_path: Any, caplog: pytest.LogCaptureFixture
-) -> None:
-    store = RunStore(tmp_path / "runs")
-    run = store.begin("solve", "fake", job_control.utc_now())
-    controller = JobController(fake.machine(), store, version="1")
-    doubted: list[Any] = []
-    fake.motion.mark_positions_lost = doubted.append
-    await controller.open()
-    assert len(doubted) == 1
-    assert f"run {run.record.id} was interrupted; its record is closed" in caplog.text
-    last = controller.status().last_run
-    assert last is not None and last.id == run.record.id
-    await controller.close()
-
-
-async def test_tables_that_cannot_be_made_are_told_unless_nobody_wants_them(
+async def test_tables_that_cannot_be_made_are_reported_unless_nobody_wants_them(
     controller: JobController, fake: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fails(*_: object) -> None:
@@ -512,15 +343,70 @@ async def test_tables_that_cannot_be_made_are_told_unless_nobody_wants_them(
     assert "not ready" not in caplog.text
 
 
-async def test_reading_is_made_ready_before_the_search(
+async def test_a_panel_out_of_order_needs_help_until_it_is_in_order(
+    controller: JobController,
+) -> None:
+    with controller.events.listening() as heard:
+        controller.report_panel(GONE)
+        controller.clear_panel("board-absent")
+        controller.events.close()
+        told = [(one.state, one.text) async for one in heard]
+    assert told == [("fault", "the panel is gone"), ("idle", "the panel is in order again")]
+    assert controller.status().fault is None
+    controller.enter_maintenance()
+    controller.report_panel(GONE)
+    assert controller.state is RobotState.MAINTENANCE
+    await controller.leave_maintenance()
+    assert controller.state is RobotState.FAULT
+
+
+async def test_a_panel_changes_nothing_while_something_else_is_the_matter(
     controller: JobController, fake: Any
 ) -> None:
-    done: list[str] = []
-    fake.scanner.prepare = lambda: done.append("reading")
-    fake.planner.prepare = lambda *_: done.append("search")
+    fake.motion.hold = threading.Event()
+    await controller.start(SOLVE)
+    state = controller.state
+    controller.report_panel(GONE)
+    assert controller.state is state
+    controller.clear_panel("board-absent")
+    await controller.stop(emergency=True)
+    controller.report_panel(GONE)
+    controller.clear_panel("board-absent")
+    fault = controller.status().fault
+    assert (controller.state, fault and fault.code) == (RobotState.FAULT, "emergency-stop")
+
+
+async def test_shutting_down_says_whether_a_job_ended_and_closing_gives_everything_back(
+    controller: JobController, fake: Any, eventually: Any
+) -> None:
+    closed: list[str] = []
+    fake.scanner.close = lambda: closed.append("scanner")
+    fake.motion.hold = threading.Event()
     controller.prepare()
-    await controller.preparation.finished()
-    assert done == ["reading", "search"]
+    await controller.start(SOLVE)
+    await eventually(fake.motion.moving)
+    assert await controller.shut_down(power_off=True) is True
+    assert (controller.power_off, controller.ended.is_set()) == (True, True)
+    assert await controller.shut_down(power_off=False) is False
+    assert not controller.power_off
+    await controller.close()
+    assert controller.preparation.state is None
+    assert (fake.motion.done[-1], closed) == ("close", ["scanner"])
+    await controller.close()
+
+
+async def test_after_a_crash_records_are_closed_and_positions_doubted(
+    fake: Any, tmp_path: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = RunStore(tmp_path / "runs")
+    run = store.begin("solve", "fake", utc_now())
+    controller = JobController(fake.machine(), store, version="1")
+    await controller.open()
+    assert fake.motion.has_lost_positions
+    assert f"run {run.record.id} was interrupted; its record is closed" in caplog.text
+    last = controller.status().last_run
+    assert last is not None and last.id == run.record.id
+    await controller.close()
 
 
 @pytest.mark.parametrize("adjusted", [True, False])
@@ -532,8 +418,7 @@ async def test_a_robot_that_was_adjusted_connects_anew_and_is_not_homed(
 
     controller.drift = SimpleNamespace(notes=[], estimates=[], follow=follow)  # type: ignore[assignment]
     fake.motion.done.clear()
-    await controller.start(StartRequest(kind="home"))
-    await controller.finished()
+    await run_job(controller, HOME)
     assert controller.status().homed is not adjusted
     assert fake.motion.done == ["home", *["open"] * adjusted]
     assert controller.state is RobotState.IDLE

@@ -1,148 +1,315 @@
-"""The jobs by themselves: what is asked of the robot, in which order, what is told and noted."""
+"""One job: what it asks of the robot, in which order, and what it notes on the way."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from robot.api.endpoints import RobotState
+from robot.api.models import StartRequest
 from robot.daemon import jobs, scanning
 from robot.daemon.job import Job
-from robot.daemon.job_control import utc_now
+from robot.daemon.job_control import JobController
 from robot.daemon.live import LiveBoard
-from robot.machine.assembly import Machine
 from robot.machine.solve_planner import SplitPlan
 from robot.motion.schedule import Schedule
-from robot.records.runs import LinkRecord, RunStore
+from robot.records.runs import LinkRecord, RunStore, RunWriter, utc_now
+from robot.records.storage import StorageError
 from robot.settings.profile import PolicySettings
-from robot.text.faults import ScanError
+from robot.text.faults import RobotError, ScanError, Stopped
+from robot.text.notes import Note
 from robot.text.outcomes import Outcome
-from solver.cube.cube import Cube
-from tests.rig.fake_robot import part
+from robot.text.steps import JobStep
+from solver.solution import Progress
+from tests.rig.fake_robot import SCRAMBLED_CUBE, part, run_job
+from vision.frame import Frame
 
-SCRAMBLED = Cube.solved().apply("R U F2")
-GONE = ScanError("nothing there", "U", "no-cube")
-
-
-class Board(LiveBoard):
-    """It also lists what it is told."""
-
-    def __init__(self) -> None:
-        super().__init__(lambda *_, **__: None)
-        self.calls: list[tuple[Any, ...]] = []
-
-    def forget_cube(self, size: int) -> None:
-        self.calls.append(("forget", size))
-        super().forget_cube(size)
-
-    def home(self, positions: Any) -> None:
-        self.calls.append(("home", dict(positions)))
-        super().home(positions)
-
-    def move(self, purpose: Any, parts: Any, at_us: int = 0, greedy_us: int | None = None) -> None:
-        moves = [" ".join(part.moves) for part in parts]
-        self.calls.append(("move", purpose, moves, at_us, greedy_us))
-        super().move(purpose, parts, at_us, greedy_us)
-
-    def arrive(self, moved: Any, facelets: str | None) -> None:
-        self.calls.append(("arrive", moved.end, facelets))
-        super().arrive(moved, facelets)
-
-    def read(self, facelets: str) -> None:
-        self.calls.append(("read", facelets))
-        super().read(facelets)
+HAND = "a hand is in front of U"
+HANDS = ScanError(HAND, "U", "face-covered")
+LOOKS_OF_A_SCAN = 6
 
 
-class Worked:
-    """A job with the machine it is done with."""
+class Watched:
+    """A job by itself at a clock that is set by hand, with what it reports."""
 
-    def __init__(self, fake: Any, folder: Path) -> None:
-        self.fake, self.live = fake, Board()
+    def __init__(self, folder: Path) -> None:
+        self.now = 100.0
         self.reported: list[tuple[str, str]] = []
+        self.progress: list[float] = []
+        self.store = RunStore(folder)
         self.job = Job(
-            RunStore(folder).begin("solve", "fake", utc_now()),
+            self.store.begin("solve", "fake", utc_now()),
             lambda state, step: self.reported.append((state, step)),
             LinkRecord(),
-            live=self.live,
+            lambda: self.now,
+            self.progress.append,
+            LiveBoard(lambda *_, **__: None),
         )
-
-    def machine(self, reconnect_s: float = 10.0, **policy: Any) -> Machine:
-        values = {"improve_while_turning": False, **policy}
-        made = (self.fake.motion, self.fake.scanner, self.fake.planner, PolicySettings(**values))
-        return Machine("fake", *made, reconnect_s=reconnect_s, size=3)
-
-    @property
-    def calls(self) -> list[tuple[Any, ...]]:
-        return self.live.calls
-
-    @property
-    def steps(self) -> list[tuple[str, str]]:
-        return [(str(state), step) for state, step in self.reported]
 
 
 @pytest.fixture
-async def worked(fake: Any, tmp_path: Path) -> Worked:
-    return Worked(fake, tmp_path / "runs")
+async def watched(tmp_path: Path) -> Watched:
+    return Watched(tmp_path / "alone")
 
 
-async def test_a_scramble_is_planned_noted_and_turned_once(worked: Worked) -> None:
-    assert await jobs.scramble(worked.job, worked.machine(), "F R2") is Outcome.DONE
-    record = worked.job.record
-    assert worked.steps[1:] == [
-        ("solving", "planning the scramble"),
-        ("turning", "turning: 2 moves in 0.0 s"),
-    ]
+async def test_a_job_notes_its_steps_and_the_times_of_its_stages(watched: Watched) -> None:
+    job = watched.job
+    watched.now = 101.2341
+    job.progress, job.remaining_s = 0.5, 3.0
+    job.enter(RobotState.HOMING, JobStep.of("home"))
+    assert (job.progress, job.remaining_s, job.elapsed_s) == (None, None, pytest.approx(1.2341))
+    (event,) = job.record.events
+    assert (event.at_s, event.step_code) == (1.234, "home")
+    assert watched.reported == [("homing", str(job.step))]
+
+    def take(seconds: float) -> None:
+        watched.now += seconds
+        if seconds == 0.5:
+            raise ValueError
+
+    await job.run_blocking("scan", take, 2.0)
+    await job.run_blocking("read", take, 1.0)
+    with pytest.raises(ValueError):  # its time counts all the same
+        await job.run_blocking("scan", take, 0.5)
+    assert job.record.timings_s == {"scan": 2.5, "read": 1.0}
+    job.cancel.set()
+    with pytest.raises(Stopped):
+        job.enter(RobotState.SCANNING, JobStep.of("plan-looks"))
+    with pytest.raises(Stopped):
+        await job.run_blocking("home", lambda: None)
+    assert len(watched.reported) == 1
+
+
+async def test_progress_is_reported_each_tenth(watched: Watched) -> None:
+    job = watched.job
+    for fraction in (0.05, 0.12, 0.15, 0.19, 0.23, 0.55, 0.58, 0.65, 1.0, 1.7, -1.0):
+        job.advance(fraction)
+        await asyncio.sleep(0)
+    assert watched.progress == [0.12, 0.23, 0.55, 0.65, 1.0]
+    assert job.progress == 0.0
+    job.enter(RobotState.TURNING, JobStep.of("home"))
+    job.advance(0.12)
+    await asyncio.sleep(0)
+    assert watched.progress[5:] == [0.12]
+
+
+async def test_the_time_left_follows_the_pace_so_far(watched: Watched) -> None:
+    job = watched.job
+    job.enter(RobotState.TURNING, JobStep.of("turn", moves=2, seconds="40.0"))
+    left = []
+    for fraction in (0.0, 0.01, 0.1, 0.25, 0.5, 1.0):
+        watched.now = 100.0 + 40 * fraction
+        job.advance(fraction)
+        await asyncio.sleep(0)
+        left.append(job.remaining_s)
+    assert left[:2] == [None, None], "the beginning says nothing of the pace"
+    assert left[2:] == pytest.approx([36.0, 30.0, 20.0, 0.0])
+    job.enter(RobotState.CHECKING, JobStep.of("plan-looks"))
+    job.advance_view(0.5)
+    await asyncio.sleep(0)
+    assert (job.progress, job.remaining_s) == (None, None), "a look is only a part of its step"
+
+
+async def test_a_search_that_waits_for_tables_says_so_and_goes_on(watched: Watched) -> None:
+    job = watched.job
+    job.enter(RobotState.SOLVING, JobStep.of("search"))
+    search = job.step
+    for progress, expected in (
+        (Progress("making tables", 0.1, True, 9.0), ("making tables", 0.1, 9.0)),
+        (Progress("making tables", 0.5, True, 4.0), ("making tables", 0.5, 4.0)),
+        (Progress("other", 0.2, False, 1.0), ("making tables", 0.5, 4.0)),
+        (Progress("making others", 0.3, True, 2.0), ("making others", 0.3, 2.0)),
+        (Progress("making others", 1.0, True, 0.0), (search, None, None)),
+        (Progress("making others", 1.0, True, 0.0), (search, None, None)),
+    ):
+        job.hear(progress)
+        await asyncio.sleep(0)
+        assert (job.step, job.progress, job.remaining_s) == expected
+    told = [str(step) for _, step in watched.reported]
+    assert told == [str(search), "making tables", "making others", str(search)]
+
+
+async def test_pictures_and_the_record_are_kept_at_the_end(
+    watched: Watched, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = watched.job
+    watched.now = 102.5
+    frame = Frame(np.zeros((8, 8, 3), np.uint8), "top", 0)
+    assert await job.save_photo(["a.jpg", "b.jpg"], frame) == 1
+    assert await job.save_photo(["c.jpg"], frame) == 2
+    job.explanation = lambda: b"png"
+    await job.finish()
+    kept = watched.store.load(job.record.id)
+    assert kept.duration_s == 2.5
+    assert sorted(kept.photos) == ["a.jpg", "b.jpg", "c.jpg", "reading.png"]
+    assert (watched.store.directory_of("1") / "reading.png").read_bytes() == b"png"
+    shown = job.pictures.latest("top")
+    assert shown is not None and shown.number == 2
+
+    def fail(*_: object) -> bytes:
+        raise StorageError("the disk is full")
+
+    job.explanation = fail
+    await job.finish()
+    assert "the reading could not be drawn" in caplog.text
+    monkeypatch.setattr(job.writer, "save", fail)
+    await job.save()
+    assert "not recorded: the disk is full" in caplog.text
+
+
+async def test_a_scramble_is_planned_noted_and_turned_once(
+    controller: JobController, fake: Any
+) -> None:
+    fake.motion.done.clear()
+    record = await run_job(controller, StartRequest(kind="scramble", moves="F R2"))
+    assert (record.outcome, fake.motion.done) == ("done", ["home", "perform"])
+    assert [event.step_code for event in record.events] == ["home", "plan-scramble", "turn"]
     assert (record.moves, record.planned_us, record.executed_us) == ("F R2", 1000, 1000)
     assert (record.greedy_us, record.orientation, record.facelets) == (2000, "UF", None)
-    assert worked.fake.motion.done == ["home", "perform"]
-    assert worked.calls[2:] == [
-        ("move", "turn", ["F R2"], 0, 2000),
-        ("arrive", "after the scramble", None),
-    ]
     assert set(record.timings_s) == {"home", "plan", "search", "turn"}
 
 
-async def test_a_known_cube_is_not_looked_at_before(worked: Worked) -> None:
-    worked.fake.scanner.readings = ["solved"]
-    assert await jobs.solve_known(worked.job, worked.machine(), SCRAMBLED) is Outcome.SOLVED
-    facelets = SCRAMBLED.facelets()
-    assert worked.job.record.facelets == facelets
-    assert worked.calls[:3] == [("forget", 3), ("home", {"table": 0}), ("read", facelets)]
-    assert [state for state, _ in worked.steps] == [
-        *("homing", "solving", "turning"),
-        *["checking"] * 7,
-    ]
-    assert ("arrive", "after the plan", SCRAMBLED.apply("R U").facelets()) in worked.calls
-    assert worked.fake.planner.planned_from == [None]
-    assert worked.fake.planner.toured_from == ["after the plan"]
-    await worked.job.finish()
-    assert worked.job.record.photos
+async def test_a_known_cube_is_not_looked_at_before(controller: JobController, fake: Any) -> None:
+    fake.scanner.readings = ["solved"]
+    record = await run_job(controller, StartRequest(facelets=SCRAMBLED_CUBE.facelets()))
+    assert (record.outcome, record.facelets) == ("solved", SCRAMBLED_CUBE.facelets())
+    assert fake.planner.planned_from == [None]
+    assert fake.planner.toured_from == ["after the plan"]
+    assert record.photos == [f"checking-{n}-{f}.jpg" for n, f in enumerate("URFDLB", 1)]
+    assert record.reading == {}, "a check is not the scan"
+    assert set(record.timings_s) == {"home", "search", "turn", "check", "read", "view"}
 
 
-@pytest.mark.parametrize(("retries", "plans"), [(0, 1), (1, 2), (2, 3)])
+@pytest.mark.parametrize(("retries", "plans"), [(0, 1), (2, 3)])
 async def test_what_stays_unsolved_is_given_up_after_so_many_plans(
-    worked: Worked, retries: int, plans: int
+    controller: JobController, fake: Any, retries: int, plans: int
 ) -> None:
-    worked.fake.scanner.readings = ["scrambled"] * 4
-    machine = worked.machine(solve_retries=retries)
-    assert await jobs.solve_known(worked.job, machine, SCRAMBLED) is Outcome.NOT_SOLVED
-    assert worked.fake.planner.plans == plans
-    assert worked.fake.planner.planned_from == [None, *["after the tour"] * (plans - 1)]
-    again = "the cube was not solved after the turns: solved again from there"
-    assert worked.job.record.recoveries == [again] * (plans > 1)
-    assert [note.code for note in worked.job.record.notes] == ["solved-again"] * (plans > 1)
+    fake.scanner.readings = ["scrambled"] * 5
+    controller.machine = fake.machine_with(solve_retries=retries)
+    record = await run_job(controller)
+    assert (record.outcome, fake.planner.plans) == ("not-solved", plans)
+    assert fake.planner.planned_from == ["after the tour"] * plans
+    assert [note.code for note in record.notes] == ["solved-again"] * (plans > 1)
+
+
+async def test_a_look_again_is_at_all_faces_or_at_those_in_doubt(
+    controller: JobController, fake: Any
+) -> None:
+    gone = ScanError("nothing there", "U", "no-cube")
+    fake.scanner.readings = [gone, ("scrambled", "F"), "scrambled", "solved"]
+    controller.machine = fake.machine_with(scan_retries=2)
+    record = await run_job(controller)
+    assert "".join(fake.scanner.seen) == "URFDLB" * 2 + "F" + "URFDLB"
+    assert fake.planner.toured_from[:3] == [None, "after the tour", "after the tour"]
+    assert [note.code for note in record.notes] == ["looked-again", "looked-again-at"]
+    assert record.facelets == SCRAMBLED_CUBE.facelets()
+    assert record.reading == {
+        "facelets": SCRAMBLED_CUBE.facelets(),
+        "confident": True,
+        "margin": 40.0,
+        "doubtful": [],
+        "runner_up": None,
+    }
+    looks = [event.step_parameters for event in record.events if event.step_code == "look"]
+    assert looks[1] == {"faces": "R", "seen": "2", "count": "6"}
+    assert looks[12] == {"faces": "F", "seen": "1", "count": "1"}
+
+
+async def test_looks_after_the_first_motion_tell_where_the_faces_stand(
+    watched: Watched, fake: Any
+) -> None:
+    fake.planner.faces_at_once = 2
+    fake.scanner.readings = ["scrambled", "solved"]
+    job, machine = watched.job, fake.machine()
+    await jobs.home(job, machine)
+    await scanning.scan(job, machine, RobotState.SCANNING, None)
+    looks = job.looks
+    assert [look.image.face for look in looks] == list("FDLB")
+    assert {look.site for look in looks} == {"U"}
+    assert [dict(look.positions) for look in looks] == [{"table": 1}] * 4
+    await scanning.scan(job, machine, RobotState.CHECKING, None)
+    assert job.looks is looks
+
+
+@pytest.fixture
+def improving(controller: JobController, fake: Any) -> Any:
+    """The fake robot with the policy to improve a plan while it turns."""
+    fake.policy = PolicySettings()
+    fake.planner.cuts = [
+        SplitPlan(part("R", 600, "middle"), part("U F", 400, "old end"), "in between")
+    ]
+    controller.machine = fake.machine()
+    return fake
+
+
+async def test_a_faster_rest_is_performed_recorded_and_checked(
+    controller: JobController, improving: Any
+) -> None:
+    improving.planner.better = part("F", 300, "new end")
+    record = await run_job(controller)
+    assert record.outcome == "solved"
+    assert (record.moves, record.planned_us, record.executed_us) == ("R F", 900, 900)
+    assert record.greedy_us == 1800, "of the moves that were performed"
+    turns = [event for event in record.events if event.step_code.startswith("turn")]
+    assert [event.step_code for event in turns] == ["turn", "turn-faster"]
+    assert turns[-1].step_parameters["moves"] == "2"
+    assert [operation["start_us"] for operation in record.operations] == [0, 600]
+    assert improving.planner.toured_from[-1] == "new end"
 
 
 @pytest.mark.parametrize(
-    ("fractions", "known"),
-    [([0.84], False), ([0.85], True), ([0.9], True), ([0.5, 0.99], True), ([], False)],
+    ("cuts", "better", "moves", "starts_us"),
+    [
+        ([("R", 600, "U F", 400)], None, "R U F", [0, 600]),
+        ([("R D", 600, "D F", 400)], None, "R D2 F", [0, 600]),
+        ([("R", 600, "U F", 400), ("F2", 100, "D B", 200)], "F", "R F'", [0, 600, 700]),
+    ],
+    ids=["nothing faster", "a turn cut in two stays one move", "cut again"],
+)
+async def test_what_is_performed_fits_together_and_is_recorded_as_a_whole(
+    controller: JobController,
+    improving: Any,
+    cuts: list[tuple[str, int, str, int]],
+    better: str | None,
+    moves: str,
+    starts_us: list[int],
+) -> None:
+    improving.planner.cuts = [
+        SplitPlan(part(head, head_us, "middle"), part(tail, tail_us, "end"), "between")  # type: ignore[arg-type]
+        for head, head_us, tail, tail_us in cuts
+    ]
+    improving.planner.better = better and part(better, 300, "end")
+    record = await run_job(controller)
+    assert (record.moves, record.planned_us, record.executed_us) == (moves, 1000, 1000)
+    assert [operation["start_us"] for operation in record.operations] == starts_us
+    assert improving.planner.split_again[:3] == [False, *[True] * len(cuts)][:3]
+
+
+async def test_a_fault_in_the_head_ends_the_search_too(
+    controller: JobController, improving: Any
+) -> None:
+    jam = RobotError("overload", "jammed", "free it", recoverable=False)
+    improving.motion.faults = [None] * LOOKS_OF_A_SCAN + [jam]
+    record = await run_job(controller)
+    assert (record.outcome, record.faults[-1].code) == ("fault", "overload")
+    assert controller.state is RobotState.FAULT
+
+
+@pytest.mark.parametrize(
+    ("fractions", "known"), [([0.84], False), ([0.85], True), ([0.5, 0.99], True), ([], False)]
 )
 async def test_the_search_ends_before_the_head_does(
-    worked: Worked, monkeypatch: pytest.MonkeyPatch, fractions: Sequence[float], known: bool
+    controller: JobController,
+    improving: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    fractions: Sequence[float],
+    known: bool,
 ) -> None:
     events: list[threading.Event] = []
     searching = threading.Event()
@@ -156,66 +323,145 @@ async def test_the_search_ends_before_the_head_does(
     seen: list[bool] = []
 
     def turn(schedule: Schedule, progress: Callable[[float], None]) -> int:
-        assert searching.wait(60)
-        for fraction in fractions:
-            progress(fraction)
-        seen.append(events[0].is_set())
+        if schedule.duration_us == 600:  # the head
+            assert searching.wait(60)
+            for fraction in fractions:
+                progress(fraction)
+            seen.append(events[0].is_set())
         return 77
 
-    monkeypatch.setattr(worked.fake.planner, "improve", improve)
-    monkeypatch.setattr(worked.fake.motion, "perform", turn)
-    parts = SplitPlan(part("R", 600, "a"), part("U", 400, "b"), SCRAMBLED)  # type: ignore[arg-type]
-    told: list[float] = []
-    found = await jobs._turn_and_improve(worked.job, worked.machine(), parts, told.append)
-    assert (found, told, seen) == ((77, parts.tail), list(fractions), [known])
+    monkeypatch.setattr(improving.planner, "improve", improve)
+    monkeypatch.setattr(improving.motion, "perform", turn)
+    record = await run_job(controller)
+    assert (seen, record.executed_us) == ([known], 2 * 77)
 
 
-async def test_a_look_again_is_at_all_faces_or_at_those_in_doubt(worked: Worked) -> None:
-    worked.fake.scanner.readings = [GONE, ("scrambled", "F"), "scrambled"]
-    machine = worked.machine(scan_retries=2)
-    await jobs.home(worked.job, machine)
-    cube, state = await scanning.scan(worked.job, machine, RobotState.SCANNING, None)
-    assert (cube, state) == (SCRAMBLED, "after the tour")
-    assert "".join(worked.fake.scanner.seen) == "URFDLB" * 2 + "F"
-    assert worked.fake.planner.toured_from == [None, "after the tour", "after the tour"]
-    record = worked.job.record
-    assert [note.code for note in record.notes] == ["looked-again", "looked-again-at"]
-    assert record.facelets == SCRAMBLED.facelets()
-    assert record.reading == {
-        "facelets": SCRAMBLED.facelets(),
-        "confident": True,
-        "margin": 40.0,
-        "doubtful": [],
-        "runner_up": None,
-    }
-    looks = [step for _, step in worked.steps if step.startswith("looking")]
-    assert looks[:7] == [
-        *[f"looking at {face} ({seen} of 6)" for seen, face in enumerate("URFDLB", 1)],
-        "looking at U (1 of 6)",
-    ]
-    assert looks[-1] == "looking at F (1 of 1)"
+@pytest.mark.parametrize("reading", [None, "scrambled", ScanError("two stickers contradict", "U4")])
+async def test_the_view_is_checked_while_the_cube_is_read_and_has_precedence(
+    controller: JobController, fake: Any, reading: Any
+) -> None:
+    """The robot sees the whole cube at once. The check ends after the reading."""
+    fake.planner.faces_at_once = 6
+    fake.scanner.read_first = threading.Event()
+    if reading is not None:
+        fake.scanner.readings, fake.scanner.odd = [reading], [HANDS]
+    record = await run_job(controller)
+    if reading is None:
+        assert record.outcome == "solved"
+        return
+    assert (record.outcome, record.reason, record.moves) == ("face-covered", HAND, None)
+    assert fake.motion.done.count("perform") == 1  # the look
 
 
-async def test_a_check_leaves_what_was_scanned_in_the_record(worked: Worked) -> None:
-    worked.fake.scanner.readings = ["solved"]
-    await jobs.home(worked.job, worked.machine())
-    worked.job.looks = looks = [object()]  # type: ignore[list-item]
-    await scanning.scan(worked.job, worked.machine(), RobotState.CHECKING, "turned")
-    assert (worked.job.record.facelets, worked.job.record.reading) == (None, {})
-    assert worked.job.looks is looks
-    assert worked.job.explanation is None
-    assert set(worked.job.record.timings_s) == {"home", "check", "read", "view"}
-    assert worked.calls[-1] == ("read", Cube.solved().facelets())
-    await worked.job.finish()
-    assert worked.job.record.photos == [f"checking-{n}-{f}.jpg" for n, f in enumerate("URFDLB", 1)]
+@pytest.mark.parametrize(
+    ("code", "clear_before", "retries"),
+    [
+        ("no-cube", 0, 0),
+        ("two-cubes", 3, 2),
+        ("wrong-size", LOOKS_OF_A_SCAN, 2),
+        ("face-covered", LOOKS_OF_A_SCAN + 4, 0),
+    ],
+)
+async def test_what_stays_in_view_keeps_its_name_and_nothing_moves(
+    fake: Any, controller: JobController, code: str, clear_before: int, retries: int
+) -> None:
+    """In a scan and in the check, at the first look and at later ones."""
+    controller.machine = fake.machine_with(
+        scan_retries=retries, solve_retries=retries, wait_for_clear_view_s=0.2
+    )
+    fake.scanner.odd = [*[None] * clear_before, *[ScanError("something else", "U", code)] * 1000]
+    record = await run_job(controller)
+    assert (record.outcome, record.attempts) == (code, 1)
+    turned = clear_before >= LOOKS_OF_A_SCAN
+    assert fake.motion.done.count("home") == 1
+    assert fake.motion.done.count("perform") == clear_before + 1 + turned
+    assert record.events[-1].step_code.startswith("wait-for-")
 
 
-async def test_looks_after_the_first_motion_tell_where_the_faces_stand(worked: Worked) -> None:
-    worked.fake.planner.faces_at_once = 2
-    worked.fake.scanner.readings = ["scrambled"]
-    await jobs.home(worked.job, worked.machine())
-    await scanning.scan(worked.job, worked.machine(), RobotState.SCANNING, None)
-    assert [look.image.face for look in worked.job.looks] == list("FDLB")
-    assert {look.site for look in worked.job.looks} == {"U"}
-    assert [dict(look.positions) for look in worked.job.looks] == [{"table": 1}] * 4
-    assert set(worked.job.record.timings_s) == {"home", "scan", "read", "view"}
+@pytest.mark.parametrize("clear_before", [0, 3, LOOKS_OF_A_SCAN + 4])
+async def test_a_hand_is_waited_for_and_then_the_cube_is_solved(
+    fake: Any, controller: JobController, clear_before: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once clear is not enough: the hand may be on its way out."""
+    controller.machine = fake.machine_with(
+        scan_retries=0, solve_retries=0, wait_for_clear_view_s=60
+    )
+    fake.scanner.odd = [*[None] * clear_before, HANDS, HANDS, None, HANDS]
+    noted: list[tuple[int, bool]] = []
+    check = fake.scanner.check_view
+
+    def note(taken: Any) -> None:
+        noted.append((len(fake.motion.done), bool(fake.scanner.odd and fake.scanner.odd[0])))
+        check(taken)
+
+    monkeypatch.setattr(fake.scanner, "check_view", note)
+    record = await run_job(controller)
+    assert (record.outcome, record.recoveries) == ("solved", [f"looked again: {HAND}"])
+    assert "wait-for-hand" in [event.step_code for event in record.events]
+    waited = noted[clear_before : clear_before + 6]
+    assert [hand for _, hand in waited] == [True, True, False, True, False, False]
+    assert len({motion for motion, _ in waited}) == 1
+    after = noted[clear_before + 6 :]
+    assert len(after) == (2 if clear_before < LOOKS_OF_A_SCAN else 1) * LOOKS_OF_A_SCAN
+
+
+async def test_a_robot_that_waits_can_be_stopped(fake: Any, controller: JobController) -> None:
+    controller.machine = fake.machine_with(wait_for_clear_view_s=600)
+    fake.scanner.odd = [HANDS] * 100_000
+    with controller.events.listening() as events:
+        run_id = await controller.start(StartRequest())
+        async for event in events:
+            if event.text == "waiting: take your hand away":
+                break
+        job = controller.status().job
+        assert job is not None and job.step_code == "wait-for-hand"
+        assert await controller.stop()
+    assert (await controller.run_record(run_id)).outcome == "stopped"
+    assert fake.motion.done.count("perform") == 1
+
+
+async def test_a_camera_that_finds_no_faces_itself_is_a_view_that_is_not_clear(
+    fake: Any, controller: JobController, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the robot waits, pictures may show no cube at all. What a camera cannot lock is noted
+    once."""
+    controller.machine = fake.machine_with(wait_for_clear_view_s=60)
+    take, hidden = fake.scanner.take, [HANDS]
+
+    def find(looks: Any, *, moved: bool = False) -> Any:
+        if fake.scanner.seen and hidden:  # not at the first look
+            raise hidden.pop()
+        return take(looks, moved=moved)
+
+    monkeypatch.setattr(fake.scanner, "take", find)
+    fake.scanner.odd = [HANDS]
+    fake.scanner.notes = [Note.of("exposure-not-locked", camera="top")]
+    record = await run_job(controller)
+    assert record.outcome == Outcome.SOLVED
+    assert record.recoveries == [f"looked again: {HANDS}"]
+    assert record.warnings == fake.scanner.notes
+    assert [note.code for note in record.notes] == ["exposure-not-locked", "looked-again"]
+
+
+async def test_no_motion_waits_for_the_disk(
+    fake: Any, controller: JobController, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pictures and plan are written while the robot turns."""
+    disk, write = threading.Event(), RunWriter.save_photo
+
+    def slow(writer: RunWriter, name: str, encoded: bytes) -> None:
+        assert disk.wait(60)
+        write(writer, name, encoded)
+
+    monkeypatch.setattr(RunWriter, "save_photo", slow)
+    fake.planner.faces_at_once = 6
+    run_id = await controller.start(StartRequest())
+    while fake.planner.plans == 0 or fake.motion.done.count("perform") < 2:
+        await asyncio.sleep(0.001)
+    disk.set()
+    await controller.finished()
+    record = await controller.run_record(run_id)
+    assert record.outcome == "solved"
+    assert record.photos[:6] == [f"scanning-{i}-{face}.jpg" for i, face in enumerate("URFDLB", 1)]
+    kept = controller.store.directory_of(run_id)
+    assert all((kept / name).read_bytes() for name in record.photos)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 import numpy as np
 import pytest
 
 from robot.machine import solve_planner
 from robot.machine.solve_planner import SolvePlanner
-from robot.planner import build_mechanism
-from robot.records.latency import Stopwatch
+from robot.planner import build_mechanism, plan_composites
 from robot.settings import load_profile
 from robot.settings.profile import PolicySettings
 from robot.text.faults import Stopped
+from solver.cost import composite_index
 from solver.cube.cube import Cube
 from solver.errors import InvalidRequest, SearchError
+from solver.solution import CancelFlag
 from tests.rig.stickers import replay
 
 CUBOTINO = load_profile("cubotino")
@@ -25,48 +25,31 @@ SCRAMBLED = Cube.solved().apply("R U F2")
 
 
 @pytest.fixture
-def watch() -> Stopwatch:
-    return Stopwatch()
-
-
-@pytest.fixture
-def planner(watch: Stopwatch) -> SolvePlanner:
+def planner() -> SolvePlanner:
     policy = PolicySettings(search_s=2.5, search_threads=1)
-    profile = CUBOTINO.model_copy(update={"policy": policy})
-    return SolvePlanner(profile, MECHANISM, watch)
-
-
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What the search was asked, as ``(arguments, keywords)``; it finds what is put into it."""
-    asked: list[Any] = []
-
-    def search(*told: Any, **more: Any) -> Any:
-        found = asked.pop(0)
-        asked.append((told, more))
-        if isinstance(found, Exception):
-            raise found
-        return found
-
-    monkeypatch.setattr(solve_planner, "plan_solve", search)
-    return asked
-
-
-def plan(planner: SolvePlanner, cancel: threading.Event | None = None) -> Any:
-    return planner.plan(SCRAMBLED, None, cancel or threading.Event(), print)
+    return SolvePlanner(CUBOTINO.model_copy(update={"policy": policy}), MECHANISM)
 
 
 @pytest.mark.parametrize(("stopped", "raised"), [(True, Stopped), (False, SearchError)])
 def test_a_search_that_was_stopped_is_no_failure(
-    planner: SolvePlanner, asked: list[Any], stopped: bool, raised: type[Exception]
+    planner: SolvePlanner,
+    stopped: bool,
+    raised: type[Exception],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    flags: list[CancelFlag] = []
+
+    def search(*_: object, cancel: CancelFlag, **__: object) -> None:
+        flags.append(cancel)
+        raise SearchError("nothing found")
+
+    monkeypatch.setattr(solve_planner, "plan_solve", search)
     cancel = threading.Event()
-    asked.append(SearchError("nothing found"))
     if stopped:
         cancel.set()
     with pytest.raises(raised):
-        plan(planner, cancel)
-    assert asked[0][1]["cancel"].is_set() is stopped
+        planner.plan(SCRAMBLED, None, cancel, print)
+    assert flags[0].is_set() is stopped
 
 
 def test_scrambles_and_states_of_people_are_checked(planner: SolvePlanner) -> None:
@@ -79,16 +62,31 @@ def test_scrambles_and_states_of_people_are_checked(planner: SolvePlanner) -> No
         planner.parse_cube("U" * 54)
 
 
-def test_the_rest_of_a_plan_is_searched_again_and_is_never_slower(watch: Stopwatch) -> None:
-    policy = PolicySettings(search_s=0.05, search_threads=1)
-    planner = SolvePlanner(CUBOTINO.model_copy(update={"policy": policy}), MECHANISM, watch)
-    cube = Cube.random(np.random.default_rng(3))
-    parts = planner.split(cube, planner.plan(cube, None, threading.Event(), print), again=False)
+def test_a_long_way_round_gets_shorter_on_the_way_and_what_is_short_stays(
+    planner: SolvePlanner,
+) -> None:
+    turns = [composite_index(i % 3, 1 + i % 2, (i * i) % 4) for i in range(14)]
+    whole = plan_composites(MECHANISM, MECHANISM.start, turns)
+    cube = Cube.solved().apply(" ".join(whole.moves)).inverse
+    parts = planner.split(cube, whole, again=False)
     assert parts is not None and parts.cube == cube.apply(" ".join(parts.head.moves))
+    assert parts.head.duration_us >= whole.duration_us / 16
     enough = threading.Event()
-    threading.Timer(0.2, enough.set).start()
-    for _ in ("while it is searched", "before it begins"):
-        rest = planner.improve(parts, enough)
+    threading.Timer(1.0, enough.set).start()
+    tail = planner.improve(parts, enough)
+    assert tail.duration_us < parts.tail.duration_us
+    for rest in (tail, planner.improve(parts, enough)):  # the second search ends before it begins
         assert rest.start == parts.head.end and rest.duration_us <= parts.tail.duration_us
         assert replay(rest, parts.cube.facelets()).is_solved
-    assert planner.split(cube, rest, again=True) is None, "a small cube's rest is left as it is"
+    assert planner.split(cube, tail, again=True) is None
+    cube = Cube.solved().apply("R")
+    short = planner.plan(cube, None, threading.Event(), print)
+    assert planner.split(cube, short, again=False) is None
+
+
+def test_a_search_ends_when_it_no_longer_pays() -> None:
+    profile = load_profile("four-arm")
+    patient = profile.model_copy(update={"policy": PolicySettings(search_s=30.0)})
+    planner = SolvePlanner(patient, build_mechanism(patient))
+    plan = planner.plan(Cube.random(np.random.default_rng(3)), None, threading.Event(), print)
+    assert plan.search_s < 10.0

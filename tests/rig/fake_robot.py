@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from robot.api.models import StartRequest
+from robot.daemon.job_control import JobController
 from robot.link import LostPositions
 from robot.machine.assembly import Machine
 from robot.machine.scanner import FaceImage
@@ -21,7 +23,7 @@ from robot.machine.solve_planner import ProgressListener, SplitPlan
 from robot.mechanism.graph import ActuatorMotion, Operation
 from robot.motion.schedule import Schedule
 from robot.planner import FaceView, ScanPlan, ScanStep
-from robot.records.runs import LinkRecord
+from robot.records.runs import LinkRecord, RunRecord
 from robot.settings import RobotProfile
 from robot.settings.profile import PolicySettings
 from robot.text.faults import RobotError, Stopped
@@ -40,7 +42,8 @@ LIMIT_S = 240.0
 
 MOTION = Schedule((), (), 1000)
 SCRAMBLED, SOLVED = "scrambled", "solved"
-CUBES = {SCRAMBLED: Cube.solved().apply("R U F2"), SOLVED: Cube.solved()}
+SCRAMBLED_CUBE = Cube.solved().apply("R U F2")
+CUBES = {SCRAMBLED: SCRAMBLED_CUBE, SOLVED: Cube.solved()}
 TURN = Operation("turn", 1000, site="D", quarter_turns=1)
 GRID = FaceGrid.from_corners(np.array([(0, 0), (6, 0), (6, 6), (0, 6)]), 3)
 AS_DRAWN = Orientation(0)
@@ -350,3 +353,10 @@ class FakeMachine:
         values = {"improve_while_turning": False, "wait_for_clear_view_s": 0.0, **policy}
         self.policy = PolicySettings.model_validate(values)
         return self.machine()
+
+
+async def run_job(controller: JobController, request: StartRequest | None = None) -> RunRecord:
+    """Start a job (None: a solve), wait for its end and return its record."""
+    run_id = await controller.start(request or StartRequest())
+    await controller.finished()
+    return await controller.run_record(run_id)
