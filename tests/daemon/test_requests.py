@@ -1,19 +1,22 @@
-"""The control socket: its operations, their answers and errors, and refusals of what is wrong."""
+"""The control socket: its operations, their answers, and JSON for whatever bytes arrive."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import logging
 import os
 import re
 import socket
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
 import pytest
 from aiohttp import web
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from robot.api import http_server
 from robot.api.endpoints import RobotState
@@ -21,12 +24,21 @@ from robot.calibration.values import BadCalibration
 from robot.daemon import server
 from robot.daemon.job_control import JobController
 from robot.daemon.routes import ROUTES, document
-from robot.daemon.server import make_app, serving
 from robot.motion.schedule import motion_error
+from robot.records.documents import MOST_PROBLEMS
 from robot.records.storage import NOT_STORED, StorageError
 from robot.text.faults import Conflict, Fault, LinkError, RobotError, ScanError
 from robot.text.notes import Note
 from solver.errors import CubistError, InvalidRequest
+
+DIGITS = "9" * 5_000
+
+
+async def call(
+    client: aiohttp.ClientSession, method: str, path: str, **more: Any
+) -> tuple[int, dict[str, Any]]:
+    async with client.request(method, path, **more) as response:
+        return response.status, await response.json()
 
 
 def test_every_operation_is_described_with_what_it_takes_and_how_it_fails() -> None:
@@ -76,49 +88,31 @@ def test_errors_become_answers(
     assert ("reason_code" in answer.more) is noted is ("reason_parameters" in answer.more)
 
 
-async def test_an_invalid_request_found_by_the_robot_says_its_code(
-    client: aiohttp.ClientSession, controller: JobController, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("error", "status", "expected"),
+    [
+        (motion_error("left cannot move 0 steps"), 503, {"error": "robot"}),
+        (InvalidRequest(Note.of("starting")), 400, {"reason_code": "starting"}),
+        # It is no broken connection of the one who asks.
+        (LinkError(Fault.LINK_LOST), 503, {"error": "robot", "fault": "link-lost"}),
+    ],
+)
+async def test_an_error_of_the_robot_is_answered_with_its_name(
+    client: aiohttp.ClientSession,
+    controller: JobController,
+    monkeypatch: pytest.MonkeyPatch,
+    error: CubistError,
+    status: int,
+    expected: dict[str, str],
 ) -> None:
     async def fail(*_: object, **__: object) -> None:
-        raise motion_error("left cannot move 0 steps")
+        raise error
 
-    monkeypatch.setattr(controller, "start", fail)
-    async with client.post("/start", json={}) as response:
-        assert response.status == 503
-        assert (await response.json())["error"] == "robot"
-
-    async def refuse(*_: object, **__: object) -> None:
-        raise InvalidRequest(Note.of("starting"))
-
-    monkeypatch.setattr(controller, "start", refuse)
-    async with client.post("/start", json={}) as response:
-        assert response.status == 400
-        assert (await response.json())["reason_code"] == "starting"
-
-
-async def test_a_parameter_given_twice_is_counted(client: aiohttp.ClientSession) -> None:
-    async with client.get("/runs?count=1&count=2&count=3") as response:
-        assert response.status == 400
-        told = await response.json()
-    assert told["reason"] == "count: given 3 times; once is allowed"
-    async with client.get("/runs?count=1&else=2") as response:
-        assert response.status == 200
-
-
-async def test_a_broken_link_is_answered(
-    client: aiohttp.ClientSession, controller: JobController, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is no broken connection of the one who asks."""
-
-    async def stop(*, emergency: bool = False) -> bool:
-        raise LinkError(Fault.LINK_LOST, detail="/dev/ttyACM0")
-
-    monkeypatch.setattr(controller, "stop", stop)
-    async with client.post("/stop", json={"emergency": True}) as response:
-        told = await response.json()
-    assert (response.status, told["error"], told["fault"]) == (503, "robot", "link-lost")
-    assert "What to do: " in told["reason"]
-    monkeypatch.undo()
+    with monkeypatch.context() as broken:
+        broken.setattr(controller, "start", fail)
+        code, answer = await call(client, "POST", "/start", json={})
+    assert (code, expected.items() <= answer.items()) == (status, True)
+    assert ("What to do: " in answer["reason"]) is isinstance(error, LinkError)
 
 
 async def test_who_asked_may_leave_before_it_is_done(
@@ -177,22 +171,6 @@ async def test_events_are_streamed_as_lines_and_nobody_stays_behind(
     assert not controller.events._queues
 
 
-async def test_a_picture_has_a_tag_and_is_not_sent_twice(
-    client: aiohttp.ClientSession, controller: JobController, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shown = SimpleNamespace(jpeg=b"jpeg", number=7)
-
-    async def picture(_: str | None) -> Any:
-        return shown
-
-    monkeypatch.setattr(controller, "picture", picture)
-    for tag, status, body in (("", 200, b"jpeg"), ('"6"', 200, b"jpeg"), ('"7"', 304, b"")):
-        async with client.get("/picture", headers={"If-None-Match": tag} if tag else {}) as got:
-            assert (got.status, await got.read()) == (status, body)
-            assert got.headers.get("ETag") == ('"7"' if status == 200 else None)
-            assert status == 304 or got.content_type == "image/jpeg"
-
-
 @pytest.mark.parametrize("mask", [0o000, 0o077])
 async def test_the_socket_has_its_mode_whatever_the_process_s_mask_and_leaves_that_alone(
     short_folder: Path, mask: int, monkeypatch: pytest.MonkeyPatch
@@ -211,122 +189,295 @@ async def test_the_socket_has_its_mode_whatever_the_process_s_mask_and_leaves_th
         os.umask(before)
 
 
-async def call(
-    client: aiohttp.ClientSession, method: str, path: str, **more: Any
-) -> tuple[int, dict[str, Any]]:
-    async with client.request(method, path, **more) as response:
-        return response.status, await response.json()
-
-
-async def raw(path: Path, request: bytes) -> bytes:
-    """Send bytes as they are; everything that comes back until the server closes."""
-    reader, writer = await asyncio.open_unix_connection(str(path))
-    writer.write(request)
-    try:
-        return await asyncio.wait_for(reader.read(), 240)
-    finally:
-        writer.close()
-
-
-async def test_status(client: aiohttp.ClientSession) -> None:
+@pytest.mark.quick
+async def test_the_state_is_asked_and_jobs_are_started_listed_and_stopped(
+    client: aiohttp.ClientSession, controller: JobController
+) -> None:
     code, status = await call(client, "GET", "/status")
     assert code == 200
     assert (status["state"], status["robot"], status["process"]) == ("idle", "fake", os.getpid())
-
-
-@pytest.mark.quick
-async def test_start_runs_and_one_run(
-    client: aiohttp.ClientSession, controller: JobController
-) -> None:
     assert await call(client, "POST", "/start", json={}) == (200, {"run": "000001"})
     await controller.finished()
     _, listed = await call(client, "GET", "/runs?count=5")
     assert [run["outcome"] for run in listed["runs"]] == ["solved"]
     code, record = await call(client, "GET", "/runs/1")
     assert (code, record["moves"]) == (200, "R U")
-    assert (await call(client, "GET", "/runs/2"))[0] == 404
-
-
-async def test_stop_and_home(client: aiohttp.ClientSession, controller: JobController) -> None:
+    for name, media in (("scanning-1-U.jpg", "image/jpeg"), ("run.json", "application/json")):
+        async with client.get(f"/runs/1/files/{name}") as response:
+            assert (response.status, response.content_type) == (200, media)
+            assert await response.read() == controller.store.file("1", name)[1]
     assert await call(client, "POST", "/stop", json={}) == (200, {"stopped": False})
     assert (await call(client, "POST", "/home"))[0] == 200
     await controller.finished()
 
 
 @pytest.mark.parametrize(
-    ("body", "reason"),
+    ("method", "target", "body", "status", "reason"),
     [
-        (b"{", "json"),
-        (b'{"kind": "fly"}', "kind"),
-        (b'{"speed": 9}', "speed"),
-        (b"[]", "body"),
-        (b'{"moves": "%s"}' % (b"R " * 2000), "moves"),
+        ("POST", "/start", b"{", 400, "json"),
+        ("POST", "/start", b'{"kind": "fly"}', 400, "kind"),
+        ("POST", "/start", b'{"speed": 9}', 400, "speed"),
+        ("POST", "/start", b"[]", 400, "body"),
+        ("POST", "/start", b'{"moves": "%s"}' % (b"R " * 2000), 400, "moves"),
+        ("POST", "/start", b" " * (server.MAX_BODY + 1), 413, ""),
+        *(
+            ("GET", f"/runs?count={n}", b"", 400, "count")
+            for n in ("0", "-1", "x", "\u00b2", DIGITS)
+        ),
+        ("GET", "/runs?count=1&count=2&count=3", b"", 400, "count: given 3 times; once is allowed"),
+        *(("GET", f"/runs/{n}", b"", 404, "") for n in ("2", "0", "..%2F..%2Fetc", DIGITS)),
+        *(("GET", f"/runs/1/files/{n}", b"", 404, "") for n in ("no.jpg", "..%2Fa.json", "a" * 65)),
+        ("GET", "/nothing", b"", 404, ""),
+        ("DELETE", "/status", b"", 405, ""),
     ],
 )
-async def test_wrong_bodies_are_named(
-    client: aiohttp.ClientSession, body: bytes, reason: str
+async def test_wrong_requests_are_refused_with_the_reason(
+    client: aiohttp.ClientSession, method: str, target: str, body: bytes, status: int, reason: str
 ) -> None:
-    code, answer = await call(client, "POST", "/start", data=body)
-    assert (code, answer["error"]) == (400, "bad-request")
-    assert reason in answer["reason"].lower()
-
-
-@pytest.mark.parametrize("count", ["0", "-1", "x", "99999999999999", "²"])
-async def test_wrong_parameters_are_named(client: aiohttp.ClientSession, count: str) -> None:
-    code, answer = await call(client, "GET", "/runs", params={"count": count})
-    assert code == 400
-    assert "count" in answer["reason"]
-
-
-@pytest.mark.parametrize("run", ["0", "..%2F..%2Fetc", "x", "9" * 40])
-async def test_wrong_run_numbers(client: aiohttp.ClientSession, run: str) -> None:
-    code, answer = await call(client, "GET", f"/runs/{run}")
-    assert code == 404
-    assert answer["reason"]
-
-
-async def test_unknown_paths_and_methods_are_json_too(client: aiohttp.ClientSession) -> None:
-    assert (await call(client, "GET", "/nothing"))[0] == 404
-    assert (await call(client, "DELETE", "/status"))[0] == 405
-
-
-async def test_a_huge_body_is_cut_off(client: aiohttp.ClientSession) -> None:
-    code, answer = await call(client, "POST", "/start", data=b" " * (server.MAX_BODY + 1))
-    assert (code, answer["error"]) == (413, "request-entity-too-large")
+    code, answer = await call(client, method, target, data=body)
+    assert (code, reason in answer["reason"].lower()) == (status, True), answer
+    assert answer["error"] in {"bad-request", "not-found"} or status in {404, 405, 413}
 
 
 async def test_a_slow_body_is_cut_off(
     path: Path, monkeypatch: pytest.MonkeyPatch, client: aiohttp.ClientSession
 ) -> None:
     monkeypatch.setattr(http_server, "BODY_LIMIT_S", 0.01)
-    request = b"POST /start HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{"
-    answer = await raw(path, request + b"")
-    assert b"400" in answer.split(b"\r\n")[0]
-    assert (await call(client, "GET", "/status"))[0] == 200
-
-
-async def test_many_clients_at_once(client: aiohttp.ClientSession) -> None:
+    head = b"POST /start HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{"
+    assert b"400" in (await asyncio.to_thread(talk, path, head)).split(b"\r\n")[0]
     answers = await asyncio.gather(*(call(client, "GET", "/status") for _ in range(100)))
     assert {code for code, _ in answers} == {200}
 
 
-async def test_a_stale_socket_is_replaced_and_removed_at_the_end(
+async def test_a_stale_socket_is_replaced_and_a_file_is_not(
     controller: JobController, fake: Any, maintenance_of: Any, short_folder: Path
 ) -> None:
-    path = short_folder / "control.sock"
+    path, app = short_folder / "control.sock", web.Application()
     with socket.socket(socket.AF_UNIX) as stale:
         stale.bind(str(path))
-    async with serving(make_app(controller, maintenance_of(controller, fake), "1"), path):
-        assert await raw(path, b"GET /status HTTP/1.0\r\n\r\n")
+    async with server.serving(app, path):
+        assert await asyncio.to_thread(talk, path, b"GET /status HTTP/1.0\r\n\r\n")
     assert not path.exists()
-
-
-async def test_a_file_in_the_way_is_not_removed(
-    controller: JobController, fake: Any, maintenance_of: Any, short_folder: Path
-) -> None:
-    path = short_folder / "control.sock"
     path.write_text("precious")
     with pytest.raises(StorageError, match="no socket"):
-        async with serving(make_app(controller, maintenance_of(controller, fake), "1"), path):
+        async with server.serving(app, path):
             pass
     assert path.read_text() == "precious"
+
+
+ENDLESS = ("/events", "/maintenance", "/shutdown")
+PATHS = [*sorted({route.path for route in ROUTES} - set(ENDLESS)), "/openapi.json", "/none", "*"]
+METHODS = [*sorted({route.method for route in ROUTES}), "HEAD", "TRACE", "OPTIONS", "get", "A" * 99]
+
+
+def talk(path: Path, request: bytes, patience_s: float = 240.0) -> bytes:
+    """Send bytes; what comes back until the server closes, or is silent for so long."""
+    found = b""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(patience_s)
+        client.connect(str(path))
+        with contextlib.suppress(TimeoutError, ConnectionError):
+            client.sendall(request)
+        with contextlib.suppress(TimeoutError, ConnectionError):
+            while part := client.recv(65536):
+                found += part
+    return found
+
+
+def answers(data: bytes) -> list[tuple[int, bytes, bytes]]:
+    """Status, head and body of each answer."""
+    found = []
+    while data:
+        head, _, rest = data.partition(b"\r\n\r\n")
+        status = int(head.split(b" ")[1])
+        if status == 100:
+            data = rest
+            continue
+        length = next(
+            int(line.split(b":")[1])
+            for line in head.split(b"\r\n")
+            if line.lower().startswith(b"content-length")
+        )
+        found.append((status, head, rest[:length]))
+        data = rest[length:]
+    return found
+
+
+def assert_refused_in_json(data: bytes, *, is_head: bool = False) -> list[int]:
+    """Every answer but a picture is JSON, an error with its name and a short reason; their
+    statuses.
+    """
+    statuses = []
+    for status, head, body in [] if is_head else answers(data):
+        if status == 200 and b"image/jpeg" in head:
+            statuses.append(status)
+            continue
+        assert b"application/json" in head
+        document = json.loads(body)
+        if status != 200:
+            assert status in {400, 404, 405, 409, 413, 417, 503, 507}, body
+            assert document["error"]
+            assert document["reason"]
+            assert len(document["reason"]) < 1_000
+        statuses.append(status)
+    return statuses
+
+
+def request(method: str, target: str, body: bytes = b"", *headers: str) -> bytes:
+    """A request as HTTP has it, with more ``headers``."""
+    lines = [f"{method} {target} HTTP/1.1", "Host: localhost", *headers, "Connection: close"]
+    if body and not any("transfer" in line.lower() for line in headers):
+        lines.append(f"Content-Length: {len(body)}")
+    return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + body
+
+
+MALFORMED = {
+    "rubbish": b"rubbish\r\n\r\n",
+    "binary": bytes(range(256)) * 4,
+    "http 2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "tls": bytes.fromhex("16030100a5010000a10303") + bytes(150),
+    "odd version": b"GET /status HTTP/9.9\r\n\r\n",
+    "long target": request("GET", "/" + "a" * 20_000),
+    "long header": request("GET", "/status", b"", "X: " + "a" * 20_000),
+    "many headers": request("GET", "/status", b"", *[f"X{n}: 1" for n in range(5_000)]),
+    "header without colon": b"GET /status HTTP/1.1\r\nHost localhost\r\n\r\n",
+    "header with null": b"GET /status HTTP/1.1\r\nHost: a\0b\r\n\r\n",
+    "two lengths": request("POST", "/stop", b"{}", "Content-Length: 1"),
+    "length of many digits": b"POST /stop HTTP/1.1\r\nContent-Length: "
+    + b"9" * 5_000
+    + b"\r\n\r\n",
+    "negative length": b"POST /stop HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
+    "length and chunks": request(
+        "POST", "/stop", b"0\r\n\r\n", "Transfer-Encoding: chunked"
+    ).replace(b"Connection", b"Content-Length: 5\r\nConnection"),
+    "bad target": b"GET http://[::1 HTTP/1.1\r\nHost: a\r\n\r\n",
+}
+
+REFUSED = {
+    "header of other bytes": b"GET /status HTTP/1.1\r\nHost: a\r\nExpect: \x80\r\n"
+    b"Connection: close\r\n\r\n",
+    "chunk without size": request("POST", "/stop", b"zz\r\n{}", "Transfer-Encoding: chunked"),
+    "chunk of many digits": request(
+        "POST", "/stop", b"f" * 5_000 + b"\r\n", "Transfer-Encoding: chunked"
+    ),
+    "expectations": request("POST", "/stop", b"{}", "Expect: miracles"),
+    "expectations nowhere": request("GET", "/nowhere", b"", "Expect: miracles"),
+    "count of other digits": request("GET", "/runs?count=%D9%A3"),
+    "count with line": request("GET", "/runs?count=1%0A"),
+    "run with line": request("GET", "/runs/1%0A"),
+    "camera": request("GET", f"/maintenance/picture?camera={'c' * 65}"),
+    "deep": request("POST", "/stop", b'{"emergency": ' + b"[" * 30_000),
+    "number": request("POST", "/stop", b'{"emergency": ' + b"9" * 50_000 + b"}"),
+    "many keys": request(
+        "POST", "/stop", json.dumps(dict.fromkeys(map(str, range(4_000)))).encode()
+    ),
+    "long key": request("POST", "/stop", json.dumps({"k" * 60_000: 1}).encode()),
+    "gzip": request("POST", "/stop", b"\x1f\x8b\x08\0\0", "Content-Encoding: gzip"),
+    "values": request(
+        "PUT", "/calibration", b'{"values": {"policy.search_s": ' + b"9" * 4_000 + b"}}"
+    ),
+}
+
+
+def traces(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
+    return [record for record in caplog.records if record.exc_info or "\n" in record.getMessage()]
+
+
+@pytest.mark.parametrize("name", [*MALFORMED, *REFUSED])
+async def test_what_is_no_http_or_not_described_is_refused_in_json(
+    path: Path, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    data = await asyncio.to_thread(talk, path, (MALFORMED | REFUSED)[name])
+    (status,) = assert_refused_in_json(data)
+    assert status in {400, 404, 409, 413, 417}
+    assert traces(caplog) == []
+    if name in MALFORMED:
+        assert status == 400
+        (told,) = [one.getMessage() for one in caplog.records if one.levelno >= logging.INFO]
+        assert len(told) < 300 and told.partition(": ")[2], "why"
+
+
+async def test_of_many_problems_some_are_told_and_the_others_counted(path: Path) -> None:
+    body = json.dumps({f"key{number}": 1 for number in range(MOST_PROBLEMS + 4)}).encode()
+    data = await asyncio.to_thread(talk, path, request("POST", "/stop", body))
+    assert assert_refused_in_json(data) == [400]
+    told = data.decode()
+    assert told.count("key") == MOST_PROBLEMS and told.count("; and 4 more") == 1
+
+
+TEXTS = st.one_of(st.text(max_size=20), st.sampled_from([DIGITS, "1", "%00", "%", "..", "/", "?"]))
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=20)),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+KEYS = sorted({key for route in ROUTES if route.body for key in route.body.model_fields})
+BODIES = st.one_of(
+    st.just(b""),
+    st.binary(max_size=50),
+    st.dictionaries(st.sampled_from(KEYS), JSON, max_size=3).map(
+        lambda one: json.dumps(one).encode()
+    ),
+)
+HEADERS = st.sampled_from(
+    [
+        *("Expect: 100-continue", "Expect: x", "Transfer-Encoding: chunked", "Upgrade: websocket"),
+        *("Transfer-Encoding: gzip", "Content-Encoding: deflate", "Content-Length: 99999999"),
+        *(
+            "Content-Type: text/plain; charset=none",
+            "Host: \x7f",
+            "X" * 9_000 + ": 1",
+            ": 1",
+            "é: é",
+        ),
+    ]
+)
+
+
+@st.composite
+def hostile_requests(draw: st.DrawFn) -> bytes:
+    """Nearly a request: of this daemon's own, with something wrong anywhere."""
+    target = draw(st.sampled_from(PATHS)).replace("{run}", draw(TEXTS))
+    if draw(st.booleans()):
+        target += f"?{draw(st.sampled_from(['count', 'camera', 'x']))}={draw(TEXTS)}"
+    headers = draw(st.lists(HEADERS, max_size=2))
+    whole = request(draw(st.sampled_from(METHODS)), target, draw(BODIES), *headers)
+    for _ in range(draw(st.integers(0, 2))):
+        at = draw(st.integers(0, len(whole)))
+        whole = whole[:at] + draw(st.binary(max_size=3)) + whole[at + draw(st.integers(0, 3)) :]
+    return whole
+
+
+async def assert_bytes_do_no_harm(path: Path, examples: int) -> None:
+    """Send many of them; at the end the daemon still answers."""
+
+    @settings(max_examples=examples)
+    @given(hostile_requests())
+    def check(data: bytes) -> None:
+        # What is cut short is waited for; the answer to all else comes at once.
+        answer = talk(path, data, patience_s=0.1)
+        assert_refused_in_json(answer, is_head=b"HEAD" in data[:10])
+
+    await asyncio.to_thread(check)
+    data = await asyncio.to_thread(talk, path, request("GET", "/status"))
+    assert assert_refused_in_json(data) == [200]
+
+
+@pytest.mark.parametrize(
+    "examples",
+    [300, pytest.param(5_000, marks=[pytest.mark.long, pytest.mark.timeout(1800)])],
+)
+async def test_any_bytes_are_answered_in_json(
+    path: Path,
+    caplog: pytest.LogCaptureFixture,
+    controller: JobController,
+    fake: Any,
+    examples: int,
+) -> None:
+    fake.scanner.readings = ["solved"] * examples
+    await assert_bytes_do_no_harm(path, examples)
+    await controller.stop()
+    assert traces(caplog) == []
