@@ -22,9 +22,10 @@ from robot.panel.inspection import Inspection
 from robot.panel.panel import Input, Output, Panel, PanelPins
 from robot.settings import load_profile
 from robot.text.faults import Conflict, RobotError
-from tests.rig.fake_robot import LIMIT_S
+from tests.rig.fake_robot import LIMIT_S, run_job
 from tests.rig.gpio import FakeModule, LgpioError
 
+HOME = StartRequest(kind="home")
 PADS = (Input(5, True, "down"), Input(6, True, "down"))
 
 
@@ -40,6 +41,15 @@ def gpio(module: FakeModule) -> RpiGpio:
 
 
 @pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Note what light and buzzer show of the panel that is made next; sounds in capitals."""
+    told: list[str] = []
+    monkeypatch.setattr(Panel, "show", lambda _, shown: told.append(shown))
+    monkeypatch.setattr(Panel, "sound", lambda _, sound: told.append(sound.upper()))
+    return told
+
+
+@pytest.fixture
 async def panel(
     controller: JobController, gpio: RpiGpio, module: FakeModule
 ) -> AsyncIterator[FrontPanel]:
@@ -50,46 +60,31 @@ async def panel(
     assert module.given_back()
 
 
-async def test_a_short_press_starts_and_the_next_one_stops(
+async def test_a_short_press_starts_and_the_next_one_stops_a_very_long_one_ends_it_all(
     panel: FrontPanel, controller: JobController, fake: Any, eventually: Any
 ) -> None:
     fake.motion.hold = threading.Event()
-    await panel.pressed(Press.SHORT)
-    await eventually(fake.motion.moving)
-    assert controller.state is RobotState.SCANNING
-    await panel.pressed(Press.SHORT)
-    assert controller.state is RobotState.IDLE
-    assert (await controller.runs(1)).runs[0].outcome == "stopped"
+    for press in (Press.SHORT, Press.VERY_LONG):
+        fake.motion.moving.clear()
+        await panel.pressed(Press.SHORT)
+        await eventually(fake.motion.moving)
+        assert controller.state is RobotState.SCANNING
+        await panel.pressed(press)
+        assert controller.state is RobotState.IDLE
+        assert (await controller.runs(1)).runs[0].outcome == "stopped"
+        is_off = press is Press.VERY_LONG
+        assert (controller.power_off, controller.ended.is_set()) == (is_off, is_off)
 
 
-async def test_a_very_long_press_stops_and_asks_for_power_off(
-    panel: FrontPanel, controller: JobController, fake: Any, eventually: Any
+async def test_the_emergency_stop(
+    panel: FrontPanel, controller: JobController, fake: Any, told: list[str]
 ) -> None:
-    fake.motion.hold = threading.Event()
-    await panel.pressed(Press.SHORT)
-    await eventually(fake.motion.moving)
-    await panel.pressed(Press.VERY_LONG)
-    assert controller.power_off
-    assert controller.ended.is_set()
-    assert "stop" in fake.motion.done
-
-
-async def test_a_press_that_is_refused_does_no_harm(
-    panel: FrontPanel, controller: JobController
-) -> None:
-    controller.enter_maintenance()
-    await panel.pressed(Press.SHORT)
-    assert controller.state is RobotState.MAINTENANCE
-
-
-async def test_the_emergency_stop(panel: FrontPanel, controller: JobController, fake: Any) -> None:
     await panel.estop(True)
     assert controller.state is RobotState.FAULT
     assert "emergency" in fake.motion.done
     await panel.pressed(Press.SHORT)
     with pytest.raises(Conflict, match="release it first"):
         await controller.start(StartRequest())
-    assert "home" not in fake.motion.done
     await panel.estop(False)
     await panel.pressed(Press.SHORT)
     assert controller.state is RobotState.FAULT
@@ -98,6 +93,14 @@ async def test_the_emergency_stop(panel: FrontPanel, controller: JobController, 
     await controller.finished()
     assert (await controller.runs(1)).runs[0].kind == "home"
     assert controller.status().fault is None
+    told.clear()
+
+    def unconfirmed() -> None:
+        raise RobotError("no-answer")
+
+    fake.motion.emergency_stop = unconfirmed
+    await panel.estop(True)
+    assert "FAULT" in told
 
 
 async def test_a_stuck_button_is_a_fault_until_it_is_let_go(
@@ -105,16 +108,16 @@ async def test_a_stuck_button_is_a_fault_until_it_is_let_go(
 ) -> None:
     await panel.stuck(("GPIO 17",))
     status = controller.status()
-    assert (status.state, status.fault and status.fault.code) == (RobotState.FAULT, "button-stuck")
     assert status.fault is not None
+    assert (status.state, status.fault.code) == (RobotState.FAULT, "button-stuck")
     assert "GPIO 17" in status.fault.cause
     assert "start_button_active" in status.fault.remedy
-    await controller.start(StartRequest())  # nobody needs the button for that
-    await controller.finished()
-    assert (await controller.runs(1)).runs[0].outcome == "solved"
+    assert (await run_job(controller)).outcome == "solved", "nobody needs the button for that"
     assert controller.state is RobotState.FAULT
+    await panel.failed(PanelError("GPIO 5: gone"))
     await panel.stuck(())
-    assert (controller.state, controller.status().fault) == (RobotState.IDLE, None)
+    fault = controller.status().fault
+    assert (controller.state, fault and fault.code) == (RobotState.FAULT, "panel-failed")
 
 
 async def test_a_pressed_button_at_the_start_is_shown_by_the_light(
@@ -122,11 +125,11 @@ async def test_a_pressed_button_at_the_start_is_shown_by_the_light(
 ) -> None:
     front = FrontPanel(controller, gpio, PanelPins(Input(17, active=True, pull="up"), Output(27)))
     front.open()
-    while controller.state is not RobotState.FAULT:
-        await asyncio.sleep(0.01)
-    module.drive(17, 0)
-    while controller.state is not RobotState.IDLE:
-        await asyncio.sleep(0.01)
+    for state, level in ((RobotState.FAULT, 0), (RobotState.IDLE, 0)):
+        async with asyncio.timeout(LIMIT_S):
+            while controller.state is not state:
+                await asyncio.sleep(0.01)
+        module.drive(17, level)
     await front.close()
     assert (await controller.runs(1)).runs == []
     assert not controller.ended.is_set()
@@ -169,15 +172,6 @@ async def test_a_panel_that_cannot_be_opened_is_an_open_emergency_stop_if_it_has
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Note what light and buzzer show of the panel that is made next; sounds in capitals."""
-    told: list[str] = []
-    monkeypatch.setattr(Panel, "show", lambda _, shown: told.append(shown))
-    monkeypatch.setattr(Panel, "sound", lambda _, sound: told.append(sound.upper()))
-    return told
-
-
-@pytest.fixture
 async def pads(
     controller: JobController, gpio: RpiGpio, told: list[str]
 ) -> AsyncIterator[FrontPanel]:
@@ -198,18 +192,6 @@ async def test_lifting_the_hands_starts(controller: JobController, gpio: RpiGpio
         while controller.status().last_run is None:
             await asyncio.sleep(0.01)
     assert (await controller.runs(1)).runs[0].outcome == "solved"
-
-
-async def test_a_panel_that_is_closed_starts_nothing_any_more(
-    pads: FrontPanel, controller: JobController
-) -> None:
-    assert controller.status().inspection_left_s is None
-    await pads.hands(Hands.LIFTED)
-    left_s = controller.status().inspection_left_s
-    assert left_s is not None and 0 < left_s <= 1e6
-    await pads.close()
-    assert controller.status().inspection_left_s is None
-    assert (await controller.runs(1)).runs == []
 
 
 async def test_an_inspection_is_counted_down_with_warnings() -> None:
@@ -238,154 +220,97 @@ async def settled(panel: FrontPanel) -> None:
 
 
 async def test_hands_are_shown_from_the_pads_to_the_start(
-    pads: FrontPanel, told: list[str], caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("INFO")
-    await pads.hands(Hands.LAID)
-    assert told == [], "nothing to be called off"
-    await pads.hands(Hands.READY)
-    assert told == ["ready", "READY"]
-    await pads.hands(Hands.LIFTED)
-    assert told[2:] == ["inspection"]
-    await pads.hands(Hands.LAID)
-    assert told[3:] == ["idle"]
-    assert caplog.messages == [
-        "hands lifted off the pads",
-        "inspection called off: hands on the pads again",
-    ]
-
-
-async def test_hands_are_ignored_in_every_state_that_works(
     pads: FrontPanel, controller: JobController, told: list[str]
 ) -> None:
+    for hands, shown in (
+        (Hands.LAID, []),  # nothing to be called off
+        (Hands.READY, ["ready", "READY"]),
+        (Hands.LIFTED, ["inspection"]),
+        (Hands.LAID, ["idle"]),
+    ):
+        await pads.hands(hands)
+        assert told == shown
+        told.clear()
     for state in set(RobotState) - {RobotState.MAINTENANCE}:
         controller.condition.state = state
         await pads.hands(Hands.READY)
-        free = state in {RobotState.IDLE, RobotState.FAULT}
-        assert told == (["ready", "READY"] if free else []), state
+        is_free = state in {RobotState.IDLE, RobotState.FAULT}
+        assert told == (["ready", "READY"] if is_free else []), state
         told.clear()
     controller.condition.state = RobotState.IDLE
 
 
 async def test_a_short_press_only_ends_the_inspection_and_others_do_what_they_do(
-    pads: FrontPanel, controller: JobController, caplog: pytest.LogCaptureFixture
+    pads: FrontPanel, controller: JobController, told: list[str]
 ) -> None:
-    caplog.set_level("INFO")
-    await pads.hands(Hands.LIFTED)
-    await pads.pressed(Press.SHORT)
-    assert (await controller.runs(9)).runs == []
-    assert "button: short press" in caplog.messages
-    assert "inspection called off: the button was pressed" in caplog.messages
-    await pads.hands(Hands.LIFTED)
-    await pads.pressed(Press.LONG)
-    await controller.finished()
-    assert [run.kind for run in (await controller.runs(9)).runs] == ["home"]
-    await pads.pressed(Press.SHORT)
-    await controller.finished()
-    assert [run.kind for run in (await controller.runs(9)).runs] == ["solve", "home"]
-
-
-async def test_a_refusal_sounds_and_is_written_down(
-    pads: FrontPanel, controller: JobController, told: list[str], caplog: pytest.LogCaptureFixture
-) -> None:
+    kinds: list[str] = []
+    for is_inspection, press, kind in (
+        (True, Press.SHORT, None),
+        (True, Press.LONG, "home"),
+        (False, Press.SHORT, "solve"),
+    ):
+        if is_inspection:
+            await pads.hands(Hands.LIFTED)
+        await pads.pressed(press)
+        await controller.finished()
+        kinds = [kind, *kinds] if kind else kinds
+        assert [run.kind for run in (await controller.runs(9)).runs] == kinds
     controller.estop_open = True
+    told.clear()
     await pads.pressed(Press.SHORT)
-    assert told == ["FAULT"]
-    assert caplog.messages[-1].startswith("button: the emergency stop is ")
+    assert "FAULT" in told, "a refusal sounds"
 
 
 async def test_states_are_shown_and_endings_heard(
     pads: FrontPanel, controller: JobController, fake: Any, told: list[str]
 ) -> None:
+    fake.scanner.readings = ["scrambled", "solved", "solved"]
+    await run_job(controller)
     await settled(pads)
-    await controller.start(StartRequest())
-    await controller.finished()
-    await settled(pads)
-    assert [one for one in told if one.isupper()] == ["SOLVED"]
     shown = [one for one in dict.fromkeys(told) if one.islower()]
     assert shown == ["homing", "scanning", "solving", "turning", "checking", "idle"]
-    assert told[-2:] == ["idle", "SOLVED"]
-    told.clear()
-    fake.scanner.readings = ["solved"]
-    await controller.start(StartRequest())
-    await controller.finished()
-    await settled(pads)
-    assert told[-2:] == ["idle", "SOLVED"]
-    told.clear()
-    await controller.start(StartRequest(kind="home"))
-    await controller.finished()
-    await settled(pads)
-    assert set(told) == {"homing", "idle"}
-    told.clear()
-    controller.report_panel(PanelError("GPIO 17: gone"))
-    await settled(pads)
-    assert told == ["fault", "FAULT"]
-    told.clear()
-    # A step in a fault, and the end of a job in one, sound no second time.
-    controller.condition.publish("step", "waiting")
-    controller.condition.publish("finished", "jammed", outcome="fault")
-    await settled(pads)
-    assert told == ["fault", "fault"]
+    assert [one for one in told if one.isupper()] == ["SOLVED"]
+    for request, ending in ((StartRequest(), ["idle", "SOLVED"]), (HOME, ["homing", "idle"])):
+        told.clear()
+        await run_job(controller, request)
+        await settled(pads)
+        assert list(dict.fromkeys(told))[-2:] == ending
+    for act, expected in (
+        (lambda: controller.report_panel(PanelError("GPIO 17: gone")), ["fault", "FAULT"]),
+        # A step in a fault, and the end of a job in one, sound no second time.
+        (lambda: controller.condition.publish("step", "waiting"), ["fault"]),
+        (
+            lambda: controller.condition.publish("finished", "jammed", outcome="fault"),
+            ["fault"],
+        ),
+    ):
+        told.clear()
+        act()
+        await settled(pads)
+        assert told == expected
 
 
-async def test_whatever_else_starts_ends_the_inspection(
-    pads: FrontPanel, controller: JobController
+@pytest.mark.parametrize("ending", ["job", "stuck", "estop", "close"])
+async def test_whatever_else_happens_ends_the_inspection(
+    pads: FrontPanel, controller: JobController, fake: Any, ending: str
 ) -> None:
-    await settled(pads)
+    assert controller.status().inspection_left_s is None
     await pads.hands(Hands.LIFTED)
     controller.condition.publish("step", "at rest")
     await settled(pads)
-    assert controller.status().inspection_left_s is not None
-    await controller.start(StartRequest(kind="home"))
-    await controller.finished()
-    await settled(pads)
+    left_s = controller.status().inspection_left_s
+    assert left_s is not None and 0 < left_s <= 1e6
+    if ending == "job":
+        await run_job(controller, HOME)
+        await settled(pads)
+    elif ending == "stuck":
+        await pads.stuck(("GPIO 17", "GPIO 5"))
+    elif ending == "estop":
+        await pads.estop(True)
+        fake.motion.done.clear()
+        await pads.estop(False)
+        assert (fake.motion.done, controller.estop_open) == ([], False)
+    else:
+        await pads.close()
     assert controller.status().inspection_left_s is None
-
-
-async def test_the_emergency_stop_and_stuck_buttons_end_the_inspection_and_are_written_down(
-    pads: FrontPanel,
-    controller: JobController,
-    told: list[str],
-    fake: Any,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    caplog.set_level("INFO")
-    await pads.hands(Hands.LIFTED)
-    await pads.stuck(("GPIO 17", "GPIO 5"))
-    assert controller.status().inspection_left_s is None
-    assert "inspection called off: a button is stuck" in caplog.messages
-    assert any("button-stuck" in line and "GPIO 17, GPIO 5" in line for line in caplog.messages)
-    assert told[-1] == "fault"
-    await pads.stuck(())
-    assert told[-1] == "idle"
-    assert caplog.messages[-1] == "no button is stuck any more"
-    await pads.hands(Hands.LIFTED)
-    await pads.estop(True)
-    assert controller.estop_open and controller.status().inspection_left_s is None
-    assert "inspection called off: emergency stop" in caplog.messages
-    assert "emergency stop pressed, or its wire is broken" in caplog.messages
-    fake.motion.done.clear()
-    await pads.estop(False)
-    assert not controller.estop_open
-    assert (fake.motion.done, caplog.messages[-1]) == ([], "emergency stop released")
-
-
-async def test_an_emergency_stop_that_is_not_confirmed_is_told_by_the_buzzer(
-    pads: FrontPanel, fake: Any, told: list[str]
-) -> None:
-    def unconfirmed() -> None:
-        raise RobotError("no-answer")
-
-    fake.motion.emergency_stop = unconfirmed
-    await pads.estop(True)
-    assert "FAULT" in told
-
-
-async def test_a_button_let_go_does_not_mend_a_panel_that_failed(
-    pads: FrontPanel, controller: JobController
-) -> None:
-    await pads.failed(PanelError("GPIO 5: gone"))
-    await pads.stuck(("GPIO 17",))
-    await pads.stuck(())
-    fault = controller.status().fault
-    assert (controller.state, fault and fault.code) == (RobotState.FAULT, "panel-failed")
+    assert [run.kind for run in (await controller.runs(9)).runs] == ["home"] * (ending == "job")

@@ -1,26 +1,46 @@
-"""``cubistd`` as a service: its start and its flags, its lock, and what manager and journal get."""
+"""``cubistd`` as a service: flags, lock and journal; its start and end around a fake robot."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pwd
 import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
+from typing import Any
 
+import aiohttp
 import pytest
 
 from robot.api import paths
 from robot.api.endpoints import RobotState
-from robot.api.models import ALLOWED, WORKING, check_transition
+from robot.api.models import StartRequest
 from robot.api.paths import runtime_directory, state_directory
-from robot.daemon.main import main
-from robot.daemon.service import Notifier, hold_lock, parse
-from robot.settings import profile_path
+from robot.calibration.drift import FIRST_SOLVES, DriftRecord, DriftStore
+from robot.calibration.sighting import PoseDeviation
+from robot.calibration.store import CalibrationStore
+from robot.calibration.versions import CubeSizes
+from robot.daemon import main as daemon_main
+from robot.daemon.job_control import JobController
+from robot.daemon.main import POWER_OFF_MARK, _keep_manager_informed, main, serve
+from robot.daemon.service import END_SIGNALS, ON_PURPOSE, EndSignals, Notifier, hold_lock, parse
+from robot.panel.gpio import PanelError
+from robot.records.runs import RunStore, utc_now
+from robot.records.storage import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
+from robot.settings import load_profile, profile_path
+from robot.text.faults import RobotError
 from solver.errors import InvalidRequest
+from tests.rig.state_folder import kept
+
+MAY = date(2026, 5, 3)
+CUBOTINO = load_profile("cubotino")
 
 
 def start(folder: Path, *more: str) -> int:
@@ -30,15 +50,28 @@ def start(folder: Path, *more: str) -> int:
     return ended.value.code
 
 
-def test_bad_configuration_is_for_a_person_and_never_tried_again(tmp_path: Path) -> None:
-    broken = tmp_path / "mine.yaml"
-    broken.write_text(profile_path("cubotino").read_text().replace("size: 3", "sise: 3"))
-    assert start(tmp_path, "--profile", "none-such") == 2
-    assert start(tmp_path, "--profile", str(broken)) == 2
-    simulated = tmp_path / "simulated.yaml"
-    shipped = profile_path("cubotino").read_text()
-    simulated.write_text(shipped.replace("kind: picamera2", "kind: simulated"))
-    assert start(tmp_path, "--profile", str(simulated)) == 2  # without --twin
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("size: 3", "sise: 3"),
+        ("kind: picamera2", "kind: simulated"),  # without --twin
+        (None, None),
+    ],
+)
+def test_bad_configuration_is_for_a_person_and_never_tried_again(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    before: str | None,
+    after: str,
+) -> None:
+    monkeypatch.setenv("JOURNAL_STREAM", "8:1234")
+    mine = tmp_path / "mine.yaml"
+    if before is not None:
+        mine.write_text(profile_path("cubotino").read_text().replace(before, after))
+    assert start(tmp_path, "--profile", str(mine)) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines and all(line.startswith("<3>") for line in lines)
 
 
 def test_a_simulated_robot_that_is_not_there_is_the_robot_s_failure(tmp_path: Path) -> None:
@@ -63,15 +96,6 @@ def test_a_lock_that_is_no_file_is_named(
     assert start(tmp_path) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "cubistd.lock: " in line and line.endswith("remove it")
-
-
-def test_the_journal_is_told_what_is_wrong_as_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("JOURNAL_STREAM", "8:1234")
-    assert start(tmp_path, "--profile", "none-such") == 2
-    lines = capsys.readouterr().err.splitlines()
-    assert lines and all(line.startswith("<3>") for line in lines)
 
 
 SETTINGS = {
@@ -137,30 +161,21 @@ with hold_lock(Path(sys.argv[1])):
 """
 
 
-def test_a_second_owner_is_told_who_holds_the_lock(tmp_path: Path) -> None:
-    path = tmp_path / "cubistd.lock"
-    with (
-        hold_lock(path),
-        pytest.raises(InvalidRequest, match=f"process {os.getpid()}"),
-        hold_lock(path),
-    ):
-        pass
-    with hold_lock(path):
-        pass
-
-
-def test_a_killed_owner_leaves_no_lock(tmp_path: Path) -> None:
+def test_a_second_owner_is_told_who_holds_the_lock_and_a_killed_one_leaves_none(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "cubistd.lock"
     command = [sys.executable, "-c", HOLDER, str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
-        with pytest.raises(InvalidRequest, match=str(holder.pid)), hold_lock(path):
+        with pytest.raises(InvalidRequest, match=f"process {holder.pid}"), hold_lock(path):
             pass
-        holder.send_signal(signal.SIGKILL)
+        holder.kill()
         holder.wait()
-    with hold_lock(path):
-        pass
+    for _ in range(2):
+        with hold_lock(path):
+            pass
 
 
 @pytest.mark.parametrize("abstract", [False, True])
@@ -208,16 +223,6 @@ def test_the_watchdog_is_this_process_s(environ: dict[str, str], watchdog_s: flo
     assert Notifier.from_environment({}) == Notifier(None, None)
 
 
-def test_every_state_can_end_in_idle_or_a_fault() -> None:
-    assert set(ALLOWED) == set(RobotState)
-    for state in RobotState:
-        check_transition(state, RobotState.IDLE)
-        if state in WORKING:
-            check_transition(state, RobotState.FAULT)
-    with pytest.raises(RuntimeError, match="checking cannot follow idle"):
-        check_transition(RobotState.IDLE, RobotState.CHECKING)
-
-
 PROGRAM = """
 import logging
 from robot.daemon.service import configure_logging
@@ -233,20 +238,278 @@ except ValueError:
 """
 
 
-def logged(environment: dict[str, str]) -> list[str]:
+@pytest.mark.parametrize("is_journal", [True, False])
+def test_the_journal_gets_a_level_with_every_line_and_a_person_the_time(is_journal: bool) -> None:
+    environment = {"JOURNAL_STREAM": "8:1234"} if is_journal else {}
     command = [sys.executable, "-c", PROGRAM]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return done.stderr.splitlines()
+    first, second, third, *trace = done.stderr.splitlines()
+    if is_journal:
+        assert [first, second, third] == ["<6>said", "<4>warned", "<3>failed"]
+        assert trace[-1] == "<3>ValueError: reason"
+        assert all(line.startswith("<3>") for line in trace)
+    else:
+        assert first.endswith("INFO    said") and second.endswith("WARNING warned")
 
 
-def test_the_journal_gets_a_level_with_every_line() -> None:
-    lines = logged({"JOURNAL_STREAM": "8:1234"})
-    assert lines[:3] == ["<6>said", "<4>warned", "<3>failed"]
-    assert lines[-1] == "<3>ValueError: reason"
-    assert all(line.startswith("<3>") for line in lines[2:])
+@dataclass
+class Manager:
+    """What the service manager is told, and what happens once the daemon is ready."""
+
+    then: Callable[[], object] = lambda: None
+    told: list[tuple[str, str]] = field(default_factory=list)
+    watchdog_s: float | None = None
+
+    def ready(self, status: str) -> None:
+        self.told.append(("ready", status))
+        asyncio.get_running_loop().call_soon(self.then)
+
+    def status(self, status: str) -> None:
+        self.told.append(("status", status))
+
+    def alive(self) -> None:
+        self.told.append(("alive", ""))
+
+    def stopping(self, status: str) -> None:
+        self.told.append(("stopping", status))
 
 
-def test_elsewhere_lines_are_for_the_eye() -> None:
-    first, second, *_ = logged({})
-    assert first.endswith("INFO    said")
-    assert second.endswith("WARNING warned")
+class Served:
+    """A daemon of the fake robot, and what it was put together with."""
+
+    def __init__(self, fake: Any, folder: Path) -> None:
+        self.fake = fake
+        self.options = parse(
+            ["--runtime-dir", str(folder), "--state-dir", str(folder / "state"), "--port", "/p"], {}
+        )
+        self.options.state_dir.mkdir()
+        self.manager = Manager(lambda: os.kill(os.getpid(), signal.SIGTERM))
+        self.signals = EndSignals()
+        self.made: list[tuple[Any, ...]] = []
+        self.controllers: list[JobController] = []
+        self.seen: list[Any] = []
+
+    def make(self, profile: Any, contact: Any, port: str | None, twin: str | None) -> Any:
+        self.made.append((profile, contact, port, twin))
+        return self.fake.machine()
+
+    async def run(self) -> JobController:
+        async with asyncio.timeout(60):
+            await serve(CUBOTINO, self.options, self.manager, self.signals)  # type: ignore[arg-type]
+        return self.controllers[-1]
+
+
+@pytest.fixture
+def served(fake: Any, short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Served:
+    """The daemon's parts; ``fake.distrusted`` notes why the robot's positions are distrusted."""
+    served = Served(fake, short_folder)
+    fake.distrusted = []
+
+    def distrust(why: Any) -> None:
+        fake.distrusted.append(why)
+        fake.motion.has_lost_positions = True
+
+    def make_controller(*arguments: Any, **more: Any) -> JobController:
+        served.controllers.append(JobController(*arguments, **more))
+        return served.controllers[-1]
+
+    def make_no_gpio(_: object) -> Any:
+        raise PanelError("no chip of GPIOs")
+
+    monkeypatch.setattr(fake.motion, "mark_positions_lost", distrust)
+    monkeypatch.setattr(daemon_main, "make_machine", served.make)
+    monkeypatch.setattr(daemon_main, "JobController", make_controller)
+    monkeypatch.setattr(daemon_main, "make_gpio", make_no_gpio)
+    return served
+
+
+def test_no_signal_but_those_of_an_error_ends_the_daemon_out_of_order() -> None:
+    own_errors = {"SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGSYS", "SIGTRAP"}
+    harmless = {"SIGCHLD", "SIGCONT", "SIGPIPE", "SIGURG", "SIGWINCH", "SIGXFSZ"}
+    stopping = {"SIGTSTP", "SIGTTIN", "SIGTTOU"}  # it goes on afterwards
+    others = {"SIGKILL", "SIGSTOP", "SIGSTKFLT", "SIGRTMIN", "SIGRTMAX"}
+    names = {number.name for number in signal.Signals} - own_errors - harmless - stopping - others
+    assert names == {number.name for number in END_SIGNALS}
+
+
+async def test_motion_is_stopped_before_anything_that_could_stop_it_is_closed(
+    served: Served, fake: Any, eventually: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    was_open: list[bool] = []
+    stop, begun = fake.motion.stop, []
+
+    def noted() -> None:
+        was_open.append(served.options.socket_path.exists())
+        stop()
+
+    async def end_a_job() -> None:
+        await served.controllers[-1].start(StartRequest())
+        await eventually(fake.motion.moving)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    fake.motion.hold = threading.Event()
+    monkeypatch.setattr(fake.motion, "stop", noted)
+    served.manager.then = lambda: begun.append(asyncio.create_task(end_a_job()))
+    controller = await served.run()
+    assert was_open[0]
+    (ended,) = (await controller.runs(1)).runs
+    assert ended.outcome == "stopped"
+
+
+@pytest.mark.parametrize("number", sorted({*END_SIGNALS} - {signal.SIGALRM}))  # the time limit's
+async def test_a_signal_ends_the_daemon_in_order(
+    served: Served, number: signal.Signals, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    served.manager.then = lambda: os.kill(os.getpid(), number)
+    controller = await served.run()
+    assert [what for what, _ in served.manager.told if what != "alive"] == [
+        *("status", "ready", "stopping")
+    ]
+    assert ("ready", "idle") in served.manager.told
+    assert ("alive", "") in served.manager.told
+    assert served.fake.motion.done[0] == "open" and served.fake.motion.done[-1] == "close"
+    assert not served.options.socket_path.exists()
+    assert not (served.options.runtime_dir / POWER_OFF_MARK).exists()
+    assert (controller.state, controller.preparation.state) == (RobotState.IDLE, None)
+    assert controller.store.directory == served.options.state_dir / "runs"
+    assert "no panel: no chip of GPIOs" in caplog.messages
+    assert served.fake.distrusted == []
+    ((profile, contact, port, twin),) = served.made
+    assert (profile, port, twin) == (CUBOTINO, "/p", None)
+    assert (contact.confirmed, controller.status().simulated) == ({}, False)
+    await asyncio.sleep(0.01)
+    assert asyncio.all_tasks() == {asyncio.current_task()}, "nothing goes on"
+    # systemd starts again what did not end on purpose.
+    assert served.signals.exit_code == (0 if number in ON_PURPOSE else 128 + number)
+
+
+def test_a_signal_that_nohup_ignores_stays_ignored() -> None:
+    code = """
+import asyncio, os, signal
+from robot.daemon.service import EndSignals
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+signals = EndSignals()
+signals.exit_at_once()
+os.kill(os.getpid(), signal.SIGHUP)
+loop = asyncio.new_event_loop()
+signals.call(loop, loop.stop)
+os.kill(os.getpid(), signal.SIGHUP)
+os.kill(os.getpid(), signal.SIGUSR1)
+loop.run_forever()
+raise SystemExit(signals.exit_code)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, timeout=60)
+    assert done.returncode == 128 + signal.SIGUSR1
+
+
+async def test_what_is_calibrated_and_what_has_moved_is_known_from_the_start(
+    served: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    key, store = "actuators.lid.positions_us.open", served.options.state_dir
+    sizes = CubeSizes(CUBOTINO)
+    values = CalibrationStore(store, sizes)
+    values.save(kept(CUBOTINO.name, {key: 1340}))
+    values.note_under_way()
+    record = DriftRecord.begin(CUBOTINO, MAY)
+    for degrees in [0.0] * FIRST_SOLVES + [3.0] * 20:
+        record = record.add_solve([PoseDeviation("holder", "home", degrees, 0.0, 0.0)])
+    DriftStore(store).save(record)
+    left = store / f"{TEMPORARY_PREFIX}calibration.json.1{TEMPORARY_SUFFIX}"
+    left.touch()
+    status: list[Any] = []
+
+    def then() -> None:
+        status.append(served.controllers[-1].status())
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    served.manager.then = then
+    await served.run()
+    ((profile, contact, *_),) = served.made
+    assert profile.actuators["lid"].positions_us["open"] == 1340
+    assert contact.confirmed == {key: 1340}
+    (distrust,) = served.fake.distrusted
+    assert distrust.names is None and "calibration broke off" in distrust.cause.cause
+    assert values.broken_off is not None, "nobody was told, and nothing is homed"
+    assert "calibration was broken off: motors may stand askew" in caplog.messages
+    assert not left.exists()
+    (moved,) = status[0].drift
+    assert (moved.actuator, moved.position, moved.since) == ("holder", "home", MAY)
+    assert "holder home has moved 3.0 degrees" in status[0].warnings[0]
+
+
+async def test_what_broke_off_is_known_until_somebody_was_told_or_everything_is_homed(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(daemon_main, "STATUS_EVERY_S", 0.01)
+    values = CalibrationStore(served.options.state_dir)
+    RunStore(served.options.state_dir / "runs").begin("home", "cubotino", utc_now())
+    for _ in range(3):  # it is started again before anybody has asked for anything
+        await served.run()
+        assert values.broken_off == "a job"
+    assert len(served.fake.distrusted) == 3
+    assert len({distrust.cause.code for distrust in served.fake.distrusted}) == 1
+
+    def resolve() -> None:
+        served.fake.motion.has_lost_positions = False
+        asyncio.get_running_loop().call_later(0.2, os.kill, os.getpid(), signal.SIGTERM)
+
+    served.manager.then = resolve
+    await served.run()
+    assert values.broken_off is None
+    served.fake.distrusted.clear()
+    await served.run()
+    assert served.fake.distrusted == []
+
+
+async def test_the_socket_is_answered_while_the_daemon_runs(served: Served) -> None:
+    asking: list[asyncio.Task[None]] = []
+
+    async def ask() -> None:
+        connector = aiohttp.UnixConnector(str(served.options.socket_path))
+        async with aiohttp.ClientSession("http://localhost", connector=connector) as session:
+            async with session.get("/status") as response:
+                served.seen.append(await response.json())
+            async with session.post("/shutdown", json={}) as response:
+                served.seen.append(await response.json())
+
+    served.manager.then = lambda: asking.append(asyncio.create_task(ask()))
+    controller = await served.run()
+    await asking[0]
+    status, ended = served.seen
+    assert (status["state"], status["robot"], ended) == ("idle", "fake", {"stopped": False})
+    assert controller.power_off
+    assert (served.options.runtime_dir / POWER_OFF_MARK).read_bytes() == b""
+
+
+async def test_a_robot_that_is_not_there_is_no_reason_not_to_start(served: Served) -> None:
+    served.fake.motion.open_fault = RobotError("board-absent", "it is gone", "Plug it in")
+    await served.run()
+    assert ("ready", "fault: it is gone") in served.manager.told
+
+
+@pytest.mark.parametrize(("watchdog_s", "period_s"), [(None, 1.0), (2.4, 0.8), (60.0, 1.0)])
+async def test_the_manager_hears_in_time_and_of_each_state_once(
+    controller: JobController,
+    monkeypatch: pytest.MonkeyPatch,
+    watchdog_s: float | None,
+    period_s: float,
+) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 2:
+            controller.enter_maintenance()
+        if len(slept) == 3:
+            raise asyncio.CancelledError
+
+    manager = Manager(watchdog_s=watchdog_s)
+    monkeypatch.setattr(daemon_main.asyncio, "sleep", sleep)
+    with pytest.raises(asyncio.CancelledError):
+        await _keep_manager_informed(controller, manager)  # type: ignore[arg-type]
+    assert slept == [pytest.approx(period_s)] * 3
+    assert manager.told == [
+        *[("status", "idle"), ("alive", ""), ("alive", "")],
+        *[("status", "maintenance"), ("alive", "")],
+    ]
