@@ -290,7 +290,7 @@ async def test_states_are_shown_and_endings_heard(
         assert told == expected
 
 
-@pytest.mark.parametrize("ending", ["job", "stuck", "estop", "close"])
+@pytest.mark.parametrize("ending", ["job", "stuck", "estop", "stop", "close"])
 async def test_whatever_else_happens_ends_the_inspection(
     pads: FrontPanel, controller: JobController, fake: Any, ending: str
 ) -> None:
@@ -310,6 +310,9 @@ async def test_whatever_else_happens_ends_the_inspection(
         fake.motion.done.clear()
         await pads.estop(False)
         assert (fake.motion.done, controller.estop_open) == ([], False)
+    elif ending == "stop":
+        assert await controller.stop()
+        assert not await controller.stop()
     else:
         await pads.close()
     assert controller.status().inspection_left_s is None

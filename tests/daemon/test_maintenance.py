@@ -210,19 +210,6 @@ async def test_a_correction_at_the_end_of_a_job_is_all_or_nothing(maintained: Ma
     assert (await mode.values()).values == {OPEN: 1345}
 
 
-@pytest.mark.parametrize(("profile_name", "noted"), [("cubotino", False), ("mindcuber", True)])
-async def test_motors_that_may_stand_askew_are_noted_until_the_mode_ends(
-    maintained: Maintained, noted: bool
-) -> None:
-    mode = maintained.mode
-    mode.enter()
-    await maintained.perform()
-    store = maintained.store
-    assert (store.broken_off is not None) is noted
-    await mode.leave()
-    assert store.note_over() is False
-
-
 @pytest.mark.parametrize("profile_name", ["mindcuber"])
 @pytest.mark.parametrize(
     ("tried", "guessed"),
@@ -239,70 +226,60 @@ def test_they_turn_back_while_their_count_is_known(
         daemon.motion.done.clear()
     assert daemon.motion.done == [f"bring-back {guessed}", "close", "open"]
     assert daemon.motion.doubted == (lost or None)
+    with client.maintenance():
+        daemon.motion.done.clear()
+    assert daemon.motion.done == ["open"], "nothing moves where nothing was tried out"
 
 
-@pytest.mark.parametrize("profile_name", ["mindcuber"])
+@pytest.mark.parametrize(("profile_name", "counts"), [("cubotino", False), ("mindcuber", True)])
 @pytest.mark.parametrize("lost", [(), ("table",)])
-async def test_the_note_stays_until_lost_motors_are_found(
-    controller: JobController, fake: Any, maintenance_of: Any, tmp_path: Path, lost: tuple[str, ...]
+async def test_motors_that_may_stand_askew_are_noted_until_they_are_found(
+    maintained: Maintained, fake: Any, counts: bool, lost: tuple[str, ...]
 ) -> None:
-    maintenance, store = maintenance_of(controller, fake), CalibrationStore(tmp_path / "state")
+    mode, store = maintained.mode, maintained.store
     fake.motion.lost = lost
-    maintenance.enter()
-    await maintenance.try_out({DIRECTION: True})
-    store.note_under_way()
-    await maintenance.leave()
-    assert (store.broken_off is not None) == bool(lost)
+    mode.enter()
+    await maintained.perform()
+    assert (store.broken_off is not None) is counts
+    if counts:
+        await mode.try_out({DIRECTION: True})
+    await mode.leave()
+    assert (store.broken_off is not None) == bool(lost and counts)
     fake.motion.has_lost_positions = False
-    maintenance.enter()
-    await maintenance.leave()
+    mode.enter()
+    await mode.leave()
     assert store.broken_off is None
 
 
 @pytest.mark.parametrize("profile_name", ["mindcuber"])
-def test_nothing_moves_where_nothing_was_tried_out(daemon: Any) -> None:
-    with ControlClient().maintenance():
-        daemon.motion.done.clear()
-    assert daemon.motion.done == ["open"]
-
-
-@pytest.mark.parametrize("profile_name", ["mindcuber"])
-async def test_values_that_were_tried_out_are_over_also_where_the_rest_cannot_be_read(
-    controller: JobController, fake: Any, maintenance_of: Any, monkeypatch: pytest.MonkeyPatch
+async def test_whatever_cannot_be_done_at_the_end_the_mode_is_over(
+    maintained: Maintained, fake: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    maintenance = maintenance_of(controller, fake)
-    maintenance.enter()
-    await maintenance.try_out({DIRECTION: True})
+    """Motors that cannot turn back are doubted, and what was tried out is over in any case."""
+
+    def out_of_reach(_: object) -> None:
+        raise InvalidRequest("table: 9000 is above its limit")
 
     def unreadable(*_: object) -> None:
         raise BadCalibration("line 1: no JSON")
 
-    with monkeypatch.context() as broken:
-        broken.setattr(CalibrationStore, "load", unreadable)
-        await maintenance.leave()
-    fault = controller.status().fault
-    assert fault is not None and (fault.code, fault.cause) == (
-        "calibration-unusable",
-        "line 1: no JSON",
-    )
-    maintenance.enter()
-    assert DIRECTION not in (await maintenance.values()).values
-
-
-@pytest.mark.parametrize("profile_name", ["mindcuber"])
-async def test_motors_that_could_not_turn_back_are_doubted(
-    controller: JobController, fake: Any, maintenance_of: Any
-) -> None:
-    def out_of_reach(_: object) -> None:
-        raise InvalidRequest("table: 9000 is above its limit")
-
-    maintenance = maintenance_of(controller, fake)
-    maintenance.enter()
-    await maintenance.try_out({DIRECTION: True})
+    mode, controller = maintained.mode, maintained.controller
+    mode.enter()
+    await mode.try_out({DIRECTION: True})
     fake.motion.bring_back = out_of_reach
-    await maintenance.leave()
+    await mode.leave()
     assert "table" in fake.motion.doubted
     assert controller.status().fault is None
+    mode.enter()
+    await mode.try_out({DIRECTION: True})
+    with monkeypatch.context() as broken:
+        broken.setattr(CalibrationStore, "load", unreadable)
+        await mode.leave()
+    fault = controller.status().fault
+    assert fault is not None
+    assert (fault.code, fault.cause) == ("calibration-unusable", "line 1: no JSON")
+    mode.enter()
+    assert DIRECTION not in (await mode.values()).values
 
 
 @pytest.mark.parametrize("emergency", [False, True])

@@ -18,11 +18,12 @@ from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.motion.schedule import Schedule
-from robot.panel.button import Hands, Press
+from robot.panel.button import Press
 from robot.panel.gpio import RpiGpio
 from robot.panel.panel import Input, Output, PanelPins
 from robot.records.documents import ApiRequest, Nothing
 from robot.text.faults import Conflict, RobotError, Stopped
+from tests.rig.fake_robot import LIMIT_S
 from tests.rig.gpio import FakeModule
 
 PADS = (Input(5, True, "down"), Input(6, True, "down"))
@@ -104,7 +105,7 @@ async def test_a_trial_whose_connection_ends_before_it_begins_moves_nothing(
 
     def slowly(*arguments: Any) -> Any:
         loading.set()
-        assert may_go.wait(240)
+        assert may_go.wait(LIMIT_S)
         return load(*arguments)
 
     maintenance.enter()
@@ -120,7 +121,7 @@ async def test_a_trial_whose_connection_ends_before_it_begins_moves_nothing(
     assert "perform" not in fake.motion.done
 
 
-@pytest.mark.parametrize("how", ["stop", "emergency stop", "emergency button"])
+@pytest.mark.parametrize("how", ["stop", "emergency button"])
 async def test_a_stop_waits_for_nothing_else_that_is_done(
     trial: asyncio.Task[Nothing],
     controller: JobController,
@@ -156,7 +157,7 @@ async def test_a_stop_that_takes_too_long_becomes_an_emergency_stop(
         halted.set()
 
     monkeypatch.setattr("robot.daemon.job_control.STOP_LIMIT_S", 0.01)
-    monkeypatch.setattr(fake.motion, "stop", lambda: halted.wait(240))
+    monkeypatch.setattr(fake.motion, "stop", lambda: halted.wait(LIMIT_S))
     monkeypatch.setattr(fake.motion, "emergency_stop", halt)
     await controller.stop()
     with pytest.raises(RobotError, match="emergency stop"):
@@ -227,37 +228,41 @@ async def test_a_trial_that_swallows_the_stop_is_stopped_all_the_same(
         await task
 
 
+class Opening:
+    """The connection to the robot, which takes until ``may_end`` once it is on ``hold``."""
+
+    def __init__(self, fake: Any) -> None:
+        self._motion = fake.motion
+        self.begun, self.may_end = threading.Event(), threading.Event()
+
+    def hold(self) -> None:
+        self._motion.open = self._open
+
+    def _open(self) -> None:
+        self.begun.set()
+        assert self.may_end.wait(LIMIT_S)
+
+
+@pytest.fixture
+def opening(fake: Any) -> Opening:
+    return Opening(fake)
+
+
 async def test_a_stop_ends_a_job_that_still_connects(
-    controller: JobController, fake: Any, eventually: Any, monkeypatch: pytest.MonkeyPatch
+    controller: JobController, fake: Any, opening: Opening, eventually: Any
 ) -> None:
-    opening, may_go = threading.Event(), threading.Event()
-
-    def slowly() -> None:
-        opening.set()
-        assert may_go.wait(240)
-
     fake.motion.open_fault = RobotError("link-lost")
     await controller.leave_maintenance()
-    monkeypatch.setattr(fake.motion, "open", slowly)
+    opening.hold()
     start = asyncio.create_task(controller.start(SOLVE))
-    await eventually(opening)
+    await eventually(opening.begun)
     stop = asyncio.create_task(controller.stop())
     await asyncio.sleep(0)
-    may_go.set()
+    opening.may_end.set()
     run_id = await start
     assert await stop
     assert (await controller.run_record(run_id)).outcome == "stopped"
     assert "home" not in fake.motion.done
-
-
-async def test_a_stop_calls_off_the_start_that_an_inspection_leads_to(
-    panel: FrontPanel, controller: JobController
-) -> None:
-    await panel.hands(Hands.LIFTED)
-    assert controller.status().inspection_left_s is not None
-    assert await controller.stop()
-    assert controller.status().inspection_left_s is None
-    assert not await controller.stop()
 
 
 async def in_a_job(controller: JobController, _: Maintenance, fake: Any, wait: Any) -> None:
@@ -330,9 +335,26 @@ async def test_an_emergency_stop_lasts_until_a_person_acknowledges_it(
     assert (await controller.runs(1)).runs[0].outcome == "solved"
 
 
+async def test_nothing_begins_while_the_robot_is_taken_into_use_again(
+    maintenance: Maintenance, controller: JobController, opening: Opening, eventually: Any
+) -> None:
+    await controller.stop(emergency=True)
+    opening.hold()
+    acknowledgement = asyncio.create_task(controller.acknowledge())
+    await eventually(opening.begun)
+    with pytest.raises(Conflict, match="in a moment"):
+        await controller.start(SOLVE)
+    with pytest.raises(Conflict, match="in a moment"):
+        maintenance.enter()
+    opening.may_end.set()
+    assert await acknowledgement
+    assert controller.state is RobotState.IDLE
+
+
 async def test_calibrating_goes_on_once_the_emergency_stop_is_acknowledged(
     trial: asyncio.Task[Nothing], maintenance: Maintenance, controller: JobController, fake: Any
 ) -> None:
+    """Until then the robot holds the cube, whatever was tried out and is put together anew for."""
     await controller.stop(emergency=True)
     with pytest.raises(RobotError):
         await trial
@@ -344,42 +366,6 @@ async def test_calibrating_goes_on_once_the_emergency_stop_is_acknowledged(
     await controller.acknowledge()
     assert controller.state is RobotState.MAINTENANCE
     await maintenance.perform(TURNING, ApiRequest())
-
-
-async def test_nothing_begins_while_the_robot_is_taken_into_use_again(
-    maintenance: Maintenance,
-    controller: JobController,
-    fake: Any,
-    eventually: Any,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    opening, may_go = threading.Event(), threading.Event()
-
-    def slowly() -> None:
-        opening.set()
-        assert may_go.wait(240)
-
-    await controller.stop(emergency=True)
-    monkeypatch.setattr(fake.motion, "open", slowly)
-    acknowledgement = asyncio.create_task(controller.acknowledge())
-    await eventually(opening)
-    with pytest.raises(Conflict, match="in a moment"):
-        await controller.start(SOLVE)
-    with pytest.raises(Conflict, match="in a moment"):
-        maintenance.enter()
-    may_go.set()
-    assert await acknowledgement
-    assert controller.state is RobotState.IDLE
-
-
-async def test_after_an_emergency_stop_the_robot_holds_until_it_is_acknowledged(
-    trial: asyncio.Task[Nothing], maintenance: Maintenance, controller: JobController, fake: Any
-) -> None:
-    """Also where calibrated values were tried out, for which it is put together anew."""
-    await controller.stop(emergency=True)
-    with pytest.raises(RobotError):
-        await trial
-    await controller.acknowledge()
     await maintenance.try_out({"actuators.lid.positions_us.open": 1340})
     await controller.stop(emergency=True)
     fake.motion.done.clear()

@@ -1,10 +1,13 @@
-"""What the microcontroller is told about the actuators of a profile."""
+"""Boards and panel as a profile configures them: actuators, and pins of the panel."""
 
 import pytest
 
 from robot.link.actuators import UNLIMITED_STEPS
+from robot.machine.assembly import panel_pins
 from robot.machine.board_configuration import actuator_setups, homing_order
+from robot.panel.panel import Input, Output, PanelPins
 from robot.settings import RobotProfile, load_profile, parse_profile, profile_path
+from robot.settings.profile import PanelSettings
 from solver.errors import InvalidRequest
 
 
@@ -76,3 +79,23 @@ def test_room_is_left_for_overshoot_and_play(changes, low, high):
     found = one_of("crane", "elevator", positions_steps=places, **changes)
     assert (found.minimum_steps, found.maximum_steps) == (low, high)
     assert found.backlash_steps == changes.get("backlash_steps", 0)
+
+
+PINS = ("start_button", "led", "buzzer", "estop", "left_pad", "right_pad")
+PANEL = {f"{name}_gpio": number for number, name in enumerate(PINS, 1)}
+
+
+@pytest.mark.parametrize("inverted", [False, True])
+def test_pins_of_the_panel_rest_where_they_do_not_act(inverted):
+    """A broken wire of the emergency stop stops, too."""
+    levels = {"start_button": "high", "led": "low", "buzzer": "low", "estop": "low", "pads": "low"}
+    other = {f"{name}_active": level for name, level in levels.items()} if inverted else {}
+    pull, push = ("down", "up") if inverted else ("up", "down")
+    assert panel_pins(PanelSettings(**PANEL, **other)) == PanelPins(
+        start_button=Input(1, inverted, pull),
+        led=Output(2, not inverted),
+        buzzer=Output(3, not inverted),
+        estop=Input(4, not inverted, pull),
+        pads=(Input(5, not inverted, push), Input(6, not inverted, push)),
+    )
+    assert panel_pins(PanelSettings()) == PanelPins()

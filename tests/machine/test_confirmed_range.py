@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from robot.calibration.store import CalibrationStore
 from robot.machine.confirmed_range import (
     LARGEST_STEP_US,
     ConfirmedRange,
@@ -156,3 +161,30 @@ def test_a_schedule_stays_within_what_is_confirmed(far: int, may: bool) -> None:
     schedule = Schedule((overshooting,), (TimedTurn(0, 0),), overshooting.duration_us)
     with pytest.raises(NotConfirmed, match=r"1500\.\.2030 us"):
         contact.require_schedule(CUBOTINO, schedule)
+
+
+@pytest.mark.parametrize(
+    ("document", "is_confirmed"),
+    [
+        # It has what differs from the profile: the robot was driven by the rest as it is.
+        ({"format": 1, "values": {"policy.search_s": 2.5, f"{POSITIONS}.home": 1510}}, True),
+        ({"format": 1}, False),
+        ({"format": 2, "values": {"policy.search_s": 2}}, False),
+    ],
+)
+def test_a_calibration_of_an_older_version_counts_as_confirmed(
+    document: dict[str, Any], is_confirmed: bool, tmp_path: Path
+) -> None:
+    document = {"robot": "cubotino-uno"} | document
+    (tmp_path / "calibration.json").write_text(json.dumps(document))
+    store = CalibrationStore(tmp_path)
+    found = store.load(CUBOTINO)
+    if not is_confirmed:
+        with pytest.raises(NotConfirmed):
+            ConfirmedRange(found.confirmed).require_all(CUBOTINO)
+        return
+    ConfirmedRange(found.confirmed).require_all(CUBOTINO)
+    store.save(found.changed({"policy.search_s": 3.0}))
+    ConfirmedRange(store.load(CUBOTINO).confirmed).require_all(CUBOTINO)
+    store.restore(CUBOTINO)
+    ConfirmedRange(store.load(CUBOTINO).confirmed).require_all(CUBOTINO)

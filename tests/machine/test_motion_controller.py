@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from robot.link import Capabilities, Execution, LostPositions
+from robot.link import Capabilities, Execution, LostPositions, ServoSetup
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.link.session import SessionStatistics
+from robot.machine.board_configuration import actuator_setups
 from robot.machine.confirmed_range import ConfirmedRange
 from robot.machine.motion_controller import MotionController
+from robot.machine.slow_motion import jog_profile, paths_to_start, require_within
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.records.latency import Stopwatch
@@ -195,33 +197,29 @@ def test_a_stop_is_no_error(uno: Robot) -> None:
     assert uno.calls[-1] == "stop"
     with pytest.raises(Stopped):
         uno.motion.home()
-    uno.motion.begin(threading.Event())
-    uno.board.fails["run"] = [Stopped()]
-    with pytest.raises(Stopped):
-        uno.motion.perform(table_turns(), lambda _: None)
-    uno.board.fails["run"] = [RobotError(Fault.NOT_HOMED, detail="lid")]
-    with pytest.raises(RobotError, match="lid"):
-        uno.motion.perform(table_turns(), lambda _: None)
 
-    def stopped(names: list[str]) -> None:
-        stopping = threading.Thread(target=uno.motion.stop)
-        stopping.start()
-        stopping.join()
-        raise RobotError(Fault.NOT_HOMED, detail="lid")
 
-    uno.board.homes = stopped
-    with pytest.raises(Stopped):
-        uno.motion.home()
+@pytest.mark.parametrize(
+    ("fault", "is_stopped", "raised"),
+    [
+        (Stopped(), False, Stopped),
+        (RobotError(Fault.NOT_HOMED, detail="lid"), False, RobotError),
+        (RobotError(Fault.NOT_HOMED, detail="lid"), True, Stopped),
+        (RobotError(Fault.OVERLOAD, detail="lid"), True, RobotError),
+    ],
+)
+def test_a_fault_that_a_stop_brought_about_is_the_stop(
+    uno: Robot, fault: Exception, is_stopped: bool, raised: type[Exception]
+) -> None:
+    def fail(names: list[str]) -> None:
+        if is_stopped:
+            stopping = threading.Thread(target=uno.motion.stop)
+            stopping.start()
+            stopping.join()
+        raise fault
 
-    def failed(names: list[str]) -> None:
-        stopping = threading.Thread(target=uno.motion.stop)
-        stopping.start()
-        stopping.join()
-        raise RobotError(Fault.OVERLOAD, detail="lid")
-
-    uno.board.homes = failed
-    uno.motion.begin(threading.Event())
-    with pytest.raises(RobotError):
+    uno.board.homes = fail
+    with pytest.raises(raised):
         uno.motion.home()
 
 
@@ -250,16 +248,6 @@ def test_a_stepper_alone_is_homed_and_a_servo_taken_up(uno: Robot, mindcuber: Ro
     found = uno.calls
     assert found[-1] == ("take up", "lid")
     assert ("adopt", {"holder": None, "lid": uno.places["lid"]}) not in found[3:]
-
-
-def test_after_an_emergency_stop_nothing_is_known(uno: Robot) -> None:
-    uno.motion.home()
-    uno.calls.clear()
-    uno.motion.emergency_stop()
-    assert uno.calls == ["emergency"]
-    assert uno.motion.position("lid") is None
-    with pytest.raises(RobotError, match="emergency"):
-        uno.motion.is_sensor_active("lid")
 
 
 def test_motors_that_only_count_are_brought_back_while_the_count_is_known(
@@ -300,12 +288,13 @@ def test_another_firmware_is_refused_until_it_is_flashed(uno: Robot) -> None:
 def test_nothing_moves_after_an_emergency_stop_until_it_is_over(
     uno: Robot, confirmed: bool
 ) -> None:
-    uno.motion.open()
+    uno.motion.home()
     if not confirmed:
         uno.board.fails["emergency"] = [LinkError(Fault.NO_ANSWER)]
     with nullcontext() if confirmed else pytest.raises(RobotError, match="answer"):
         uno.motion.emergency_stop()
-    uno.calls.clear()
+    assert (uno.calls[-1] == "emergency") is confirmed
+    assert uno.motion.position("lid") is None
     for move in (uno.motion.home, lambda: uno.motion.perform(table_turns(), lambda _: None)):
         with pytest.raises(RobotError) as caught:
             move()
@@ -317,3 +306,54 @@ def test_nothing_moves_after_an_emergency_stop_until_it_is_over(
     uno.motion.open()
     assert ("configure", False) in uno.calls, "nothing of before is trusted"
     uno.motion.perform(table_turns(), lambda _: None)
+
+
+LID = next(one for one in actuator_setups(load_profile("cubotino")) if one.name == "lid")
+TABLE: Any = next(one for one in actuator_setups(load_profile("mindcuber")) if one.name == "table")
+
+
+def test_a_servo_takes_a_millisecond_for_each_microsecond() -> None:
+    assert isinstance(LID, ServoSetup)
+    assert jog_profile(LID, 1500, 1400) == servo_slew("lid", 1500, 1400, 100_000)
+    assert jog_profile(LID, 1500, 1501) == servo_slew("lid", 1500, 1501, 1_000)
+    assert jog_profile(LID, 1500, 1500) is None
+
+
+@pytest.mark.parametrize(
+    ("target", "is_within"), [(900, True), (2100, True), (899, False), (2101, False)]
+)
+def test_limits_are_kept(target: int, is_within: bool) -> None:
+    if is_within:
+        require_within("lid", target, 900, 2100, "us")
+        assert jog_profile(LID, 1500, target) is not None
+        return
+    with pytest.raises(InvalidRequest, match=f"lid cannot go to {target} us: its limits are"):
+        jog_profile(LID, 1500, target)
+    with pytest.raises(InvalidRequest, match="table cannot go to"):
+        jog_profile(TABLE, 0, 2**31)
+
+
+@pytest.mark.parametrize(
+    ("at", "turn", "exactly", "ways"),
+    [
+        (None, 1600, True, []),
+        (100, None, True, []),
+        (0, 1600, True, []),
+        (-800, 1600, True, [0]),
+        (-801, 1600, True, []),
+        (800, 1600, True, [-17, 0]),
+        (801, 1600, True, []),
+        (-200, 1600, False, [-417, -400]),
+        (-199, 1600, False, [0]),
+        (199, 1592, False, [-17, 0]),
+        (-200, 1592, False, []),
+        (400, 1600, False, []),
+        (399, 1600, False, [400]),
+        (401, 1600, False, [383, 400]),
+    ],
+)
+def test_the_way_back_ends_forwards(
+    at: int | None, turn: int | None, exactly: bool, ways: list[int]
+) -> None:
+    assert TABLE.start == 0
+    assert list(paths_to_start(TABLE, at, turn, exactly)) == ways

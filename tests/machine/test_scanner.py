@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 
 import cv2
@@ -11,6 +12,7 @@ import pytest
 from robot.machine import scanner as scanning
 from robot.machine.scanner import SITES, FaceImage, Scanner, as_jpeg, from_jpeg
 from robot.machine.solve_planner import SolvePlanner
+from robot.machine.stillness import alike, cells, still_frame
 from robot.planner import FaceView, build_mechanism
 from robot.settings import load_profile
 from robot.text.faults import ScanError
@@ -27,20 +29,14 @@ from vision.measure.stickers import measure_face
 PROFILE = load_profile("cubotino-uno")
 CAMERA = PROFILE.cameras[0]
 QUADS = FaceGrid.from_corners(np.array(CAMERA.views[0].quad) * (640, 480), 3).quads
-COLOURS = dict(
-    zip(
-        "URFDLB",
-        [
-            (230, 230, 225),
-            (190, 20, 30),
-            (20, 140, 60),
-            (225, 205, 30),
-            (230, 110, 20),
-            (20, 60, 160),
-        ],
-        strict=True,
-    )
-)
+COLOURS = {
+    "U": (230, 230, 225),
+    "R": (190, 20, 30),
+    "F": (20, 140, 60),
+    "D": (225, 205, 30),
+    "L": (230, 110, 20),
+    "B": (20, 60, 160),
+}
 
 
 class PaintedCamera(SceneCamera):
@@ -102,43 +98,26 @@ def test_who_watches_gets_what_the_robot_takes_while_it_is_calibrated() -> None:
     assert len(camera.factors) == taken + 2, "afterwards it takes its own again"
 
 
-def test_a_scan_is_read_and_explained_with_its_pictures() -> None:
+@pytest.mark.parametrize("light", [1.0, 2.2])
+def test_a_scan_is_read_and_explained_with_its_pictures(light: float) -> None:
+    """Stickers that clip are looked at in less light. Five faces may tell a cube."""
     cube = Cube.random(np.random.default_rng(4))
-    scanner = scanner_of(camera := PaintedCamera(cube.facelets()))
+    scanner = scanner_of(camera := PaintedCamera(cube.facelets(), light))
     images = scanned(camera, scanner)
+    assert (set(camera.factors) > {1.0}) is (light > 1)
+    assert not any(image.colours.saturated.any() for image in images)
     reading = scanner.read(images)
     assert (reading.facelets, reading.confident) == (cube.facelets(), True)
     with_pictures = decoded(scanner.take_explanation()())
+    assert scanner.read(images[:5]).facelets == cube.facelets()
     with pytest.raises(ScanError):
         scanner.read(images[:2])
     without = decoded(scanner.take_explanation()())
     assert with_pictures.shape[0] > without.shape[0] > 100
 
 
-def test_five_faces_may_tell_a_cube_and_where_the_robot_is_then() -> None:
-    cube = Cube.solved().apply("R U F2")
-    scanner = scanner_of(camera := PaintedCamera(cube.facelets()))
-    images = scanned(camera, scanner)
-    reading = scanner.read(images[:5])
-    assert (reading.facelets, reading.confident) == (cube.facelets(), True)
-    steps = planner().scan(None, None).steps
-    state, view = next((one.plan.end, v) for one in steps for v in one.looks if v == views()[4])
-    plan = planner().plan(reading.cube, state, threading.Event(), lambda _: None)
-    assert plan.start == state
-    assert state.orientation == view.orientation
-
-
 def decoded(png: bytes) -> np.ndarray:
     return np.asarray(cv2.imdecode(np.frombuffer(png, np.uint8), cv2.IMREAD_COLOR))
-
-
-def test_stickers_that_clip_are_looked_at_in_less_light() -> None:
-    cube = Cube.random(np.random.default_rng(5))
-    scanner = scanner_of(camera := PaintedCamera(cube.facelets(), light=2.2))
-    images = scanned(camera, scanner)
-    assert set(camera.factors) > {1.0}
-    assert not any(image.colours.saturated.any() for image in images)
-    assert scanner.read(images).facelets == cube.facelets()
 
 
 def test_a_grid_is_turned_with_its_face() -> None:
@@ -240,3 +219,70 @@ def test_a_picture_is_sent_in_its_own_colours() -> None:
     for odd in (b"", b"no jpeg"):
         with pytest.raises(ValueError, match="sent no JPEG"):
             from_jpeg(odd)
+
+
+FRAME_US, LIMIT_US = 33_000, 150_000
+
+
+def face_turned(degrees: float, light: float = 1.0, seed: int = 0) -> Image:
+    """White stickers on black, turned about the middle of the view, with a camera's noise."""
+    image = np.full((480, 640, 3), 90, np.float32)
+    middle = np.mean(np.array(CAMERA.views[0].quad) * (640, 480), axis=0)
+    places = [np.add(middle, (90 * (n % 3 - 1), 90 * (n // 3 - 1))) for n in range(9)]
+    for place, half, grey in [(middle, 135, 15), *((place, 38, 220) for place in places)]:
+        low, high = (np.round(place + side * half).astype(int).tolist() for side in (-1, 1))
+        cv2.rectangle(image, low, high, (grey,) * 3, cv2.FILLED)
+    turn = cv2.getRotationMatrix2D(middle.tolist(), degrees, 1.0)
+    turned = cv2.warpAffine(image, turn, (640, 480), borderMode=cv2.BORDER_REPLICATE)
+    noise = np.random.default_rng(seed).normal(0, 4.0, image.shape)
+    return np.clip(turned * light + noise, 0, 255).astype(np.uint8)
+
+
+def swinging(rest_us: float) -> SceneCamera:
+    """A camera of a face that swings less and less, at most until ``rest_us``."""
+
+    def paint(time_us: int, _: float) -> Image:
+        part = max(0.0, 1 - time_us / rest_us) if rest_us else 0.0
+        return face_turned(20 * part * math.cos(time_us / 20_000), seed=time_us // FRAME_US)
+
+    return SceneCamera(paint, CAMERA.name, period_us=FRAME_US)
+
+
+@pytest.mark.parametrize(("rest_us", "pictures"), [(0, 2), (60_000, 4), (90_000, 5)])
+def test_the_picture_used_is_one_of_a_cube_at_rest(rest_us: int, pictures: int) -> None:
+    camera = swinging(rest_us)
+    frame = still_frame(camera.capture, CAMERA.views, LIMIT_US)
+    assert frame is camera.taken[-1]
+    assert len(camera.taken) == pictures
+    frame = still_frame(swinging(1e9).capture, CAMERA.views, LIMIT_US)
+    assert LIMIT_US <= frame.time_us < LIMIT_US + FRAME_US, "it never rests"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_noise_and_flicker_are_no_motion_but_half_a_degree_is(seed: int) -> None:
+    at_rest, flickering, moved = (
+        cells(face_turned(degrees, light, 2 * seed + n), CAMERA.views)
+        for n, (degrees, light) in enumerate([(0, 1.0), (0, 1.04), (0.5, 1.0)])
+    )
+    assert alike(at_rest, flickering)
+    assert not alike(at_rest, moved)
+
+
+@pytest.mark.parametrize(
+    ("moved", "live", "settle_ms", "pictures"),
+    [
+        (False, True, CAMERA.settle_ms, 1),
+        (True, True, CAMERA.settle_ms, 4),
+        (True, True, 0.0, 1),
+        (True, False, CAMERA.settle_ms, 1),  # each photograph is of another face
+    ],
+)
+def test_a_robot_that_moved_waits_for_rest(
+    moved: bool, live: bool, settle_ms: float, pictures: int
+) -> None:
+    camera = swinging(60_000)
+    camera.live = live
+    settled = CAMERA.model_copy(update={"settle_ms": settle_ms})
+    profile = PROFILE.model_copy(update={"cameras": (settled,)})
+    Scanner(profile, {CAMERA.name: camera}).take(views()[1:2], moved=moved)
+    assert len(camera.taken) == pictures
