@@ -29,45 +29,59 @@ NEWCOMERS = CHECKOUT / "build" / "newcomers"
 RunScenario = Callable[..., Mapping[str, str]]
 
 
-def why_not() -> str | None:
+def why_no_container() -> str | None:
     """Why a container cannot run here; None when it can."""
-    if os.geteuid() != 0:
-        return "only root may boot a container"
-    for program in ("systemd-nspawn", "unshare", "setpriv"):
-        if shutil.which(program) is None:
-            return f"{program} is not installed"
-    for path, what in (("/lib/systemd/systemd", "systemd"), (SIMULATOR, "the simulated robot")):
-        if not Path(path).exists():
-            return f"{what} is not to be had here: {path} does not exist"
-    if _available_memory() < NEEDED_BYTES:
+    absent = _absent("systemd-nspawn", "unshare", "setpriv", "/lib/systemd/systemd", str(SIMULATOR))
+    if absent:
+        return absent
+    fields = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+    if int(fields["MemAvailable"].split()[0]) * 1024 < NEEDED_BYTES:
         return f"less than {NEEDED_BYTES // 1024**3} GB of memory are free"
-    return _why_no_program() or _why_no_layer()
-
-
-def _why_no_program() -> str | None:
-    """The program is installed for the system's Python from a wheel made by ours."""
+    # The program is installed for the system's Python from a wheel made by ours.
     ours = f"{sys.version_info.major}.{sys.version_info.minor}"
     command = [SYSTEM_PYTHON, "-c", "import ensurepip, sys; print('%d.%d' % sys.version_info[:2])"]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     if found.stdout.strip() != ours:
         return f"{SYSTEM_PYTHON} is not Python {ours} with venv, for which the wheel is built"
-    return None
-
-
-def _available_memory() -> int:
-    lines = Path("/proc/meminfo").read_text().splitlines()
-    fields = dict(line.split(":") for line in lines)
-    return int(fields["MemAvailable"].split()[0]) * 1024
-
-
-def _why_no_layer() -> str | None:
-    """Overlays above / may be forbidden, or the machine may be a container that may not mount."""
+    # Overlays above / may be forbidden, or the machine may be a container that may not mount.
     script = """cd "$0" && mount -t tmpfs none . && cd "$0" && mkdir upper work root &&
         mount -t overlay none -o lowerdir=/,upperdir=upper,workdir=work root"""
     with tempfile.TemporaryDirectory() as folder:
         command = ["unshare", "--mount", "bash", "-c", script, folder]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     return f"mounts are not allowed here: {done.stderr.strip()}" if done.returncode else None
+
+
+def why_no_root() -> str | None:
+    """Why no Debian root can be gone through here; None when it can."""
+    return _absent("mmdebstrap", "systemd-nspawn", "setpriv", "git")
+
+
+def _absent(*programs: str) -> str | None:
+    if os.geteuid() != 0:
+        return "only root may make a Debian and go into it"
+    absent = [program for program in programs if shutil.which(program) is None]
+    return f"not installed: {', '.join(absent)}" if absent else None
+
+
+def read_facts(share: Path) -> Mapping[str, str]:
+    """Print a scenario's log, and return the facts that it found to its end."""
+    for name in ("console", "log"):
+        if (share / name).exists():
+            print((share / name).read_text(errors="replace"))
+    lines = (share / "facts").read_text().splitlines() if (share / "facts").exists() else []
+    found = [(name, value) for name, _, value in (line.partition("=") for line in lines)]
+    # A fact found twice is as bad as the worst of it.
+    worst = {name: max(value for other, value in found if other == name) for name, _ in found}
+    assert worst.get("finished") == "yes", f"the scenario did not come to its end: {worst}"
+    return worst
+
+
+def assert_story(facts: Mapping[str, str], expected: str) -> None:
+    """Compare facts with ``NAME=VALUE, NAME=VALUE``."""
+    for fact in expected.split(", "):
+        name, _, value = fact.partition("=")
+        assert facts[name].strip() == value, name
 
 
 @pytest.hookimpl(trylast=True)
@@ -114,15 +128,6 @@ def newcomers_folder(config: pytest.Config) -> Path:
     return NEWCOMERS / str(process_of_all(config))
 
 
-def why_no_root() -> str | None:
-    """Why no Debian root can be gone through here; None when it can."""
-    if os.geteuid() != 0:
-        return "only root may make a Debian root and go into it"
-    needed = ("mmdebstrap", "systemd-nspawn", "setpriv", "git")
-    absent = [program for program in needed if shutil.which(program) is None]
-    return f"not installed: {', '.join(absent)}" if absent else None
-
-
 @pytest.fixture(scope="session")
 def newcomer(pytestconfig: pytest.Config) -> Callable[[str], Mapping[str, str]]:
     """Waits for a case of ``newcomer.py``; the facts that were found, by name."""
@@ -139,13 +144,7 @@ def newcomer(pytestconfig: pytest.Config) -> Callable[[str], Mapping[str, str]]:
             time.sleep(0.5)
         if (share / "refused").exists():
             pytest.skip((share / "refused").read_text())
-        print(*((share / name).read_text(errors="replace") for name in ("console", "log")))
-        lines = (share / "facts").read_text().splitlines()
-        found = [(name, value) for name, _, value in (line.partition("=") for line in lines)]
-        # A fact found twice is as bad as the worst of it.
-        worst = {name: max(value for other, value in found if other == name) for name, _ in found}
-        assert worst.get("finished") == "yes", f"README was not gone through to its end: {worst}"
-        return worst
+        return read_facts(share)
 
     return facts
 
@@ -153,7 +152,7 @@ def newcomer(pytestconfig: pytest.Config) -> Callable[[str], Mapping[str, str]]:
 @pytest.fixture(scope="session")
 def containers() -> None:
     """Skips where a container cannot run."""
-    reason = why_not()
+    reason = why_no_container()
     if reason:
         pytest.skip(reason)
 
@@ -196,11 +195,7 @@ def run_scenario(containers: None) -> RunScenario:
             console = (folder / "console").read_text(errors="replace").strip()[-500:]
             assert ended, f"the container never came as far as the scenario: {console}"
             pytest.skip(f"no container boots here: {console}")
-        found = (share / "facts").read_text() if (share / "facts").exists() else ""
-        facts = dict(line.split("=", 1) for line in found.splitlines())
-        print(log.read_text(errors="replace"))
-        assert facts.get("finished") == "yes", f"the scenario did not end, after {found}"
-        return facts
+        return read_facts(share)
 
     return run
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.test_read_command import document
 from tests.system.install import debian_root
-from tests.system.install.conftest import why_no_root
+from tests.system.install.conftest import read_facts, why_no_root
 
 HERE = Path(__file__).parent
 CHECKOUT = HERE.parents[2]
@@ -43,14 +43,6 @@ def why_no_foreign_root() -> str | None:
     if not REGISTERED.exists():
         return f"the kernel runs no programs of {ARCHITECTURE} here: {told.stderr.strip()}"
     return None
-
-
-def facts(share: Path) -> Mapping[str, str]:
-    """What a scenario found, after its log."""
-    print(*((share / name).read_text(errors="replace") for name in ("console", "log")))
-    found = dict(line.split("=", 1) for line in (share / "facts").read_text().splitlines())
-    assert found.get("finished") == "yes", f"the scenario did not end: {found}"
-    return found
 
 
 @pytest.mark.parametrize("release", sorted(debian_root.CODENAMES))
@@ -87,7 +79,7 @@ def _made(release: str, share: Path) -> Mapping[str, str]:
     with debian_root.place_for(release) as folder:
         root = debian_root.unpacked(release, folder)
         debian_root.run_in(root, release, share, HERE / "arm64_build_scenario")
-    return facts(share)
+    return read_facts(share)
 
 
 def _run(release: str, share: Path) -> Mapping[str, str]:
@@ -101,4 +93,4 @@ def _run(release: str, share: Path) -> Mapping[str, str]:
     with debian_root.place_for(f"{release}-{ARCHITECTURE}") as folder:
         root = debian_root.unpacked(release, folder, ARCHITECTURE)
         debian_root.run_in(root, release, share, HERE / "arm64_run_scenario")
-    return facts(share)
+    return read_facts(share)

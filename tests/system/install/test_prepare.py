@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -53,46 +54,42 @@ class Machine:
         self.tools = folder / "tools"
         self.calls = folder / "calls"
         self.broken = folder / "broken"
-        (self.checkout / ".ci").mkdir(parents=True)
-        for place in ("solver/native", "firmware", "config", "systemd"):
+        for place in (".ci", "solver/native", "firmware", "config", "systemd"):
             (self.checkout / place).mkdir(parents=True)
             (self.checkout / place / "source.c").touch()
-        shutil.copy(ROOT / ".ci" / "prepare", self.checkout / ".ci")
-        for name in ("pyproject.toml", "systemd/constraints.txt"):
+        for name in (".ci/prepare", "pyproject.toml", "systemd/constraints.txt"):
             shutil.copy(ROOT / name, self.checkout / name)
         self.tools.mkdir()
-        self.tool("system-python", PYTHON.replace("REAL", sys.executable))
-        self.tool("cc", COMPILER)
-        self.compiler("12.2")
-        self.python("3.11.2 of Debian")
-        (self.tools / "simavr").touch()
+        for name, program in (
+            ("python3", PYTHON.replace("REAL", sys.executable)),
+            ("cc", COMPILER),
+        ):
+            (self.tools / name).write_text(program)
+            (self.tools / name).chmod(0o755)
+        self.install("compiler-version", "12.2")
+        self.install("simavr", "")
+        self.install_python("3.11.2 of Debian")
 
-    def tool(self, name: str, text: str) -> None:
-        """Write a program."""
-        (self.tools / name).write_text(text)
-        (self.tools / name).chmod(0o755)
+    def install(self, tool: str, text: str) -> None:
+        """Install a version of the compilers or a header of simavr."""
+        (self.tools / tool).write_text(text)
 
-    def compiler(self, version: str) -> None:
-        """Install this version of the compilers."""
-        (self.tools / "compiler-version").write_text(version)
-
-    def python(self, version: str) -> None:
-        """Install this version of Python; those in virtual environments stay what they are."""
-        (self.tools / "sitecustomize.py").write_text(f"import sys; sys.version = {version!r}\n")
+    def install_python(self, version: str) -> None:
+        """Install a version of Python; those in virtual environments stay what they are."""
+        self.install("sitecustomize.py", f"import sys; sys.version = {version!r}\n")
 
     def prepare(self) -> list[str]:
-        """Run it; the packages that pip was told to install, those of the build as "."."""
+        """Run it; return the packages that pip was told to install, those of the build as "."."""
         self.calls.unlink(missing_ok=True)
-        tools = {name: str(self.tools / "cc") for name in ("CC", "CXX")}
-        tools |= {"PYTHON": str(self.tools / "system-python")}
-        state = {"CALLS": str(self.calls), "BREAK": str(self.broken)}
+        environment = {name: str(self.tools / "cc") for name in ("CC", "CXX")}
+        environment |= {"PYTHON": str(self.tools / "python3")}
+        environment |= {"CALLS": str(self.calls), "BREAK": str(self.broken)}
         # Another Python's sitecustomize is as long and as old, to the second: compiled, the first
         # one would go on to be used.
-        state["PYTHONDONTWRITEBYTECODE"] = "1"
-        command = [str(self.checkout / ".ci" / "prepare"), "run"]
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"
         done = subprocess.run(
-            command,
-            env={**os.environ, **tools, **state},
+            [self.checkout / ".ci/prepare", "run"],
+            env=os.environ | environment,
             capture_output=True,
             text=True,
             check=False,
@@ -100,10 +97,6 @@ class Machine:
         assert done.returncode == (1 if self.broken.exists() else 0), done.stderr
         lines = self.calls.read_text().splitlines() if self.calls.exists() else []
         return [line.split()[-1] for line in lines if " install " in line]
-
-    def objects(self) -> bool:
-        """Whether objects of the last build were kept until a new one made others."""
-        return (self.checkout / "build/cp311/old").exists()
 
 
 ALL = ["ninja", "."]
@@ -115,44 +108,38 @@ def machine(tmp_path: Path) -> Machine:
     """A machine on which everything has been prepared once."""
     machine = Machine(tmp_path)
     assert machine.prepare() == ALL
-    (machine.checkout / "build/cp311/old").touch()
+    for old in ("build/cp311/old", ".venv/old"):
+        (machine.checkout / old).touch()
     return machine
 
 
-def test_the_simulator_that_came_is_built_and_one_that_went_is_gone(machine: Machine) -> None:
-    (machine.tools / "simavr").write_text("typedef struct avr_t avr_t;")
-    assert machine.prepare() == BUILD
-    assert machine.objects()  # the kernel is not compiled again for that
+def move_checkout(machine: Machine) -> None:
+    machine.checkout = machine.checkout.rename(machine.tools.parent / "elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("change", "steps", "keeps_objects", "keeps_venv"),
+    [
+        (lambda m: m.install("simavr", "typedef struct avr_t avr_t;"), BUILD, True, True),
+        (lambda m: m.install("compiler-version", "14.2"), BUILD, False, True),
+        (lambda m: m.install_python("3.13.5 of Debian"), ALL, False, False),
+        (lambda m: (m.checkout / "firmware/source.c").write_text("int x;"), BUILD, True, True),
+        (move_checkout, ALL, False, False),
+    ],
+    ids=["simulator", "compiler", "python", "source", "place"],
+)
+def test_what_depends_on_a_change_is_made_again_once(
+    machine: Machine,
+    change: Callable[[Machine], object],
+    steps: list[str],
+    keeps_objects: bool,
+    keeps_venv: bool,
+) -> None:
+    change(machine)
+    assert machine.prepare() == steps
+    assert (machine.checkout / "build/cp311/old").exists() == keeps_objects
+    assert (machine.checkout / ".venv/old").exists() == keeps_venv
     assert machine.prepare() == []
-    (machine.tools / "simavr").write_text("")
-    assert machine.prepare() == BUILD
-
-
-def test_another_compiler_compiles_everything_again(machine: Machine) -> None:
-    machine.compiler("14.2")
-    assert machine.prepare() == BUILD
-    assert not machine.objects()
-
-
-def test_a_changed_source_is_built(machine: Machine) -> None:
-    (machine.checkout / "solver/native/source.c").write_text("int x;")
-    assert machine.prepare() == BUILD
-    assert machine.objects()
-
-
-def test_another_python_gets_an_environment_of_its_own(machine: Machine) -> None:
-    (machine.checkout / ".venv/old").touch()
-    machine.python("3.13.5 of Debian")
-    assert machine.prepare() == ALL
-    assert not (machine.checkout / ".venv/old").exists()
-    assert not machine.objects()
-    assert machine.prepare() == []
-
-
-def test_a_moved_checkout_is_prepared_again(machine: Machine, tmp_path: Path) -> None:
-    machine.checkout = machine.checkout.rename(tmp_path / "elsewhere")
-    assert machine.prepare() == ALL
-    assert not machine.objects()
 
 
 def test_a_failed_build_leaves_nothing_that_counts_as_built(machine: Machine) -> None:

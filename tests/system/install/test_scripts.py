@@ -36,21 +36,16 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tools
 
 
-def scratch() -> Path:
-    made = subprocess.run([SYSTEMD / "scratch"], capture_output=True, text=True, check=True)
-    folder = Path(made.stdout.strip())
-    folder.rmdir()
-    return folder.parent
-
-
 def test_a_folder_for_temporary_files_is_taken_unless_it_is_memory(
     tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    program(tools, "stat", STAT.format(memory="/tmp"))
-    assert scratch() == tmp_path
-    program(tools, "stat", STAT.format(memory=tmp_path))
-    assert scratch() == Path("/var/tmp")
+    for memory, place in (("/tmp", tmp_path), (tmp_path, Path("/var/tmp"))):
+        program(tools, "stat", STAT.format(memory=memory))
+        made = subprocess.run([SYSTEMD / "scratch"], capture_output=True, text=True, check=True)
+        folder = Path(made.stdout.strip())
+        folder.rmdir()
+        assert folder.parent == place
 
 
 def told_where_memory_is_small(tools: Path, folder: Path, answer: str | None) -> tuple[int, str]:
@@ -162,6 +157,19 @@ class Installation:
         for name in ("mktemp", "install", "ln", "mv", "rm", "gzip", "cp", "sed"):
             program(self._tools, name, COUNTED.format(signal=signal, program=shutil.which(name)))
 
+    def keep_working(self) -> Path:
+        """Mark what belongs to the version that works, and return its folder."""
+        (self.root / UNIT).write_text("of the version that works")
+        return self.current
+
+    def assert_unchanged(self, working: Path) -> None:
+        assert self.versions == {working} == {self.current}
+        assert (self.root / UNIT).read_text() == "of the version that works"
+
+    def assert_upgraded(self, working: Path) -> None:
+        assert self.versions == {working, self.current} != {working}
+        assert (self.root / UNIT).read_text() == (SYSTEMD / "cubistd.service").read_text()
+
     @property
     def steps(self) -> int:
         return len(self._steps.read_text().splitlines())
@@ -182,18 +190,21 @@ def installation(tools: Path, tmp_path: Path) -> Installation:
 
 def test_upgrades_that_fail_leave_the_version_that_works(installation: Installation) -> None:
     assert installation.install("good") == 0
-    working = installation.current
-    (installation.root / UNIT).write_text("of the version that works")
-    for _ in range(3):
+    working = installation.keep_working()
+    for _ in range(2):
         assert installation.install("bad") == 1
         assert "the version before is running again" in installation.said
-        assert installation.current == working
-        assert installation.versions == {working}
-        assert (installation.root / UNIT).read_text() == "of the version that works"
+        installation.assert_unchanged(working)
     assert installation.install("good") == 0
-    assert installation.current != working
-    assert installation.versions == {working, installation.current}
-    assert (installation.root / UNIT).read_text() == (SYSTEMD / "cubistd.service").read_text()
+    installation.assert_upgraded(working)
+
+
+def test_a_first_version_that_does_not_start_stays_to_be_looked_at(
+    installation: Installation,
+) -> None:
+    assert installation.install("bad") == 1
+    assert installation.versions == {installation.current}
+    assert "there is no version before" in installation.said
 
 
 def test_the_version_before_stays_whatever_the_clock_says(
@@ -208,14 +219,6 @@ def test_the_version_before_stays_whatever_the_clock_says(
         before = installation.current
 
 
-def test_a_first_version_that_does_not_start_stays_to_be_looked_at(
-    installation: Installation,
-) -> None:
-    assert installation.install("bad") == 1
-    assert installation.versions == {installation.current}
-    assert "there is no version before" in installation.said
-
-
 @pytest.mark.parametrize(
     ("signal", "every"), [("INT", 11), ("HUP", 23), pytest.param("INT", 1, marks=pytest.mark.long)]
 )
@@ -223,20 +226,17 @@ def test_an_upgrade_that_is_broken_off_leaves_the_version_before(
     installation: Installation, signal: str, every: int
 ) -> None:
     assert installation.install("good") == 0
-    working = installation.current
-    (installation.root / UNIT).write_text("of the version that works")
+    working = installation.keep_working()
     installation.count_steps(signal)
     for stop_at in itertools.count(every, every):
         code = installation.install("good", stop_at)
         if installation.current != working:
             break
         assert code != 0
-        assert installation.versions == {working}
-        assert (installation.root / UNIT).read_text() == "of the version that works"
+        installation.assert_unchanged(working)
     assert code == 0 or "the new version is running" in installation.said
     assert installation.steps > 40
-    assert installation.versions == {working, installation.current}
-    assert (installation.root / UNIT).read_text() == (SYSTEMD / "cubistd.service").read_text()
+    installation.assert_upgraded(working)
 
 
 @pytest.mark.long
