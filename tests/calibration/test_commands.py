@@ -1,13 +1,14 @@
-"""Calibration over the control socket: tried, saved, undone; the mode ends with its connection."""
+"""The commands of calibration: values kept, imported, restored, confirmed; screens that end."""
 
 from __future__ import annotations
 
 import contextlib
+import json
+import math
 import os
 import pty
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -16,27 +17,26 @@ from pathlib import Path
 from typing import Any
 
 import cv2
-import numpy as np
 import pytest
 
 from robot.api.client import ControlClient, RequestError
 from robot.api.endpoints import Endpoint, RobotState
 from robot.api.models import StartRequest
 from robot.calibration.store import CalibrationStore
-from robot.calibration.values import BadCalibration
 from robot.cli.main import run
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
-from robot.machine.assembly import Machine
-from robot.machine.confirmed_range import ConfirmedRange
-from robot.settings import RobotProfile, load_profile
+from robot.machine.confirmed_range import ConfirmedRange, confirmable
+from robot.settings import load_profile
 from robot.text.faults import Conflict, RobotError
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import OddScene, Studio
+from tests.rig.state_folder import kept
 
-KEY = "actuators.lid.positions_us.open"
-LID_CLOSE = "actuators.lid.positions_us.close"
+CUBOTINO = load_profile("cubotino")
+ALL_OF_IT = confirmable(CUBOTINO)
+LID = "actuators.lid.positions_us"
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 
 
@@ -46,108 +46,40 @@ def until_idle(client: ControlClient) -> None:
         pass
 
 
-def test_a_position_is_tried_and_saved(daemon: Any, ask: Ask, short_folder: Path) -> None:
-    code, (told,), _ = ask("calibrate", "servo", "lid", "open", "--to", "1345", "--from", "1335")
-    assert code == 0
-    assert told == {"key": KEY, "before": 1335, "after": 1345, "saved": True}
-    assert "jog lid 1345" in daemon.motion.done
-    assert ask("calibration", "show")[1][0]["values"] == {KEY: 1345}
-    assert ask("calibration", "diff")[1] == [{"key": KEY, "profile": 1335, "calibrated": 1345}]
-
-
-def test_restore_export_import(daemon: Any, ask: Ask, tmp_path: Path) -> None:
-    code, _, err = ask("calibration", "restore")
-    assert code != 0
-    assert "no version to go back to" in err
-    ask("calibrate", "servo", "lid", "open", "--to", "1345", "--from", "1335")
-    assert ask("calibration", "restore")[1][0]["values"] == {}
-    assert ask("calibration", "restore")[1][0]["values"] == {KEY: 1345}
-    ask("calibrate", "servo", "lid", "open", "--to", "1355")
-    assert ask("calibration", "restore")[1][0]["values"] == {KEY: 1345}
-    file = tmp_path / "mine.json"
-    ask("calibration", "export", str(file))
-    assert ask("calibration", "restore")[1][0]["values"] == {KEY: 1355}
-    assert ask("calibration", "import", str(file))[1][0]["values"] == {KEY: 1345}
-    file.write_text("{}")
-    assert ask("calibration", "import", str(file))[0] == 2
-
-
-@pytest.mark.parametrize(
-    ("size", "text"), [("5", "cubes of 5 layers.*set up for 3"), ("[1]", '"size" is not a number')]
-)
-def test_a_calibration_for_another_cube_is_not_imported(
-    daemon: Any, ask: Ask, tmp_path: Path, size: str, text: str
+def test_a_position_is_tried_kept_exported_and_imported(
+    daemon: Any, ask: Ask, tmp_path: Path
 ) -> None:
-    file = tmp_path / "other.json"
-    file.write_text(f'{{"format": 2, "robot": "cubotino", "size": {size}, "values": {{}}}}')
-    code, answers, err = ask("calibration", "import", str(file))
-    assert (code, answers) == (2, []) and re.search(text, err)
+    key, file = f"{LID}.open", tmp_path / "mine.json"
+    code, _, err = ask("calibration", "restore")
+    assert code != 0 and "no version to go back to" in err
+    code, (told,), _ = ask("calibrate", "servo", "lid", "open", "--to", "1345", "--from", "1335")
+    assert (code, told) == (0, {"key": key, "before": 1335, "after": 1345, "saved": True})
+    assert "jog lid 1345" in daemon.motion.done
+    assert ask("calibration", "diff")[1] == [{"key": key, "profile": 1335, "calibrated": 1345}]
+    ask("calibration", "export", str(file))
+    ask("calibrate", "servo", "lid", "open", "--to", "1355")
+    assert ask("calibration", "import", str(file))[1][0]["values"] == {key: 1345}
 
 
-def test_the_mode_ends_when_the_connection_drops(daemon: Any) -> None:
-    client = ControlClient()
-    with socket.socket(socket.AF_UNIX) as broken:
-        broken.connect(str(client.path))
-        broken.sendall(b"POST /maintenance HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
-        assert broken.recv(100).startswith(b"HTTP/1.1 200")
-        assert client.status()["state"] == "maintenance"
-        with pytest.raises(RequestError, match="calibrated"):
-            client.start("solve")
-        with pytest.raises(RequestError, match="calibrated in a terminal"), client.maintenance():
-            pass
-    until_idle(client)
-    client.start("home")
-
-
-def test_single_steps_need_the_mode(daemon: Any) -> None:
-    client = ControlClient()
-    for method, path, body in (
-        ("POST", "/maintenance/home", {}),
-        ("POST", "/maintenance/move", {"actuator": "lid", "to": 1500}),
-        ("GET", "/maintenance/picture", None),
-        ("PUT", "/calibration", {"values": {}}),
-        ("POST", "/calibration/restore", {}),
-    ):
-        with pytest.raises(RequestError, match="maintenance mode"):
-            client.call(Endpoint(method, path), body)
-
-
-def test_no_maintenance_in_a_job(daemon: Any) -> None:
-    client = ControlClient()
-    daemon.motion.hold = threading.Event()
-    client.start("solve")
-    assert daemon.motion.moving.wait(240)
-    text = r"the robot is \w+ing \(run 1\): wait for it, or run `cubist stop`"
-    with pytest.raises(RequestError, match=text), client.maintenance():
-        pass
-    client.stop()
-
-
-def painted(light: float = 1.0, glare: float = 0.0, odd: OddScene | None = None) -> bytes:
+def painted(odd: OddScene | None = None) -> bytes:
     """A JPEG of what the simulated robot's camera sees."""
-    studio = Studio(SimulatedRobot(load_profile("cubotino"), scrambled(3, 1)))
-    studio.colour_cast((light, light, light))
-    studio.glare(glare)
+    studio = Studio(SimulatedRobot(CUBOTINO, scrambled(3, 1)))
     studio.disturbances.odd = odd
     bgr = cv2.cvtColor(studio.shoot().image, cv2.COLOR_RGB2BGR)
     return bytes(cv2.imencode(".jpg", bgr)[1])
 
 
-def test_the_camera_s_picture_and_advice(
+def test_the_camera_s_picture_is_saved_drawn_and_judged(
     daemon: Any,
     ask: Ask,
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    jpeg = painted()
+    jpeg, covered = painted(), painted(OddScene.HAND)
     daemon.scanner.picture = lambda _: jpeg
     code, (told,), _ = ask("calibrate", "camera", "--save-to", str(tmp_path / "now.jpg"))
-    assert code == 0
-    assert told == {
-        "camera": "top",
-        "views": {"U": ["all is well: one face, in focus, evenly lit"]},
-    }
+    assert (code, told["camera"], list(told["views"])) == (0, "top", ["U"])
     assert (tmp_path / "now.jpg").read_bytes() == jpeg
     assert run(["calibrate", "camera", "--width", "40"]) == 0
     assert "▀" not in capfd.readouterr().out, "without colours all of them are the same"
@@ -156,42 +88,9 @@ def test_the_camera_s_picture_and_advice(
     assert run(["calibrate", "camera", "--width", "40"]) == 0
     shown = capfd.readouterr().out.splitlines()
     assert [line.count("▀") for line in shown] == [40] * 15 + [0]
-
-
-@pytest.mark.parametrize(
-    ("picture", "told"),
-    [
-        ({"light": 0.04}, "light: the face is dark"),
-        ({"glare": 0.8}, "light: there is a reflection at the middle"),
-        ({"odd": OddScene.NO_CUBE}, "in view: no cube is in view"),
-        ({"odd": OddScene.HAND}, "in view: "),
-        ({"odd": OddScene.TWO_CUBES}, "in view: two cubes"),
-        ({"odd": OddScene.WRONG_SIZE}, "in view: a 2x2x2"),
-    ],
-    ids=str,
-)
-def test_a_view_that_is_not_as_it_should_be_is_no(
-    daemon: Any, ask: Ask, picture: dict[str, Any], told: str
-) -> None:
-    jpeg = painted(**picture)
-    daemon.scanner.picture = lambda _: jpeg
-    code, (seen,), _ = ask("calibrate", "camera")
-    assert code == 1
-    assert seen["views"]["U"][0].startswith(told)
-
-
-def test_the_place_of_a_face_is_found_and_kept(daemon: Any, ask: Ask) -> None:
-    jpeg = painted()
-    daemon.scanner.picture = lambda _: jpeg
-    key = "cameras.top.views.U.quad"
-    _, (tried,), _ = ask("calibrate", "camera", "--place", "U", "--try")
-    assert (tried["key"], tried["saved"]) == (key, False)
-    assert np.abs(np.array(tried["after"]) - np.array(tried["before"])).max() < 0.01
-    assert ask("calibrate", "camera", "--place", "U")[1][0]["saved"] is True
-    assert ask("calibration", "show")[1][0]["values"] == {key: tried["after"]}
-    code, _, err = ask("calibrate", "camera", "--place", "B")
-    assert code == 2
-    assert "camera top sees U" in err
+    daemon.scanner.picture = lambda _: covered
+    code, (told,), _ = ask("calibrate", "camera")
+    assert (code, told["views"]["U"][0].partition(":")[0]) == (1, "in view")
 
 
 @pytest.mark.parametrize(
@@ -214,7 +113,7 @@ ALL = ("all", "--robot", "cubotino", "--real")
         ("hang-up", "default", MENU),
         ("hang-up", "ignore", ALL),
         pytest.param("SIGHUP", "default", MENU, marks=pytest.mark.long),
-        ("SIGKILL", "default", MENU),
+        pytest.param("SIGKILL", "default", MENU, marks=pytest.mark.long),
         ("SIGTERM", "default", ALL),
         ("leave", "default", MENU),
     ],
@@ -259,66 +158,6 @@ def drained(terminal: int) -> None:
             pass
 
 
-async def test_saved_values_count_from_the_end_of_the_mode(
-    fake: Any, controller: JobController, tmp_path: Path
-) -> None:
-    made: list[RobotProfile] = []
-
-    def make(profile: RobotProfile) -> Machine:
-        made.append(profile)
-        return fake.machine()
-
-    store = CalibrationStore(tmp_path / "state")
-    profile = load_profile("cubotino")
-    maintenance = Maintenance(controller, profile, store, ConfirmedRange({}), make)
-    maintenance.enter()
-    await maintenance.save({KEY: 1345})
-    assert made == []
-    await maintenance.leave()
-    assert [profile.actuators["lid"].positions_us["open"] for profile in made] == [1345]
-    assert fake.motion.done[-2:] == ["close", "open"]
-
-
-async def test_what_is_tried_out_counts_until_the_mode_ends_and_is_never_stored(
-    fake: Any, controller: JobController, tmp_path: Path
-) -> None:
-    store, contact = CalibrationStore(tmp_path / "state"), ConfirmedRange({})
-    profile = load_profile("cubotino")
-    made: list[RobotProfile] = []
-
-    def make(calibrated: RobotProfile) -> Machine:
-        made.append(calibrated)
-        return fake.machine()
-
-    maintenance = Maintenance(controller, profile, store, contact, make)
-    maintenance.enter()
-    await maintenance.save({KEY: 1340})
-    await maintenance.try_out({KEY: 1345, LID_CLOSE: 1510})
-    await maintenance.try_out({KEY: 1350})
-    assert (await maintenance.values()).values == {KEY: 1350}
-    assert contact.confirmed == {KEY: 1350}
-    assert store.load(profile).values == {KEY: 1340}
-    with pytest.raises(BadCalibration):
-        await maintenance.try_out({KEY: 5000})
-    assert (await maintenance.values()).values == {KEY: 1350}
-    await maintenance.save({LID_CLOSE: 1505})
-    assert store.load(profile).values == {KEY: 1340, LID_CLOSE: 1505}
-    assert contact.confirmed == {KEY: 1350, LID_CLOSE: 1505}
-    await maintenance.leave()
-    assert contact.confirmed == {KEY: 1340, LID_CLOSE: 1505}
-    assert made[-1].actuators["lid"].places["open"] == 1340
-
-
-def test_a_client_that_dies_leaves_nothing_of_what_it_tried_out(daemon: Any, ask: Ask) -> None:
-    client = ControlClient()
-    with client.maintenance():
-        client.call(Endpoint("PUT", "/calibration"), {"values": {KEY: 1345}, "provisional": True})
-        assert client.call(Endpoint("GET", "/calibration"))["values"] == {KEY: 1345}
-    assert ask("calibration", "show")[1][0]["values"] == {}
-    with client.maintenance():
-        assert client.call(Endpoint("GET", "/calibration"))["values"] == {}
-
-
 async def test_an_emergency_stop_lets_nobody_else_in_before_the_first_has_left(
     fake: Any, controller: JobController, tmp_path: Path
 ) -> None:
@@ -338,3 +177,153 @@ async def test_an_emergency_stop_lets_nobody_else_in_before_the_first_has_left(
     await controller.acknowledge()
     maintenance.enter()
     assert controller.state is RobotState.MAINTENANCE
+
+
+def exported(folder: Path, robot: str = "cubotino", **values: Any) -> str:
+    file = folder / "mine.json"
+    file.write_text(json.dumps({"format": 2, "robot": robot, "size": 3, "values": values}))
+    return str(file)
+
+
+def keep(values: dict[str, Any]) -> None:
+    client = ControlClient()
+    with client.maintenance():
+        client.call(Endpoint("PUT", "/calibration"), {"values": values})
+
+
+def unconfirmed() -> list[str]:
+    return list(ControlClient().status()["calibration"]["unconfirmed"])
+
+
+def test_a_file_confirms_only_what_was_confirmed_here(
+    daemon: Any, ask: Ask, tmp_path: Path
+) -> None:
+    file = exported(tmp_path, "mindcuber", **ALL_OF_IT)
+    code, _, err = ask("calibration", "import", file)
+    assert code == 2 and "--from-another mindcuber" in err
+    code, _, err = ask("calibration", "import", file, "--from-another", "two-arm")
+    assert code == 2 and "a calibration of mindcuber" in err
+    assert ask("calibration", "show")[1][0]["values"] == {}
+    code, (taken,), _ = ask("calibration", "import", file, "--from-another", "mindcuber")
+    assert (code, taken["values"]) == (0, ALL_OF_IT)
+    assert {one["robot"] for one in taken["sources"].values()} == {"mindcuber"}
+    assert unconfirmed() == list(ALL_OF_IT)
+    keep(ALL_OF_IT)
+    assert unconfirmed() == []
+    other = f"{LID}.open"
+    code, (taken,), _ = ask(
+        "calibration", "import", exported(tmp_path, **ALL_OF_IT | {other: 1345})
+    )
+    assert (code, taken["values"][other], unconfirmed()) == (0, 1345, [other])
+    client = ControlClient()
+    with client.maintenance():
+        client.call(Endpoint("PUT", "/calibration"), {"values": {other: 1345}})
+        assert unconfirmed() == []
+        client.call(Endpoint("POST", "/calibration/undo"), {})
+        assert unconfirmed() == [other]
+        with pytest.raises(RequestError, match="nothing was kept"):
+            client.call(Endpoint("POST", "/calibration/undo"), {})
+
+
+FILE = {"format": 2, "robot": "cubotino", "size": 3, "values": {}}
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ({}, ""),
+        (FILE | {"values": {"policy.search_s": math.nan}}, ""),
+        (FILE | {"format": 9}, "format 9"),
+        (FILE | {"size": 5}, "cubes of 5 layers.*set up for 3"),
+        (FILE | {"size": [1]}, '"size" is not a number'),
+        (FILE | {"values": ALL_OF_IT | {f"{LID}.close": 1345}}, "lid.*close"),
+        (FILE | {"values": {"colours.linear_rgb.U": ["white"] * 3}}, "colours"),
+    ],
+)
+def test_what_no_calibration_of_this_robot_can_be_is_refused(
+    document: dict[str, Any], said: str, daemon: Any, ask: Ask, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.json"
+    file.write_text(json.dumps(document))
+    code, answers, err = ask("calibration", "import", str(file))
+    assert (code, answers) == (2, []) and re.search(said, err)
+    if values := document.get("values"):
+        with pytest.raises(RequestError, match=said or "."):
+            keep(values)
+    assert ask("calibration", "show")[1][0]["values"] == {}
+
+
+def test_a_session_is_one_version_whose_values_say_where_they_come_from(
+    daemon: Any, ask: Ask, capfd: pytest.CaptureFixture[str]
+) -> None:
+    client = ControlClient()
+    keep(ALL_OF_IT)
+    with client.maintenance():
+        for place in (1340, 1345, 1350):
+            client.call(Endpoint("PUT", "/calibration"), {"values": {f"{LID}.open": place}})
+        found = {"values": {f"{LID}.flip": 1060}, "how": "auto", "uncertain": {f"{LID}.flip": 14}}
+        client.call(Endpoint("PUT", "/calibration"), found)
+    listed = ask("calibration", "versions")[1]
+    assert [(one["version"], one["changed"]) for one in listed] == [(1, 6), (2, 2)]
+    (now,) = ask("calibration", "show")[1]
+    flip = now["sources"][f"{LID}.flip"]
+    assert (flip["how"], flip["uncertain"], flip["confirmed"]) == ("auto", 14, True)
+    assert run(["status"]) == 0
+    said = capfd.readouterr().out
+    assert "version 2" in said and "colours" in said
+    assert run(["calibration", "show"]) == 0
+    shown = capfd.readouterr()
+    assert f"{LID}.flip: 1060  # measured by `auto`" in shown.out and "version 2" in shown.err
+    code, (restored,), _ = ask("calibration", "restore")
+    assert code == 0 and restored["values"] == ALL_OF_IT
+    changes = {one["key"]: (one["before"], one["after"]) for one in restored["changes"]}
+    assert changes == {f"{LID}.open": (1350, 1335), f"{LID}.flip": (1060, 1050)}
+    assert ask("calibration", "restore")[1][0]["values"][f"{LID}.open"] == 1350
+    assert ask("calibration", "restore", "0")[1][0]["values"] == {}
+    assert unconfirmed() == list(ALL_OF_IT)
+    assert ask("calibration", "restore", "1")[1][0]["values"] == ALL_OF_IT
+    code, _, err = ask("calibration", "restore", "77")
+    assert code == 2 and "no version 77" in err
+
+
+def test_who_breaks_a_session_off_is_told_what_stays(daemon: Any, ask: Ask) -> None:
+    """What was kept stays, as one version that can be taken back."""
+    keep(ALL_OF_IT)
+    homes = daemon.motion.home
+
+    def interrupted(*given: Any) -> Any:
+        os.kill(child.pid, signal.SIGINT)
+        return homes(*given)
+
+    daemon.motion.home = interrupted
+    with subprocess.Popen(
+        [sys.executable, "-m", "robot.cli.main", "calibrate", *ALL, "--yes", "--set=lid.open=1340"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as child:
+        _, said = child.communicate()
+    assert child.returncode == 4
+    assert "1 value that was kept" in said and "calibration restore" in said
+    assert ask("calibration", "show")[1][0]["values"] == ALL_OF_IT | {f"{LID}.open": 1340}
+    assert ask("calibration", "restore")[1][0]["values"] == ALL_OF_IT
+
+
+async def test_a_renamed_profile_is_told_of_the_calibration_that_it_had(
+    controller: JobController, maintenance_of: Any, fake: Any, tmp_path: Path, caplog: Any
+) -> None:
+    store = CalibrationStore(tmp_path / "state")
+    store.save(kept("my-cubotino", ALL_OF_IT))
+    await maintenance_of(controller, fake).begin()
+    said = "calibration import --from-another my-cubotino"
+    assert any(said in warning for warning in controller.status().warnings)
+    assert said in caplog.text
+
+
+def test_the_calibration_of_another_name_is_taken(daemon: Any, ask: Ask, tmp_path: Path) -> None:
+    store = CalibrationStore(tmp_path / "state")
+    store.save(kept("my-cubotino", ALL_OF_IT))
+    assert ask("calibration", "import", "--from-another", "crane")[0] == 2
+    code, (taken,), _ = ask("calibration", "import", "--from-another", "my-cubotino")
+    assert (code, taken["values"], unconfirmed()) == (0, ALL_OF_IT, list(ALL_OF_IT))
+    assert store.values_of_another("my-cubotino") == ALL_OF_IT

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +13,18 @@ import pytest
 from robot.api.calibrations import Calibration
 from robot.api.client import RequestError
 from robot.calibration.step import Session
-from robot.calibration.values import BadCalibration, apply, differences, require_plausible
-from robot.settings import load_profile
+from robot.calibration.store import CalibrationStore
+from robot.calibration.values import (
+    BadCalibration,
+    apply,
+    differences,
+    require_plausible,
+    require_possible,
+)
+from robot.machine.confirmed_range import confirmable
+from robot.settings import RobotProfile, list_profiles, load_profile
+from robot.settings.actuators import Servo
+from tests.rig.state_folder import kept
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 CUBOTINO = load_profile("cubotino")
@@ -30,6 +43,7 @@ QUAD = "cameras.top.views.U.quad"
         ("cameras.bottom.views.U.quad", 1, "the profile has no bottom there"),
         ("cameras.top.views.D.quad", 1, "the profile has no D there"),
         ("actuators.lid.positions_us.open.more", 1, "the profile has no more there"),
+        ("actuators.lid", {"limits_us": [500, 2500]}, "name one setting of one actuator"),
         (OPEN, "far", rf"^{OPEN}: Input should be a valid integer.*'far'"),
         (OPEN, 5000, rf"^{OPEN}: .* less than or equal to 2500, not 5000"),
         (QUAD, [[0.3, 2], [0.7, 0.2], [0.7, 0.7], [0.2, 0.7]], r"^cameras\[0\]\.views\[0\]\.quad"),
@@ -57,6 +71,96 @@ def test_what_differs_is_listed_in_order() -> None:
         (OPEN, 1335, 1340),
         ("policy.solve_retries", CUBOTINO.policy.solve_retries, 9),
     ]
+
+
+ALL_OF_IT = confirmable(CUBOTINO)
+LID = "actuators.lid.positions_us"
+LIMITS = "actuators.lid.limits_us"
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({LIMITS: [500, 2500]}, "protects the robot and comes from its profile alone"),
+        ({LIMITS: [500, 2500], OPEN: 2400}, "comes from its profile alone"),
+        ({OPEN: 1500, f"{LID}.close": 1345, f"{LID}.flip": 1050}, "lid.*close"),
+        ({OPEN: 1335, f"{LID}.close": 1357}, "22 us apart, 165 in the profile"),
+        ({OPEN: 1585}, "set them at once"),
+        ({"actuators.holder.positions_us.home": 1950}, "holder"),
+    ],
+)
+def test_what_the_robot_cannot_be_is_named(values: dict[str, Any], why: str) -> None:
+    before = kept("cubotino", ALL_OF_IT)
+    with pytest.raises(BadCalibration, match=why):
+        require_possible(CUBOTINO, before, before.changed(values))
+    all_at_once = {
+        f"{LID}.{name}": place + 250 for name, place in CUBOTINO.actuators["lid"].places.items()
+    }
+    require_possible(CUBOTINO, before, before.changed(all_at_once))
+
+
+def test_limits_that_an_old_file_widened_are_kept_said_once_and_not_in_force(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    document = {"format": 2, "robot": "cubotino", "values": ALL_OF_IT | {LIMITS: [500, 2500]}}
+    (tmp_path / "calibration.json").write_text(json.dumps(document))
+    store = CalibrationStore(tmp_path)
+    for _ in range(2):
+        found = store.load(CUBOTINO)
+    assert apply(CUBOTINO, found).actuators["lid"].limits == (900, 2100)
+    assert len(caplog.messages) == 1 and LIMITS in caplog.messages[0]
+    after = found.changed({OPEN: 1345})
+    require_possible(CUBOTINO, found, after)
+    store.save(after)
+    assert store.load(CUBOTINO).values[LIMITS] == [500, 2500]
+
+
+REPRESENTATIVE = ("cubotino", "two-arm", "six-motor", "crane")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.long] * (name not in REPRESENTATIVE))
+        for name in list_profiles()
+    ],
+)
+def test_a_robot_that_is_built_as_usual_can_be_calibrated_and_swapped_positions_cannot_be_kept(
+    name: str,
+) -> None:
+    profile = load_profile(name)
+    empty = Calibration(robot=name)
+    for shift_us, scale in itertools.product((-25, 0, 25), (0.9, 1.0, 1.1)):
+        values = built(profile, shift_us, scale)
+        require_possible(profile, empty, kept(name, values))
+        for one, other in swaps(profile):
+            swapped = values | {one: values[other], other: values[one]}
+            with pytest.raises(BadCalibration):
+                require_possible(profile, empty, kept(name, swapped))
+
+
+def built(profile: RobotProfile, shift_us: int, scale: float) -> dict[str, Any]:
+    """Where everything is with horns on by a few degrees, and servos of another scale."""
+    places = confirmable(profile)
+    for name, servo in profile.actuators_of(Servo).items():
+        low, high = servo.limits_us
+        middle = sum(servo.places.values()) / len(servo.places)
+        for position, pulse in servo.places.items():
+            there = round(middle + (pulse - middle) * scale + shift_us)
+            places[f"actuators.{name}.positions_us.{position}"] = max(low, min(high, there))
+    return places
+
+
+def swaps(profile: RobotProfile) -> list[tuple[str, str]]:
+    """Any two positions of an actuator; a table's servo may be mounted the other way round, so that
+    its two outer ones change places."""
+    found: list[tuple[str, str]] = []
+    for name, one in profile.actuators.items():
+        in_order = sorted(one.places, key=one.places.__getitem__)
+        keys = [f"actuators.{name}.{one.positions_key}.{position}" for position in in_order]
+        outer = (keys[0], keys[-1]) if profile.mechanism.rotated_by(name) and keys else None
+        found += [pair for pair in itertools.combinations(keys, 2) if pair != outer]
+    return found
 
 
 def holder_times(ms: float) -> list[dict[str, Any]]:
