@@ -27,7 +27,7 @@ from robot.guide.dialogs import MenuDialog, clock_text, measurement_dialog, step
 from robot.guide.texts import GuideText
 from robot.machine.confirmed_range import confirmable
 from robot.settings import load_profile
-from tests.rig.guide import SPEED, DialogRig, FakeCalibrationClient
+from tests.rig.guide import DialogRig, FakeCalibrationClient
 
 KEY = "actuators.lid.positions_us.open"
 TABLE = {"actuator": "table", "values": {}}
@@ -380,7 +380,10 @@ def test_a_ramp_ends_with_the_first_lost_steps(is_asked: bool) -> None:
     client = FakeCalibrationClient("mindcuber")
     good: dict[str, Any] = {"lost": None if is_asked else False, "seen_by": "camera"}
     good |= {"actuator": "table", "acceleration_steps_per_s2": 8000, "steps": 1600}
-    client.trials[SPEED] = good | {"square": True, "reached_steps_per_s": 1e6}
+    good |= {"square": True, "reached_steps_per_s": 1e6}
+    client.trials["/maintenance/speed"] = lambda body: (
+        good | {"speed_steps_per_s": body["speed_steps_per_s"]}
+    )
     rig = open_step(client, "steppers", "table", "speed")
     rig.press("measure", *(["yes", "yes", "no"] if is_asked else []))
     said = "set table and the cube square" if is_asked else "no steps were lost at all"

@@ -25,7 +25,6 @@ from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
 from tests.rig.state_folder import answered
 
-SPEED = "/maintenance/speed"
 SCRAMBLED = scrambled(3, 1).facelets()
 
 
@@ -39,15 +38,15 @@ def camera_jpeg() -> bytes:
 class FakeCalibrationClient:
     """A client of a daemon whose robot moves at once.
 
-    ``values`` are kept; ``asked`` are all requests. ``trials`` has answers by path, ``failures``
-    errors to raise instead. A move waits for ``may_answer``.
+    ``values`` are kept; ``asked`` are all requests. ``trials`` has answers by path, or what makes
+    them of a request, ``failures`` errors to raise instead. A move waits for ``may_answer``.
     """
 
     def __init__(self, robot: str = "cubotino", **values: Any) -> None:
         self.robot = robot
         self.values: dict[str, Any] = values
         self.asked: list[tuple[str, Any]] = []
-        self.trials: dict[str, dict[str, Any]] = {}
+        self.trials: dict[str, Any] = {}
         self.failures: dict[str, Exception] = {}
         self.stops = 0
         self.may_answer = threading.Event()
@@ -87,9 +86,8 @@ class FakeCalibrationClient:
             light = {face: [0.5, 0.4, 0.3] for face in "URFDLB"}
             facelets = body["facelets"] or SCRAMBLED
             return {"facelets": facelets, "values": {"colours": {"linear_rgb": light}}}
-        if path == SPEED:
-            return self.trials[path] | {"speed_steps_per_s": body["speed_steps_per_s"]}
-        return self.trials.get(path, {})
+        found = self.trials.get(path, {})
+        return dict(found(body) if callable(found) else found)
 
     def _keep(self, method: str, path: str, body: Any) -> dict[str, Any]:
         if method == "PUT":

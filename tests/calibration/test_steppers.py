@@ -1,0 +1,495 @@
+"""Steppers on the bench: simulated motors that lose steps and have play, a table of which all is
+known, with what neither its sensor nor its camera can tell, and what measurements make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from robot.calibration.step import Confirmation, Row, next_of
+from robot.calibration.steps.steppers import Backlash, Direction, Limit, Ramp, TurnSteps
+from robot.calibration.trials.stepper_trials import (
+    SpeedRequest,
+    SpeedTried,
+    StepperRequest,
+    StepsRequest,
+    TurnRequest,
+    measured_play,
+    tried_speed,
+    tried_steps,
+    tried_turn,
+)
+from robot.calibration.trials.trial import Bench
+from robot.machine.confirmed_range import confirmable
+from robot.motion.schedule import Schedule
+from robot.settings import RobotProfile, load_profile
+from robot.settings.stepper import Stepper
+from robot.text.faults import RobotError
+from robot.twin.cube import scrambled
+from solver.errors import InvalidRequest
+from tests.rig.guide import FakeCalibrationClient
+from tests.rig.simulated_calibration import SimulatedCalibration
+from tests.rig.simulated_run import SimulatedRun
+
+STALL = 2400
+"""Half as much again as the table of the profile is meant to do."""
+
+TABLE = StepsRequest(actuator="table")
+
+INDEX = {
+    "direction": 1,
+    "speed_steps_per_s": 200,
+    "slow_speed_steps_per_s": 100,
+    "backoff_steps": 20,
+    "max_travel_steps": 900,
+    "offset_steps": 10,
+}
+
+
+def flipper(homing: bool = False, play: int = 0, **table: Any) -> RobotProfile:
+    """A flipper whose table is a stepper; ``table`` is what its profile says otherwise."""
+    document = load_profile("mindcuber").model_dump(mode="json", exclude_unset=True)
+    settings = document["actuators"]["table"]
+    settings.update(table)
+    if homing:
+        settings["pins"]["endstop"] = 5
+        settings.update(homing=INDEX, turn_check={"every_steps": 400})
+    document["simulation"]["actuators"]["table"] = {
+        "stall_speed_steps_per_s": STALL,
+        "play_steps": play,
+    }
+    return RobotProfile.model_validate(document)
+
+
+@pytest.mark.parametrize("homing", [False, True])
+def test_lost_steps_are_noticed_and_made_good(homing: bool) -> None:
+    with SimulatedRun(flipper(homing), scrambled(3, 1)) as r:
+        cube = r.robot.body.held_upright().facelets()
+        for speed, lost in ((STALL - 100, False), (STALL + 100, True), (STALL - 100, False)):
+            asked = SpeedRequest(actuator="table", speed_steps_per_s=speed)
+            tried = r.calibrate(lambda *on, asked=asked: tried_speed(Bench(*on), asked))
+            assert (tried.lost, tried.square) == (lost, True)
+            assert tried.seen_by == ("sensor" if homing else "camera")
+            assert tried.reached_steps_per_s == speed
+        assert {violation.kind for violation in r.robot.violations} == {"lost-steps"}
+        assert r.robot.body.held_upright().facelets() == cube
+
+
+@pytest.mark.parametrize(("homing", "said"), [(False, 3200), (True, 800)])
+def test_trials_find_what_the_simulated_motor_has_and_harm_nothing(homing: bool, said: int) -> None:
+    asked = StepperRequest(actuator="table")
+    with SimulatedRun(flipper(homing, play=8), scrambled(3, 1)) as r:
+        before = r.robot.body.facelets()
+        turn = TurnRequest(actuator="table", inverted=homing)
+        turned = r.calibrate(lambda *on: tried_turn(Bench(*on), turn))
+        assert (turned.steps, turned.inverted) == (400, homing)
+        play = r.calibrate(lambda *on: measured_play(Bench(*on), asked))
+        assert play.play_steps is not None and abs(play.play_steps - 8) <= play.within_steps
+        assert play.values == {"actuators.table.backlash_steps": play.play_steps}
+        if not homing:
+            held = SpeedRequest(actuator="table", held=True)
+            hidden = r.calibrate(lambda *on: tried_speed(Bench(*on), held))
+            assert (hidden.lost, hidden.seen_by) == (None, None), "the arm hides the cube"
+        wrong = flipper(homing, play=8, steps_per_turn=said)
+        tried = r.calibrate(lambda robot, _: tried_steps(Bench(robot, wrong), TABLE))
+        assert (tried.found_steps, bool(tried.values)) == (1600, True)
+        assert r.robot.body.facelets() == before
+        assert r.robot.violations == []
+
+
+@pytest.mark.parametrize("what", ["speed", pytest.param("acceleration", marks=pytest.mark.long)])
+def test_a_lift_whose_way_begins_at_its_end_stop_is_tried(what: str) -> None:
+    """Its edge is looked at from both sides, the one behind it, too."""
+    crane = load_profile("crane")
+    with SimulatedRun(crane, scrambled(crane.cube.size, 1)) as run:
+        session = SimulatedCalibration(run)
+        session.keep(confirmable(crane))
+        with session.maintenance():
+            limit = Limit(session, "elevator", what)
+            results = [row.cells[1] for row in limit.measure() if isinstance(row, Row)]
+            backlash = Backlash(session, "elevator")
+            assert list(backlash.measure()) == []
+        found = {violation.kind for violation in run.robot.violations}
+        assert found <= {"lost-steps"}, "nothing else than what was looked for"
+    assert results[:3] == ["good"] * 3
+    assert limit.document["after"] >= limit.document["before"]
+    assert backlash.document["play_steps"] == 0
+
+
+class Table:
+    """A machine whose table the camera sees turn, ``play`` steps behind its motor.
+
+    ``turn``: steps of its turn; ``parts``: after which of them it looks the same; ``lost``: steps
+    it loses when rushed; ``off``: those that it has lost.
+    """
+
+    def __init__(self) -> None:
+        self.motion = self.scanner = self
+        self.setups: list[Any] = []
+        self.homed = self.at = self.load = self.off = 0
+        self.turn, self.play, self.lost, self.parts = 1600, 0, 0, 1
+        self.is_blind = False
+        self.active: Callable[[int], bool] = lambda _: True
+        self.fault: RobotError | None = None
+
+    def home(self, names: tuple[str, ...] = ()) -> None:
+        self.homed += 1
+        self._go(0)
+
+    def home_alone(self, name: str, place: int) -> None: ...
+
+    def reconfigure(self, profile: RobotProfile, fastest: dict[str, float]) -> None:
+        self.setups.append((profile.actuators["table"], fastest))
+
+    def assume_start_positions(self) -> None:
+        self.off += self.at
+        self.at = 0
+
+    def jog(self, name: str, target: int) -> None:
+        if name == "table":
+            self._go(target)
+
+    def _go(self, target: int) -> None:
+        self.at = target
+        self.load = min(max(self.load, target), target + self.play)
+
+    def perform(self, schedule: Schedule, _: object) -> None:
+        if self.fault is not None:
+            raise self.fault
+        self.off -= self.lost
+
+    def is_sensor_active(self, name: str) -> bool:
+        return self.active(self.load + self.off)
+
+    def settle(self) -> None: ...
+
+    def glance(self) -> tuple[int, Any]:
+        part = self.turn // self.parts
+        place = (self.load + self.off) % part
+        away = 0.0 if self.is_blind else 0.1 * min(place, part - place)
+        return 0, np.full((2, 2), away, np.float32)
+
+
+MINDCUBER = load_profile("mindcuber")
+SPEED = SpeedRequest(actuator="table")
+
+
+@pytest.fixture
+def table() -> Table:
+    return Table()
+
+
+def bench(table: Any, profile: RobotProfile = MINDCUBER) -> Bench:
+    return Bench(table, profile)
+
+
+@pytest.mark.parametrize("lost", [0, 30, 130, 799, -31])
+def test_the_camera_finds_a_motor_that_lost_its_place(table: Table, lost: int) -> None:
+    table.lost = lost
+    tried = tried_speed(bench(table), SPEED)
+    assert (tried.lost, tried.square, tried.seen_by) == (lost != 0, True, "camera")
+    assert table.off % 1600 in {0, 1, 2, 1598, 1599}
+
+
+def test_a_motor_that_is_reported_out_of_place_is_put_back(table: Table) -> None:
+    table.fault = RobotError("not-in-place")
+    tried = tried_speed(bench(table), SPEED)
+    assert (tried.lost, tried.square) == (True, True)
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+@pytest.mark.parametrize(
+    ("lost", "is_lost"), [(0, False), (12, False), (-12, False), (14, True), (-14, True)]
+)
+def test_an_end_stop_is_looked_at_on_both_sides_of_its_edge(
+    table: Table, direction: int, lost: int, is_lost: bool
+) -> None:
+    profile = flipper(homing=True, backlash_steps=5)
+    settings, edge = profile.actuators["table"], 100 * direction
+    assert isinstance(settings, Stepper) and settings.homing is not None
+    homing = settings.homing.model_copy(update={"direction": direction, "offset_steps": edge})
+    settings = settings.model_copy(update={"homing": homing})
+    profile = profile.model_copy(update={"actuators": {**profile.actuators, "table": settings}})
+    table.active = lambda place: (place + edge) * direction > 0
+    table.lost = lost
+    tried = tried_speed(bench(table, profile), SPEED)
+    assert (tried.lost, tried.seen_by) == (is_lost, "sensor")
+
+
+@pytest.mark.parametrize("by", ["camera", "sensor", None])
+def test_play_is_measured_by_what_shows_it(table: Table, by: str | None) -> None:
+    table.play, table.is_blind = 12, by != "camera"
+    table.active = lambda place: place >= -100
+    profile = flipper(homing=True) if by == "sensor" else MINDCUBER
+    found = measured_play(bench(table, profile), StepperRequest(actuator="table"))
+    play = None if by is None else 12
+    assert (found.play_steps, found.within_steps, found.seen_by) == (play, 4, by)
+    assert found.values == ({} if by is None else {"actuators.table.backlash_steps": 12})
+
+
+@pytest.mark.parametrize(
+    ("parts", "turn", "found"),
+    [
+        (1, 1600, 1600),
+        (2, 1600, 800),
+        (4, 1600, None),
+        (1, 3200, 3200),
+        (1, 12800, 12800),
+        (1, 25600, None),
+        (1, 800, 800),
+    ],
+)
+def test_a_turn_is_whole_where_it_looks_so(
+    table: Table, parts: int, turn: int, found: int | None
+) -> None:
+    table.turn, table.parts = turn, parts
+    assert tried_steps(bench(table), TABLE).found_steps == found
+    table.is_blind = True
+    assert tried_steps(bench(table), TABLE).found_steps is None
+
+
+def test_a_motor_that_goes_to_and_fro_has_no_turns(table: Table) -> None:
+    settings = MINDCUBER.actuators["table"].model_copy(
+        update={"steps_per_turn": None, "positions_steps": {"a": 0, "b": 9}}
+    )
+    profile = MINDCUBER.model_copy(update={"actuators": {**MINDCUBER.actuators, "table": settings}})
+    with pytest.raises(InvalidRequest, match="table only goes to and fro"):
+        tried_steps(bench(table, profile), TABLE)
+    assert table.homed == 0
+
+
+@pytest.mark.parametrize("fault", [None, RobotError("overload")])
+def test_a_motor_is_set_up_as_it_was_after_its_trial(
+    table: Table, fault: RobotError | None
+) -> None:
+    table.fault = fault
+    asked = SpeedRequest(actuator="table", speed_steps_per_s=700)
+    if fault is None:
+        tried_speed(bench(table), asked)
+    else:
+        with pytest.raises(RobotError):
+            tried_speed(bench(table), asked)
+    during, after = table.setups
+    assert during[1] == {"table": 700.0}
+    assert after == (MINDCUBER.actuators["table"], {})
+
+
+def test_nothing_homes_before_the_direction_is_known(table: Table) -> None:
+    assert tried_turn(bench(table), TurnRequest(actuator="table")).steps == 400
+    assert table.homed == 0
+
+
+KEY = "actuators.table"
+
+
+class Motor(FakeCalibrationClient):
+    """A client of a daemon whose table loses steps above 2400 steps/s; ``sees``: its camera tells.
+
+    ``turn_steps``: steps that the camera counts in a turn; ``turns``: directions tried.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("mindcuber")
+        self.sees, self.turn_steps = True, 3200
+        self.turns: list[bool] = []
+        names = ("turn", "steps", "speed", "play")
+        self.trials = {f"/maintenance/{name}": partial(self.answer, name) for name in names}
+
+    def answer(self, trial: str, asked: Any) -> dict[str, Any]:
+        found: dict[str, Any] = {"actuator": "table", "values": {}}
+        if trial == "turn":
+            self.turns.append(asked["inverted"])
+            return found | {"steps": 400, "inverted": asked["inverted"]}
+        if trial == "steps":
+            steps = {"steps": 1600 * asked["turns"], "turn_steps": 1600}
+            return found | steps | {"found_steps": self.turn_steps if self.sees else None}
+        if trial == "play":
+            play = {"play_steps": 12 if self.sees else None, "within_steps": 4}
+            return found | play | {"seen_by": "camera"}
+        lost = asked.get("speed_steps_per_s", 0) > STALL if self.sees else None
+        return tried(**asked, lost=lost).model_dump()
+
+
+def tried(
+    speed_steps_per_s: float = 1600,
+    reached: float | None = None,
+    lost: bool | None = None,
+    **_: Any,
+) -> SpeedTried:
+    """What came of a speed of MindCuber's table, in steps per second."""
+    return SpeedTried(
+        actuator="table",
+        speed_steps_per_s=speed_steps_per_s,
+        acceleration_steps_per_s2=8000,
+        reached_steps_per_s=min(speed_steps_per_s, 3000) if reached is None else reached,
+        steps=1600,
+        lost=lost,
+        seen_by="camera",
+        square=True,
+    )
+
+
+@pytest.fixture
+def motor() -> Motor:
+    return Motor()
+
+
+def measured(measurement: Any, *answers: bool) -> Any:
+    """A measurement that was made; ``answers`` to what it asks."""
+    script, given = measurement.measure(), iter(answers)
+    shown = next_of(script, None)
+    while shown is not None:
+        shown = next_of(script, next(given, None) if isinstance(shown, Confirmation) else None)
+    return measurement
+
+
+@pytest.mark.parametrize(
+    ("asked", "field", "value"),
+    [
+        ({"what": "speed", "begin": 2500}, "max_speed_steps_per_s", None),
+        ({"what": "speed", "begin": 2000}, "max_speed_steps_per_s", 1840),
+        ({"what": "speed", "begin": 2000, "end": 2299}, "max_speed_steps_per_s", 1600),
+        ({"what": "speed", "last_good": 3000}, "max_speed_steps_per_s", 2400),
+        (
+            {"what": "acceleration", "held": True, "last_good": 10000},
+            "held",
+            {"max_speed_steps_per_s": 1000.0, "max_acceleration_steps_per_s2": 8000},
+        ),
+    ],
+)
+def test_a_limit_is_four_fifths_of_what_was_good(
+    motor: Motor, asked: Any, field: str, value: object
+) -> None:
+    limit = measured(Limit(motor.session, "table", **asked))
+    assert limit.is_found is (value is not None)
+    assert limit.values.get(f"{KEY}.{field}") == value
+
+
+@pytest.mark.parametrize(
+    ("answers", "good", "lost_at"), [([True, False], 2000, 2300), ([False], None, 2000)]
+)
+def test_what_a_person_says_counts_where_nothing_sees_it(
+    motor: Motor, answers: list[bool], good: int | None, lost_at: int
+) -> None:
+    motor.sees = False
+    limit = measured(Limit(motor.session, "table", "speed", begin=2000), *answers)
+    assert limit.document["last_good"] == good
+    assert f"lost at {lost_at}; set table and the cube square by hand" in limit.text
+    with pytest.raises(InvalidRequest, match="try one value at a time"):
+        measured(Limit(motor.session, "table", "speed"))
+
+
+@pytest.mark.parametrize(
+    ("end", "wanted", "ended"),
+    [(920, 920, ""), (919, None, "no steps were lost at all"), (None, 920, "")],
+)
+def test_a_ramp_ends_where_it_should(end: float | None, wanted: float | None, ended: str) -> None:
+    ramp = Ramp(MINDCUBER, "table", "speed", end=end)
+    assert (ramp.wanted, ramp.end, ramp.present) == (800, end or 6400, 1600)
+    assert (ramp.safe, ramp.values()) == (None, {})
+    ramp.note(tried(800, reached=784), lost=False)
+    assert (ramp.wanted, ramp.ended) == (pytest.approx(wanted) if wanted else None, ended)
+    # Where nothing was lost there is no reason to make it slower; where something was, there is.
+    assert ramp.values() == {f"{KEY}.max_speed_steps_per_s": 1600}
+    ramp.wanted = 920
+    ramp.note(tried(920), lost=True)
+    assert ramp.values() == {f"{KEY}.max_speed_steps_per_s": 640}
+
+
+@pytest.mark.parametrize(
+    ("went", "answers", "turns", "inverted", "text"),
+    [
+        (None, [True], [False], False, "table: right"),
+        (None, [False, True], [False, True], True, "table: turned round"),
+        (None, [False, False, True], [False, True, False], False, "table: right"),
+        ("right", [], [False], False, "table: right"),
+        ("wrong", [], [False, True], True, "table: turned round"),
+    ],
+)
+def test_a_direction_is_what_somebody_saw(
+    motor: Motor,
+    went: str | None,
+    answers: list[bool],
+    turns: list[bool],
+    inverted: bool,
+    text: str,
+) -> None:
+    found = measured(Direction(motor.session, "table", went), *answers)
+    assert motor.turns == turns
+    assert found.values == {f"{KEY}.invert_direction": inverted}
+    assert (found.text, found.is_found, found.name) == (text, True, "table direction")
+    told = "wrong" if inverted else "right"
+    assert found.document == {"actuator": "table", "went": told, "inverted": inverted}
+
+
+@pytest.mark.parametrize(
+    ("turned", "turns", "found"),
+    [(180, 1, 3200), (360, 1, 1600), (720, 2, 1600), (359, 1, 1604), (None, 1, 3200)],
+)
+def test_steps_of_a_turn_by_what_was_seen(
+    motor: Motor, turned: float | None, turns: int, found: int
+) -> None:
+    motor.sees = turned is None
+    one = measured(TurnSteps(motor.session, "table", turns, turned))
+    assert (one.number, one.value, one.document["found_steps"]) == (found, found, found)
+    assert one.document["steps"] == 1600 * turns
+    same = found == 1600
+    assert one.values == ({} if same else {f"{KEY}.steps_per_turn": found})
+    assert one.text == f"table: {found} steps are a turn" + ("" if same else ", not 1600")
+    assert one.is_found
+
+
+def test_steps_of_a_turn_are_doubled_and_halved_by_eye(motor: Motor) -> None:
+    motor.sees = False
+    one = measured(TurnSteps(motor.session, "table"))
+    assert (one.is_found, one.number, one.values) == (False, 1600, {})
+    assert "cannot tell" in one.text
+    for steps, number in ((1, 3200), (10, 6400), (-1, 3200), (-10, 1600)):
+        one.adjust(steps)
+        assert one.number == number
+    one.choose(4)
+    one.adjust(-1)
+    assert one.number == 4, "no turn has two steps"
+    one.choose(8)
+    one.adjust(-1)
+    assert (one.number, one.values) == (4, {f"{KEY}.steps_per_turn": 4})
+    one.choose(20)
+    one.adjust(-1)
+    assert one.number == 20, "nor ten"
+
+
+@pytest.mark.parametrize(
+    ("found", "turned", "steps"), [(1600, 180, None), (1600, 356, 1616), (3200, 180, 3200)]
+)
+def test_a_person_does_not_overrule_what_the_camera_has_just_counted(
+    motor: Motor, found: int, turned: float, steps: int | None
+) -> None:
+    motor.turn_steps = found
+    measurement = TurnSteps(motor.session, "table", 1, turned)
+    if steps is None:
+        with pytest.raises(InvalidRequest, match="camera saw table make whole turns of 1600 steps"):
+            measured(measurement)
+        return
+    measured(measurement)
+    assert measurement.document["found_steps"] == steps
+
+
+def test_play_is_measured_said_or_set_by_eye(motor: Motor) -> None:
+    one = measured(Backlash(motor.session, "table"))
+    assert one.text == "table: 0 -> 12 steps of play, within 4, by the camera"
+    assert one.values == {f"{KEY}.backlash_steps": 12}
+    assert (one.document["before"], one.document["play_steps"]) == (0, 12)
+    one.adjust(-10)
+    assert (one.value, one.values) == (2, {f"{KEY}.backlash_steps": 2})
+    one.adjust(-10)
+    assert (one.value, one.values) == (0, {})
+    said = measured(Backlash(motor.session, "table", 7))
+    assert said.text == "table: 0 -> 7 steps of play, within 0, by the person"
+    motor.sees = False
+    unseen = measured(Backlash(motor.session, "table"))
+    assert (unseen.is_found, unseen.values, unseen.value) == (False, {}, 0)
+    assert "neither a sensor nor the camera" in unseen.text
