@@ -1,54 +1,27 @@
-"""The dialog of the camera, with cameras that see what they are told to."""
+"""The dialog of the camera, before a robot whose camera sees what it is told to."""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
-from functools import partial
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
-from robot.api.client import DaemonError
+from robot.api.client import DaemonError, RequestError
 from robot.calibration.step import STEPS
 from robot.guide import camera
 from robot.guide.camera import EVERY_S, CameraDialog
+from robot.guide.dialogs import step_dialog
 from robot.guide.state import Outline
 from robot.guide.texts import GuideText
-from solver.errors import CubistError
+from robot.machine.scanner import as_jpeg
 from tests.rig.guide import DialogRig, FakeCalibrationClient
-from vision.locate.view_check import OddView, ViewTrouble
+from vision.frame import Frame
 
-IMAGE = np.zeros((4, 6, 3), np.uint8)
-QUAD = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
-
-
-class FakeQuad:
-    """The frame of one face; ``done`` is what was done to it."""
-
-    def __init__(self, name: str, site: str) -> None:
-        self.camera, self.view = name, SimpleNamespace(site=site)
-        self.corners = np.zeros((4, 2))
-        self.done: list[object] = []
-        self.odd = False
-        self.quad = QUAD
-
-    def advice(self, image: Any) -> list[str]:
-        assert image is IMAGE
-        return [f"{self.view.site} is dark"]
-
-    def find(self, image: Any) -> None:
-        assert image is IMAGE
-        if self.odd:
-            raise OddView(ViewTrouble.COVERED, "no face there")
-        self.done.append("found")
-
-    def move_to(self, corner: int, x: float, y: float) -> None:
-        self.done.append((corner, x, y))
-
-    def values(self) -> dict[str, object]:
-        return {self.view.site: len(self.done)} if self.done else {}
+PICTURE = "/maintenance/picture"
+QUAD = "cameras.top.views.U.quad"
+NOTHING = base64.b64encode(as_jpeg(Frame(np.zeros((480, 640, 3), np.uint8), "top", 0))).decode()
 
 
 class FakeTimer:
@@ -67,28 +40,17 @@ class FakeTimer:
 
 
 class CameraRig(DialogRig):
-    """The dialog in front of two cameras, the first of which sees two faces."""
+    """The dialog of the camera, and the timers that take its pictures."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.quads = [[FakeQuad("left", "U"), FakeQuad("left", "R")], [FakeQuad("right", "D")]]
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, client: FakeCalibrationClient) -> None:
         self.timers: list[FakeTimer] = []
-        self.asked: list[str] = []
-        self.trouble: Exception | None = None
-        monkeypatch.setattr(camera, "frames_of", lambda session: self.quads)
-        monkeypatch.setattr(camera, "take_picture", self.take)
         monkeypatch.setattr(camera.threading, "Timer", self.make_timer)
-        self.client = FakeCalibrationClient()
-        super().__init__(self.client.session, partial(CameraDialog, step=STEPS["camera"]))
+        self.client = client
+        super().__init__(client.session, step_dialog(STEPS["camera"]))
 
     def make_timer(self, seconds: float, ring: Callable[[], None]) -> FakeTimer:
         self.timers.append(FakeTimer(seconds, ring))
         return self.timers[-1]
-
-    def take(self, session: object, name: str) -> tuple[bytes, Any]:
-        self.asked.append(name)
-        if self.trouble is not None:
-            raise self.trouble
-        return f"jpeg of {name}".encode(), IMAGE
 
     def look(self) -> list[str]:
         """Take the next picture; return the advice."""
@@ -103,143 +65,106 @@ class CameraRig(DialogRig):
         assert self.state.contents.outline is not None
         return self.state.contents.outline
 
+    @property
+    def shown(self) -> tuple[str, str, int]:
+        return self.outline.camera, self.outline.face, self.outline.chosen
+
 
 @pytest.fixture
 def rig(monkeypatch: pytest.MonkeyPatch) -> CameraRig:
-    return CameraRig(monkeypatch)
+    """A cubotino's camera; the calibration has the face a little beside where it is."""
+    client = FakeCalibrationClient()
+    quad = client.session.profile.cameras[0].views[0].quad
+    client.values[QUAD] = [[x + 0.05, y] for x, y in quad]
+    return CameraRig(monkeypatch, client)
 
 
 def test_pictures_are_taken_again_and_again(rig: CameraRig) -> None:
-    assert rig.outline == Outline("left", "U", QUAD, 0)
     assert [timer.seconds for timer in rig.timers] == [0]
-    assert rig.look() == ["U is dark"]
-    assert rig.pictures == [b"jpeg of left"]
+    assert "pixels off the face" in rig.look()[0]
     assert [timer.seconds for timer in rig.timers] == [0, EVERY_S]
+    rig.client.failures[PICTURE] = RequestError(400, "bad-request", "no such camera")
     rig.look()
-    assert rig.asked == ["left", "left"]
+    assert (rig.notice, rig.timers[-1].seconds) == (("no such camera", "bad"), EVERY_S)
+    assert len(rig.pictures) == 1
+    rig.client.failures[PICTURE] = DaemonError("gone")
+    rig.look()
+    assert len(rig.timers) == 3, "the next task reports it"
 
 
-def test_cameras_faces_and_corners_are_shown_in_turn(rig: CameraRig) -> None:
+def test_cameras_faces_and_corners_are_shown_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = CameraRig(monkeypatch, FakeCalibrationClient("six-motor"))
+    rig.client.trials[PICTURE] = {"jpeg": NOTHING}
+    first, second = (one.name for one in rig.client.session.profile.cameras)
     assert rig.actions == ["find", "corner", "camera", "face", "keep", "undo", "back"]
-    rig.look()
-    assert rig.press("corner").contents.outline == Outline("left", "U", QUAD, 1)
+    assert rig.shown == (first, "U", 0)
+    assert rig.look() != []
+    rig.press("corner")
+    assert rig.shown == (first, "U", 1)
     rig.press("face")
-    assert (rig.outline.face, rig.outline.chosen, rig.state.contents.advice) == ("R", 0, ())
-    rig.press("face", "face")
-    assert rig.look() == ["R is dark"]
-    rig.press("camera")
-    assert (rig.outline.camera, rig.outline.face) == ("right", "D")
-    assert "face" not in rig.actions
-    rig.press("face", "camera", *["corner"] * 4)
-    assert rig.outline == Outline("left", "U", QUAD, 0)
+    assert (rig.shown, rig.state.contents.advice) == ((first, "R", 0), ())
+    rig.press("face", "face", "camera")
+    assert rig.shown == (second, "D", 0)
+    assert (rig.look(), rig.pictures[1:]) == ([], []), "a picture of the camera before"
+    assert rig.look() != []
+    rig.press("camera", *["corner"] * 4)
+    assert rig.shown == (first, "U", 0)
 
 
-def test_a_single_camera_with_one_face_has_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    rig = CameraRig(monkeypatch)
-    rig.quads = [[FakeQuad("left", "U")]]
-    rig.press("undo")
+def test_the_frame_is_found_in_the_latest_picture_moved_and_kept(rig: CameraRig) -> None:
     assert rig.actions == ["find", "corner", "keep", "undo", "back"]
-
-
-def test_a_picture_of_the_camera_before_is_not_shown(rig: CameraRig) -> None:
-    rig.press("camera")
-    assert (rig.look(), rig.asked, rig.pictures) == ([], ["left"], [])
-    assert rig.look() == ["D is dark"]
-
-
-def test_the_face_is_found_in_the_latest_picture(rig: CameraRig) -> None:
-    rig.press("find")
-    quad = rig.quads[0][0]
-    assert quad.done == [], "no picture yet"
+    before = rig.outline.corners
+    rig.press("find", "keep")
+    assert rig.notice == (GuideText.NOT_MOVED, ""), "no picture yet"
+    rig.client.trials[PICTURE] = {"jpeg": NOTHING}
     rig.look()
-    quad.odd = True
     rig.press("find")
-    assert rig.notice == ("no face there", "bad")
-    quad.odd = False
-    rig.press("find")
-    assert (rig.notice, quad.done) == (("", ""), ["found"])
-    rig.press("face", "find")
-    assert rig.quads[0][1].done == [], "that was the other face's picture"
+    assert (rig.notice[1], rig.outline.corners) == ("bad", before)
+    del rig.client.trials[PICTURE]
+    rig.look()
+    rig.press("find", "keep")
+    assert rig.notice == (GuideText.KEPT, "good")
+    found = np.array(rig.client.values[QUAD])
+    true = rig.client.session.profile.cameras[0].views[0].quad
+    assert np.abs(found - true).max() < 0.01
+    rig.press("corner", "shift ArrowRight", "far ArrowDown", "shift ArrowUp", "shift nowhere")
+    rig.press("keep")
+    moved = (np.array(rig.client.values[QUAD][1]) - found[1]) * (640, 480)
+    assert moved == pytest.approx([1, 7], abs=0.02)
+    assert len([timer for timer in rig.timers if timer.is_waiting]) == 1, "there is one clock"
+    keys = {action.key: action.do for action in rig.state.actions}
+    assert (keys["ArrowUp"], keys["Shift+ArrowLeft"]) == ("shift ArrowUp", "far ArrowLeft")
 
 
 @pytest.mark.parametrize("corner", [0, 3])
 @pytest.mark.parametrize(("x", "y"), [(0, 1), (0.25, 0.5)])
 def test_a_corner_is_put_somewhere(rig: CameraRig, corner: int, x: float, y: float) -> None:
     rig.press("put", corner=corner, x=x, y=y)
-    assert (rig.quads[0][0].done, rig.outline.chosen) == ([(corner, x, y)], corner)
+    put = rig.outline
+    assert (put.corners[corner], put.chosen) == ([x, y], corner)
     rig.press("put", corner=1)
     rig.press("no-such-thing", corner=1, x=0.5, y=0.5)
-    assert len(rig.quads[0][0].done) == 1
+    assert rig.outline == put
 
 
-def test_arrow_keys_move_the_chosen_corner_by_pixels(rig: CameraRig) -> None:
-    rig.press("corner", "shift ArrowRight", "shift ArrowDown", "far ArrowDown", "shift ArrowUp")
-    rig.press("far ArrowLeft", "shift nowhere")
-    assert rig.quads[0][0].corners.tolist() == [[0, 0], [-7, 8], [0, 0], [0, 0]]
-    keys = {action.key: action.do for action in rig.state.actions}
-    assert (keys["ArrowUp"], keys["Shift+ArrowLeft"]) == ("shift ArrowUp", "far ArrowLeft")
-
-
-def test_a_frame_is_kept_once_it_has_moved(rig: CameraRig) -> None:
-    rig.press("keep")
-    assert rig.notice == (GuideText.NOT_MOVED, "")
-    rig.press("put", corner=1, x=0.5, y=0.5)
-    rig.press("keep")
-    assert (rig.notice, rig.client.values) == ((GuideText.KEPT, "good"), {"U": 1})
-    assert len(rig.timers) == 1, "there is still one clock"
-
-
-def test_a_camera_that_fails_is_asked_again(rig: CameraRig) -> None:
-    rig.trouble = CubistError("no such camera")
-    rig.look()
-    assert (rig.notice, rig.timers[-1].seconds) == (("no such camera", "bad"), EVERY_S)
-    rig.trouble = DaemonError("gone")
-    rig.look()
-    assert len(rig.timers) == 2, "the next task reports it"
-
-
-@pytest.mark.parametrize("trouble", [None, CubistError("no such camera")])
+@pytest.mark.parametrize("trouble", [None, RequestError(400, "bad-request", "no such camera")])
 def test_a_dialog_that_was_left_takes_no_pictures(
-    rig: CameraRig, trouble: CubistError | None
+    rig: CameraRig, trouble: RequestError | None
 ) -> None:
-    (timer,) = rig.timers
     rig.guide.later(lambda: rig.guide.open(CameraDialog(rig.guide, STEPS["camera"])))
     rig.settle()
     rig.guide.later(rig.guide.back)
     rig.settle()
     assert not rig.timers[1].is_waiting
-    rig.trouble = trouble
+    if trouble is not None:
+        rig.client.failures[PICTURE] = trouble
     rig.timers[1].ring()  # it had begun to
     rig.settle()
-    assert (rig.pictures, rig.notice, rig.timers[0]) == ([], ("", ""), timer)
+    assert (rig.pictures, rig.notice, len(rig.timers)) == ([], ("", ""), 2)
 
 
 def test_before_its_cameras_are_known_it_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.rig.guide.ManualExecutor.submit", lambda *_: None)
-    rig = CameraRig(monkeypatch)
+    rig = CameraRig(monkeypatch, FakeCalibrationClient())
     rig.press("camera", "keep")
     assert (rig.state.contents.outline, rig.timers) == (None, [])
-
-
-def test_the_frame_of_a_real_picture_is_found_moved_and_kept(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    timers: list[FakeTimer] = []
-    monkeypatch.setattr(
-        camera.threading,
-        "Timer",
-        lambda seconds, ring: timers.append(FakeTimer(seconds, ring)) or timers[-1],
-    )
-    client = FakeCalibrationClient()
-    key = "cameras.top.views.U.quad"
-    true = client.session.profile.cameras[0].views[0].quad
-    client.values[key] = [[x + 0.05, y] for x, y in true]
-    rig = DialogRig(client.session, partial(CameraDialog, step=STEPS["camera"]))
-    timers[-1].ring()
-    assert "pixels off the face" in rig.settle().contents.advice[0]
-    rig.press("find", "keep")
-    found = np.array(client.values[key])
-    assert np.abs(found - true).max() < 0.01
-    rig.press("corner", "shift ArrowRight", "far ArrowDown", "keep")
-    moved = (np.array(client.values[key][1]) - found[1]) * (640, 480)
-    assert moved == pytest.approx([1, 8], abs=0.02)

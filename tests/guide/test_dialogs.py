@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -17,12 +16,10 @@ from robot.calibration.step import (
     Result,
     Row,
     Script,
-    Session,
     steps_of,
 )
 from robot.calibration.steps.positions import NOT_CONFIRMED, Placing, positions
 from robot.cli.calibrate_commands import COMMANDS
-from robot.guide.camera import CameraDialog
 from robot.guide.dialogs import MenuDialog, clock_text, measurement_dialog, step_dialog
 from robot.guide.texts import GuideText
 from robot.machine.confirmed_range import confirmable
@@ -30,7 +27,6 @@ from robot.settings import load_profile
 from tests.rig.guide import DialogRig, FakeCalibrationClient
 
 KEY = "actuators.lid.positions_us.open"
-TABLE = {"actuator": "table", "values": {}}
 
 
 def place(client: FakeCalibrationClient) -> DialogRig:
@@ -59,34 +55,16 @@ def test_presses_move_the_actuator_and_keep_where_it_is() -> None:
     assert shown is not None
     assert (shown.text, shown.unit, shown.kept, shown.original) == ("1335", "us", 1335, 1335)
     assert shown.limits == (900, 2100)
+    rig.press("by 1", *["step_back"] * 3)
+    assert rig.value == "1335", "no further back than the first place"
     rig.press("by 10", "by 10", "by -1", "by -50", "step_back")
     assert rig.value == "1354"
     rig.press("keep")
-    assert client.moves == [1335, 1345, 1355, 1354, 1304, 1354]
+    assert client.moves == [1335, 1336, 1335, 1345, 1355, 1354, 1304, 1354]
     assert (client.values, rig.is_over) == ({KEY: 1354}, True)
-
-
-def test_a_step_back_goes_no_further_than_the_first_place() -> None:
-    client = FakeCalibrationClient(**{KEY: 1335})
-    rig = place(client)
-    rig.press("by 1", *["step_back"] * 3)
-    assert (rig.value, client.moves) == ("1335", [1335, 1336, 1335])
-
-
-def test_a_position_that_is_kept_already_is_not_kept_again() -> None:
-    client = FakeCalibrationClient(**{KEY: 1335})
-    rig = place(client)
-    rig.press("keep")
-    assert rig.is_over
-    assert not [body for path, body in client.asked if path == "/calibration" and body]
-
-
-def test_giving_up_goes_back_and_keeps_nothing() -> None:
-    client = FakeCalibrationClient(**{KEY: 1335})
-    rig = place(client)
-    rig.press("by 10", "by 50", "give_up")
-    assert client.moves == [1335, 1345, 1395, 1335]
-    assert (client.values, rig.is_over) == ({KEY: 1335}, True)
+    asked = len(client.asked)
+    assert place(client).press("keep").heading == "lid open"
+    assert all(body is None or path == "/move" for path, body in client.asked[asked:])
 
 
 def test_a_servo_nobody_has_moved_begins_on_request_and_goes_in_small_steps() -> None:
@@ -103,21 +81,45 @@ def test_a_servo_nobody_has_moved_begins_on_request_and_goes_in_small_steps() ->
     assert client.values == {KEY: 1349}
 
 
-def test_giving_up_before_the_first_pulse_moves_nothing() -> None:
-    client = FakeCalibrationClient()
+@pytest.mark.parametrize(
+    ("values", "presses", "moves"),
+    [
+        ({KEY: 1335}, ["by 10", "by 50"], [1335, 1345, 1395, 1335]),
+        ({}, [], []),
+        ({}, ["begin"], [1500]),
+    ],
+)
+def test_giving_up_goes_back_and_keeps_nothing(
+    values: dict[str, int], presses: list[str], moves: list[int]
+) -> None:
+    client = FakeCalibrationClient(**values)
     rig = place(client)
-    rig.press("give_up")
-    assert (rig.is_over, client.moves, client.values) == (True, [], {})
-
-
-def test_giving_up_during_the_first_motion_leaves_after_it() -> None:
-    client = FakeCalibrationClient()
-    rig = place(client)
-    rig.robot.waits = True
-    rig.press("begin", "give_up")
-    assert not rig.is_over
+    rig.robot.waits = not values
+    rig.press(*presses, "give_up")
+    assert rig.is_over is (presses != ["begin"]), "it leaves after the motion"
     rig.finish()
-    assert (rig.is_over, client.moves, client.values) == (True, [1500], {})
+    assert (rig.is_over, client.moves, client.values) == (True, moves, values)
+
+
+def test_what_fails_may_be_tried_again_and_left() -> None:
+    client = FakeCalibrationClient(**{KEY: 2090})
+    rig = place(client)
+    rig.press("by 50")
+    assert (rig.notice, rig.value) == (("beyond its limits", "bad"), "2090")
+    rig.press("step_back", "by -10")
+    client.failures["/calibration"] = RequestError(409, "refused", "not now")
+    rig.press("keep")
+    assert (rig.notice, rig.is_over) == (("not now", "bad"), False)
+    del client.failures["/calibration"]
+    rig.press("by 1")
+    assert not rig.is_over
+    rig.press("keep")
+    assert (client.moves, client.values) == ([2090, 2140, 2080, 2081], {KEY: 2081})
+    rig = place(client)
+    rig.press("by 10")
+    client.failures["/maintenance/move"] = RequestError(409, "refused", "jammed")
+    rig.press("give_up")
+    assert rig.is_over, "even if the way back fails"
 
 
 def test_presses_faster_than_the_motion_count_in_the_end() -> None:
@@ -140,38 +142,6 @@ def test_presses_beyond_the_confirmed_range_are_dropped_during_a_motion() -> Non
     assert rig.value == "1285"
     rig.press("by 50")
     assert rig.value == "1335", "the way back is always open"
-
-
-def test_a_place_out_of_reach_is_forgotten() -> None:
-    client = FakeCalibrationClient(**{KEY: 2090})
-    rig = place(client)
-    rig.press("by 50")
-    assert (rig.notice, rig.value) == (("beyond its limits", "bad"), "2090")
-    rig.press("step_back", "by -10", "keep")
-    assert (client.moves, client.values) == ([2090, 2140, 2080], {KEY: 2080})
-
-
-def test_giving_up_leaves_even_if_the_way_back_fails() -> None:
-    client = FakeCalibrationClient(**{KEY: 1335})
-    rig = place(client)
-    rig.press("by 10")
-    client.failures["/maintenance/move"] = RequestError(409, "refused", "jammed")
-    rig.press("give_up")
-    assert rig.is_over
-
-
-def test_a_position_that_could_not_be_kept_may_be_kept_later() -> None:
-    client = FakeCalibrationClient(**{KEY: 1335})
-    rig = place(client)
-    rig.press("by 10")
-    client.failures["/calibration"] = RequestError(409, "refused", "not now")
-    rig.press("keep")
-    assert (rig.notice, rig.is_over) == (("not now", "bad"), False)
-    del client.failures["/calibration"]
-    rig.press("by 1")
-    assert not rig.is_over
-    rig.press("keep")
-    assert client.values == {KEY: 1346}
 
 
 # Measuring
@@ -274,11 +244,16 @@ def test_a_result_with_nothing_to_keep_is_good_or_bad(begin: str, answer: str, m
     assert found.heard == ["s" if begin == "choose s" else "", answer == "yes"]
 
 
-def test_answers_and_choices_that_do_not_exist_change_nothing() -> None:
-    found = SpeedMeasurement()
-    rig = measure(found)
+def test_a_failed_measurement_says_why_and_may_be_repeated() -> None:
+    client = FakeCalibrationClient()
+    client.failures["/maintenance/travel"] = RequestError(409, "refused", "the lid is jammed")
+    rig = open_step(client, "travel", "holder")
     rig.press("yes", "no", "choose fast", "by 5")
-    assert (found.heard, rig.notice) == ([], ("", ""))
+    assert rig.notice == ("", ""), "these do not exist"
+    for _ in range(2):
+        asked = len(client.asked)
+        rig.press("measure")
+        assert (rig.notice, len(client.asked)) == (("the lid is jammed", "bad"), asked + 1)
 
 
 def test_leaving_a_measurement_stops_the_robot_and_withdraws_values_tried_out() -> None:
@@ -313,17 +288,6 @@ def test_the_time_at_work_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [clock_text(seconds) for seconds in (5.9, 65, 600)] == ["0:05", "1:05", "10:00"]
 
 
-def test_a_failed_measurement_says_why_and_may_be_repeated() -> None:
-    client = FakeCalibrationClient()
-    client.failures["/maintenance/travel"] = RequestError(409, "refused", "the lid is jammed")
-    rig = open_step(client, "travel", "holder")
-    rig.press("measure")
-    assert rig.notice == ("the lid is jammed", "bad")
-    asked = len(client.asked)
-    rig.press("measure")
-    assert len(client.asked) == asked + 1
-
-
 def test_home_is_refused_before_positions_are_confirmed() -> None:
     client = FakeCalibrationClient()
     rig = open_step(client, "home")
@@ -332,68 +296,6 @@ def test_home_is_refused_before_positions_are_confirmed() -> None:
     client.values = confirmable(load_profile("cubotino"))
     rig.press("measure")
     assert [path for path, _ in client.asked if path == "/home"] == ["/home"]
-
-
-def test_colours_and_times_are_kept_only_on_request() -> None:
-    client = FakeCalibrationClient()
-    row = {"operation": "turn D", "count": 2, "planned_us": 1000, "measured_us": 2000}
-    times = {"operations": [row], "values": {"policy.search_s": 2.0}}
-    client.trials["/maintenance/timing"] = times
-    steps = [step_dialog(STEPS[name]) for name in ("colours", "timing")]
-    rig = DialogRig(client.session, *steps)
-    rig.press("choose s")
-    assert client.values == {}
-    assert ("/colours", {"facelets": "".join(face * 9 for face in "URFDLB")}) in client.asked
-    rig.press("keep", "next", "measure")
-    assert set(client.values) == {"colours"}
-    assert rig.state.contents.lines[0].cells == ("turn D", "2", "1.0 ms", "2.0 ms")
-    rig.press("keep", "next")
-    assert (client.values["policy.search_s"], rig.is_over) == (2.0, True)
-
-
-def test_a_stepper_is_calibrated_item_by_item() -> None:
-    client = FakeCalibrationClient("mindcuber")
-    client.trials = {
-        "/maintenance/turn": TABLE | {"steps": 400, "inverted": False},
-        "/maintenance/steps": TABLE | {"steps": 1600, "found_steps": 3200, "turn_steps": 1600},
-        "/maintenance/play": TABLE | {"play_steps": 12, "within_steps": 4, "seen_by": "camera"},
-    }
-    rig = open_step(client, "steppers", "table", "direction")
-    rig.press("measure", "no", "keep", "back")
-    assert client.values == {"actuators.table.invert_direction": True}
-    rows = {line.cells[1]: row for row, line in enumerate(rig.state.contents.lines)}
-    rig.press("open", row=rows["steps"])
-    rig.press("by 1", "by -1", "measure")
-    assert "3200 steps are a turn" in rig.notice[0]
-    rig.press("keep", "back")
-    assert client.values["actuators.table.steps_per_turn"] == 3200
-    assert rig.state.contents.row == rows["steps"], "the line opened last"
-    rig.press("open", row=rows["backlash"])
-    rig.press("measure", "by 1", "keep", "back")
-    assert client.values["actuators.table.backlash_steps"] == 13
-    rig.press("undo", "undo", "undo")
-    assert client.values == {}
-
-
-@pytest.mark.parametrize("is_asked", [False, True])
-def test_a_ramp_ends_with_the_first_lost_steps(is_asked: bool) -> None:
-    client = FakeCalibrationClient("mindcuber")
-    good: dict[str, Any] = {"lost": None if is_asked else False, "seen_by": "camera"}
-    good |= {"actuator": "table", "acceleration_steps_per_s2": 8000, "steps": 1600}
-    good |= {"square": True, "reached_steps_per_s": 1e6}
-    client.trials["/maintenance/speed"] = lambda body: (
-        good | {"speed_steps_per_s": body["speed_steps_per_s"]}
-    )
-    rig = open_step(client, "steppers", "table", "speed")
-    rig.press("measure", *(["yes", "yes", "no"] if is_asked else []))
-    said = "set table and the cube square" if is_asked else "no steps were lost at all"
-    assert said in rig.notice[0]
-    rig.press("keep")
-    # 800, 920, 1058 steps/s; or four times what it may now, in steps of 15 percent.
-    tried = [body["speed_steps_per_s"] for path, body in client.asked if path == "/speed"]
-    last_good = tried[1] if is_asked else tried[-1]
-    assert tried[:3] == [800, 920, 1058]
-    assert client.values == {"actuators.table.max_speed_steps_per_s": round(0.8 * last_good)}
 
 
 @pytest.mark.parametrize("is_seen", [True, False])
@@ -440,15 +342,8 @@ def test_the_menu_opens_every_step_and_everything_goes_through_all() -> None:
     rig.press("open", row=home)
     assert (rig.state.place, rig.state.name) == (None, "Home")
     assert (rig.press("back").contents.row, rig.is_over) == (home, False)
-
-
-@pytest.mark.parametrize("row", [None, 99])
-def test_a_line_that_does_not_exist_opens_nothing(row: int | None) -> None:
-    client = FakeCalibrationClient()
-    for make in (MenuDialog, step_dialog(STEPS["positions"])):
-        rig = DialogRig(client.session, make)
-        heading = rig.state.heading
-        assert rig.press("open", row=row).heading == heading
+    for row in (None, 99):
+        assert rig.press("open", row=row).heading == GuideText.CALIBRATE, "no such line"
 
 
 def test_a_list_is_read_again_after_a_change() -> None:
@@ -478,12 +373,3 @@ def test_a_list_may_have_other_items(command: str, profile: str, actuators: set[
     rig = DialogRig(client.session, step_dialog(STEPS["positions"], found.items))
     assert {line.cells[0] for line in rig.state.contents.lines} == actuators
     assert rig.notice[0] == ("" if actuators else GuideText.NONE)
-
-
-def test_the_camera_has_a_dialog_of_its_own() -> None:
-    make = step_dialog(STEPS["camera"])
-    session: Session = FakeCalibrationClient().session
-    rig = DialogRig(session, partial(make))
-    assert isinstance(make, partial) and make.func is CameraDialog
-    assert rig.state.contents.outline is not None
-    rig.press("back")

@@ -40,9 +40,6 @@ class NotingDialog(Dialog):
     def stop_work(self) -> None:
         self._note("stop")
 
-    def tick(self) -> None:
-        self._note("tick")
-
     def fail(self, reason: str) -> None:
         super().fail(reason)
         self._note("fail")
@@ -128,15 +125,13 @@ def test_a_series_goes_on_with_next_and_ends_after_the_last() -> None:
     rig.press("next")
     assert rig.is_over
     assert rig.notes == ["one open", "one close", "two open", "two close"]
-
-
-def test_a_series_may_be_left_in_its_middle() -> None:
     rig = SessionRig("menu")
     assert (rig.state.place, rig.actions) == (None, ["work", "undo", "back"])
-    series = [rig.make("one"), rig.make("two")]
-    rig.guide.later(partial(rig.guide.go_through, series))
+    rig.guide.later(partial(rig.guide.go_through, [rig.make("one"), rig.make("two")]))
     rig.settle()
-    assert rig.press("back").heading == "menu"
+    assert rig.press("back").heading == "menu", "it is left in its middle"
+    rig.press("undo")
+    assert rig.notice == (GuideText.NOTHING_TO_UNDO, "")
 
 
 def test_the_robot_has_one_task_at_a_time() -> None:
@@ -178,26 +173,6 @@ def test_a_failed_task_is_reported_but_a_lost_daemon_ends_the_session(error: Cub
     rig.press("work")
     assert (rig.notice, rig.state.busy) == (("stuck", "bad"), False)
     assert rig.notes[-1] == "list fail"
-
-
-def test_undo_takes_back_what_was_kept() -> None:
-    rig = SessionRig("menu")
-    rig.guide.session.keep({KEY: 1350})
-    state = rig.press("undo")
-    assert (rig.notice, state.notice.about) == ((GuideText.UNDONE, "good"), KEY)
-    assert rig.client.values == {KEY: 1340}
-    rig.press("undo")
-    assert rig.notice == (GuideText.NOTHING_TO_UNDO, "")
-    assert rig.notes == ["menu open", "menu refresh", "menu refresh"]
-
-
-def test_a_dialog_ticks_while_the_robot_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("robot.guide.session.TICK_S", 0.001)
-    rig = SessionRig("menu")
-    rig.robot.waits = True
-    rig.press("work")
-    rig.guide.handle_event()
-    assert rig.notes == ["menu open", "menu tick"]
 
 
 @pytest.mark.parametrize("at_work", [False, True])

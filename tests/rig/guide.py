@@ -77,7 +77,7 @@ class FakeCalibrationClient:
             raise self.failures[path]
         if path.startswith("/calibration"):
             return self._keep(method, path, body)
-        if path == "/maintenance/picture":
+        if path == "/maintenance/picture" and path not in self.trials:
             return {"jpeg": base64.b64encode(camera_jpeg()).decode()}
         if path == "/maintenance/move":
             assert self.may_answer.wait(30)
