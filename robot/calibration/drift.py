@@ -26,6 +26,7 @@ from statistics import mean, median
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from robot.calibration.auto.fitting import turned_degree_us
 from robot.calibration.sighting import BELOW, PoseDeviation, turners
 from robot.records.documents import read_document
 from robot.records.storage import StorageError, set_aside, write_atomically
@@ -278,7 +279,9 @@ class DriftRecord(BaseModel):
         self, actuator: str, profile: RobotProfile, today: date
     ) -> tuple[DriftRecord, Correction] | None:
         servo, known = profile.actuators_of(Servo)[actuator], self.known_of(actuator)
-        degree_us = _degree_us(profile, actuator)
+        part = profile.mechanism.rotated_by(actuator)
+        assert part is not None
+        degree_us = turned_degree_us(servo, part)
         usual = mean(one.degrees for one in known)
         before: dict[str, int] = {}
         after: dict[str, int] = {}
@@ -372,12 +375,3 @@ def _views(profile: RobotProfile) -> list[JsonObject]:
         for view in camera.views
     ]
     return views if any(True for _ in turners(profile)) else []
-
-
-def _degree_us(profile: RobotProfile, actuator: str) -> float:
-    """Return the microseconds of pulse for a degree of what a servo turns, signed."""
-    part = profile.mechanism.rotated_by(actuator)
-    assert part is not None
-    places = profile.actuators_of(Servo)[actuator].positions_us
-    (low, first), *_, (high, last) = sorted((places[n], q) for n, q in part.angles.items())
-    return (high - low) / (90 * (last - first))

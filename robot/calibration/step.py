@@ -16,21 +16,87 @@ from __future__ import annotations
 import contextlib
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from robot.api.calibrations import Calibration
+from robot.api.calibrations import Calibration, CalibrationReport
 from robot.api.client import ControlClient
-from robot.api.endpoints import CALIBRATION, SET_CALIBRATION, UNDO_CALIBRATION, Place
-from robot.calibration.trials.trial import AnyTrial, Asked, Found, Trial
-from robot.calibration.values import apply
-from robot.records.documents import check_document
+from robot.api.endpoints import (
+    CALIBRATION,
+    SET_CALIBRATION,
+    UNDO_CALIBRATION,
+    Endpoint,
+    Place,
+    trial_endpoint,
+)
+from robot.calibration.store import CalibrationStore
+from robot.calibration.values import BadCalibration, apply
+from robot.machine.confirmed_range import ConfirmedRange, confirmable
+from robot.records.documents import ApiDocument, ApiRequest, check_document
 from robot.settings import RobotProfile, load_profile
 from robot.settings.base import Kinds
 from robot.settings.profile import for_cube
-from solver.errors import CubistError
+from robot.settings.stepper import Stepper
+from solver.errors import CubistError, InvalidRequest
 from solver.files import JsonMapping, JsonObject
+
+if TYPE_CHECKING:
+    from robot.machine.assembly import Machine
+
+Asked = TypeVar("Asked", bound=ApiRequest)
+Found = TypeVar("Found", bound=ApiDocument)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The robot of a trial, its calibrated profile, and how far its actuators may go.
+
+    ``kept``: the profile without what is only tried out, if anything is. ``cancel`` is set when the
+    trial is to end: motion watches it by itself, searches are given it.
+    """
+
+    machine: Machine
+    profile: RobotProfile
+    contact: ConfirmedRange = field(default_factory=lambda: ConfirmedRange({}))
+    kept: RobotProfile | None = None
+    cancel: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass(frozen=True)
+class Trial(Generic[Asked, Found]):
+    """An operation of the control socket, ``/maintenance/NAME``, and what carries it out.
+
+    ``run`` blocks; it raises ``InvalidRequest`` for what this robot does not have, ``RobotError``,
+    and ``Stopped`` once the bench's ``cancel`` is set. One that is only asked for (``GET``)
+    moves nothing. ``trusted``: what may go anywhere meanwhile, because somebody who watches asked
+    for it. ``renews``: the robot is put together anew first, if anything was kept since.
+    """
+
+    name: str
+    summary: str
+    request: type[Asked]
+    answer: type[Found]
+    run: Callable[[Bench, Asked], Found]
+    method: Literal["GET", "POST"] = "POST"
+    trusted: Callable[[RobotProfile, Asked], Collection[str]] = lambda *_: ()
+    renews: bool = True
+
+    @property
+    def moves(self) -> bool:
+        """Return whether it may move the robot."""
+        return self.method == "POST"
+
+    @property
+    def endpoint(self) -> Endpoint[JsonObject]:
+        """Return its endpoint on the control socket."""
+        return trial_endpoint(self.method, self.name)
+
+
+AnyTrial = Trial[Any, Any]
+"""Whatever it asks and finds."""
+
 
 LONGEST_TRIAL_S = 600.0
 """A scan by a slow robot takes a minute, timing its operations a few."""
@@ -335,3 +401,32 @@ behind it."""
 def steps_of(profile: RobotProfile) -> list[Step]:
     """Return the steps that this robot needs: fewer without steppers, or without servos."""
     return [step for step in STEPS.values() if step.is_needed(profile)]
+
+
+def stepper_of(profile: RobotProfile, name: str) -> Stepper:
+    """Return a stepper; raises ``InvalidRequest`` for another name."""
+    steppers = profile.actuators_of(Stepper)
+    if name in steppers:
+        return steppers[name]
+    known = ", ".join(steppers) or "none"
+    raise InvalidRequest(f"{profile.name} has no stepper {name}; there is {known}")
+
+
+def report(profile: RobotProfile, store: CalibrationStore) -> CalibrationReport | None:
+    """Report on what is in force; None where it cannot be read, which is a fault of its own."""
+    try:
+        found = store.load(profile)
+    except BadCalibration:
+        return None
+    confirmed = found.confirmed
+    unsure = {key: one.uncertain for key, one in found.sources.items()}
+    return CalibrationReport(
+        version=found.version,
+        at=found.at,
+        by=found.by,
+        values=len(found.values),
+        uncertain={key: one for key, one in unsure.items() if one is not None},
+        unconfirmed=[key for key in confirmable(profile) if key not in confirmed],
+        missing=[step.name for step in steps_of(profile) if not step.is_done(profile, found)],
+        others={} if found.version else store.others(profile.name),
+    )

@@ -184,7 +184,7 @@ def _calibration(
 
 def _calibration_on_disk(settings: RobotProfile) -> Iterator[CheckResult]:
     """Report the same where no daemon does; nothing where nothing was ever calibrated."""
-    from robot.calibration.report import report
+    from robot.calibration.step import report
     from robot.calibration.store import CalibrationStore
     from robot.calibration.values import BadCalibration
 

@@ -17,9 +17,8 @@ from robot.api.calibrations import (
     VersionList,
 )
 from robot.api.endpoints import Place
-from robot.calibration.report import report
+from robot.calibration.step import Asked, Bench, Found, Trial, report
 from robot.calibration.store import CalibrationStore, Revision
-from robot.calibration.trials.trial import Asked, Bench, Found, Trial
 from robot.calibration.values import (
     BadCalibration,
     apply,

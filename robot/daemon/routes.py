@@ -52,8 +52,7 @@ from robot.api.models import (
     StartRequest,
     StopRequest,
 )
-from robot.calibration.step import STEPS
-from robot.calibration.trials.trial import AnyTrial
+from robot.calibration.step import STEPS, AnyTrial
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.records.documents import Nothing

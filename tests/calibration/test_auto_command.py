@@ -10,8 +10,7 @@ import pytest
 
 from robot.api.client import ControlClient, DaemonError, RequestError
 from robot.calibration.auto import calibration as flow
-from robot.calibration.auto.finder import FilmedServo
-from robot.calibration.auto.finding import Finding
+from robot.calibration.auto.finder import FilmedServo, Finding
 from robot.calibration.step import Session
 from robot.cli.main import run
 from robot.settings import RobotProfile, load_profile

@@ -13,12 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robot.calibration.auto import calibration as flow
-from robot.calibration.auto.calibration import AutomaticCalibration, can_find
-from robot.calibration.auto.finder import FilmedServo
-from robot.calibration.auto.finding import Finding
+from robot.calibration.auto.calibration import AutomaticCalibration
+from robot.calibration.auto.film import PROVING
+from robot.calibration.auto.finder import FilmedServo, Finding
 from robot.calibration.auto.fitting import SweepPoint, fit_line
-from robot.calibration.step import Row, Session
-from robot.calibration.trials.proof import PROVING
+from robot.calibration.step import STEPS, Row, Session
 from robot.machine.confirmed_range import confirmable
 from robot.settings import load_profile
 from robot.settings.actuators import Servo
@@ -82,7 +81,7 @@ def test_a_servo_that_turns_nothing_has_no_line() -> None:
     ],
 )
 def test_the_step_is_there_for_robots_that_it_can_calibrate(name: str, can: bool) -> None:
-    assert can_find(load_profile(name)) is can
+    assert STEPS["auto"].is_needed(load_profile(name)) is can
 
 
 def test_a_robot_that_was_not_built_as_drawn_calibrates_itself() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from robot.calibration.auto.face_watch import FacePose
-from robot.calibration.auto.finding import Finding
+from robot.calibration.auto.finder import Finding
 from robot.calibration.auto.fitting import ServoLine
 from robot.calibration.auto.flipper import FlipperFinder
 from robot.calibration.steps.positions import MOVING

@@ -20,12 +20,10 @@ from robot.calibration.auto.calibration import (
     stage_of,
     steps_to,
 )
-from robot.calibration.auto.film import FILMING, Film, FilmedPose
-from robot.calibration.auto.finder import FilmedServo
-from robot.calibration.auto.finding import Finding
+from robot.calibration.auto.film import FILMING, PROVING, Film, FilmedPose, Proof
+from robot.calibration.auto.finder import FilmedServo, Finding
 from robot.calibration.step import Row
 from robot.calibration.steps.colours import LOOKING
-from robot.calibration.trials.proof import PROVING, Proof
 from robot.calibration.values import apply
 from robot.machine.confirmed_range import confirmable
 from robot.settings import load_profile

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from robot.api.calibrations import Calibration
+from robot.calibration.auto import film as proof
+from robot.calibration.auto.film import PROVING, ProofRequest
+from robot.calibration.step import Bench
 from robot.calibration.steps.colours import ColoursRequest, measured_colours
 from robot.calibration.steps.timing import Timings, measured_timing, single_operation_plans
-from robot.calibration.trials import proof
-from robot.calibration.trials.proof import PROVING, ProofRequest
-from robot.calibration.trials.trial import Bench
 from robot.calibration.values import BadCalibration, apply
 from robot.machine.scanner import as_jpeg, as_values, stored_colours
 from robot.motion.schedule import Schedule

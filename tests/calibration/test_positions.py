@@ -11,7 +11,7 @@ import pytest
 from robot.api.calibrations import Source
 from robot.api.client import RequestError
 from robot.api.endpoints import Endpoint
-from robot.calibration.step import Session
+from robot.calibration.step import Bench, Session
 from robot.calibration.steps.positions import (
     MOVING,
     AllPositions,
@@ -23,7 +23,6 @@ from robot.calibration.steps.positions import (
     position_items,
     position_keys,
 )
-from robot.calibration.trials.trial import Bench
 from robot.cli.measuring import conduct
 from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed, direction_key
 from robot.settings import load_profile

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.calibration.step import Confirmation, Row, next_of
+from robot.calibration.step import Bench, Confirmation, Row, next_of
 from robot.calibration.steps.steppers import Backlash, Direction, Limit, Ramp, TurnSteps
 from robot.calibration.trials.stepper_trials import (
     SpeedRequest,
@@ -23,7 +23,6 @@ from robot.calibration.trials.stepper_trials import (
     tried_steps,
     tried_turn,
 )
-from robot.calibration.trials.trial import Bench
 from robot.machine.confirmed_range import confirmable
 from robot.motion.schedule import Schedule
 from robot.settings import RobotProfile, load_profile

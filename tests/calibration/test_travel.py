@@ -19,6 +19,7 @@ from robot.calibration.auto.film import (
     find_travel,
     travel_us,
 )
+from robot.calibration.step import Bench
 from robot.calibration.steps.travel import (
     STILL_PICTURES,
     Grey,
@@ -29,7 +30,6 @@ from robot.calibration.steps.travel import (
     motion_in,
     why_unseen,
 )
-from robot.calibration.trials.trial import Bench
 from robot.motion.schedule import Schedule
 from robot.settings import load_profile
 from solver.errors import InvalidRequest

@@ -11,8 +11,8 @@ import pytest
 from robot.api.client import ControlClient
 from robot.api.endpoints import Endpoint, RobotState
 from robot.api.models import StartRequest
+from robot.calibration.step import Bench, Trial
 from robot.calibration.store import CalibrationStore
-from robot.calibration.trials.trial import Bench, Trial
 from robot.calibration.values import BadCalibration
 from robot.daemon import main as daemon_main
 from robot.daemon.job_control import JobController

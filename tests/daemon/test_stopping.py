@@ -12,8 +12,8 @@ import pytest
 
 from robot.api.endpoints import RobotState
 from robot.api.models import StartRequest
+from robot.calibration.step import Bench, Trial
 from robot.calibration.store import CalibrationStore
-from robot.calibration.trials.trial import Bench, Trial
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from robot.api.calibrations import Calibration
-from robot.calibration.step import Session
+from robot.calibration.step import Asked, Bench, Found, Session, Trial
 from robot.calibration.store import CalibrationStore
-from robot.calibration.trials.trial import Asked, Bench, Found, Trial
 from robot.calibration.values import apply, require_plausible
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController

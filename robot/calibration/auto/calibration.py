@@ -8,14 +8,19 @@ from collections.abc import Callable, Collection, Iterator
 from statistics import mean
 
 from robot.api.client import DaemonError, RequestError
-from robot.calibration.auto.film import FILMING, FilmedTravel, find_travel, travel_us
-from robot.calibration.auto.finder import FilmedServo, Finder, finder_for
-from robot.calibration.auto.finding import Finding
+from robot.calibration.auto.film import (
+    FILMING,
+    PROVING,
+    FilmedTravel,
+    Proof,
+    find_travel,
+    travel_us,
+)
+from robot.calibration.auto.finder import FilmedServo, Finder, Finding, finder_for
 from robot.calibration.auto.motors import check_motors, common_speeds
 from robot.calibration.step import STEPS, Measurement, Result, Row, Script, Session, Step
 from robot.calibration.steps.colours import LOOKING
 from robot.calibration.steps.travel import rate_of, too_few, travel_values
-from robot.calibration.trials.proof import PROVING, Proof
 from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed, confirmable
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
@@ -34,11 +39,6 @@ the request for a reason that is no fault of the robot."""
 PROOFS = 2
 FILMS = 6
 """How often a motion is filmed until enough pictures show it under way."""
-
-
-def can_find(profile: RobotProfile) -> bool:
-    """Return whether a finder supports this robot."""
-    return finder_for(profile) is not None
 
 
 CAMERA, TIMES, COLOURS = "camera", "times", "colours"
@@ -373,8 +373,8 @@ def shorten_times(profile: RobotProfile, filmed: Collection[str], part: float) -
     """Times of the profile's servos, shorter by a part of them, as calibrated values.
 
     A profile's times are those of its author's servos. Nothing shows how long a lid takes, except
-    that everything still works when it is given less time. So the times are shorten_times in steps,
-    and after each step cubes are scrambled and solved. Of servos that were ``filmed`` only what
+    that everything still works when it is given less time. So the times are shortened in steps, and
+    after each step cubes are scrambled and solved. Of servos that were ``filmed`` only what
     friction of the cube adds gets shorter.
     """
     values: JsonObject = {}
@@ -401,5 +401,5 @@ STEPS["auto"] = Step(
     trials=[FILMING, PROVING],
     begin=AutomaticCalibration,
     on_request=True,
-    is_needed=can_find,
+    is_needed=lambda profile: finder_for(profile) is not None,
 )

@@ -23,11 +23,12 @@ from robot.calibration.auto.finder import (
     FINDERS,
     FilmedServo,
     Finder,
+    Finding,
     blind_steppers,
+    face_values,
     find_line,
     mechanism_of,
 )
-from robot.calibration.auto.finding import Finding
 from robot.calibration.auto.motors import let_turn, motor_finding
 from robot.calibration.auto.rotations import Rotation
 from robot.calibration.auto.stepwise_move import StepwiseMove, stepwise_move
@@ -38,7 +39,6 @@ from robot.settings import RobotProfile
 from robot.settings.profile import CameraSettings
 from robot.settings.stepper import Stepper
 from robot.text.faults import CalibrationError
-from solver.files import JsonObject
 
 MOST_LOOKS = 12
 """Pictures until two in a row show the same."""
@@ -140,17 +140,9 @@ class DirectFinder(Finder):
             face.settle()
 
 
-def _parts(corners: Corners, camera: CameraSettings) -> Corners:
-    """Parts of the picture's width and height; a corner that is cut off is taken at the border."""
-    return np.asarray((corners / camera.resolution).clip(0, 1).round(5))
-
-
 def _places(camera: CameraSettings, quads: Quads) -> Finding:
     """Return the corners of a camera's faces as a finding."""
-    values: JsonObject = {
-        f"cameras.{camera.name}.views.{site}.quad": _parts(corners, camera).tolist()
-        for site, corners in quads.items()
-    }
+    values = face_values(camera, quads)
     sites = ", ".join(quads)
     text = f"{camera.name} has the faces {sites} in view; nothing has moved yet"
     return Finding("camera", text, values, dict.fromkeys(values, QUAD_SURE))

@@ -9,22 +9,25 @@ from typing import TypeVar
 
 import numpy as np
 
-from robot.calibration.auto.face_watch import RotationGauge, view_from_above
-from robot.calibration.auto.finding import Finding
+from robot.calibration.auto.face_watch import Floats, RotationGauge, view_from_above
 from robot.calibration.auto.rotations import FilmedRotation, Rotation
-from robot.calibration.step import Session
+from robot.calibration.step import Row, Session
 from robot.calibration.steps.home import HOMING
 from robot.machine.confirmed_range import confirmable
 from robot.settings import RobotProfile
-from robot.settings.base import Kinds
+from robot.settings.base import Kinds, Site
 from robot.settings.mechanisms import MechanismSettings
+from robot.settings.profile import CameraSettings
 from robot.settings.stepper import Stepper
 from robot.text.faults import CalibrationError
-from solver.files import JsonObject
+from solver.files import JsonMapping, JsonObject
 
 HOLD_MARGIN_DEGREES = 3.0
 """How much further than where they begin to hold a lid or jaws go: enough to hold, far from
 pressing."""
+
+SURE_FROM_ABOVE = 0.003
+"""Largest error of a corner of a face that was looked at from above, as a part of the picture."""
 
 MOST_CUT_OFF = 0.01
 """Largest part of the picture by which a corner of the face may lie beyond the border. The stickers
@@ -32,6 +35,33 @@ are still whole."""
 
 SCALE_SPREAD = 0.2
 """By how much servos may differ in how far they turn for a pulse: usually half of it."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something found in a ``stage``.
+
+    ``values`` are calibrated values by their keys. ``uncertain``: by how much each may be off, in
+    the unit of its value, or why it is as it was. ``evidence``: measured figures by their names.
+    """
+
+    stage: str
+    text: str
+    values: JsonMapping = field(default_factory=dict)
+    uncertain: JsonMapping = field(default_factory=dict)
+    evidence: JsonMapping = field(default_factory=dict)
+
+    @property
+    def row(self) -> Row:
+        """Return the finding as a line of the result."""
+        document: JsonObject = {
+            "stage": self.stage,
+            "text": self.text,
+            "values": dict(self.values),
+            "uncertain": dict(self.uncertain),
+            "evidence": dict(self.evidence),
+        }
+        return Row((self.stage, self.text), document)
 
 
 @dataclass(frozen=True)
@@ -95,21 +125,34 @@ class Finder(ABC):
     def _square_place(self, text: str, evidence: JsonObject) -> Finding:
         """Return the place of the face in the picture when it stands square, as a finding."""
         camera, view = view_from_above(self.watch.profile)
-        key = f"cameras.{camera.name}.views.{view.site}.quad"
-        corners = self.watch.corners_at(0.0) / camera.resolution
-        if np.any((corners < -MOST_CUT_OFF) | (corners > 1 + MOST_CUT_OFF)):
+        corners = self.watch.corners_at(0.0)
+        parts = corners / camera.resolution
+        if np.any((parts < -MOST_CUT_OFF) | (parts > 1 + MOST_CUT_OFF)):
             raise CalibrationError(
                 "the picture cuts the face off where the robot holds it square: move the camera "
                 "away, or turn it so that the cube is in the middle"
             )
-        corners = corners.clip(0.0, 1.0)
-        quad = [[round(float(x), 5), round(float(y), 5)] for x, y in corners]
-        return Finding("camera", text, {key: quad}, {key: 0.003}, evidence)
+        values = face_values(camera, {view.site: corners})
+        return Finding("camera", text, values, dict.fromkeys(values, SURE_FROM_ABOVE), evidence)
 
 
 def _is_confirmed(session: Session) -> bool:
     """Return whether all positions and directions are confirmed, so that the robot may home."""
     return confirmable(session.profile).keys() <= session.calibration.confirmed.keys()
+
+
+def face_values(camera: CameraSettings, quads: Mapping[Site, Floats]) -> JsonObject:
+    """Return the corners of a camera's faces, in pixels, as calibrated values.
+
+    A corner that is cut off is taken at the border.
+    """
+    return {
+        f"cameras.{camera.name}.views.{site}.quad": (corners / camera.resolution)
+        .clip(0, 1)
+        .round(5)
+        .tolist()
+        for site, corners in quads.items()
+    }
 
 
 Own = TypeVar("Own", bound=MechanismSettings)
@@ -138,6 +181,22 @@ def find_line(rotation: Rotation) -> Finding:
     }
     text = f"{rotation.name}: {abs(1 / line.degrees_per_us):.2f} {unit} to the degree"
     return Finding("rotation", f"{text}, {slack:.1f} degrees of slack", evidence=evidence)
+
+
+def stops_finding(
+    stage: str, rotation: Rotation, places: Mapping[str, int], off: Mapping[str, float]
+) -> Finding:
+    """Return the pulses of a part's positions, and how far each was off its line, as a finding."""
+    values: JsonObject = {rotation.actuator.key(name): pulse for name, pulse in places.items()}
+    uncertain = round(rotation.line.slack_us / 2 + 1, 1)
+    listed = ", ".join(f"{name} {pulse} us" for name, pulse in places.items())
+    return Finding(
+        stage,
+        f"{rotation.name}: {listed}",
+        values,
+        dict.fromkeys(values, uncertain),
+        {"off_the_line_degrees": dict(off)},
+    )
 
 
 FINDERS: Kinds[tuple[type[Finder], ...]] = Kinds(

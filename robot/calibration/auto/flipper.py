@@ -39,11 +39,12 @@ from robot.calibration.auto.finder import (
     SCALE_SPREAD,
     FilmedServo,
     Finder,
+    Finding,
     blind_steppers,
     find_line,
     mechanism_of,
+    stops_finding,
 )
-from robot.calibration.auto.finding import Finding
 from robot.calibration.auto.fitting import servo_degree_us
 from robot.calibration.auto.motors import let_turn, motor_finding
 from robot.calibration.auto.rotations import SpinningPart
@@ -123,9 +124,8 @@ class FlipperFinder(Finder):
             )
         self._rolls_beyond = holds * rolls > 0
         self._towards_hold = 1 if holds > 0 else -1
-        camera, view = view_from_above(profile)
         # Angles of the table count clockwise from below; the camera is above.
-        self.watch = RotationGauge(session, camera, view, sign=-1)
+        self.watch = RotationGauge(session, *view_from_above(profile), sign=-1)
         table = stepwise_move(session, profile, self._motor)
         self.table = SpinningPart(self.watch, table, self._quarters)
         self._side = -1
@@ -297,8 +297,8 @@ class FlipperFinder(Finder):
 
     def find_stops(self) -> Finding:
         """Find the table's positions, each by a look."""
-        values: JsonObject = {}
-        off: JsonObject = {}
+        places: dict[str, int] = {}
+        off: dict[str, float] = {}
         table, line = self.table, self.table.line
         table.go(0.0)
         # What the lid has held still stands a little off its bottom layer, by the same everywhere.
@@ -318,18 +318,10 @@ class FlipperFinder(Finder):
                 )
             if quarters:
                 pulse -= error / line.degrees_per_us
-            values[table.actuator.key(name)] = round(pulse)
+            places[name] = round(pulse)
             off[name] = round(error, 2)
         table.go(0.0)
-        uncertain = round(line.slack_us / 2 + 1, 1)
-        listed = ", ".join(f"{key.split('.')[-1]} {value} us" for key, value in values.items())
-        return Finding(
-            "table",
-            f"{table.name}: {listed}",
-            values,
-            dict.fromkeys(values, uncertain),
-            {"off_the_line_degrees": off},
-        )
+        return stops_finding("table", table, places, off)
 
     def find_roll(self) -> Finding:
         """Find where the lid rolls the cube: another face comes into view, twice."""

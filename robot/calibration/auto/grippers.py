@@ -34,11 +34,12 @@ from robot.calibration.auto.finder import (
     SCALE_SPREAD,
     FilmedServo,
     Finder,
+    Finding,
     blind_steppers,
     find_line,
     mechanism_of,
+    stops_finding,
 )
-from robot.calibration.auto.finding import Finding
 from robot.calibration.auto.fitting import servo_degree_us
 from robot.calibration.auto.motors import let_turn, motor_finding
 from robot.calibration.auto.rotations import Rotation, SpinningPart, TiltingGripper
@@ -49,7 +50,6 @@ from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from robot.settings.base import AXIS_OF, Site
 from robot.text.faults import CalibrationError
-from solver.files import JsonObject
 
 BELOW: Site = "D"
 
@@ -205,9 +205,8 @@ class GripperFinder(Finder):
     def __init__(self, session: Session) -> None:
         profile = session.calibrated
         mechanism = mechanism_of(profile, GrippersSettings)
-        camera, view = view_from_above(profile)
         self._session = session
-        self.watch = RotationGauge(session, camera, view, sign=-1)
+        self.watch = RotationGauge(session, *view_from_above(profile), sign=-1)
         below = mechanism.grippers[BELOW]
         ((site, beside),) = ((at, one) for at, one in mechanism.grippers.items() if at != BELOW)
         self._below = SpinningPart(
@@ -249,7 +248,7 @@ class GripperFinder(Finder):
             {"off_first_picture_degrees": round(off, 2)},
         )
         self._jaws_beside.go_just_clear()
-        yield self._find_stops(self._below)
+        yield stops_finding("rotation", self._below, *self._below.find_stops())
         yield self._jaws_beside.clearance_finding(self._below)
         self._jaws_beside.go_closed()
         self._jaws_below.open_wide()
@@ -257,23 +256,9 @@ class GripperFinder(Finder):
         yield self._jaws_below.find_by(self._beside)
         self._beside.set_square()
         self._jaws_below.go_just_clear()
-        yield self._find_stops(self._beside)
+        yield stops_finding("rotation", self._beside, *self._beside.find_stops())
         yield self._jaws_below.clearance_finding(self._beside)
         self._jaws_below.go_closed()
-
-    def _find_stops(self, rotation: Rotation) -> Finding:
-        """A gripper's positions, each looked at."""
-        places, off = rotation.find_stops()
-        values: JsonObject = {rotation.actuator.key(name): pulse for name, pulse in places.items()}
-        uncertain = round(rotation.line.slack_us / 2 + 1, 1)
-        listed = ", ".join(f"{name} {pulse} us" for name, pulse in places.items())
-        return Finding(
-            "rotation",
-            f"{rotation.name}: {listed}",
-            values,
-            dict.fromkeys(values, uncertain),
-            {"off_the_line_degrees": dict(off)},
-        )
 
 
 BESIDE: frozenset[Site] = frozenset(("R", "L", "F", "B"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from robot.calibration.auto.finding import Finding
+from robot.calibration.auto.finder import Finding
 from robot.calibration.auto.rotations import Rotation
 from robot.calibration.step import Session
 from robot.calibration.trials.stepper_trials import SPEEDING, STEPPING
@@ -197,4 +197,5 @@ def _speed_of(session: Session, name: str) -> tuple[Finding, float]:
                 "the profile"
             )
         part *= SLOWER
-    raise CalibrationError(f"{name} loses steps even at {speed * part:.0f} steps/s: is it powered?")
+    slowest = speed * part / SLOWER
+    raise CalibrationError(f"{name} loses steps even at {slowest:.0f} steps/s: is it powered?")

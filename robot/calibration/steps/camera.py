@@ -10,9 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from robot.calibration.step import STEPS, Measurement, Result, Row, Script, Session, Step
+from robot.calibration.step import (
+    STEPS,
+    Bench,
+    Measurement,
+    Result,
+    Row,
+    Script,
+    Session,
+    Step,
+    Trial,
+)
 from robot.calibration.steps.home import HOMING
-from robot.calibration.trials.trial import Bench, Trial
 from robot.machine.scanner import from_jpeg
 from robot.records.documents import ApiDocument, ApiRequest
 from robot.settings.profile import CameraSettings, View

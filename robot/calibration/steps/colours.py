@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from robot.calibration.step import STEPS, Measurement, Result, Row, Script, Session, Step
-from robot.calibration.trials.trial import Bench, Trial
+from robot.calibration.step import (
+    STEPS,
+    Bench,
+    Measurement,
+    Result,
+    Row,
+    Script,
+    Session,
+    Step,
+    Trial,
+)
 from robot.records.documents import ApiDocument, ApiRequest
 from robot.text.faults import ScanError
 from solver.cube.facelets import FACES

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from robot.calibration.step import STEPS, Measurement, Result, Script, Session, Step
-from robot.calibration.trials.trial import Bench, Trial
+from robot.calibration.step import STEPS, Bench, Measurement, Result, Script, Session, Step, Trial
 from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed
 from robot.records.documents import ApiRequest, Nothing
 

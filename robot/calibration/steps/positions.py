@@ -14,8 +14,18 @@ from pydantic import Field
 
 from robot.api.calibrations import Calibration, Means, Source
 from robot.api.client import RequestError
-from robot.calibration.step import STEPS, Item, Measurement, Result, Row, Script, Session, Step
-from robot.calibration.trials.trial import Bench, Trial, stepper_of, steppers_of
+from robot.calibration.step import (
+    STEPS,
+    Bench,
+    Item,
+    Measurement,
+    Result,
+    Row,
+    Script,
+    Session,
+    Step,
+    Trial,
+)
 from robot.calibration.values import apply, require_possible
 from robot.machine.confirmed_range import (
     direction_key,
@@ -26,6 +36,7 @@ from robot.machine.confirmed_range import (
 from robot.records.documents import ApiDocument, ApiRequest, WholeNumber
 from robot.settings import RobotProfile
 from robot.settings.actuators import ActuatorSettings
+from robot.settings.stepper import Stepper
 from solver.errors import InvalidRequest
 from solver.files import JsonObject
 
@@ -292,10 +303,10 @@ class AllPositions(Measurement):
         session = self.session
         wanted = {one.key: self._given.get(one.key, one.value) for one in positions(session)}
         require_possible(session.profile, session.calibration, session.calibration.changed(wanted))
-        for name in steppers_of(session.profile):
+        for name, motor in session.profile.actuators_of(Stepper).items():
             key = direction_key(name)
             if key not in session.calibration.confirmed:
-                session.keep({key: stepper_of(session.profile, name).invert_direction})
+                session.keep({key: motor.invert_direction})
         found: JsonObject = {}
         for one in positions(session):
             placing = Placing(session, one, self._given.get(one.key, one.value), gently=True)

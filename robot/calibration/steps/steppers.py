@@ -16,6 +16,7 @@ from robot.calibration.step import (
     Script,
     Session,
     Step,
+    stepper_of,
 )
 from robot.calibration.steps.positions import position_items
 from robot.calibration.trials.stepper_trials import (
@@ -27,11 +28,11 @@ from robot.calibration.trials.stepper_trials import (
     StepsTried,
     changed_values,
 )
-from robot.calibration.trials.trial import stepper_of, steppers_of
 from robot.calibration.values import FASTER, STEPS_OFF
 from robot.machine.confirmed_range import direction_key
 from robot.motion.stepper import stepper_limits
 from robot.settings import RobotProfile
+from robot.settings.stepper import Stepper
 from solver.errors import InvalidRequest
 from solver.files import JsonObject
 
@@ -383,7 +384,7 @@ class Limit(Measurement):
 
 def _items(session: Session) -> Iterator[Item]:
     profile = session.calibrated
-    for name in steppers_of(profile):
+    for name in profile.actuators_of(Stepper):
         for what, value, measurement in _motor_properties(profile, name):
             yield Item((name, what, value), partial(measurement, session, name))
     for item in position_items(session, lambda one: one.unit == "steps"):
@@ -411,8 +412,8 @@ def _motor_properties(
 def _measure_motors(session: Session, _: Mapping[str, int]) -> Iterator[Measurement]:
     """The steps of a turn, and the play, where they can be seen; directions are for eyes, and how
     fast a motor may be is found out with somebody there."""
-    for name in steppers_of(session.profile):
-        if stepper_of(session.profile, name).steps_per_turn is not None:
+    for name, motor in session.profile.actuators_of(Stepper).items():
+        if motor.steps_per_turn is not None:
             yield TurnSteps(session, name)
         yield Backlash(session, name)
 
@@ -428,8 +429,8 @@ STEPS["steppers"] = Step(
     columns=("motor", "what", "value"),
     items=_items,
     is_done=lambda profile, found: all(
-        direction_key(name) in found.confirmed for name in steppers_of(profile)
+        direction_key(name) in found.confirmed for name in profile.actuators_of(Stepper)
     ),
     unattended=_measure_motors,
-    is_needed=lambda profile: bool(steppers_of(profile)),
+    is_needed=lambda profile: bool(profile.actuators_of(Stepper)),
 )

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from robot.calibration.step import STEPS, Measurement, Result, Row, Script, Step
-from robot.calibration.trials.trial import Bench, Trial
+from robot.calibration.step import STEPS, Bench, Measurement, Result, Row, Script, Step, Trial
 from robot.mechanism.graph import Operation, Transition
 from robot.motion.schedule import Schedule
 from robot.planner import Mechanism, Plan, PlanningError, State, build_mechanism, plan_composites

@@ -20,14 +20,15 @@ from pydantic import Field
 
 from robot.calibration.step import (
     STEPS,
+    Bench,
     Item,
     Measurement,
     Result,
     Script,
     Session,
     Step,
+    Trial,
 )
-from robot.calibration.trials.trial import Bench, Trial
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.records.documents import ApiDocument, ApiRequest

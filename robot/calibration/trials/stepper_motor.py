@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.calibration.trials.trial import Bench, stepper_of
+from robot.calibration.step import Bench, stepper_of
 from robot.link import StepperSetup
 from robot.machine.board_configuration import actuator_setups
 from robot.machine.confirmed_range import largest_step
