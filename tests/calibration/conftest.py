@@ -1,4 +1,9 @@
-"""The fake robot and its daemon, for all that calibrates it."""
+"""The fake robot and its daemon, for all that calibrates it; what its scanner sees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
 
 from tests.daemon.conftest import (
     ask,
@@ -8,6 +13,8 @@ from tests.daemon.conftest import (
     maintenance_of,
     profile_name,
 )
+from vision.measure.colour_space import USUAL
+from vision.measure.sticker_colours import FACES, FaceColours
 
 __all__ = [
     "ask",
@@ -16,4 +23,21 @@ __all__ = [
     "fake",
     "maintenance_of",
     "profile_name",
+    "show_cube",
 ]
+
+
+def show_cube(fake: Any, facelets: str) -> None:
+    """Have a fake robot's scanner see the usual colours of these facelets, or those it can."""
+    take = fake.scanner.take
+
+    def colours_of(face: str) -> FaceColours:
+        colours, first = FaceColours.unseen(3), FACES.index(face) * 9
+        if seen := facelets[first : first + 9]:
+            colours.linear_rgb[:] = [USUAL[FACES.index(one)] for one in seen]
+            colours.valid[:] = True
+        return colours
+
+    fake.scanner.take = lambda looks, **_: [
+        replace(image, colours=colours_of(image.face)) for image in take(looks)
+    ]

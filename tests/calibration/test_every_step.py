@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import cv2
@@ -21,9 +21,9 @@ from robot.settings import load_profile
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
+from tests.calibration.conftest import show_cube
 from tests.rig.guide import press_keys, settle_app
-from vision.measure.colour_space import USUAL
-from vision.measure.sticker_colours import FACES, FaceColours
+from vision.measure.sticker_colours import FACES
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 
@@ -151,23 +151,13 @@ def robot(daemon: Any) -> ControlClient:
     """
     studio = Studio(SimulatedRobot(load_profile("mindcuber"), scrambled(3, 1)))
     jpeg = bytes(cv2.imencode(".jpg", cv2.cvtColor(studio.shoot().image, cv2.COLOR_RGB2BGR))[1])
-    take = daemon.scanner.take
     daemon.scanner.picture = lambda _: jpeg
-    daemon.scanner.take = lambda looks, **_: [
-        replace(image, colours=solved_face(image.face)) for image in take(looks)
-    ]
+    show_cube(daemon, SOLVED)
     client = ControlClient()
     quad = [[x + 0.03, y] for x, y in load_profile("mindcuber").cameras[0].views[0].quad]
     known = {f"{MOTOR}invert_direction": False, QUAD: quad}
     keep(client, known)
     return client
-
-
-def solved_face(face: str) -> FaceColours:
-    colours = FaceColours.unseen(3)
-    colours.linear_rgb[:] = USUAL[FACES.index(face)]
-    colours.valid[:] = True
-    return colours
 
 
 def keep(client: ControlClient, values: dict[str, Any]) -> None:
@@ -201,13 +191,9 @@ async def test_commands_screens_and_the_socket_do_the_same(
     assert by_command.keys() == case.kept.keys()
 
     keep(robot, dict.fromkeys(by_command) | before)
-    await by_keys(robot, case, undo=False)
-    by_screen = changes(robot, before)
+    by_screen = await kept_by_keys(robot, case, before)
     assert by_screen == (by_command if case.by_eye is None else case.by_eye)
     assert all(value in (None, by_screen[key]) for key, value in case.kept.items())
-
-    keep(robot, dict.fromkeys(by_screen) | before)
-    await by_keys(robot, case, undo=True)
     assert changes(robot, before) == {}
 
 
@@ -222,7 +208,8 @@ def by_socket(client: ControlClient, case: Case) -> None:
         trial.answer.model_validate(client.call(trial.endpoint, asked))
 
 
-async def by_keys(client: ControlClient, case: Case, undo: bool) -> None:
+async def kept_by_keys(client: ControlClient, case: Case, before: dict[str, Any]) -> dict[str, Any]:
+    """Return what is kept on the screen; then it is undone."""
     session = Session(client)
     with session.maintenance():
         app = CalibrationApp(session, [step_dialog(STEPS[case.step])])
@@ -231,8 +218,10 @@ async def by_keys(client: ControlClient, case: Case, undo: bool) -> None:
             if case.row:
                 enter_row(pilot, case.row)
                 await settle_app(pilot)
-            await press_keys(pilot, case.keys.split() + (["ctrl+z"] if undo else []))
-            await press_keys(pilot, ["ctrl+q"])
+            await press_keys(pilot, case.keys.split())
+            found = changes(client, before)
+            await press_keys(pilot, ["ctrl+z", "ctrl+q"])
+    return found
 
 
 def confirm_all(client: ControlClient) -> None:

@@ -116,11 +116,6 @@ def test_uncalibrated_at_most_a_fifth_of_them_solves_a_cube(name: str) -> None:
     assert len(solved) <= math.floor(len(UNCALIBRATED) / 5), solved
 
 
-@pytest.mark.parametrize("name", ["cubotino", "two-arm", "six-motor"])
-def test_an_uncalibrated_robot_does_not_solve_its_cube(name: str) -> None:
-    assert not solves_as_it_is(name, 2)
-
-
 QUICKER = 1.25
 SLOWEST = {"holder": 500 / 0.7, "lid": 450 / 0.6}
 """Microseconds of pulse a second at which the profile's times are just enough."""

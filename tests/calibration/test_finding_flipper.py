@@ -154,17 +154,54 @@ def lid_values(found: Finding) -> dict[str, Any]:
     return {key.rpartition(".")[2]: value for key, value in found.values.items()}
 
 
-def test_a_lid_is_open_in_the_middle_and_holds_where_the_cube_follows_no_more(world: World) -> None:
+def test_a_lid_is_open_in_the_middle_holds_from_a_pulse_on_and_rolls_beyond(world: World) -> None:
     found = world.finder.find_open()
-    assert lid_values(found) == {"open": 1310}
+    assert (lid_values(found), world.lid) == ({"open": 1310}, 1310)
     assert list(found.uncertain.values()) == [2.0]
-    assert world.lid == 1310
     world.went.clear()
     found = world.finder.find_hold()
     # By where the cube lies flat in the profile: 0.348 of 285 us from rolling on, of 247.5 us.
     assert lid_values(found) == {"open": 1312, "close": 1498}
     assert found.evidence == {"holds_from_us": 1479, "gain": 0.887}
     assert {way for name, way in world.went if name == "table"} == {-2.25, 2.25}
+    world.went.clear()
+    found = world.finder.find_roll()
+    assert lid_values(found) == {"flip": 991}
+    assert [at for _, at in world.went] == [991, 1312, 991, 1312], "another face came twice"
+    # As far from open as in the profile, where it is 165 us from hold: 285 / 165 of 2 us.
+    assert list(found.uncertain.values()) == [3.5]
+    world.rolls = lambda pulse: pulse <= 966
+    (deeper,) = lid_values(world.finder.find_roll()).values()
+    assert 950 < deeper <= 966
+
+
+def test_a_lid_that_does_not_hold_roll_or_square_is_named(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finder = world.finder
+    finder.find_open()
+    world.holds = lambda pulse: pulse >= 1680
+    with pytest.raises(CalibrationError, match="lid does not hold the cube even at 1672 us"):
+        finder.find_hold()
+    world.holds = lambda pulse: pulse >= 1480
+    finder.find_hold()
+    world.rolls = lambda pulse: pulse <= 940
+    with pytest.raises(CalibrationError, match="lid does not roll the cube even at 95"):
+        finder.find_roll()
+    rolled = iter([True, False] * 9)
+    world.rolls = lambda pulse: pulse < 1100 and next(rolled)
+    with pytest.raises(CalibrationError, match="does not roll"):
+        finder.find_roll()
+    world.is_gone = True
+    with pytest.raises(CalibrationError, match="out of view although the lid is open"):
+        finder.find_roll()
+    monkeypatch.setattr(finder, "_square_place", lambda text, evidence: evidence)
+    world.leaves = iter([1.5, 3.5, 1.6, 3.6])
+    assert finder.find_square() == {"play_degrees": 1.0}
+    assert finder.table.centre == pytest.approx(2.6)  # type: ignore[attr-defined]
+    world.leaves = iter(range(99))
+    with pytest.raises(CalibrationError, match="lid leaves the cube at another angle each time"):
+        finder.find_square()
 
 
 def test_a_lid_that_opens_to_higher_pulses_is_the_same_the_other_way_round() -> None:
@@ -176,62 +213,6 @@ def test_a_lid_that_opens_to_higher_pulses_is_the_same_the_other_way_round() -> 
     assert lid_values(here.finder.find_open()) == {"open": 1690}
     assert lid_values(here.finder.find_hold()) == {"open": 1688, "close": 1502}
     assert lid_values(here.finder.find_roll()) == {"flip": 2009}
-
-
-@pytest.mark.parametrize(("farthest", "holds"), [(1670, True), (1680, False)])
-def test_a_lid_that_never_holds_is_named(world: World, farthest: int, holds: bool) -> None:
-    world.finder.find_open()
-    world.holds = lambda pulse: pulse >= farthest
-    if holds:
-        assert world.finder.find_hold().evidence["holds_from_us"] == 1669
-    else:
-        with pytest.raises(CalibrationError, match="lid does not hold the cube even at 1672 us"):
-            world.finder.find_hold()
-
-
-@pytest.fixture
-def held(world: World) -> World:
-    """One whose lid is found but for where it rolls the cube, which should be at 991 us."""
-    world.finder.find_open()
-    world.finder.find_hold()
-    world.went.clear()
-    return world
-
-
-def test_a_lid_rolls_the_cube_where_another_face_comes_into_view_twice(held: World) -> None:
-    found = held.finder.find_roll()
-    assert lid_values(found) == {"flip": 991}
-    assert [at for _, at in held.went] == [991, 1312, 991, 1312]
-    # As far from open as in the profile, where it is 165 us from hold: 285 / 165 of 2 us.
-    assert list(found.uncertain.values()) == [3.5]
-
-
-def test_a_lid_goes_deeper_until_it_rolls_the_cube_or_gives_up(held: World) -> None:
-    held.rolls = lambda pulse: pulse <= 966
-    (deeper,) = lid_values(held.finder.find_roll()).values()
-    assert 950 < deeper <= 966
-    held.rolls = lambda pulse: pulse <= 940
-    with pytest.raises(CalibrationError, match="lid does not roll the cube even at 95"):
-        held.finder.find_roll()
-    rolled = iter([True, False] * 9)
-    held.rolls = lambda pulse: pulse < 1100 and next(rolled)
-    with pytest.raises(CalibrationError, match="does not roll"):
-        held.finder.find_roll()
-    held.is_gone = True
-    with pytest.raises(CalibrationError, match="out of view although the lid is open"):
-        held.finder.find_roll()
-
-
-def test_square_is_in_the_middle_of_what_the_walls_of_the_lid_leave(
-    held: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(held.finder, "_square_place", lambda text, evidence: evidence)
-    held.leaves = iter([1.5, 3.5, 1.6, 3.6])
-    assert held.finder.find_square() == {"play_degrees": 1.0}
-    assert held.finder.table.centre == pytest.approx(2.6)  # type: ignore[attr-defined]
-    held.leaves = iter(range(99))
-    with pytest.raises(CalibrationError, match="lid leaves the cube at another angle each time"):
-        held.finder.find_square()
 
 
 def test_stops_are_where_the_line_has_them_and_what_they_were_off(world: World) -> None:
@@ -263,23 +244,6 @@ def test_an_arm_that_rolls_beyond_where_it_holds() -> None:
     assert here.finder.find_roll().values == {"actuators.arm.positions_us.pull": round(hold + 500)}
 
 
-@pytest.mark.parametrize(
-    "places",
-    [{"rest": 1000, "hold": 1500, "pull": 1400}, {"rest": 1500, "hold": 1000, "pull": 1100}],
-)
-def test_an_arm_that_would_roll_before_it_holds_is_for_people(places: dict[str, int]) -> None:
-    with pytest.raises(CalibrationError, match="arm rolls the cube on its way to where it holds"):
-        World(lid_at("mindcuber", **places))
-
-
-def test_positions_that_an_arm_lacks_are_named() -> None:
-    profile = load_profile("cubotino")
-    document = profile.model_dump(mode="json")
-    del document["mechanism"]["arms"][0]["positions"]["flip"]
-    with pytest.raises(CalibrationError, match="lid has no position that does roll"):
-        World(RobotProfile.model_validate(document))
-
-
 def built_with(homed: str) -> RobotProfile:
     """A MindCuber, one of whose actuators is a stepper with an end stop."""
     profile = load_profile("mindcuber")
@@ -287,8 +251,14 @@ def built_with(homed: str) -> RobotProfile:
     return profile.model_copy(update={"actuators": {**profile.actuators, homed: elevator}})
 
 
-def test_it_suits_robots_with_one_servo_for_an_arm() -> None:
-    assert FlipperFinder.supports(load_profile("cubotino"))
+def test_it_supports_robots_with_one_servo_for_an_arm_that_has_all_positions() -> None:
     assert FlipperFinder.supports(load_profile("mindcuber"))
-    assert not FlipperFinder.supports(built_with("arm"))
-    assert not FlipperFinder.supports(built_with("table"))
+    assert not any(FlipperFinder.supports(built_with(name)) for name in ("arm", "table"))
+    for places in ((1000, 1500, 1400), (1500, 1000, 1100)):
+        arm = lid_at("mindcuber", **dict(zip(("rest", "hold", "pull"), places, strict=True)))
+        with pytest.raises(CalibrationError, match="rolls the cube on its way to where it holds"):
+            World(arm)
+    document = load_profile("cubotino").model_dump(mode="json")
+    del document["mechanism"]["arms"][0]["positions"]["flip"]
+    with pytest.raises(CalibrationError, match="lid has no position that does roll"):
+        World(RobotProfile.model_validate(document))

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.calibration.step import Bench, Confirmation, Row, next_of
+from robot.calibration.step import Bench, Confirmation, next_of
 from robot.calibration.steps.steppers import Backlash, Direction, Limit, Ramp, TurnSteps
 from robot.calibration.trials.stepper_trials import (
+    PLAYING,
+    SPEEDING,
     SpeedRequest,
     SpeedTried,
     StepperRequest,
@@ -64,29 +66,15 @@ def flipper(homing: bool = False, play: int = 0, **table: Any) -> RobotProfile:
     return RobotProfile.model_validate(document)
 
 
-@pytest.mark.parametrize("homing", [False, True])
-def test_lost_steps_are_noticed_and_made_good(homing: bool) -> None:
-    with SimulatedRun(flipper(homing), scrambled(3, 1)) as r:
-        cube = r.robot.body.held_upright().facelets()
-        for speed, lost in ((STALL - 100, False), (STALL + 100, True), (STALL - 100, False)):
-            asked = SpeedRequest(actuator="table", speed_steps_per_s=speed)
-            tried = r.calibrate(lambda *on, asked=asked: tried_speed(Bench(*on), asked))
-            assert (tried.lost, tried.square) == (lost, True)
-            assert tried.seen_by == ("sensor" if homing else "camera")
-            assert tried.reached_steps_per_s == speed
-        assert {violation.kind for violation in r.robot.violations} == {"lost-steps"}
-        assert r.robot.body.held_upright().facelets() == cube
-
-
 @pytest.mark.parametrize(("homing", "said"), [(False, 3200), (True, 800)])
 def test_trials_find_what_the_simulated_motor_has_and_harm_nothing(homing: bool, said: int) -> None:
-    asked = StepperRequest(actuator="table")
+    table = StepperRequest(actuator="table")
     with SimulatedRun(flipper(homing, play=8), scrambled(3, 1)) as r:
-        before = r.robot.body.facelets()
+        before = r.robot.body.held_upright().facelets()
         turn = TurnRequest(actuator="table", inverted=homing)
         turned = r.calibrate(lambda *on: tried_turn(Bench(*on), turn))
         assert (turned.steps, turned.inverted) == (400, homing)
-        play = r.calibrate(lambda *on: measured_play(Bench(*on), asked))
+        play = r.calibrate(lambda *on: measured_play(Bench(*on), table))
         assert play.play_steps is not None and abs(play.play_steps - 8) <= play.within_steps
         assert play.values == {"actuators.table.backlash_steps": play.play_steps}
         if not homing:
@@ -96,27 +84,27 @@ def test_trials_find_what_the_simulated_motor_has_and_harm_nothing(homing: bool,
         wrong = flipper(homing, play=8, steps_per_turn=said)
         tried = r.calibrate(lambda robot, _: tried_steps(Bench(robot, wrong), TABLE))
         assert (tried.found_steps, bool(tried.values)) == (1600, True)
-        assert r.robot.body.facelets() == before
         assert r.robot.violations == []
+        for speed, lost in ((STALL + 100, True), (STALL - 100, False)):
+            asked = SpeedRequest(actuator="table", speed_steps_per_s=speed)
+            sped = r.calibrate(lambda *on, asked=asked: tried_speed(Bench(*on), asked))
+            assert (sped.lost, sped.square, sped.reached_steps_per_s) == (lost, True, speed)
+            assert sped.seen_by == ("sensor" if homing else "camera")
+        assert {violation.kind for violation in r.robot.violations} == {"lost-steps"}
+        assert r.robot.body.held_upright().facelets() == before
 
 
-@pytest.mark.parametrize("what", ["speed", pytest.param("acceleration", marks=pytest.mark.long)])
-def test_a_lift_whose_way_begins_at_its_end_stop_is_tried(what: str) -> None:
+def test_a_lift_whose_way_begins_at_its_end_stop_is_tried() -> None:
     """Its edge is looked at from both sides, the one behind it, too."""
     crane = load_profile("crane")
     with SimulatedRun(crane, scrambled(crane.cube.size, 1)) as run:
         session = SimulatedCalibration(run)
         session.keep(confirmable(crane))
         with session.maintenance():
-            limit = Limit(session, "elevator", what)
-            results = [row.cells[1] for row in limit.measure() if isinstance(row, Row)]
-            backlash = Backlash(session, "elevator")
-            assert list(backlash.measure()) == []
-        found = {violation.kind for violation in run.robot.violations}
-        assert found <= {"lost-steps"}, "nothing else than what was looked for"
-    assert results[:3] == ["good"] * 3
-    assert limit.document["after"] >= limit.document["before"]
-    assert backlash.document["play_steps"] == 0
+            tried = session.perform(SPEEDING, actuator="elevator")
+            play = session.perform(PLAYING, actuator="elevator")
+        assert run.robot.violations == []
+    assert (tried.lost, tried.seen_by, play.play_steps) == (False, "sensor", 0)
 
 
 class Table:
@@ -186,18 +174,31 @@ def bench(table: Any, profile: RobotProfile = MINDCUBER) -> Bench:
     return Bench(table, profile)
 
 
-@pytest.mark.parametrize("lost", [0, 30, 130, 799, -31])
-def test_the_camera_finds_a_motor_that_lost_its_place(table: Table, lost: int) -> None:
-    table.lost = lost
-    tried = tried_speed(bench(table), SPEED)
+@pytest.mark.parametrize("lost", [0, 30, 799, -31, None])
+def test_the_camera_finds_a_motor_that_lost_its_place(table: Table, lost: int | None) -> None:
+    table.lost, table.fault = lost or 0, None if lost is not None else RobotError("not-in-place")
+    asked = SpeedRequest(actuator="table", speed_steps_per_s=700)
+    tried = tried_speed(bench(table), asked)
     assert (tried.lost, tried.square, tried.seen_by) == (lost != 0, True, "camera")
     assert table.off % 1600 in {0, 1, 2, 1598, 1599}
+    table.setups.clear()
+    table.fault = RobotError("overload")
+    with pytest.raises(RobotError):
+        tried_speed(bench(table), asked)
+    during, after = table.setups
+    assert (during[1], after) == ({"table": 700.0}, (MINDCUBER.actuators["table"], {}))
 
 
-def test_a_motor_that_is_reported_out_of_place_is_put_back(table: Table) -> None:
-    table.fault = RobotError("not-in-place")
-    tried = tried_speed(bench(table), SPEED)
-    assert (tried.lost, tried.square) == (True, True)
+def test_nothing_homes_for_a_trial_that_cannot_be_or_before_the_direction_is_known(
+    table: Table,
+) -> None:
+    lift = {"steps_per_turn": None, "positions_steps": {"a": 0, "b": 9}}
+    actuators = {"table": MINDCUBER.actuators["table"].model_copy(update=lift)}
+    profile = MINDCUBER.model_copy(update={"actuators": {**MINDCUBER.actuators, **actuators}})
+    with pytest.raises(InvalidRequest, match="table only goes to and fro"):
+        tried_steps(bench(table, profile), TABLE)
+    assert tried_turn(bench(table), TurnRequest(actuator="table")).steps == 400
+    assert table.homed == 0
 
 
 @pytest.mark.parametrize("direction", [1, -1])
@@ -249,37 +250,6 @@ def test_a_turn_is_whole_where_it_looks_so(
     assert tried_steps(bench(table), TABLE).found_steps == found
     table.is_blind = True
     assert tried_steps(bench(table), TABLE).found_steps is None
-
-
-def test_a_motor_that_goes_to_and_fro_has_no_turns(table: Table) -> None:
-    settings = MINDCUBER.actuators["table"].model_copy(
-        update={"steps_per_turn": None, "positions_steps": {"a": 0, "b": 9}}
-    )
-    profile = MINDCUBER.model_copy(update={"actuators": {**MINDCUBER.actuators, "table": settings}})
-    with pytest.raises(InvalidRequest, match="table only goes to and fro"):
-        tried_steps(bench(table, profile), TABLE)
-    assert table.homed == 0
-
-
-@pytest.mark.parametrize("fault", [None, RobotError("overload")])
-def test_a_motor_is_set_up_as_it_was_after_its_trial(
-    table: Table, fault: RobotError | None
-) -> None:
-    table.fault = fault
-    asked = SpeedRequest(actuator="table", speed_steps_per_s=700)
-    if fault is None:
-        tried_speed(bench(table), asked)
-    else:
-        with pytest.raises(RobotError):
-            tried_speed(bench(table), asked)
-    during, after = table.setups
-    assert during[1] == {"table": 700.0}
-    assert after == (MINDCUBER.actuators["table"], {})
-
-
-def test_nothing_homes_before_the_direction_is_known(table: Table) -> None:
-    assert tried_turn(bench(table), TurnRequest(actuator="table")).steps == 400
-    assert table.homed == 0
 
 
 KEY = "actuators.table"
@@ -382,21 +352,19 @@ def test_what_a_person_says_counts_where_nothing_sees_it(
         measured(Limit(motor.session, "table", "speed"))
 
 
-@pytest.mark.parametrize(
-    ("end", "wanted", "ended"),
-    [(920, 920, ""), (919, None, "no steps were lost at all"), (None, 920, "")],
-)
-def test_a_ramp_ends_where_it_should(end: float | None, wanted: float | None, ended: str) -> None:
-    ramp = Ramp(MINDCUBER, "table", "speed", end=end)
-    assert (ramp.wanted, ramp.end, ramp.present) == (800, end or 6400, 1600)
-    assert (ramp.safe, ramp.values()) == (None, {})
+def test_a_ramp_ends_where_it_should() -> None:
+    ramp = Ramp(MINDCUBER, "table", "speed", end=920)
+    assert (ramp.wanted, ramp.present, ramp.safe, ramp.values()) == (800, 1600, None, {})
     ramp.note(tried(800, reached=784), lost=False)
-    assert (ramp.wanted, ramp.ended) == (pytest.approx(wanted) if wanted else None, ended)
+    assert (ramp.wanted, ramp.ended) == (pytest.approx(920), "")
     # Where nothing was lost there is no reason to make it slower; where something was, there is.
     assert ramp.values() == {f"{KEY}.max_speed_steps_per_s": 1600}
-    ramp.wanted = 920
     ramp.note(tried(920), lost=True)
     assert ramp.values() == {f"{KEY}.max_speed_steps_per_s": 640}
+    for reached, ended in ((783, "its way is too short"), (800, "no steps were lost at all")):
+        ramp = Ramp(MINDCUBER, "table", "speed", end=919)
+        ramp.note(tried(800, reached=reached), lost=False)
+        assert ramp.wanted is None and ramp.ended.startswith(ended)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""Calibrated values: where they are put, what differs, and what no robot can be."""
+"""Calibrated values: where they are put, what differs, what no robot can be.
+
+CUBOTino's own settings file becomes such values.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import pytest
 
 from robot.api.calibrations import Calibration
 from robot.api.client import RequestError
+from robot.calibration.cubotino import import_cubotino
 from robot.calibration.step import Session
 from robot.calibration.store import CalibrationStore
 from robot.calibration.values import (
@@ -21,9 +25,11 @@ from robot.calibration.values import (
     require_plausible,
     require_possible,
 )
+from robot.cli.main import run
 from robot.machine.confirmed_range import confirmable
 from robot.settings import RobotProfile, list_profiles, load_profile
 from robot.settings.actuators import Servo
+from solver.files import BadFile
 from tests.rig.state_folder import kept
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
@@ -229,3 +235,152 @@ def test_the_daemon_keeps_and_tries_out_nothing_that_cannot_be(daemon: Any, ask:
     with session.maintenance(), pytest.raises(RequestError, match="degrees of play"):
         session.try_out({f"{RIGHT}.backlash_steps": 1000})
     assert ask("calibration", "show")[1][0]["values"] == {}
+
+
+pytestmark = pytest.mark.quick
+
+SHIPPED = {
+    "t_min_pulse_width": "1",
+    "t_max_pulse_width": "2",
+    "t_servo_close": "0",
+    "t_servo_open": "-0.33",
+    "t_servo_read": "-0.5",
+    "t_servo_flip": "-0.9",
+    "t_servo_rel_delta": "0.02",
+    "t_flip_to_close_time": "0.6",
+    "t_close_to_flip_time": "0.6",
+    "t_flip_open_time": "0.5",
+    "t_open_close_time": "0.3",
+    "t_rel_time": "0.2",
+    "b_min_pulse_width": "1",
+    "b_max_pulse_width": "2",
+    "b_servo_CCW": "-1",
+    "b_servo_CW": "1",
+    "b_home": "0",
+    "b_rel_CCW": "0.04",
+    "b_extra_home_CW": "0.12",
+    "b_spin_time": "0.7",
+    "b_rotate_time": "0.8",
+    "b_rel_time": "0.2",
+}
+"""Those that CUBOTino comes with."""
+
+
+def settings_file(folder: Path, **changes: Any) -> Path:
+    path = folder / "Cubotino_T_servo_settings.txt"
+    kept = {key: value for key, value in (SHIPPED | changes).items() if value is not None}
+    path.write_text(json.dumps(kept))
+    return path
+
+
+def test_the_settings_it_comes_with_are_those_of_the_profile(tmp_path: Path) -> None:
+    profile = load_profile("cubotino")
+    found = import_cubotino(settings_file(tmp_path), profile)
+    calibrated = apply(profile, Calibration(robot="cubotino", values=found.values))
+    for name in ("lid", "holder"):
+        ours, its = profile.actuators[name], calibrated.actuators[name]
+        assert its.places == ours.places
+        for start in ours.places:
+            for end in set(ours.places) - {start}:
+                for held in (False, True):
+                    times = [one.transition_us(start, end, held) for one in (ours, its)]  # type: ignore[attr-defined]
+                    assert times[0] == times[1]
+    changed = [key for key, *_ in differences(profile, Calibration(robot="x", values=found.values))]
+    assert not any("positions" in key or "settle" in key for key in changed)
+    assert set(found.unused) == {"t_servo_rel_delta", "b_rel_CCW", "b_extra_home_CW"}
+
+
+@pytest.mark.parametrize(
+    ("robot", "changes", "said"),
+    [
+        ("cubotino", {}, ""),
+        ("cubotino", {"t_servo_read": "-0.45"}, "0.789 of the lid for this place, and has 0.702"),
+        ("cubotino-micro", {}, "0.702 of the lid for this place"),
+        ("cubotino", {"t_servo_read": "-0.33"}, "looks with the lid open"),
+        ("cubotino", {"t_servo_read": "-0.8"}, "looks with the lid open"),
+        ("cubotino", {"t_servo_flip": "-0.33"}, "looks with the lid open"),
+    ],
+)
+def test_the_place_for_reading_is_compared_with_the_profile_s(
+    tmp_path: Path, robot: str, changes: dict[str, str], said: str
+) -> None:
+    found = import_cubotino(settings_file(tmp_path, **changes), load_profile(robot))
+    told = found.unused.get("t_servo_read", "")
+    assert told.endswith(said) and bool(told) == bool(said)
+
+
+def test_positions_are_between_the_servo_s_own_pulses(tmp_path: Path) -> None:
+    """A micro's: numbers, not text, and another range for each servo."""
+    path = settings_file(
+        tmp_path,
+        t_min_pulse_width=0.5,
+        t_max_pulse_width=2.5,
+        t_servo_flip=-0.94,
+        b_min_pulse_width=0.38,
+        b_max_pulse_width=2.62,
+        b_servo_CW=0.8,
+        b_servo_CCW=-0.94,
+        t_close_to_flip_time=0.24,
+        t_flip_to_close_time=0.14,
+    )
+    profile = load_profile("cubotino-micro")
+    values = import_cubotino(path, profile).values
+    assert values["actuators.lid.positions_us.flip"] == 560
+    assert values["actuators.holder.positions_us.ccw"] == 447
+    with pytest.raises(BadCalibration, match=r"ccw: 447 us is outside limits_us 500\.\.2500"):
+        apply(profile, Calibration(robot="cubotino-micro", values=values))
+    within = values | {"actuators.holder.positions_us.ccw": 500}
+    lid = apply(profile, Calibration(robot="cubotino-micro", values=within)).actuators["lid"]
+    ways = [lid.transition_us(*way) for way in (("close", "flip"), ("flip", "close"))]  # type: ignore[attr-defined]
+    assert [way[0] for way in ways] == [240_000, 140_000]
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"t_servo_open": None}, "no servo settings of a CUBOTino"),
+        ({"b_home": None}, "b_home is missing"),
+        ({"b_home": "mid"}, "b_home: mid is no number"),
+        ({"b_home": "nan"}, "b_home: nan is no number"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_named(
+    tmp_path: Path, changes: dict[str, Any], text: str
+) -> None:
+    with pytest.raises(BadCalibration, match=text):
+        import_cubotino(settings_file(tmp_path, **changes), load_profile("cubotino"))
+    (tmp_path / "settings.txt").write_text("t_servo_open = 1")
+    with pytest.raises(BadFile):
+        import_cubotino(tmp_path / "settings.txt", load_profile("cubotino"))
+
+
+def test_the_command_writes_what_can_be_imported(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    made = tmp_path / "mine.json"
+    assert run(["config", "import-cubotino", str(settings_file(tmp_path)), str(made)]) == 0
+    out = capfd.readouterr().out
+    assert "actuators.lid.positions_us.open: 1335" in out
+    assert "not taken over: b_rel_CCW" in out and f"calibration import {made}" in out
+    kept = Calibration.model_validate_json(made.read_bytes())
+    apply(load_profile("cubotino"), kept)
+    assert kept.robot == "cubotino"
+
+
+@pytest.mark.parametrize(
+    ("changes", "more", "said"),
+    [
+        ({"b_max_pulse_width": "2.62", "b_min_pulse_width": "0.38"}, (), "positions_us.cw: "),
+        ({}, ("--robot", "six-motor"), "is no CUBOTino"),
+    ],
+)
+def test_what_the_robot_cannot_be_is_not_written(
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    changes: dict[str, str],
+    more: tuple[str, ...],
+    said: str,
+) -> None:
+    path, made = settings_file(tmp_path, **changes), tmp_path / "mine.json"
+    assert run(["config", "import-cubotino", str(path), str(made), *more]) == 2
+    assert said in capfd.readouterr().err and not made.exists()

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -197,52 +198,40 @@ def test_without_a_readable_file_the_one_before_of_an_earlier_release_comes_back
     assert in_force(store) == 1340
 
 
-def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+def test_what_is_in_the_place_of_a_folder_is_said_and_stays(tmp_path: Path) -> None:
     (tmp_path / "state").symlink_to(tmp_path / "a disk that is not mounted")
     with pytest.raises(StorageError, match="cannot be made: File exists"):
         save(CalibrationStore(tmp_path / "state"), 1340)
-
-
-def test_a_file_in_place_of_a_folder_is_said_and_stays(tmp_path: Path) -> None:
     (tmp_path / "calibration").touch()
     with pytest.raises(BadCalibration, match="cannot be read: Not a directory"):
         save(CalibrationStore(tmp_path), 1340)
     assert (tmp_path / "calibration").is_file()
 
 
-ASKED: dict[str, Callable[[CalibrationStore], object]] = {
-    "what is in force": lambda store: store.load(CUBOTINO),
-    "the versions": lambda store: store.versions(CUBOTINO),
-    "whether there is one": lambda store: store.has_versions(CUBOTINO),
-    "the one before": lambda store: store.version_before(CUBOTINO),
-    "another robot's": lambda store: store.values_of_another("cubotino"),
-    "to keep one": lambda store: save(store, 1350),
-    "to restore one": lambda store: store.restore(CUBOTINO),
-}
-
-
-@pytest.mark.parametrize("asked", ASKED)
 def test_a_directory_that_refuses_its_reader_is_said_and_is_no_robot_without_calibration(
-    asked: str, tmp_path: Path
-) -> None:
-    store = CalibrationStore(tmp_path / "state")
-    save(store, 1340)
-    with refusing(tmp_path / "state"), pytest.raises(BadCalibration, match="Permission denied"):
-        ASKED[asked](store)
-    assert in_force(store) == 1340
-
-
-def test_a_refused_directory_has_nothing_of_other_robots_and_cannot_be_cleared(
     tmp_path: Path,
 ) -> None:
     store = CalibrationStore(tmp_path / "state")
     save(store, 1340)
+    asked: tuple[Callable[[], object], ...] = (
+        partial(store.load, CUBOTINO),
+        partial(store.versions, CUBOTINO),
+        partial(store.has_versions, CUBOTINO),
+        partial(store.version_before, CUBOTINO),
+        partial(store.restore, CUBOTINO),
+        partial(store.values_of_another, "cubotino"),
+        partial(save, store, 1350),
+    )
     with refusing(tmp_path / "state"):
+        for call in asked:
+            with pytest.raises(BadCalibration, match="Permission denied"):
+                call()
         assert store.others("two-arm") == {}
         assert store.path_of("cubotino") == store.files.folder
         store.note_under_way()
         with pytest.raises(StorageError, match="Permission denied"):
             store.settle()
+    assert in_force(store) == 1340
 
 
 def test_temporary_files_go_at_the_start_and_never_while_others_may_write_theirs(
@@ -360,19 +349,11 @@ def test_a_file_of_an_earlier_version_is_that_of_the_profile_s_own_size(tmp_path
     (tmp_path / "calibration.json").write_text(json.dumps(old))
     assert QUAD not in values_at(tmp_path, 4)
     assert "actuators.flipper.positions_us.front" in values_at(tmp_path, 4), "it was driven by it"
-    store = store_of(tmp_path, 4)
-    store.save(store.load(CubeSizes(CRANE, 4).profile).changed({QUAD: quad_of(0.03)}))
+    store, four = store_of(tmp_path, 4), CubeSizes(CRANE, 4).profile
+    store.save(store.load(four).changed({QUAD: quad_of(0.03)}))
     assert values_at(tmp_path, None)[QUAD] == quad_of(0.01)
     assert values_at(tmp_path, 4)[QUAD] == quad_of(0.03)
-
-
-def test_a_save_can_be_undone_from_any_size(tmp_path: Path) -> None:
-    five = store_of(tmp_path, 5)
-    five.save(Calibration(robot="crane", values={QUAD: quad_of(0.03)}))
-    five.restore(CRANE)
-    assert values_at(tmp_path, 5) == {}
-
-
-def test_a_size_that_the_robot_does_not_take_is_named() -> None:
+    store.restore(CRANE)
+    assert QUAD not in values_at(tmp_path, 4), "it is undone for any size"
     with pytest.raises(UnsupportedSize, match="crane takes cubes of 2, 3, 4, 5, 6 and 7 layers"):
-        CubeSizes(CRANE, 8).profile  # noqa: B018
+        values_at(tmp_path, 8)

@@ -22,6 +22,7 @@ from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.server import make_app, serving
+from robot.link import LinkGroup
 from robot.link.protocol import SILENCE_HOLD_MS
 from robot.machine.assembly import Machine
 from robot.machine.confirmed_range import ConfirmedRange, confirmable, guessed_steps
@@ -241,7 +242,10 @@ class SimulatedCalibration(Session):
 
 
 class SimulatedMotion(MotionController):
-    """Motion of the simulated robot by a calibrated profile; ``cameras`` may film it."""
+    """Motion of the simulated robot by a calibrated profile; ``cameras`` may film it.
+
+    With a ``freezer`` several threads may use its link.
+    """
 
     def __init__(
         self,
@@ -249,10 +253,11 @@ class SimulatedMotion(MotionController):
         profile: RobotProfile,
         contact: ConfirmedRange,
         cameras: Sequence[VirtualCamera],
+        freezer: Freezer | None = None,
     ) -> None:
         super().__init__(profile, contact, None, SILENCE_HOLD_MS, self._virtual_link, run.loop.time)
         self._run = run
-        self.cameras = cameras
+        self.cameras, self._freezer = cameras, freezer
 
     def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
         """See :meth:`MotionController.perform`."""
@@ -264,7 +269,9 @@ class SimulatedMotion(MotionController):
     def _virtual_link(self) -> VirtualLink:
         run = self._run
         links = self._links(lambda name: run.ports[name], run.draw)
-        return VirtualLink(run.loop, links)
+        if self._freezer is None:
+            return VirtualLink(run.loop, links)
+        return SharedVirtualLink(run.loop, links, self._freezer)
 
 
 T = TypeVar("T")
@@ -279,13 +286,15 @@ LIMIT_S = 240.0
 class SharedVirtualLink(VirtualLink):
     """A virtual link that several threads may use at once: one of them lets the time pass."""
 
-    freezer: Freezer
+    def __init__(self, loop: VirtualLoop, links: LinkGroup, freezer: Freezer) -> None:
+        super().__init__(loop, links)
+        self._freezer = freezer
 
     def wait(self, work: Coroutine[object, object, T]) -> T:
         """See :meth:`robot.link.LinkThread.wait`."""
         loop = self._simulated
         done = asyncio.run_coroutine_threadsafe(work, loop)
-        self.freezer.thaw()
+        self._freezer.thaw()
         while not done.done():
             if not loop.turn.acquire(timeout=0.01):
                 continue
@@ -413,29 +422,6 @@ class VirtualDaemon:
                 await asyncio.sleep(0.01)
 
     def _machine(self, profile: RobotProfile) -> Machine:
-        motion = SharedMotion(
-            self.run, profile, self.contact, [*self.cameras.values()], self.freezer
-        )
+        cameras = [*self.cameras.values()]
+        motion = SimulatedMotion(self.run, profile, self.contact, cameras, self.freezer)
         return machine_of(profile, motion, self.cameras)
-
-
-class SharedMotion(SimulatedMotion):
-    """Motion whose link several threads may use."""
-
-    def __init__(
-        self,
-        run: SimulatedRun,
-        profile: RobotProfile,
-        contact: ConfirmedRange,
-        cameras: Sequence[VirtualCamera],
-        freezer: Freezer,
-    ) -> None:
-        super().__init__(run, profile, contact, cameras)
-        self._freezer = freezer
-
-    def _virtual_link(self) -> SharedVirtualLink:
-        run = self._run
-        links = self._links(lambda name: run.ports[name], run.draw)
-        link = SharedVirtualLink(run.loop, links)
-        link.freezer = self._freezer
-        return link

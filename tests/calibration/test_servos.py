@@ -1,10 +1,15 @@
-"""The time of a motion: found in a series of pictures, and by films of the cube that turns."""
+"""A servo is moved, walked to a position and kept there.
+
+The time of its motion is found in a series of pictures, and by films of the cube that turns.
+"""
 
 from __future__ import annotations
 
 import itertools
 import threading
 from collections.abc import Callable
+from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robot.api.calibrations import Source
 from robot.calibration.auto.film import (
     FILMING,
     FilmedTravel,
@@ -19,20 +25,33 @@ from robot.calibration.auto.film import (
     find_travel,
     travel_us,
 )
-from robot.calibration.step import Bench
+from robot.calibration.step import Bench, Session
+from robot.calibration.steps.positions import (
+    MOVING,
+    AllPositions,
+    MoveRequest,
+    Placing,
+    jaw_position,
+    named_position,
+    position_items,
+    position_keys,
+)
 from robot.calibration.steps.travel import (
     STILL_PICTURES,
     Grey,
-    Travel,
     TravelRequest,
-    TravelTime,
     measured_travel,
     motion_in,
     why_unseen,
 )
+from robot.cli.measuring import conduct
+from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed, direction_key
 from robot.motion.schedule import Schedule
 from robot.settings import load_profile
 from solver.errors import InvalidRequest
+from tests.rig.fake_robot import FakeMachine
+from tests.rig.guide import FakeCalibrationClient
+from tests.rig.state_folder import kept
 
 NOISE = 0.8
 
@@ -88,11 +107,6 @@ def test_a_camera_that_is_too_slow_is_blamed_for_a_motion_between_two_pictures()
 LIMIT_S = 240.0
 
 
-def travel(fake: Any, actuator: str, start: str, end: str) -> Travel:
-    request = TravelRequest(actuator=actuator, between=[start, end])
-    return measured_travel(Bench(fake.machine(), load_profile("cubotino")), request)
-
-
 def test_a_servo_s_travel_is_watched_while_it_moves(fake: Any) -> None:
     """The camera's bar moves from the first picture after the command on, for 30 pictures."""
     scene = pictures([20.0] * (STILL_PICTURES + 1) + [20.0 + n for n in range(1, 31)] + [50.0] * 90)
@@ -112,7 +126,8 @@ def test_a_servo_s_travel_is_watched_while_it_moves(fake: Any) -> None:
 
     fake.scanner.glance, fake.motion.perform = glance, perform
     servo = load_profile("cubotino").actuators["holder"]
-    found = travel(fake, "holder", "home", "cw")
+    request = TravelRequest(actuator="holder", between=["home", "cw"])
+    found = measured_travel(Bench(fake.machine(), load_profile("cubotino")), request)
     jog = f"jog holder {servo.positions_us['home']}"
     assert fake.motion.done == ["home", jog, "perform", "home"]
     assert found.measured_us == pytest.approx(300_000, abs=found.within_us)
@@ -122,14 +137,6 @@ def test_a_servo_s_travel_is_watched_while_it_moves(fake: Any) -> None:
         if set(row["between"]) == {"home", "cw"}
     )
     assert row["ms"] == pytest.approx((found.measured_us + found.within_us) / 1e3, abs=0.1)
-
-
-def test_only_what_a_servo_has_is_measured(fake: Any) -> None:
-    with pytest.raises(InvalidRequest, match="'wing' is no servo; there is"):
-        travel(fake, "wing", "home", "cw")
-    with pytest.raises(InvalidRequest, match="holder has no 'up'; there is"):
-        travel(fake, "holder", "home", "up")
-    assert fake.motion.done == []
 
 
 def bars(*columns: float, noise: float = 0.0) -> list[tuple[int, Grey]]:
@@ -158,72 +165,20 @@ def test_a_motion_changes_four_pictures_without_a_gap_and_more_than_least(
     assert (motion_in(bars(*[0.0] * STILL_PICTURES, *levels)) is not None) is is_one
 
 
-class Watching:
-    """A session whose camera has measured, or has not."""
-
-    def __init__(self, measured_us: int | None) -> None:
-        self.calibrated = load_profile("cubotino")
-        self.measured_us = measured_us
-        self.asked: list[Any] = []
-
-    def perform(self, trial: Any, **asked: Any) -> Any:
-        self.asked.append(asked)
-        within = None if self.measured_us is None else 7_000
-        return Travel(
-            actuator="holder",
-            between=("home", "cw"),
-            planned_us=700_000,
-            measured_us=self.measured_us,
-            within_us=within,
-            values={"seen": 1} if within else {},
-        )
-
-
-def measured(session: Any, *names: str) -> TravelTime:
-    one = TravelTime(session, *names)
-    assert list(one.measure()) == []
-    return one
-
-
-def test_a_time_is_what_was_measured_and_what_it_is_known_to() -> None:
-    session: Any = Watching(640_000)
-    one = measured(session, "holder", "home", "cw")
-    assert one.text == "took 640 ms (within 7 ms), planned 700 ms"
-    assert (one.is_found, one.value, one.values) == (True, 647.0, {"seen": 1})
-    assert session.asked == [{"actuator": "holder", "between": ["home", "cw"]}]
-    assert one.name == "holder: home to cw"
-    one.adjust(-1)
-    assert one.value == 637.0
-    rows = one.values["actuators.holder.travel"]
-    (row,) = (row for row in rows if row["between"] == ["home", "cw"])
-    assert row["ms"] == 637.0
-    one.adjust(-100)
-    assert one.value == 10
-
-
-def test_a_time_that_nobody_sees_is_set_by_eye() -> None:
-    session: Any = Watching(None)
-    one = measured(session, "holder", "cw", "home")
-    assert (one.is_found, one.value) == (False, 700.0)
-    assert "judge the time by eye" in one.text
-    one.adjust(3)
-    assert one.value == 730.0
-
-
 @pytest.mark.parametrize(
-    ("actuator", "between", "aside"),
+    ("actuator", "between", "aside", "why"),
     [
-        ("arm", ["home", "cw"], {}),
-        ("holder", ["home", "up"], {}),
-        ("holder", ["home", "cw"], {"lid": "up"}),
-        ("holder", ["home", "cw"], {"arm": "open"}),
+        ("wing", ["home", "cw"], {}, "'wing' is no servo; there is"),
+        ("holder", ["home", "up"], {}, "holder has no 'up'; there is"),
+        ("holder", ["home", "cw"], {"lid": "up"}, "lid has no 'up'; there is"),
+        ("holder", ["home", "cw"], {"arm": "open"}, "'arm' is no servo; there is"),
     ],
 )
-def test_what_cannot_be_filmed_is_said_before_anything_moves(
-    fake: Any, actuator: str, between: list[str], aside: dict[str, str]
+def test_what_cannot_be_watched_is_said_before_anything_moves(
+    fake: Any, actuator: str, between: list[str], aside: dict[str, str], why: str
 ) -> None:
     request = FilmRequest(actuator=actuator, between=between, aside=aside)
-    with pytest.raises(InvalidRequest):
+    with pytest.raises(InvalidRequest, match=why):
         FILMING.run(Bench(fake.machine(), load_profile("cubotino")), request)
     assert fake.motion.done == []
 
@@ -274,9 +229,101 @@ def filmed(took_us: float, count: int = 4, way: float = 90.0) -> FilmedTravel:
 def test_two_films_agree_within_a_twentieth(other: float, agree: bool) -> None:
     assert (travel_us([filmed(100_000), filmed(other)]) is not None) is agree
     assert (travel_us([filmed(other), filmed(100_000)]) is not None) is agree
-
-
-def test_a_film_that_differs_from_those_that_agree_is_left_out() -> None:
     found = travel_us([filmed(120_000, 9), filmed(100_000), filmed(100_100)])
-    assert found is not None
-    assert found[0] == pytest.approx(100_050, abs=1)
+    assert found is not None and found[0] == pytest.approx(100_050, abs=1), "one differs"
+
+
+OPEN = "actuators.lid.positions_us.open"
+CUBOTINO = load_profile("cubotino")
+
+
+@pytest.mark.parametrize(
+    ("target", "steps"),
+    [
+        (1500, []),
+        (1550, [1550]),
+        (1620, [1550, 1600, 1620]),
+        (1390, [1450, 1400, 1390]),
+    ],
+)
+def test_it_walks_there_in_steps(target: int, steps: list[int]) -> None:
+    client = FakeCalibrationClient()
+    session = client.session
+    position = named_position(session, "lid", "open", "servo")
+    conduct(Placing(session, position, target, 1500, gently=True), as_json=False)
+    moves = [(body["to"], body["begin_at"]) for path, body in client.asked if path == "/move"]
+    assert moves == [(None, 1500), *((step, None) for step in steps)]
+
+
+def test_positions_are_found_by_their_names() -> None:
+    session = FakeCalibrationClient(**{OPEN: 1340}).session
+    assert named_position(session, "lid", "open", "servo").value == 1340, "not the profile's"
+    for actuator, position, known in (
+        ("hat", "open", "there is no hat; there is holder, lid"),
+        ("lid", "up", "there is no up; there is open, close, flip"),
+    ):
+        with pytest.raises(InvalidRequest, match=known):
+            named_position(session, actuator, position, "servo")
+    with pytest.raises(InvalidRequest, match="cubotino has no gripper at R: it has no grippers"):
+        jaw_position(session, "R", "open")
+    assert position_keys(CUBOTINO)["lid.open"] == OPEN
+    session = FakeCalibrationClient("two-arm").session
+    opened, closed = (jaw_position(session, "D", name) for name in ("open", "closed"))
+    assert (opened.actuator, opened.name, closed.name) == ("down-jaw", "open", "closed")
+    with pytest.raises(
+        InvalidRequest, match="two-arm has no gripper at L: it has grippers at R, D"
+    ):
+        jaw_position(session, "L", "open")
+
+
+def test_unattended_a_direction_that_was_kept_stays() -> None:
+    """Somebody has looked which way that motor turns: nobody does now."""
+    client = FakeCalibrationClient("six-motor", **{direction_key("up"): True})
+    assert list(AllPositions(client.session, {}).measure()) == []
+    others = [name for name in load_profile("six-motor").actuators if name != "up"]
+    assert client.values == {direction_key("up"): True} | {
+        direction_key(name): False for name in others
+    }
+
+
+def moved(fake: FakeMachine, contact: ConfirmedRange, profile: str, **asked: Any) -> Any:
+    bench = Bench(fake.machine(), load_profile(profile), contact)
+    found = MOVING.run(bench, MoveRequest(**asked))
+    return found.position, found.low, found.high
+
+
+def test_an_actuator_moves_and_what_it_has_walked_is_known(fake: FakeMachine) -> None:
+    contact, lid = ConfirmedRange({}), {"actuator": "lid"}
+    with pytest.raises(NotConfirmed):
+        moved(fake, contact, "cubotino", **lid)
+    assert moved(fake, contact, "cubotino", **lid, begin_at=1340) == (1340, 1340, 1340)
+    assert moved(fake, contact, "cubotino", **lid, to=1350) == (1350, 1340, 1350)
+    assert moved(fake, contact, "cubotino", **lid, to=1330) == (1330, 1330, 1350)
+    assert moved(fake, contact, "cubotino", **lid) == (1330, 1330, 1350)
+    assert fake.motion.done == ["home-alone lid 1340", "jog lid 1350", "jog lid 1330"]
+    for to in (899, 2101):
+        with pytest.raises(InvalidRequest, match="its limits are 900 and 2100 us"):
+            moved(fake, contact, "cubotino", **lid, to=to)
+    with pytest.raises(InvalidRequest, match="there is no 'hat'; there is holder, lid"):
+        moved(fake, contact, "cubotino", actuator="hat", to=1)
+
+
+def test_a_motor_needs_its_direction_and_begins_at_its_own_start(fake: FakeMachine) -> None:
+    with pytest.raises(NotConfirmed, match="which way table turns"):
+        moved(fake, ConfirmedRange({}), "mindcuber", actuator="table")
+    contact = ConfirmedRange({direction_key("table"): False})
+    assert moved(fake, contact, "mindcuber", actuator="table", to=400) == (400, 0, 400)
+    assert fake.motion.done == ["home-alone table 0", "jog table 400"]
+
+
+def test_positions_are_listed_with_what_is_known_of_them() -> None:
+    close = "actuators.lid.positions_us.close"
+    measured = Source(how="auto", at=datetime(2026, 5, 4, 12, tzinfo=UTC))
+    found = kept("cubotino", {OPEN: 1340}).changed({close: 1500}, {close: measured})
+    daemon: Any = SimpleNamespace(call=lambda *_: found.model_dump(mode="json"))
+    cells = [item.cells for item in position_items(Session(daemon))]
+    assert cells[-3:] == [
+        ("lid", "open", "1340 us", "1335", "by a person", "2026-05-03"),
+        ("lid", "close", "1500 us", "", "by the robot", "2026-05-04"),
+        ("lid", "flip", "1050 us", "", "not confirmed", ""),
+    ]

@@ -1,8 +1,9 @@
-"""The automatic calibration's stages, before a robot that finds what the test says."""
+"""The automatic calibration's stages before a robot that finds what the test says; its command."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -11,25 +12,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robot.api.calibrations import Calibration
-from robot.api.client import DaemonError, RequestError
+from robot.api.client import ControlClient, DaemonError, RequestError
 from robot.calibration.auto import calibration as flow
 from robot.calibration.auto.calibration import (
-    STEP,
     AutomaticCalibration,
     shorten_times,
-    stage_of,
-    steps_to,
 )
 from robot.calibration.auto.film import FILMING, PROVING, Film, FilmedPose, Proof
 from robot.calibration.auto.finder import FilmedServo, Finding
-from robot.calibration.step import Row
+from robot.calibration.step import Row, Session
 from robot.calibration.steps.colours import LOOKING
 from robot.calibration.values import apply
+from robot.cli.main import run
 from robot.machine.confirmed_range import confirmable
-from robot.settings import load_profile
+from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
-from robot.text.faults import RobotError
-from solver.errors import CubistError
+from robot.text.faults import CalibrationError, RobotError, ScanError
+from robot.twin.misadjustment import parse_misadjustment
+from solver.errors import CubistError, ExitCode
 from tests.rig.state_folder import kept
 
 CUBOTINO = load_profile("cubotino")
@@ -133,8 +133,7 @@ def test_all_stages_in_their_order_with_what_was_found(robot: Robot) -> None:
     assert (document["calibrated"], document["solved"], document["took_s"]) == (True, 2, 65.0)
     assert "because" not in document
     assert set(document["values"]) == {QUAD, OPEN, TRAVEL, "colours"}
-    assert found.values == document["values"]
-    assert found.is_found
+    assert found.values == document["values"] and found.is_found
     uncertain = document["uncertain"]
     assert (uncertain[QUAD], uncertain[OPEN]) == (0.003, 2.0)
     assert "not seen by the camera" in uncertain[LID_TRAVEL]
@@ -144,18 +143,14 @@ def test_all_stages_in_their_order_with_what_was_found(robot: Robot) -> None:
     assert document["planned_before_s"] == 30.0
     assert robot.proofs == [False, True], "the second cube is known to be solved"
     assert robot.tried[-2:] == [found.values, {}]
-
-
-def test_times_are_kept_a_little_longer_than_filmed(robot: Robot) -> None:
-    found, rows = calibrated(robot)
     films = [asked for name, asked in robot.asked if name == "film"]
     ways = [("ccw", "home"), ("home", "cw"), ("ccw", "cw")]
     assert [tuple(asked["between"]) for asked in films] == [way for way in ways for _ in range(2)]
-    assert all(asked["actuator"] == "holder" for asked in films)
-    assert all(asked["aside"] == {"lid": "open"} for asked in films)
+    assert all((one["actuator"], one["aside"]) == ("holder", {"lid": "open"}) for one in films)
     assert robot.turning.ways == [90, 90, 90, 90, 180, 180]
-    times = [row for row in rows if row["stage"] == "times"]
-    assert times[0]["evidence"] == {"took_ms": 500.0, "pictures_of_it": 12}
+    times = next(row for row in rows if row["stage"] == "times")
+    assert times["evidence"] == {"took_ms": 500.0, "pictures_of_it": 12}
+    assert times["uncertain"] == {TRAVEL: 2.5}
     # A twenty-fifth longer, and by what it is known to: half a percent.
     kept = [(row["between"], row["ms"], row["held_ms"]) for row in found.values[TRAVEL]]
     assert kept == [
@@ -163,7 +158,6 @@ def test_times_are_kept_a_little_longer_than_filmed(robot: Robot) -> None:
         (["home", "cw"], 522.5, round(800 * 522.5 / 700, 1)),
         (["ccw", "cw"], 522.5, round(1680 * 522.5 / 1470, 1)),
     ]
-    assert times[0]["uncertain"] == {TRAVEL: 2.5}
 
 
 def test_a_motion_with_too_few_pictures_keeps_its_time(robot: Robot) -> None:
@@ -229,18 +223,11 @@ def test_a_cube_that_was_not_solved_ends_it(robot: Robot) -> None:
     assert robot.tried[-1] == {}
     found, _ = calibrated(robot)
     assert found.error is None
-
-
-def test_a_daemon_that_goes_away_is_not_the_robot_s_fault(
-    robot: Robot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def gone(*_: object, **__: object) -> None:
-        raise DaemonError("gone")
-
-    monkeypatch.setattr(robot, "perform", gone)
-    with pytest.raises(DaemonError):
-        calibrated(robot)
-    assert robot.tried[-1] == {}
+    script = AutomaticCalibration(robot).measure()  # type: ignore[arg-type]
+    assert {*next(script).document["values"], *next(script).document["values"]} == {QUAD, OPEN}
+    robot.try_out({OPEN: 1})
+    script.close()
+    assert robot.tried[-1] == {}, "broken off it tries nothing out any more"
 
 
 def test_times_are_shortened_while_cubes_are_solved(robot: Robot) -> None:
@@ -253,22 +240,6 @@ def test_times_are_shortened_while_cubes_are_solved(robot: Robot) -> None:
     assert found.values[TRAVEL][0]["ms"] == 700.0, "what is filmed stays as calibrated"
     assert found.document["solved"] == 2
     assert robot.proofs == [*[False, True] * 3, False, *[False, True]]
-
-
-@pytest.mark.parametrize(
-    ("key", "stage"),
-    [
-        ("actuators.lid.settle_ms", "times"),
-        ("actuators.lid.held_settle_ms", "times"),
-        ("actuators.lid.travel", "times"),
-        ("actuators.up.max_speed_steps_per_s", "up"),
-        ("cameras.top.views.U.quad", "camera"),
-        ("colours", "colours"),
-        ("policy.self_adjust", "policy"),
-    ],
-)
-def test_a_value_belongs_to_a_stage(key: str, stage: str) -> None:
-    assert stage_of(key) == stage
 
 
 SLIPPED = "cube-slipped"
@@ -294,14 +265,6 @@ def test_a_stop_is_no_failure_of_shorter_times(robot: Robot, code: str) -> None:
     assert found.document["because"] == "stopped"
 
 
-@given(st.floats(0.01, 0.5))
-def test_steps_end_with_what_was_asked_for(part: float) -> None:
-    steps = list(steps_to(part))
-    assert steps[-1] == part
-    gaps = [after - before for before, after in zip([0.0, *steps], steps, strict=False)]
-    assert all(0 < gap <= STEP + 1e-9 for gap in gaps)
-
-
 @given(st.floats(0.0, 0.5))
 def test_filmed_times_stay_and_all_others_get_shorter(part: float) -> None:
     values = shorten_times(CUBOTINO, {"holder"}, part)
@@ -314,3 +277,150 @@ def test_filmed_times_stay_and_all_others_get_shorter(part: float) -> None:
     for after, was in zip(made["lid"].travel, before["lid"].travel, strict=True):
         assert after.ms == pytest.approx(was.ms * (1 - part), abs=0.1)
     assert made["lid"].settle_ms["close"] == pytest.approx(200 * (1 - part), abs=0.1)
+
+
+Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
+
+
+class BrokenOff:
+    """A finder that finds one position, and then something happens."""
+
+    seen_moving: Mapping[str, FilmedServo] = {}
+    happens: CubistError
+
+    def __init__(self, session: Session) -> None:
+        del session
+
+    def find(self) -> Iterator[Finding]:
+        yield Finding("lid", "there", {OPEN: 1340}, {OPEN: 2.0})
+        raise self.happens
+
+
+def broken_off_by(monkeypatch: pytest.MonkeyPatch, error: CubistError) -> None:
+    monkeypatch.setattr(BrokenOff, "happens", error, raising=False)
+    monkeypatch.setattr(flow, "finder_for", lambda _: BrokenOff)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (CalibrationError("the lid is loose"), ExitCode.NO),
+        (ScanError("no cube is in view"), ExitCode.NO),
+        (RequestError(400, "bad-request", "it goes from 900 to 2100 us"), ExitCode.NO),
+        (RequestError(503, "robot", "the board does not answer", "no-answer"), ExitCode.FAILED),
+        (RobotError("cube-slipped"), ExitCode.FAILED),
+        (RequestError(503, "robot", "a person", "calibration-stopped"), ExitCode.STOPPED),
+        (DaemonError("cubistd closed the connection"), ExitCode.FAILED),
+    ],
+)
+def test_it_ends_with_the_code_of_what_was_in_its_way(
+    daemon: Any, ask: Ask, monkeypatch: pytest.MonkeyPatch, error: CubistError, code: ExitCode
+) -> None:
+    broken_off_by(monkeypatch, error)
+    ended, lines, _ = ask("calibrate", "auto", "--real", "--robot", "cubotino")
+    assert ended == code
+    assert lines[-1]["calibrated"] is False
+    assert lines[-1]["because"] == str(error)
+    assert (lines[-1]["values"], lines[-1]["saved"]) == ({}, False)
+    assert "truth_error_degrees" not in lines[-1]
+
+
+def test_it_says_in_json_too_why_it_could_not_begin(
+    daemon: Any, ask: Ask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    client = ControlClient()
+    with client.maintenance("page"):
+        code, lines, _ = ask("calibrate", "auto", "--real", "--robot", "cubotino")
+        assert (code, lines[-1]["calibrated"]) == (ExitCode.NO, False)
+        assert "calibrated on the page" in lines[-1]["because"]
+    client.stop(emergency=True)
+    code, lines, _ = ask("calibrate", "auto", "--real", "--robot", "cubotino")
+    assert (code, lines[-1]["calibrated"]) == (ExitCode.FAILED, False)
+    assert lines[-1]["because"].startswith("emergency stop")
+    monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(tmp_path))
+    code, lines, _ = ask("calibrate", "auto", "--real", "--robot", "cubotino")
+    assert (code, lines[-1]["calibrated"]) == (ExitCode.FAILED, False)
+    assert "not running" in lines[-1]["because"]
+
+
+def test_a_simulated_robot_says_how_far_positions_are_off_the_truth(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken_off_by(monkeypatch, CalibrationError("that was all"))
+    code, lines, _ = ask(
+        *("calibrate", "auto", "--simulated", "--robot", "cubotino", "--misadjust", "7")
+    )
+    last, lid = lines[-1], CUBOTINO.actuators_of(Servo)["lid"]
+    assert code == ExitCode.NO
+    assert set(last) >= {"calibrated", "solved", "violations", "took_s", "values", "uncertain"}
+    truth = parse_misadjustment("7").servo("lid", lid, 500 / 90)
+    expected = (truth.shaft(1340) - lid.positions_us["open"]) / (500 / 90)
+    assert last["truth_error_degrees"] == {OPEN: pytest.approx(expected, abs=0.01)}
+    assert abs(expected) > 0.5
+
+
+def test_a_simulated_robot_may_have_a_cube_of_another_size(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layers: list[int] = []
+
+    def finder_for(profile: RobotProfile) -> type[BrokenOff]:
+        layers.append(profile.cube.size)
+        raise CalibrationError("that was all")
+
+    monkeypatch.setattr(flow, "finder_for", finder_for)
+    code, _, err = ask("calibrate", "auto", "--simulated", "--robot", "crane", "--size", "4")
+    assert (code, layers) == (ExitCode.NO, [4]), err
+    code, _, err = ask("calibrate", "auto", "--simulated", "--robot", "cubotino", "--size", "4")
+    assert code == ExitCode.USAGE
+    assert "cubotino takes cubes of 3 layers, not of 4" in err
+    code, _, err = ask("calibrate", "auto", "--real", "--robot", "crane", "--size", "4")
+    assert code == ExitCode.USAGE
+    assert "--size is for a simulated robot" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("--robot", "reference/a"), ExitCode.NO, "it is to plan with, not to drive"),
+        (("--robot", "crane"), ExitCode.NO, "finds elevator by sensors"),
+        (("--robot", "otvinta"), ExitCode.NO, "use `cubist calibrate all`"),
+        (("--robot", "cubotino", "--only", "lid"), ExitCode.USAGE, "start `cubist simulate`"),
+        (("--robot", "six-motor", "--only", "times"), ExitCode.USAGE, "choose from up, right"),
+        (("--robot", "mindcuber", "--only", "times"), ExitCode.USAGE, "choose from table"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_a_robot_is_simulated(
+    ask: Ask,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    code: ExitCode,
+    told: str,
+) -> None:
+    def robot_to_practise_on(*_: object, **__: object) -> None:
+        raise AssertionError("a robot is put together")
+
+    monkeypatch.setattr("robot.simulate.simulation.robot_to_practise_on", robot_to_practise_on)
+    ended, lines, err = ask("calibrate", "auto", "--simulated", *arguments)
+    assert ended == code
+    assert told in (lines[-1]["because"] if code is ExitCode.NO else err)
+
+
+def test_one_stage_of_a_robot_that_nobody_calibrated_is_refused_before_anything_moves(
+    daemon: Any, ask: Ask
+) -> None:
+    code, lines, err = ask("calibrate", "auto", "--real", "--robot", "cubotino", "--only", "lid")
+    assert code == ExitCode.NO
+    assert "position ccw of holder" in lines[-1]["because"]
+    assert "without --only first" in err or "without --only first" in lines[-1]["because"]
+    assert not [done for done in daemon.motion.done if done.startswith(("home", "jog"))]
+
+
+@pytest.mark.parametrize("command", [("demo",), ("simulate",), ("calibrate", "all", "--yes")])
+def test_a_robot_of_which_only_times_are_known_is_not_simulated(
+    ask: Ask, command: tuple[str, ...], capfd: pytest.CaptureFixture[str]
+) -> None:
+    simulated = ("--simulated",) if command[0] == "calibrate" else ()
+    code = run([*command, "--robot", "reference/a", *simulated])
+    assert code == ExitCode.USAGE
+    assert "reference-a only says how long motions take" in capfd.readouterr().err

@@ -1,0 +1,515 @@
+"""The face as a measuring instrument, and parts that move step by step while the camera watches:
+edges, jaws that begin to hold, and what turns the cube, with its line, its stops and its films."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from robot.calibration.auto import face_watch
+from robot.calibration.auto.face_watch import (
+    LIFTED,
+    MOST_LOOKS,
+    SAME_DEGREES,
+    UNIT_SQUARE,
+    FacePose,
+    RotationGauge,
+    degrees_of,
+    nearest_quarter,
+    view_from_above,
+)
+from robot.calibration.auto.film import Film, FilmedPose
+from robot.calibration.auto.fitting import (
+    USUAL_DEGREE_US,
+    TiltGauge,
+    servo_degree_us,
+)
+from robot.calibration.auto.grippers import JawFinder
+from robot.calibration.auto.rotations import SpinningPart, TiltingGripper
+from robot.calibration.auto.stepwise_move import StepwiseMove
+from robot.settings import RobotProfile, load_profile
+from robot.settings.base import Site
+from robot.text.faults import CalibrationError
+from robot.twin.cube import NORMALS, turned
+from vision.locate.view_check import OddView
+
+CUBOTINO = load_profile("cubotino")
+TWO_ARM = load_profile("two-arm")
+QUARTERS = {"ccw": -1, "home": 0, "cw": 1}
+
+
+class Servo:
+    """A session with one servo; what it drives lags behind by half of ``slack`` us."""
+
+    def __init__(self, slack: float = 0.0, confirmed: tuple[int, int] | None = None) -> None:
+        self.slack, self.confirmed = slack, confirmed
+        self.at = self.load = 1500.0
+        self.asked: list[float] = []
+
+    def perform(self, _: object, **asked: Any) -> Any:
+        to = asked.get("begin_at") if asked["to"] is None else asked["to"]
+        if to is not None:
+            self.asked.append(to)
+            self.load = min(max(self.load, to - self.slack / 2), to + self.slack / 2)
+            self.at = to
+            if self.confirmed is not None:
+                low, high = self.confirmed
+                self.confirmed = min(low, to), max(high, to)
+        low, high = self.confirmed or (0, 9999)
+        return SimpleNamespace(position=self.at, low=low, high=high)
+
+
+def lid_of(servo: Servo, at: int) -> StepwiseMove:
+    found = StepwiseMove(servo, "lid", CUBOTINO.actuators["lid"])  # type: ignore[arg-type]
+    found.wake(at)
+    return found
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+@pytest.mark.parametrize("slack", [0.0, 8.0])
+def test_an_edge_is_walked_over_and_back(direction: int, slack: float) -> None:
+    servo = Servo(slack)
+    lid = lid_of(servo, 1500 - 85 * direction)
+    found = lid.find_edge(lambda: (servo.load - 1500) * direction >= 0, direction)
+    assert (found.middle, found.slack_us) == (1500, slack)
+    assert (found.forwards - found.backwards) * direction == slack
+    assert (1500 - lid.at) * direction > 0, "it ends before it"
+
+
+def test_an_edge_is_looked_for_within_a_quarter_of_the_limits() -> None:
+    servo = Servo()
+    lid_of(servo, 1000).find_edge(lambda: servo.load >= 1300, 1)
+    with pytest.raises(CalibrationError, match="lid went 300 us from 1000 us on"):
+        lid_of(servo, 1000).find_edge(lambda: servo.load >= 1310, 1)
+
+
+@pytest.mark.parametrize(("limit", "beyond"), [(900, 899), (2100, 2101)])
+def test_a_servo_goes_to_its_limits_and_not_beyond(limit: int, beyond: int) -> None:
+    lid = lid_of(Servo(), 1500)
+    lid.go(limit)
+    with pytest.raises(CalibrationError, match="beyond its limits_us"):
+        lid.go(beyond)
+    assert lid.at == limit
+
+
+def test_a_degree_is_as_long_as_positions_of_a_rotation_have_it() -> None:
+    assert servo_degree_us(CUBOTINO) == pytest.approx(1000 / 180)
+    assert servo_degree_us(load_profile("mindcuber")) == USUAL_DEGREE_US
+    document = CUBOTINO.model_dump(mode="json")
+    document["actuators"]["holder"]["positions_us"] = {"ccw": 2000, "home": 1500, "cw": 1000}
+    assert servo_degree_us(RobotProfile.model_validate(document)) == pytest.approx(1000 / 180)
+
+
+class Jaws:
+    """Jaws of the gripper below of a two-armed robot that hold from a pulse on."""
+
+    def __init__(self, before: float, slack: float = 0.0) -> None:
+        self.servo = Servo(slack)
+        gripper = TWO_ARM.mechanism.grippers["D"]  # type: ignore[attr-defined]
+        self.finder = JawFinder(self.servo, TWO_ARM, gripper)  # type: ignore[arg-type]
+        self.towards = self.finder.towards_closed
+        self.holds_from = self.finder.closed - before * self.towards
+        self.servo.at = self.servo.load = self.finder.open
+        self.finder.actuator.wake(round(self.finder.open))
+
+    def swing(self, degrees: float) -> float:
+        holds = (self.servo.load - self.holds_from) * self.towards >= 0
+        return 0.0 if holds else -degrees
+
+
+@pytest.mark.parametrize(("before", "slack"), [(40, 0.0), (46, 12.0), (55, 12.0)])
+def test_jaws_hold_from_an_edge_on_and_a_margin_further(before: int, slack: float) -> None:
+    jaws = Jaws(before, slack)
+    finder = jaws.finder
+    distance = finder.open - finder.closed
+    found = finder.find_by(jaws)  # type: ignore[arg-type]
+    margin = 3 * servo_degree_us(TWO_ARM) * jaws.towards
+    assert finder.closed == pytest.approx(jaws.holds_from + margin, abs=2)
+    assert finder.open == pytest.approx(finder.closed + 1.05 * distance)
+    assert finder.slack_us == pytest.approx(slack, abs=2)
+    assert list(found.values.values()) == [round(finder.closed), round(finder.open)]
+    sure, unsure = found.uncertain.values()
+    assert sure < 10 < 0.2 * abs(distance) < unsure
+    assert jaws.servo.at == round(finder.closed), "they hold"
+    never = Jaws(-2000)
+    with pytest.raises(CalibrationError, match=r"does not hold the cube even at \d+ us"):
+        never.finder.find_by(never)  # type: ignore[arg-type]
+
+
+def straight(pulse: float) -> float:
+    """A quarter turn to 500 us, zero at 1520 us."""
+    return (pulse - 1520) * 0.18
+
+
+class Watch(Servo):
+    """A camera that sees how far a servo has turned the cube, about its line of sight or tilted."""
+
+    lost_face_error = CalibrationError
+
+    def __init__(self, degrees_of: Callable[[float], float], slack: float = 0.0) -> None:
+        super().__init__(slack)
+        self.degrees_of = degrees_of
+        self.zero, self.turn_in_view = 0.0, 45.0
+        self.is_hidden = False
+        self.follows: list[bool] = []
+
+    @property
+    def truth(self) -> float:
+        return self.degrees_of(self.load)
+
+    def look(self, near: float) -> FacePose | None:
+        if self.is_hidden:
+            return None
+        return FacePose(self.truth - self.zero, np.zeros((9, 3)), np.zeros((4, 2)))
+
+    def level_corners(self, follow: bool) -> Any:
+        self.follows.append(follow)
+        return None if self.is_hidden else tilted((self.truth + 45) % 90 - 45)
+
+    def level(self, corners: Any) -> Any:
+        return corners
+
+
+def tilted(degrees: float) -> Any:
+    return TiltGauge("R", (0.3, -0.4), 6.0).corners(degrees)
+
+
+def spinning(degrees_of: Callable[[float], float], slack: float = 0.0) -> tuple[Watch, Any]:
+    watch = Watch(degrees_of, slack)
+    actuator = StepwiseMove(watch, "holder", CUBOTINO.actuators["holder"])  # type: ignore[arg-type]
+    return watch, SpinningPart(watch, actuator, QUARTERS)  # type: ignore[arg-type]
+
+
+def lined(slack: float = 0.0) -> tuple[Watch, Any]:
+    """One that has found its line."""
+    watch, part = spinning(straight, slack)
+    part.find_line()
+    return watch, part
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("slack", [0.0, 12.0, 50.0])
+def test_a_servo_s_line_is_swept_to_both_sides(sign: int, slack: float) -> None:
+    watch, part = spinning(lambda pulse: sign * straight(pulse), slack)
+    line = part.find_line()
+    assert line.degrees_per_us == pytest.approx(sign * 0.18)
+    assert line.pulse_at_zero == pytest.approx(1520)
+    assert line.slack_us == pytest.approx(slack, abs=1e-6)
+    assert watch.asked[0] == 1500, "woken at home"
+    assert watch.truth == pytest.approx(0.0, abs=0.2), "it ends at zero"
+    if sign > 0:
+        ends = [abs(straight(at)) for at in (min(watch.asked), max(watch.asked))]
+        assert all(70 <= each < 70 + 0.18 * (40 + slack) + 1 for each in ends)
+
+
+def test_what_does_not_turn_or_is_out_of_view_is_named() -> None:
+    watch, part = spinning(lambda _: 0.0)
+    with pytest.raises(CalibrationError, match="the cube does not turn with holder"):
+        part.find_line()
+    watch.is_hidden = True
+    with pytest.raises(CalibrationError, match="no whole face is in view while holder turns"):
+        part.angle()
+    watch.turn_in_view = 44.0
+    with pytest.raises(CalibrationError, match="only up to 44 degrees"):
+        part.angle()
+
+
+def test_a_swing_tells_how_far_the_cube_has_followed() -> None:
+    watch, part = lined()
+    assert part.swing(9.0) == pytest.approx(9.0, abs=0.2)
+    assert watch.truth == pytest.approx(0, abs=0.1)
+    watch.degrees_of = lambda _: 0.0
+    assert part.swing(9.0) == 0.0
+
+
+@pytest.mark.parametrize("cw", [1.8, 3.8, -3.8])
+def test_stops_are_looked_at_each_from_zero(cw: float) -> None:
+    watch, part = lined(12.0)
+    watch.degrees_of = lambda pulse: (
+        straight(pulse) + (cw if pulse > 1900 else -0.9 if pulse < 1100 else 0.0)
+    )
+    places, off = part.find_stops()
+    assert places == {"home": 1520, "ccw": 1025, "cw": round(2020 - cw / 0.18)}
+    assert off == {"ccw": pytest.approx(-0.9, abs=0.1), "cw": pytest.approx(cw, abs=0.1)}
+    watch.degrees_of = lambda pulse: straight(pulse) + (4.2 if pulse > 1900 else 0.0)
+    with pytest.raises(CalibrationError, match=r"holder stands \+4.2 degrees off at 20\d\d us"):
+        part.find_stops()
+
+
+@pytest.mark.parametrize("off", [-4.1, -3.9, 3.0, 4.1])
+def test_square_is_where_other_jaws_hold_the_cube(off: float) -> None:
+    watch, part = lined()
+    watch.degrees_of = lambda pulse: straight(pulse) + off
+    if abs(off) > 4:
+        with pytest.raises(CalibrationError, match=f"turned by [+-]{abs(off)} degrees when"):
+            part.set_square()
+        return
+    assert part.set_square() == pytest.approx(off, abs=0.1)
+    assert part.angle() == pytest.approx(straight(part.line.pulse_at_zero), abs=0.1)
+
+
+@pytest.fixture
+def tilting() -> tuple[Watch, Any]:
+    """A gripper beside the cube that has found its line."""
+    watch = Watch(straight)
+    actuator = StepwiseMove(watch, "right", CUBOTINO.actuators["holder"])  # type: ignore[arg-type]
+    part = TiltingGripper(watch, actuator, QUARTERS, "R")  # type: ignore[arg-type]
+    part.find_line()
+    return watch, part
+
+
+def test_a_tilt_is_counted_in_quarters_near_where_it_is_expected(
+    tilting: tuple[Watch, Any],
+) -> None:
+    watch, part = tilting
+    assert part.line.degrees_per_us == pytest.approx(0.18, rel=1e-3)
+    watch.degrees_of = lambda _: 3.0
+    for near, degrees in ((0.0, 3.0), (90.0, 93.0), (-180.0, -177.0)):
+        part.expect(near)
+        assert part.angle() == pytest.approx(degrees, abs=0.02)
+    part.shift_zero(1.5)
+    assert part.angle() == pytest.approx(-178.5, abs=0.02)
+    assert not any(watch.follows), "it is followed only while other jaws are about"
+    part.expect(0.0)
+    part.shift_zero(-1.5)
+    part.swing(4.0)
+    part.set_square()
+    assert sum(watch.follows) == 3 == len(watch.follows[-3:])
+    watch.is_hidden = True
+    with pytest.raises(CalibrationError, match="no whole face is in view while right turns"):
+        part.angle()
+
+
+def pictured(*tilts: tuple[float, int], miss: float = 0.0) -> Film:
+    """Faces tilted so far, each of a colour; one without corners before them."""
+    faces = [FilmedPose(time_us=0)]
+    for number, (tilt, colour) in enumerate(tilts):
+        corners = tilted(tilt)
+        corners[0] += miss
+        one = [0.0, 0.0, 0.0]
+        one[colour] = 1.0
+        faces.append(
+            FilmedPose(
+                time_us=1000 * number,
+                corners=corners.tolist(),
+                colours=[tuple(one)] * 9,  # type: ignore[list-item]
+            )
+        )
+    return Film(pictures=faces)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_film_shows_one_face_after_the_other(tilting: tuple[Watch, Any], sign: int) -> None:
+    _, part = tilting
+    film = pictured((1.0, 0), (30.0, 0), (39.0, 0), (-30.0, 1), (20.0, 1), (-20.0, 2))
+    times, degrees = zip(*part.read_film(film, sign * 180.0), strict=True)
+    assert times == (0, 1000, 3000, 4000, 5000), "not where two faces look alike"
+    expected = (0.0, 29.0, sign * 90 - 31.0, sign * 90 + 19.0, sign * 180 - 21.0)
+    assert degrees == pytest.approx(expected, abs=0.1)
+    assert part.read_film(pictured((1.0, 0), (2.0, 0), miss=0.2), 90.0) == []
+    assert part.read_film(pictured(), 90.0) == []
+
+
+SIZE = (640, 480)
+HALF = 100.0
+"""Pixels of half a face that is square in the middle of the picture."""
+
+DEGREES = st.floats(-400, 400)
+SITES = st.sampled_from(["R", "L", "F", "B"])
+
+
+def spun(degrees: float, points: Any = UNIT_SQUARE) -> Any:
+    """Points turned clockwise in the picture, where down is positive."""
+    angle = np.radians(degrees)
+    return points @ np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+
+
+def in_picture(flat: Any) -> Any:
+    return np.asarray(flat) * HALF + np.array(SIZE) / 2
+
+
+@given(DEGREES, st.floats(-0.2, 0.2), st.floats(-0.2, 0.2), st.integers(0, 3), DEGREES)
+def test_the_angle_of_a_square_is_known_up_to_quarter_turns(
+    degrees: float, right: float, down: float, first: int, near: float
+) -> None:
+    corners = np.roll(spun(degrees), first, axis=0) + np.array([right, down])
+    found = nearest_quarter(degrees_of(corners), near)
+    assert abs(found - near) <= 45 + 1e-6
+    assert (found - degrees) / 90 == pytest.approx(round((found - degrees) / 90), abs=1e-6)
+
+
+def stickers(seed: int = 1) -> Any:
+    return np.random.default_rng(seed).random((9, 3))
+
+
+class Pictures:
+    """What a camera shows one time after the other: a face by its corners, or None for none."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.faces: list[Any] = []
+        self.taken, self.follows = 0, True
+        monkeypatch.setattr(face_watch, "take_picture", self._take)
+        monkeypatch.setattr(face_watch, "face_in_view", self._find)
+        monkeypatch.setattr(face_watch, "confirm_grid", self._confirm)
+        monkeypatch.setattr(face_watch, "chromaticities", lambda image, grid: stickers())
+        monkeypatch.setattr(face_watch, "advise", lambda frame, grid: [])
+
+    def show(self, *faces: Any) -> None:
+        """Let the camera see these from now on."""
+        self.faces, self.taken = list(faces), 0
+
+    def _take(self, session: object, camera: str) -> tuple[int, Any]:
+        self.taken += 1
+        return 0, np.zeros((2, 2, 3), np.uint8)
+
+    def _find(self, image: Any, size: int) -> Any:
+        face = self.faces.pop(0)
+        if face is None:
+            raise OddView("a hand", "face-covered")
+        return SimpleNamespace(corners=in_picture(face))
+
+    def _confirm(self, image: Any, hint: Any) -> Any:
+        return hint if self.follows else None
+
+
+@pytest.fixture
+def pictures(monkeypatch: pytest.MonkeyPatch) -> Pictures:
+    return Pictures(monkeypatch)
+
+
+def gauge(sign: int = 1, zero: float = 0.0) -> RotationGauge:
+    """It looks straight down at a face that is square in the middle."""
+    session: Any = SimpleNamespace(profile=CUBOTINO)
+    camera: Any = SimpleNamespace(name="top", resolution=SIZE)
+    view: Any = SimpleNamespace(quad=(in_picture(UNIT_SQUARE) / SIZE).tolist())
+    made = RotationGauge(session, camera, view, sign)
+    grid: Any = SimpleNamespace(corners=np.roll(in_picture(UNIT_SQUARE), 3, axis=0))
+    made.begin(np.zeros((4, 4, 3), np.uint8), grid)
+    made.zero = zero
+    return made
+
+
+@pytest.mark.usefixtures("pictures")
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("degrees", [-44.0, -10.0, 0.0, 30.0, 44.0])
+def test_degrees_are_counted_from_zero_in_the_table_s_sense(sign: int, degrees: float) -> None:
+    one = gauge(sign, 5.0)
+    corners = in_picture(spun(sign * degrees))
+    assert one.degrees(corners, degrees - 5) == pytest.approx(degrees - 5)
+    assert one.degrees(corners, degrees + 90) == pytest.approx(degrees + 85)
+    assert one.degrees(np.roll(corners, 1, axis=0), degrees - 5) == pytest.approx(degrees - 5)
+    assert one.corners_at(degrees - 5) == pytest.approx(corners, abs=1e-3)
+
+
+@pytest.mark.usefixtures("pictures")
+@pytest.mark.parametrize(("off", "flat"), [(0.9 * LIFTED, True), (1.4 * LIFTED, False)])
+def test_a_face_that_is_not_flat_has_no_angle(off: float, flat: bool) -> None:
+    corners = UNIT_SQUARE.copy()
+    corners[0] += off
+    assert (gauge().degrees(in_picture(corners), 0.0) is not None) is flat
+
+
+@pytest.mark.usefixtures("pictures")
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("degrees", [-170.0, -90.0, -20.0, 0.0, 50.0, 180.0, 265.0])
+def test_stickers_tell_whole_turns_apart(sign: int, degrees: float) -> None:
+    """A face turned clockwise in the picture; its corners come in the order nearest to upright."""
+    one, colours = gauge(sign), stickers()
+    begun, turn = 3.0, sign * degrees
+    first = (in_picture(spun(begun)), colours)
+    quarters = round(turn / 90)
+    corners = np.roll(spun(begun + turn), quarters, axis=0)
+    shown = np.rot90(colours.reshape(3, 3, 3), -quarters).reshape(-1, 3)
+    later = (in_picture(corners), shown)
+    assert one.measure_turn(first, later, degrees) == pytest.approx(degrees)
+    assert one.measure_turn(first, later, degrees + 170) == pytest.approx(degrees)
+    assert one.measure_turn(first, later, degrees + 360) == pytest.approx(degrees + 360)
+    assert one.measure_turn(first, (in_picture(corners), stickers(2)), degrees) is None
+    lifted = corners.copy()
+    lifted[1] *= 1.2
+    assert one.measure_turn(first, (in_picture(lifted), shown), degrees) is None
+
+
+def test_a_picture_is_at_rest_once_two_in_a_row_are_the_same(pictures: Pictures) -> None:
+    one = gauge()
+    near, off = SAME_DEGREES * 0.9, SAME_DEGREES * 1.1
+    pictures.show(spun(0.0), spun(off), spun(off + near), spun(9.0))
+    rest = one.look()
+    assert rest is not None and rest.degrees == pytest.approx(off + near)
+    pictures.show(spun(0.0), None, None, spun(0.0))
+    assert one.look() is None
+    assert pictures.taken == 3, "what covers it twice stays there"
+    pictures.show(*(spun(float(n)) for n in range(40)))
+    assert one.look() is None
+    assert pictures.taken == 1 + MOST_LOOKS
+
+
+def test_a_level_face_is_where_it_was_seen_before(pictures: Pictures) -> None:
+    one = gauge()
+    here, away = UNIT_SQUARE, UNIT_SQUARE + 0.5
+    for shown, found, looks in (
+        ([here, away, here], here, 3),
+        ([here, None, here], here, 3),
+        ([here, None, None, here], None, 3),
+        ([UNIT_SQUARE + n for n in range(40)], None, 1 + MOST_LOOKS),
+    ):
+        pictures.show(*shown)
+        corners = one.level_corners()
+        assert (corners is None) is (found is None)
+        assert found is None or corners == pytest.approx(found, abs=1e-3)
+        assert pictures.taken == looks
+
+
+def test_a_face_that_another_part_hides_is_followed_from_where_it_was(pictures: Pictures) -> None:
+    one = gauge()
+    pictures.show(UNIT_SQUARE, UNIT_SQUARE, None, None)
+    assert one.level_corners(follow=True) is not None
+    assert one.level_corners(follow=True) is not None, "found near where it was"
+    pictures.follows = False
+    pictures.show(None, None)
+    assert one.level_corners(follow=True) is None
+    assert str(one.lost_face_error("does something hold it?")) == "does something hold it?"
+    one.advice = ["the picture is blurred: focus the camera"]
+    assert str(one.lost_face_error("does something hold it?")).endswith(one.advice[0])
+
+
+def test_a_camera_above_is_needed() -> None:
+    with pytest.raises(CalibrationError, match="no camera looks at the cube from above"):
+        view_from_above(CUBOTINO.model_copy(update={"cameras": ()}))
+
+
+def seen_in_level_plane(
+    site: Site, degrees: float, camera: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Where rays from a camera to the corners of a tilted face meet the plane of the level one."""
+    level = np.stack([UNIT_SQUARE[:, 0], np.ones(4), UNIT_SQUARE[:, 1]], axis=1)
+    corners = level @ turned(NORMALS[site], degrees / 90).T
+    parts = (1 - camera[1]) / (corners[:, 1] - camera[1])
+    return np.asarray((camera + (corners - camera) * parts[:, None])[:, [0, 2]])
+
+
+@given(
+    site=SITES,
+    right=st.floats(-1.5, 1.5),
+    front=st.floats(-2.5, 2.5),
+    height=st.floats(4.0, 9.0),
+    degrees=st.floats(-20, 20),
+)
+@settings(max_examples=20)
+def test_a_sweep_shows_where_the_camera_is_and_then_each_tilt(
+    site: Site, right: float, front: float, height: float, degrees: float
+) -> None:
+    camera = np.array([right, height, front])
+    sweep = [seen_in_level_plane(site, at, camera) for at in np.linspace(-16, 16, 9)]
+    found = TiltGauge(site).fit_camera(sweep)
+    assert (found.site, found.height) == (site, pytest.approx(height - 1, abs=0.01))
+    corners = seen_in_level_plane(site, degrees, camera)
+    assert found.degrees(corners) == pytest.approx(degrees, abs=0.02)
+    assert found.misses(corners, degrees) == pytest.approx(0, abs=1e-3)
