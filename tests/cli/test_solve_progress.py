@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from robot.cli.search_job import ProgressLine, text_of
+from robot.cli.search_job import ProgressLine
 from solver.solution import Progress
 
 
@@ -20,69 +20,67 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_texts() -> None:
-    assert text_of(Progress("tables", done=0.42)) == "tables 42%"
-    searching = Progress("searching", depth=15, nodes=1_200_000_000, rate=30_000_000)
-    assert text_of(searching) == "searching, depth 15, 1.2 G nodes, 30.0 M/s"
+SEARCHING = Progress("searching", depth=15, nodes=1_200_000_000, rate=30_000_000)
+MAKING = "making the tables of a search in /a/folder/far/away"
+IN_STEPS = [
+    Progress("making it", done / 10, making=True, remaining_s=3.0) for done in (0, 1, 2, 10)
+]
 
 
-def test_a_terminal_sees_one_line_at_a_time_and_it_is_wiped() -> None:
-    stream, now = Terminal(), [0.0]
-    with ProgressLine(stream, lambda: now[0]) as line:
-        line.report(Progress("one"))
-        line.report(Progress("too soon"))
-        now[0] = 1.0
-        line.report(Progress("two"))
-    assert stream.getvalue() == "\r\x1b[Kone\r\x1b[Ktwo\r\x1b[K"
-
-
-def test_a_pipe_sees_nothing_of_a_search() -> None:
-    stream = io.StringIO()
-    with ProgressLine(stream) as line:
-        line.report(Progress("one"))
-    assert stream.getvalue() == ""
-
-
-def test_a_terminal_sees_a_bar_while_tables_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("stream", "every_s", "reports", "shown"),
+    [
+        (Terminal(), 1.0, [Progress("one"), Progress("two")], ["", "one", "two", ""]),
+        (Terminal(), 0.05, [Progress("one"), Progress("too soon")], ["", "one", ""]),
+        (Terminal(), 1.0, [Progress("tables", done=0.42)], ["", "tables 42%", ""]),
+        (
+            Terminal(),
+            1.0,
+            [SEARCHING],
+            ["", "searching, depth 15, 1.2 G nodes, 30.0 M/s", ""],
+        ),
+        (
+            Terminal(),
+            1.0,
+            [
+                Progress(MAKING, done, making=True, remaining_s=left)
+                for done, left in ((0.0, None), (0.25, 3.2), (1.0, 0.0))
+            ],
+            [
+                "",
+                "[....................]   0 %: making the tables of a sea...",
+                f"{MAKING}\n",
+                "[#####...............]  25 %, 3 s left: making the table...",
+                "[####################] 100 %, 0 s left: making the table...",
+                "",
+            ],
+        ),
+        (io.StringIO(), 1.0, [Progress("one")], [""]),
+        (io.StringIO(), 0.0, IN_STEPS, [""]),
+        (
+            io.StringIO(),
+            0.4,
+            IN_STEPS,
+            ["making it, about 3 s left\nmaking it: done in 1.2 s\n"],
+        ),
+    ],
+)
+def test_a_line_on_a_terminal_is_wiped_and_a_pipe_sees_only_what_takes_long(
+    stream: io.StringIO,
+    every_s: float,
+    reports: list[Progress],
+    shown: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("COLUMNS", "60")
-    stream, now = Terminal(), [0.0]
-    text = "making the tables of a search in /a/folder/far/away"
+    now = [0.0]
     with ProgressLine(stream, lambda: now[0]) as line:
-        for done, left in ((0.0, None), (0.25, 3.2), (1.0, 0.0)):
-            line.report(Progress(text, done, making=True, remaining_s=left))
-            now[0] += 1.0
-    shown = stream.getvalue().split("\r\x1b[K")
-    assert shown == [
-        "",
-        "[....................]   0 %: making the tables of a sea...",
-        f"{text}\n",
-        "[#####...............]  25 %, 3 s left: making the table...",
-        "[####################] 100 %, 0 s left: making the table...",
-        "",
-    ]
-    assert all(len(line) < 60 for line in shown if not line.endswith("\n"))
+        for progress in reports:
+            line.report(progress)
+            now[0] += every_s
+    assert stream.getvalue().split("\r\x1b[K") == shown
 
 
-def test_a_pipe_sees_plain_lines_where_tables_take_long() -> None:
-    stream, now = io.StringIO(), [0.0]
-    with ProgressLine(stream, lambda: now[0]) as line:
-        for done in (0.0, 0.1, 0.2, 0.3, 1.0):
-            line.report(Progress("making it in /folder", done, making=True, remaining_s=3.0))
-            now[0] += 0.3
-    assert stream.getvalue() == (
-        "making it in /folder, about 3 s left\nmaking it in /folder: done in 1.2 s\n"
-    )
-
-
-def test_a_pipe_sees_nothing_where_tables_are_there_at_once() -> None:
-    stream = io.StringIO()
-    with ProgressLine(stream, lambda: 0.0) as line:
-        for done in (0.0, 0.5, 1.0):
-            line.report(Progress("making it in /folder", done, making=True))
-    assert stream.getvalue() == ""
-
-
-COMMAND = [sys.executable, "-c"]
 PROGRAM = """
 import sys, time
 from solver import _native
@@ -93,7 +91,7 @@ def make(*arguments):
     for step in range(9):
         if not report(step / 8):
             return False
-        time.sleep({pause_s})
+        time.sleep(0.12)
     return True
 
 class TwoPhase:
@@ -104,51 +102,42 @@ _native.phase1_size = _native.phase2_size = lambda metric: 1_000_000
 _native.make_phase1 = _native.make_phase2 = make
 _native.TwoPhase = TwoPhase
 from robot.cli.main import main
-sys.argv[1:] = ["solve", "--robot", "four-arm", "--scramble", "R U F2", *sys.argv[1:]]
+sys.argv[1:] = ["solve", "--metric", "axial", "--scramble", "R U F2", *sys.argv[1:]]
 main()
 """
 """The command with tables of 1 MB that are made in steps, and then no search."""
-
-WHAT = "making the pruning tables of two-phase in axial (2 MB) in "
+COMMAND = [sys.executable, "-c", PROGRAM]
 
 
 @pytest.fixture
-def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def what(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What the command says that it makes."""
     monkeypatch.setenv("CUBIST_CACHE_DIR", str(tmp_path))
-    return tmp_path
+    return f"making the pruning tables of two-phase in axial (2 MB) in {tmp_path}"
 
 
-def test_a_terminal_shows_a_bar(directory: Path) -> None:
+def test_a_terminal_shows_a_bar(what: str) -> None:
     terminal, ours = pty.openpty()
-    command = [*COMMAND, PROGRAM.format(pause_s=0.15)]
-    process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=ours
-    )
-    os.close(ours)
-    shown = b""
-    try:
-        while part := os.read(terminal, 4096):
-            shown += part
-    except OSError:
-        pass  # how a terminal ends whose program is gone
-    finally:
-        os.close(terminal)
-    process.wait()
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
+    with subprocess.Popen(COMMAND, stderr=ours, **quiet), os.fdopen(terminal, "rb", 0) as screen:
+        os.close(ours)
+        shown = b""
+        try:
+            while part := screen.read(4096):
+                shown += part
+        except OSError:
+            pass  # how a terminal ends whose program is gone
     text = shown.decode()
-    assert f"{WHAT}{directory}" in text
+    assert what in text
     assert "[....................]   0 %: making" in text
     assert "s left: making" in text
     assert "[####################] 100 %" in text
     assert "This is no search." in text.rsplit("\x1b[K", 1)[-1]  # where the bar was
 
 
-@pytest.mark.parametrize("options", [[], ["--json"]])
-def test_plain_lines_elsewhere(directory: Path, options: list[str]) -> None:
-    program = PROGRAM.format(pause_s=0.1)
-    command = [*COMMAND, program, *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def test_plain_lines_elsewhere(what: str) -> None:
+    done = subprocess.run([*COMMAND, "--json"], capture_output=True, text=True, check=False)
     first, last = done.stderr.splitlines()[:2]
-    assert first.startswith(f"{WHAT}{directory}, about ")
-    assert last.startswith(f"{WHAT}{directory}: done in ")
-    assert "\x1b" not in done.stderr
-    assert "\r" not in done.stderr
+    assert first.startswith(f"{what}, about ")
+    assert last.startswith(f"{what}: done in ")
+    assert "\x1b" not in done.stderr and "\r" not in done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -11,23 +12,29 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from robot.api.paths import Simulation, announced, control_socket
-from robot.cli.output import (
-    PATIENCE_S,
-    Interrupts,
-    ending_once,
-    interrupted_by,
-    run_async,
-)
+from robot.cli.output import PATIENCE_S, Interrupts, ending_once, interrupted_by, run_async
 from robot.cli.search_job import interruptible
 from solver.solution import CancelFlag
 
 CUBIST = (sys.executable, "-m", "robot.cli.main")
 TURNED = "UUUUUUFFFUBBRRRRRRRRRFFDFFDDDBDDBDDBFFDLLLLLLLLLUBBUBB"
+IGNORED = pytest.mark.parametrize("ignored", [False, True], ids=["", "ctrl-c-ignored"])
+
+
+@contextlib.contextmanager
+def handled(number: signal.Signals, ignored: bool) -> Iterator[None]:
+    """Let a signal be ignored, or handled as Python does."""
+    before = signal.signal(number, signal.SIG_IGN if ignored else signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
 
 
 def test_an_interrupt_waits_for_the_search_it_cancels() -> None:
@@ -45,42 +52,28 @@ def test_an_interrupt_waits_for_the_search_it_cancels() -> None:
     assert ended == [True]
 
 
-@pytest.mark.parametrize("ignored", [False, True], ids=["", "ctrl-c-ignored"])
-def test_a_termination_is_an_interrupt(ignored: bool) -> None:
-    before = signal.getsignal(signal.SIGINT)
-    signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt), interrupted_by(signal.SIGTERM):
-            signal.raise_signal(signal.SIGTERM)
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def test_what_nohup_ignores_stays_ignored() -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
+@IGNORED
+def test_a_termination_is_an_interrupt_and_what_nohup_ignores_stays_ignored(ignored: bool) -> None:
+    with handled(signal.SIGINT, ignored), handled(signal.SIGHUP, ignored=True):
         with interrupted_by(signal.SIGHUP):
             signal.raise_signal(signal.SIGHUP)
-    finally:
-        signal.signal(signal.SIGHUP, before)
+        with pytest.raises(KeyboardInterrupt), interrupted_by(signal.SIGTERM):
+            signal.raise_signal(signal.SIGTERM)
 
 
 def test_only_the_first_interrupt_counts_until_patience_is_over() -> None:
     now = [100.0]
     interrupts = Interrupts(lambda: now[0])
-    assert interrupts.counts()
-    assert not interrupts.counts()
-    now[0] += PATIENCE_S - 0.1
-    assert not interrupts.counts()
-    now[0] += 0.2
-    assert interrupts.counts()
-    assert not interrupts.counts()
+    counted = []
+    for later_s in (0.0, 0.0, PATIENCE_S - 0.1, 0.2, 0.0):
+        now[0] += later_s
+        counted.append(interrupts.counts())
+    assert counted == [True, False, False, True, False]
 
 
 def test_interrupts_do_not_disturb_how_a_command_ends() -> None:
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     ended = []
-    try:
+    with handled(signal.SIGINT, ignored=False):
         with pytest.raises(KeyboardInterrupt), ending_once():
             try:
                 signal.raise_signal(signal.SIGINT)
@@ -88,14 +81,11 @@ def test_interrupts_do_not_disturb_how_a_command_ends() -> None:
                 signal.raise_signal(signal.SIGINT)
                 ended.append(True)
         signal.raise_signal(signal.SIGINT)
-    finally:
-        signal.signal(signal.SIGINT, before)
     assert ended == [True]
 
 
-@pytest.mark.parametrize("ignored", [False, True], ids=["", "ctrl-c-ignored"])
+@IGNORED
 def test_interrupts_end_what_is_awaited_once_and_in_order(ignored: bool) -> None:
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else signal.default_int_handler)
     ended = []
 
     async def work() -> str:
@@ -109,30 +99,20 @@ def test_interrupts_end_what_is_awaited_once_and_in_order(ignored: bool) -> None
                 await asyncio.sleep(0)
             ended.append(True)
 
-    try:
+    with handled(signal.SIGINT, ignored):
         if ignored:
             assert run_async(work()) == "undisturbed"
         else:
             with pytest.raises(KeyboardInterrupt):
                 run_async(work())
-    finally:
-        signal.signal(signal.SIGINT, before)
     assert ended == [True]
 
 
 def test_a_search_that_is_interrupted_again_and_again_says_so_once() -> None:
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        pytest.skip("this run was started to ignore interrupts, as would the command be")
-    process = subprocess.Popen(
-        [*CUBIST, "solve", "-", "--json", "--time-limit", "600", "--target", "1"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    with process:
-        assert process.stdin is not None
-        assert process.stdout is not None
+    command = [*CUBIST, "solve", "-", "--json", "--time-limit", "600", "--target", "1"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as process:
+        assert process.stdin is not None and process.stdout is not None
         process.stdin.write("\n" + "U" * 54 + "\n" + "R U F" * 5 + "\n")
         process.stdin.flush()
         assert "error" in json.loads(process.stdout.readline())
@@ -163,43 +143,44 @@ def test_bytes_that_are_no_text_spoil_their_line_alone(encoding: str) -> None:
 @pytest.mark.parametrize(
     ("redirection", "code", "said"),
     [
-        (">&-", 0, ""),
+        (f">&- <<< {TURNED}", 0, ""),
         ("<&-", 2, "Usage: cubist solve"),
-        (">/dev/full", 2, "cubist: No space left on device"),
+        (f">/dev/full <<< {TURNED}", 2, "cubist: No space left on device"),
+        ("--scramble - < <(yes R U | head -2000) | head -1", 0, ""),
     ],
 )
-def test_closed_and_full_streams(redirection: str, code: int, said: str) -> None:
-    script = f'"$0" -m robot.cli.main solve - --json {redirection} <<< {TURNED}'
-    if "<" in redirection:
-        script = f'"$0" -m robot.cli.main solve - --json {redirection}'
-    done = subprocess.run(
-        ["bash", "-c", script, sys.executable], capture_output=True, text=True, check=False
-    )
+def test_closed_full_and_abandoned_streams(redirection: str, code: int, said: str) -> None:
+    state = "" if "--scramble" in redirection else "-"
+    script = f'"$0" -m robot.cli.main solve {state} --json {redirection}'
+    command = ["bash", "-o", "pipefail", "-c", script, sys.executable]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == code
-    assert done.stderr.startswith(said)
+    assert done.stderr.startswith(said) and bool(done.stderr) == bool(said)
     assert "Traceback" not in done.stderr
-    assert bool(done.stderr) == bool(said)
 
 
 @pytest.mark.parametrize(
-    ("refusal", "found"),
-    [(PermissionError, "real"), (ConnectionRefusedError, "simulated"), (None, "real")],
+    ("refusal", "is_simulated"),
+    [(PermissionError, False), (ConnectionRefusedError, True), (None, False)],
 )
 def test_a_real_robot_comes_before_a_simulated_one(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, refusal: type[OSError] | None, found: str
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    refusal: type[OSError] | None,
+    *,
+    is_simulated: bool,
 ) -> None:
     """Also one whose daemon we may not talk to: nobody is to believe that they play."""
 
-    class Line(socket.socket):
-        def connect(self, address: object) -> None:
-            if refusal is not None:
-                raise refusal
+    def connect(_: object, address: object) -> None:
+        if refusal is not None:
+            raise refusal(address)
 
-    monkeypatch.setattr("robot.api.paths.socket.socket", Line)
+    line: Callable[..., object] = type("Line", (socket.socket,), {"connect": connect})
+    monkeypatch.setattr("robot.api.paths.socket.socket", line)
     usual = Path("/run/cubist/control.sock")
     monkeypatch.setattr("robot.api.paths.runtime_directory", lambda _: usual.parent)
     environ = {"XDG_RUNTIME_DIR": str(tmp_path)}
     playing = Simulation(os.getpid(), "cubotino", tmp_path / "demo")
     with announced(playing, environ):
-        expected = {"real": usual, "simulated": playing.control_socket}[found]
-        assert control_socket(environ) == expected
+        assert control_socket(environ) == (playing.control_socket if is_simulated else usual)

@@ -1,0 +1,299 @@
+"""The terminal says how jobs, cycles and searches ended: ``cubist start|test|runs|solve``."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from robot.cli import control
+from robot.cli.control import summary, tell
+from robot.cli.main import run
+from robot.cli.solution_text import describe, group_by_move, print_answer, timeline
+from robot.cli.texts import ending_text
+from robot.records.runs import FaultRecord, LinkRecord, RunEvent, RunStore
+from robot.text.outcomes import Outcome, is_success
+from solver.errors import ExitCode
+from tests.rig.documents import NOON, run_json
+from tests.rig.fake_client import FakeClient
+
+
+class EndedJobs(FakeClient):
+    """A daemon whose jobs have ended with these outcomes, one after the other."""
+
+    def __init__(self, *outcomes: str) -> None:
+        super().__init__()
+        self.kinds: list[str] = []
+        self._outcomes = outcomes
+
+    def start(self, kind: str = "solve", **_: Any) -> str:
+        self.kinds.append(kind)
+        return str(len(self.kinds))
+
+    def run(self, run_id: str) -> Any:
+        number, outcome = int(run_id), self._outcomes[int(run_id) - 1]
+        reason = "" if outcome in {"done", "solved"} else f"it {outcome}"
+        times = {"duration_s": 10.0 + number, "executed_us": 2_000_000}
+        return run_json(number, outcome, kind=self.kinds[number - 1], reason=reason, **times)
+
+
+Ask = Callable[..., tuple[int, list[str], EndedJobs, list[str]]]
+
+
+@pytest.fixture
+def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ask:
+    """Run ``cubist test`` where jobs end so: exit code, lines, the daemon, what was watched."""
+
+    def asked(outcomes: str, *options: str, end: str = "") -> Any:
+        client, watched = EndedJobs(*outcomes.split()), []
+
+        def watch(_: Any, run_id: str, about: str) -> None:
+            watched.append(about)
+            if run_id == end:
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(control, "daemon_client", lambda: client)
+        monkeypatch.setattr(control, "watch", watch)
+        code = run(["test", *options])
+        return code, capsys.readouterr().out.splitlines(), client, watched
+
+    return asked
+
+
+def test_every_cycle_is_a_scramble_and_a_solve(ask: Ask) -> None:
+    code, lines, client, watched = ask("done solved done solved", "--cycles", "2")
+    assert code == ExitCode.DONE
+    assert client.kinds == ["scramble", "solve"] * 2
+    assert watched == ["1/2  scramble: ", "1/2  solve: ", "2/2  scramble: ", "2/2  solve: "]
+    assert lines == [
+        "1/2  run 000002 solved in 12.0 s",
+        "2/2  run 000004 solved in 14.0 s",
+        "solved 2 of 2: mean 13.0 s, best 12.0 s, worst 14.0 s",
+    ]
+    assert not client.asked, "nothing was stopped"
+
+
+@pytest.mark.parametrize(("outcomes", "jobs"), [("done jammed", 2), ("jammed", 1)])
+def test_the_first_failure_ends_it(ask: Ask, outcomes: str, jobs: int) -> None:
+    code, lines, client, _ = ask(outcomes, "--cycles", "3")
+    assert (code, len(client.kinds)) == (ExitCode.FAILED, jobs)
+    told = f"1/3  run {jobs:06} jammed after {10 + jobs}.0 s: it jammed"
+    assert lines == [told, "solved 0 of 1"]
+
+
+def test_failures_may_be_counted_only(ask: Ask) -> None:
+    code, lines, *_ = ask("done jammed done solved", "--cycles", "2", "--keep-going", "--json")
+    assert code == ExitCode.FAILED
+    first, second, last = map(json.loads, lines)
+    keys = "cycle id kind outcome reason duration_s planned_us executed_us"
+    assert list(first) == keys.split()
+    assert (first["cycle"], first["reason"]) == (1, "it jammed")
+    assert (second["cycle"], second["outcome"]) == (2, "solved")
+    assert (last["cycles"], last["solved"], last["mean_s"]) == (2, 1, 14.0)
+
+
+def test_ctrl_c_stops_the_robot_and_tells_what_there_was(ask: Ask) -> None:
+    code, lines, client, _ = ask("done solved done solved", "--cycles", "2", end="3")
+    assert (code, [path for _, path, _ in client.asked]) == (ExitCode.STOPPED, ["/stop"])
+    assert lines[-1] == "solved 1 of 1: mean 12.0 s, best 12.0 s, worst 12.0 s"
+
+
+def test_statistics_of_cycles_count_what_was_solved() -> None:
+    ended = [
+        {"outcome": "solved", "duration_s": seconds, "executed_us": turned_us}
+        for seconds, turned_us in ((30.0, 20_000_000), (10.0, 10_000_000), (14.0, 9_000_000))
+    ]
+    assert summary([*ended, {"outcome": "jammed"}]) == {
+        "cycles": 4,
+        "solved": 3,
+        "mean_s": 18.0,
+        "median_s": 14.0,
+        "best_s": 10.0,
+        "worst_s": 30.0,
+        "mean_turn_s": 13.0,
+    }
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_only_what_was_reached_was_reached_in_its_time(outcome: Outcome) -> None:
+    """A fault comes after some seconds: it does not take them."""
+    told = ending_text(str(outcome), 4.7)
+    assert (" in " in told, " after " in told) == (is_success(outcome), not is_success(outcome))
+
+
+DARK = "no cube is in view"
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            {"recoveries": ["it slipped"], "warnings": ["lukewarm"], "moves": "R U"},
+            "solved in 61.3 s, run 000007\nOn the way: it slipped\nOn the way: lukewarm\nR U\n",
+        ),
+        (
+            {"outcome": "jammed", "reason": "the lid", "faults": [{"remedy": "oil it"}]},
+            "jammed after 61.3 s, run 000007: the lid\nWhat to do: oil it\n",
+        ),
+        (
+            {"outcome": "jammed", "reason": "the lid", "faults": [{"remedy": ""}]},
+            "jammed after 61.3 s, run 000007: the lid\n",
+        ),
+        (
+            {
+                "outcome": "no-cube",
+                "reason": DARK,
+                "recoveries": [f"looked again: {DARK}", "2 messages", f"looked again: {DARK}"],
+            },
+            f"no-cube after 61.3 s, run 000007: {DARK}\nOn the way: 2 messages\n",
+        ),
+    ],
+)
+def test_an_ended_run_is_told_once_with_troubles_remedy_and_moves(
+    more: dict[str, Any], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tell(run_json(7, duration_s=61.26, **{"outcome": "solved"} | more))
+    assert capsys.readouterr().out == told
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunStore:
+    """The records of this user's daemon, which does not run."""
+    monkeypatch.setenv("CUBIST_RUNTIME_DIR", "/nonexistent")
+    monkeypatch.setenv("CUBIST_STATE_DIR", str(tmp_path))
+    return RunStore(tmp_path / "runs")
+
+
+def keep(store: RunStore, **known: Any) -> None:
+    writer = store.begin("solve", "cubotino", NOON)
+    writer.record = writer.record.model_copy(update=known)
+    writer.finish()
+
+
+def lines(capfd: pytest.CaptureFixture[str], *words: str) -> list[str]:
+    assert run(list(words)) == ExitCode.DONE
+    return [line.rstrip() for line in capfd.readouterr().out.splitlines()]
+
+
+def test_runs_are_listed_newest_first(store: RunStore, capfd: pytest.CaptureFixture[str]) -> None:
+    assert lines(capfd, "runs") == ["no runs yet"]
+    keep(store, outcome=Outcome.SOLVED, moves="R U2", duration_s=12.34)
+    keep(store)
+    title, second, first = (line.split() for line in lines(capfd, "runs"))
+    assert title == ["run", "started", "what", "outcome", "took", "moves"]
+    assert second[:1] + second[3:] == ["000002", "solve", "under", "way", "0.0", "s"]
+    assert first[:1] + first[3:] == ["000001", "solve", "solved", "12.3", "s", "2"]
+    assert len(lines(capfd, "runs", "--count", "1")) == 2
+
+
+def test_a_run_shows_how_it_went(store: RunStore, capfd: pytest.CaptureFixture[str]) -> None:
+    """Times are in seconds by the robot's clock, and its stages come in the order of a solve."""
+    fault = FaultRecord(code="jammed", cause="the lid is jammed", remedy="free it")
+    keep(
+        store,
+        outcome=Outcome.SOLVED,
+        facelets="UUF",
+        moves="R U2",
+        planned_us=1_500_000,
+        executed_us=1_500_200,
+        greedy_us=2_000_000,
+        timings_s={"turn": 1.5, "scan": 2.25, "odd": 3.0},
+        link=LinkRecord(sent=12, received=13, damaged=1, resent=2),
+        recoveries=["looked again"],
+        warnings=["dim [light]"],
+        photos=["scan-U.jpg", "reading.svg", "explanation.png"],
+        events=[RunEvent(at_s=0.5, text="homing")],
+        latency_s={"capture": [0.01, 0.03]},
+    )
+    shown = "\n".join(lines(capfd, "runs", "show", "1"))
+    for words in (
+        "run 000001 solved in",
+        "scanning 2.2 s, turning 1.5 s",
+        "planned 1.500 s, executed 1.500 s",
+        "one at a time 2.00 s: 25% saved",
+        "12 messages, 13 answers, 1 damaged, 2 sent again",
+        "On the way: looked again",
+        "On the way: dim [light]",
+        f"3 pictures in {store.directory_of('1')}",
+        "0.50 s  homing",
+    ):
+        assert words in shown
+    keep(store, outcome=Outcome.FAULT, reason=fault.cause, faults=[fault], greedy_us=2_000_000)
+    failed = "\n".join(lines(capfd, "runs", "show", "2"))
+    assert "run 000002 fault after" in failed and "saved" not in failed
+    assert "the lid is jammed\nWhat to do: free it" in failed
+
+
+def performed(op: str, **fields: Any) -> dict[str, Any]:
+    return {"op": op, "start_us": 0, "duration_us": 1} | fields
+
+
+@pytest.mark.parametrize(
+    ("operation", "told"),
+    [
+        (performed("turn", site="D", quarter_turns=-1), "turn D by -1 quarter"),
+        (performed("rotate", axis="x", quarter_turns=2), "rotate x by 2 quarters"),
+        (performed("lid", arm="lid", to="open"), "lid open"),
+    ],
+)
+def test_an_operation_in_words(operation: dict[str, Any], told: str) -> None:
+    assert describe(operation) == told
+
+
+def test_operations_are_shown_under_the_moves_that_they_perform() -> None:
+    flip = performed("rotate", axis="x", quarter_turns=1)  # U goes to B, F to U, D to F, B to D
+    turn = performed("turn", site="D", quarter_turns=1)
+    back = performed("turn", site="D", quarter_turns=-1)
+    lid = performed("lid", to="open")
+    plan = [lid, turn, flip, turn, lid, turn, back, lid]
+    grouped = group_by_move(plan, "UF", "D B")
+    assert [(move.name, len(move.operations)) for move in grouped] == [("D", 2), ("B", 5), ("", 1)]
+    assert [row for move in grouped for row in move.operations] == plan
+    for orientation, moves in (("UF", "D F"), (None, "D B"), ("UF", "")):
+        (whole,) = group_by_move(plan, orientation, moves)
+        assert (whole.name, whole.operations) == ("", plan)
+    with Console(width=100, file=io.StringIO()) as console, console.capture() as captured:
+        console.print(timeline(grouped, 1))
+    assert [line.strip() for line in captured.get().splitlines()][1] == "D"
+
+
+ANSWER: dict[str, Any] = {
+    "moves": "R U",
+    "length": 2,
+    "metric": "htm",
+    "optimal": False,
+    "lower_bound": 1,
+    "algorithm": "two-phase",
+    "search_s": 0.0124,
+}
+PLAN = ANSWER | {
+    "operations": [performed("turn", site="D", quarter_turns=-1)],
+    "duration_us": 750_000,
+    "lower_bound_us": 500_000,
+    "robot": "cubotino",
+}
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (ANSWER, ["R U", "2 htm (not proven shortest), two-phase, 12 ms"]),
+        (ANSWER | {"moves": "", "phases": ["R", ""]}, ["(already solved)", "phase 1: R"]),
+        (ANSWER | {"phases": [{"name": "edges", "moves": "U"}]}, ["edges: U"]),
+        (ANSWER | {"optimal": True}, ["2 htm (proven shortest)"]),
+        (PLAN, ["0.75 s (lower bound 0.50 s) on cubotino, 2 moves, 1 operations"]),
+        (PLAN | {"optimal": True}, ["0.75 s (proven fastest)"]),
+        (PLAN | {"lower_bound_us": 0}, ["0.75 s on cubotino"]),
+    ],
+)
+def test_an_answer_names_moves_length_and_proof(
+    answer: dict[str, Any], told: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    print_answer(answer)
+    out = capfd.readouterr().out
+    assert all(text in out for text in told), out
