@@ -1,64 +1,48 @@
-"""The command as a whole: help, start-up, broken pipes."""
+"""The command as a whole: help and start-up; ``cubist config`` and ``cubist robot check``."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
 
-from robot.cli.main import cubist, run
+from robot.cli.main import COMMANDS, cubist, run
+from robot.settings import profile_path
 
-HEAVY = ("numpy", "cv2", "pydantic", "aiohttp", "rich", "solver._native")
+HEAVY = {"numpy", "cv2", "pydantic", "aiohttp", "rich", "solver._native"}
+LIGHT = ["import robot.cli.status, robot.cli.control", "from robot.cli.main import run"]
+STEP = "from robot.cli.main import run; run(['calibrate', 'servo', '--help'])"
+CONTEXT = click.Context(cubist)
 
 
-INSTALLED = cubist.list_commands(click.Context(cubist))
-
-
-@pytest.mark.parametrize("name", INSTALLED)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help_and_speaks_json(name: str) -> None:
-    context = click.Context(cubist)
-    command = cubist.get_command(context, name)
-    assert command is not None
-    assert command.help
+    command = cubist.get_command(CONTEXT, name)
+    assert command is not None and command.help
     commands = [command]
     if isinstance(command, click.Group):
-        below = (command.get_command(context, each) for each in command.list_commands(context))
+        below = (command.get_command(CONTEXT, each) for each in command.list_commands(CONTEXT))
         commands += [each for each in below if each is not None]
-    with_json = [c for c in commands if any(p.name == "as_json" for p in c.params)]
-    assert with_json, f"{name} has no --json"
+    assert any(p.name == "as_json" for each in commands for p in each.params), f"{name}: no --json"
     for each in commands:
         for option in each.params:
             described = not isinstance(option, click.Option) or option.help or option.show_default
             assert described, f"{name} {option.name} is not explained"
 
 
-def test_help_and_status_import_nothing_heavy() -> None:
-    for module in ("robot.cli.main", "robot.cli.status", "robot.cli.control"):
-        script = f"import sys, {module}; print(*sys.modules)"
-        done = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, check=True
-        )
-        assert not set(HEAVY) & set(done.stdout.split()), module
-
-
-def test_the_help_of_a_command_imports_no_step_of_calibration() -> None:
-    script = "import sys; from robot.cli.main import run; run(sys.argv[1:]); print(*sys.modules)"
-    command = [sys.executable, "-c", script, "calibrate", "servo", "--help"]
+@pytest.mark.parametrize(
+    ("program", "absent"),
+    [(LIGHT[0], HEAVY), (LIGHT[1], HEAVY), (STEP, {"robot.calibration.steps.positions", "cv2"})],
+)
+def test_what_is_not_needed_is_not_imported(program: str, absent: set[str]) -> None:
+    command = [sys.executable, "-c", f"{program}\nimport sys; print(*sys.modules)"]
     imported = set(subprocess.run(command, stdout=-1, text=True, check=True).stdout.split())
-    assert "robot.calibration.step" in imported
-    assert not {"robot.calibration.steps.positions", "cv2", "numpy", "textual"} & imported
-
-
-def test_a_reader_that_leaves_is_no_error() -> None:
-    script = "yes R U | head -2000 | %s -m robot.cli.main solve --scramble - --json | head -1"
-    done = subprocess.run(
-        ["bash", "-c", script % sys.executable], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.count("\n") == 1
-    assert "Broken pipe" not in done.stderr
-    assert "Traceback" not in done.stderr
+    assert "robot.cli.output" in imported
+    assert not absent & imported
 
 
 def test_help_lists_the_commands_in_whole(capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,4 +50,34 @@ def test_help_lists_the_commands_in_whole(capsys: pytest.CaptureFixture[str]) ->
         assert run([*group, "--help"]) == 0
         listed = capsys.readouterr().out.partition("Commands:")[2]
         assert listed and "..." not in listed
-        assert group or all(f"\n  {name} " in listed for name in INSTALLED)
+        assert group or all(f"\n  {name} " in listed for name in COMMANDS)
+
+
+def test_a_wrong_profile_is_told_with_line_and_key_and_the_others_are_answered_for(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(profile_path("cubotino").read_text().replace("size: 3", "sise: 3"))
+    for command in ("config", "robot"):
+        assert run([command, "check", str(path), "--json"]) == 2
+        (found,) = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+        assert not found["ok"]
+        assert any(each["key"] == "cube.sise" and each["line"] > 0 for each in found["complaints"])
+        assert run([command, "check", str(path)]) == 2
+        assert "cube.sise" in capfd.readouterr().out
+    assert run(["config", "check", "nowhere", "cubotino"]) == 2
+    out, err = capfd.readouterr()
+    missing, right = out.splitlines()
+    assert "no profile named nowhere" in missing
+    assert (right, err) == ("cubotino: CUBOTino, a flipper with two servos: all right", "")
+
+
+def test_show_and_schema(capfd: pytest.CaptureFixture[str]) -> None:
+    for words, key, value in (
+        (["show", "cubotino"], "name", "cubotino"),
+        (["schema"], "title", "RobotProfile"),
+    ):
+        assert run(["config", *words, "--json"]) == 0
+        assert json.loads(capfd.readouterr().out)[key] == value
+        assert run(["config", *words]) == 0
+        assert value in capfd.readouterr().out

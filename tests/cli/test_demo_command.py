@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from robot.cli import simulate as demo
+from robot.cli import simulate
 from robot.cli.main import run
 from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import DemoOptions, nothing_beside
@@ -23,17 +23,17 @@ Ask = Callable[..., tuple[int, Any]]
 
 @pytest.fixture
 def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
-    """Runs ``cubist demo --json`` with options; exit code, and what would be simulated."""
+    """Run ``cubist demo --json`` with options: exit code, and what would be simulated."""
 
-    def asked(*options: str, outcome: Outcome = Outcome.SOLVED, good: bool = True) -> Any:
+    def asked(*options: str) -> Any:
         found = SimpleNamespace(options=None, display=None, beside=None)
 
         def simulated(given: DemoOptions, display: Any, beside: Any) -> Any:
             found.options, found.display, found.beside = given, display, beside
-            record = SimpleNamespace(outcome=outcome)
-            return SimpleNamespace(record=record, good=good, as_dict=lambda: {"it": "ended"})
+            record = SimpleNamespace(outcome=Outcome.SOLVED)
+            return SimpleNamespace(record=record, good=True, as_dict=lambda: {"it": "ended"})
 
-        monkeypatch.setattr(demo, "_run", simulated)
+        monkeypatch.setattr(simulate, "_run", simulated)
         return run(["demo", "--json", *options]), found
 
     return asked
@@ -63,24 +63,7 @@ def test_options_of_a_demo_are_kept(ask: Ask) -> None:
     assert [(fault.name, fault.subject) for fault in options.faults] == [("glare", "")]
     assert options.title.endswith(" · cube 3 · 2.5 times as fast")
     assert (options.speed, options.firmware) == (2.5, "host")
-    assert found.beside is demo.shown_on_a_page
-
-
-@pytest.mark.parametrize(
-    ("outcome", "good", "code"),
-    [
-        (Outcome.SOLVED, True, ExitCode.DONE),
-        (Outcome.SOLVED, False, ExitCode.NO),
-        (Outcome.JAMMED, True, ExitCode.FAILED),
-        (Outcome.INTERRUPTED, True, ExitCode.FAILED),
-        (Outcome.STOPPED, False, ExitCode.STOPPED),
-        (Outcome.UNREADABLE, True, ExitCode.NO),
-    ],
-)
-def test_the_simulated_robot_has_to_agree(
-    ask: Ask, outcome: Outcome, good: bool, code: ExitCode
-) -> None:
-    assert ask(outcome=outcome, good=good)[0] == code
+    assert found.beside is simulate.shown_on_a_page
 
 
 def test_photographs_and_their_state_go_together(ask: Ask, tmp_path: Path) -> None:
@@ -95,7 +78,7 @@ def test_the_state_says_of_which_size_the_cube_is(
     ask: Ask, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     photographs = {"U": "picture"}
-    monkeypatch.setattr(demo, "load_photographs", lambda folder: photographs)
+    monkeypatch.setattr(simulate, "load_photographs", lambda folder: photographs)
     letters = "".join(face * size * size for face in "URFDLB")
     _, found = ask("--faces", str(tmp_path), "--state", f"{letters[:9]} {letters[9:]}")
     options = found.options

@@ -21,23 +21,13 @@ from solver.files import (
 )
 
 
-def pipe(folder: Path) -> Path:
-    path = folder / "pipe"
-    os.mkfifo(path)
-    return path
-
-
 @pytest.fixture(params=["pipe", "/dev/zero", "/dev/null", "folder", "dangling", "/dev/tty", "long"])
 def strange(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A path that leads to no ordinary file."""
-    if request.param == "pipe":
-        return pipe(tmp_path)
-    if request.param == "folder":
-        return tmp_path
-    if request.param == "dangling":
-        (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
-        return tmp_path / "dangling"
-    return Path("n" * 5_000 if request.param == "long" else request.param)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    places = {"long": Path("n" * 5_000), "folder": tmp_path}
+    return places.get(request.param, tmp_path / request.param)
 
 
 def test_only_ordinary_files_are_read(strange: Path) -> None:
@@ -48,8 +38,8 @@ def test_only_ordinary_files_are_read(strange: Path) -> None:
 
 @pytest.mark.parametrize(("limit", "told"), [(3 << 10, "3 kB"), (5 << 20, "5 MB")])
 def test_a_limit_is_told_in_kilobytes_or_megabytes(tmp_path: Path, limit: int, told: str) -> None:
-    with (tmp_path / "file").open("wb") as file:
-        file.truncate(limit + 1)
+    (tmp_path / "file").touch()
+    os.truncate(tmp_path / "file", limit + 1)
     with pytest.raises(BadFile, match=f"larger than the limit of {told}$"):
         read_file(tmp_path / "file", limit)
 
@@ -72,9 +62,11 @@ def test_long_lines_are_cut_and_passed_over(tmp_path: Path, end: str) -> None:
         assert list(read_lines(stream, 3)) == ["ab", "abc", "xxxx", "", "abcd"]
 
 
-def test_json_values_follow_one_another() -> None:
+def test_json_values_follow_one_another_within_bounds() -> None:
     text = ' {"a": [1, 2.5e3]}\n[]3 "x"  '
     assert list(parse_json_values(text, "file")) == [{"a": [1, 2500.0]}, [], 3, "x"]
+    assert parse_json("9" * LONGEST_NUMBER, "file") == int("9" * LONGEST_NUMBER)
+    parse_json("[" * DEEPEST + "]" * DEEPEST, "file")
 
 
 @pytest.mark.parametrize(
@@ -100,29 +92,23 @@ def test_what_is_no_sensible_json_is_refused(text: str, said: str) -> None:
     assert len(str(caught.value)) < 200
 
 
-def test_what_is_at_the_bounds_of_json_is_read() -> None:
-    assert parse_json("9" * LONGEST_NUMBER, "file") == int("9" * LONGEST_NUMBER)
-    parse_json("[" * DEEPEST + "]" * DEEPEST, "file")
-
-
-COMMANDS = (
-    ["config", "check"],
-    ["robot", "check"],
-    ["read", "--colours"],
-    ["solve", "--scramble", "R", "--robot"],
-    ["demo", "--robot"],
-    ["calibration", "import"],
+@pytest.mark.parametrize(
+    "command",
+    [
+        "config check",
+        "robot check",
+        "read --colours",
+        "solve --scramble R --robot",
+        "demo --robot",
+        "calibration import",
+    ],
 )
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize("target", ["pipe", "/dev/zero"])
 def test_commands_refuse_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str], target: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     path = tmp_path / "robot.yaml"
-    os.mkfifo(path) if target == "pipe" else path.symlink_to(target)
-    assert run([*command, str(path)]) == 2
+    path.symlink_to("/dev/zero")
+    assert run([*command.split(), str(path)]) == 2
     said = capsys.readouterr()
     assert "robot.yaml: cannot be read: it is a" in said.out + said.err
 
@@ -147,15 +133,3 @@ def test_an_endless_line_spoils_itself_alone(
     refused, solved = map(json.loads, capsys.readouterr().out.splitlines())
     assert refused["error"] == "bad-notation"
     assert "moves" in solved
-
-
-def test_cubes_larger_than_any_search_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["solve", "UUUUUU" * 101 * 101]) in {1, 2}
-    assert run(["solve", solved(101)]) == 2
-    assert "a cube of size 101" in capsys.readouterr().err
-    assert run(["solve", "--algorithm", "heuristic-db", solved(41)]) == 2
-    assert "up to 40 can be searched" in capsys.readouterr().err
-
-
-def solved(size: int) -> str:
-    return "".join(face * size**2 for face in "URFDLB")

@@ -1,12 +1,14 @@
-"""The commands of the README do what they say, on a fresh checkout without a robot."""
+"""The commands of the README do what they say, and the workflow runs them as a newcomer would."""
 
 from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from robot.cli.main import run
 from solver.errors import ExitCode
@@ -45,9 +47,29 @@ def test_the_list_is_read_as_it_stands() -> None:
     assert len(COMMANDS) >= 9 and "cubist read --faces config/photographs" in COMMANDS
 
 
-def test_what_is_to_be_pasted_is_no_redirection() -> None:
-    """`<name>` is one for the shell."""
-    for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
-        for line in page.read_text(encoding="utf-8").splitlines():
-            if line.strip().startswith(("git ", "cubist ", "sudo ", "make ")):
-                assert not re.search(r"<[a-z ]+>", line), f"{page.name}: {line}"
+WORKFLOW = yaml.safe_load((ROOT / ".github/workflows/newcomer.yml").read_text())
+STEPS = [step["run"] for step in WORKFLOW["jobs"]["try-it"]["steps"] if "run" in step]
+
+
+def test_the_workflow_runs_the_commands_of_readme_as_a_newcomer() -> None:
+    commands = re.findall(r"^    (make \w+) ", README, re.MULTILINE)
+    assert commands == ["make demo", "make test"]
+    ran = [step for step in STEPS if step.startswith("su ")]
+    as_newcomer = "su - newcomer -c 'cd cubist && {}'"
+    assert ran == [as_newcomer.format(command) for command in [*commands, "make lint"]]
+
+
+def test_the_workflow_installs_what_readme_names() -> None:
+    [needed] = re.findall(r"sudo apt install (.*)", README)
+    [installed] = re.findall(r"install -y --no-install-recommends (.*)", STEPS[0])
+    assert set(needed.split()) <= set(installed.split())
+
+
+def test_the_steps_are_shell() -> None:
+    for step in STEPS:
+        subprocess.run(["bash", "-n"], input=step, text=True, check=True, timeout=60)
+
+
+def test_before_a_commit_the_hooks_run_make_lint() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())
+    assert [hook["entry"] for repo in hooks["repos"] for hook in repo["hooks"]] == ["make lint"]
