@@ -19,8 +19,7 @@ from robot.cli.texts import ending_text
 from robot.records.runs import FaultRecord, LinkRecord, RunEvent, RunStore
 from robot.text.outcomes import Outcome, is_success
 from solver.errors import ExitCode
-from tests.rig.documents import NOON, run_json
-from tests.rig.fake_client import FakeClient
+from tests.rig.documents import NOON, FakeClient, run_json
 
 
 class EndedJobs(FakeClient):
