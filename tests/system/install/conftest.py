@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+
+from tests.system.install.debian_root import read_facts, why_absent
 
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parents[2]
@@ -24,14 +24,14 @@ SIMULATOR = CHECKOUT / ".venv/bin/python"
 NEEDED_BYTES = 3 * 1024**3
 """Two versions of the program in memory, and what runs."""
 
-NEWCOMERS = CHECKOUT / "build" / "newcomers"
-
 RunScenario = Callable[..., Mapping[str, str]]
 
 
 def why_no_container() -> str | None:
     """Why a container cannot run here; None when it can."""
-    absent = _absent("systemd-nspawn", "unshare", "setpriv", "/lib/systemd/systemd", str(SIMULATOR))
+    absent = why_absent(
+        "systemd-nspawn", "unshare", "setpriv", "/lib/systemd/systemd", str(SIMULATOR)
+    )
     if absent:
         return absent
     fields = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
@@ -50,103 +50,6 @@ def why_no_container() -> str | None:
         command = ["unshare", "--mount", "bash", "-c", script, folder]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     return f"mounts are not allowed here: {done.stderr.strip()}" if done.returncode else None
-
-
-def why_no_root() -> str | None:
-    """Why no Debian root can be gone through here; None when it can."""
-    return _absent("mmdebstrap", "systemd-nspawn", "setpriv", "git")
-
-
-def _absent(*programs: str) -> str | None:
-    if os.geteuid() != 0:
-        return "only root may make a Debian and go into it"
-    absent = [program for program in programs if shutil.which(program) is None]
-    return f"not installed: {', '.join(absent)}" if absent else None
-
-
-def read_facts(share: Path) -> Mapping[str, str]:
-    """Print a scenario's log, and return the facts that it found to its end."""
-    for name in ("console", "log"):
-        if (share / name).exists():
-            print((share / name).read_text(errors="replace"))
-    lines = (share / "facts").read_text().splitlines() if (share / "facts").exists() else []
-    found = [(name, value) for name, _, value in (line.partition("=") for line in lines)]
-    # A fact found twice is as bad as the worst of it.
-    worst = {name: max(value for other, value in found if other == name) for name, _ in found}
-    assert worst.get("finished") == "yes", f"the scenario did not come to its end: {worst}"
-    return worst
-
-
-def assert_story(facts: Mapping[str, str], expected: str) -> None:
-    """Compare facts with ``NAME=VALUE, NAME=VALUE``."""
-    for fact in expected.split(", "):
-        name, _, value = fact.partition("=")
-        assert facts[name].strip() == value, name
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What is waited for comes last, whatever else decides the order."""
-    items.sort(key=_waits)
-
-
-def _waits(item: pytest.Item) -> bool:
-    return "newcomer" in getattr(item, "fixturenames", ())
-
-
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Begin with what newcomers go through: it takes minutes, beside the other tests."""
-    cases = [item.callspec.params["case"] for item in session.items if _waits(item)]  # type: ignore[attr-defined]
-    if not cases or session.config.option.collectonly or why_no_root():
-        return
-    if getattr(session.config, "workerinput", {"workerid": "gw0"})["workerid"] != "gw0":
-        return  # one of the processes that share the tests is enough
-    folder = newcomers_folder(session.config)
-    shutil.rmtree(folder, ignore_errors=True)  # of a process of the same number, long ago
-    folder.mkdir(parents=True)
-    # Last in the queue for the processor: other tests are about time.
-    # A session of its own from the start, so that nobody here has to wait for it.
-    command = ["setsid", "--fork", "nice", "-n", "19", sys.executable]
-    command += [str(HERE / "newcomer.py"), str(folder)]
-    with (folder / "output").open("wb") as output:
-        subprocess.run(
-            [*command, str(process_of_all(session.config)), *cases],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            check=True,
-        )
-
-
-def process_of_all(config: pytest.Config) -> int:
-    """The process that begins and ends the tests; others may share them with it."""
-    return os.getppid() if hasattr(config, "workerinput") else os.getpid()
-
-
-def newcomers_folder(config: pytest.Config) -> Path:
-    """What is found out for this run of the tests."""
-    return NEWCOMERS / str(process_of_all(config))
-
-
-@pytest.fixture(scope="session")
-def newcomer(pytestconfig: pytest.Config) -> Callable[[str], Mapping[str, str]]:
-    """Waits for a case of ``newcomer.py``; the facts that were found, by name."""
-    reason = why_no_root()
-    if reason:
-        pytest.skip(reason)
-    folder = newcomers_folder(pytestconfig)
-
-    def facts(case: str) -> Mapping[str, str]:
-        share = folder / case
-        while not (share / "ended").exists():
-            if (folder / "over").exists() and not (share / "ended").exists():
-                pytest.fail((folder / "output").read_text(errors="replace"))
-            time.sleep(0.5)
-        if (share / "refused").exists():
-            pytest.skip((share / "refused").read_text())
-        return read_facts(share)
-
-    return facts
 
 
 @pytest.fixture(scope="session")

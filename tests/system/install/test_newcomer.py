@@ -1,18 +1,27 @@
-"""README's two commands, in both orders, by an ordinary user in clean Debian 12 and 13 roots.
-
-The roots are made and gone through beside the other tests, on a processor of their own if there is
-one; see ``conftest.py`` here. These tests come last and wait for what came of it.
-"""
+"""README's two commands, in both orders, by an ordinary user in clean Debian 12 and 13 roots."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+import shlex
+from pathlib import Path
 
 import pytest
 
+from tests.system.install.debian_root import (
+    CHECKOUT,
+    NEWCOMER,
+    bundle_checkout,
+    go_through,
+    why_no_root,
+)
+
 pytestmark = pytest.mark.timeout(3600)
 
+REPOSITORY = "/host/cubist.bundle"
+"""What stands in README for the repository, in the root."""
+QUICK = "ARGS='-m quick -rfEs'"
+"""What stands before `make test`: the tests that need what the two commands make, and few more."""
 CASES = [
     pytest.param("13-demo", id="Debian 13, demo first"),
     pytest.param("13-test", id="Debian 13, test first", marks=pytest.mark.long),
@@ -21,11 +30,35 @@ CASES = [
 ]
 
 
+def readme_lines() -> list[str]:
+    """The commands of README's "Try it", without their comments."""
+    text = (CHECKOUT / "README.md").read_text()
+    block = re.search(r"## Try it\n.*?\n((?:    [^\n]*\n)+)", text, re.DOTALL)
+    assert block, "README shows no commands under 'Try it'"
+    return [line.partition("#")[0].strip() for line in block[1].splitlines()]
+
+
+def script(first: str) -> list[str]:
+    """README's commands in one of both orders, each followed by its exit code as a fact."""
+    *prepare, demo, test = readme_lines()
+    assert (demo, test) == ("make demo", "make test"), "README's commands are others now"
+    typed = {"demo": demo, "test": f"{QUICK} {test}"}
+    lines = [line.replace("ADDRESS", shlex.quote(REPOSITORY)) for line in prepare]
+    lines = [text for line in lines for text in (line, "fact prepared $?")]
+    for name in (first, "test" if first == "demo" else "demo"):
+        lines += [typed[name], f"fact {name} $?"]
+    return lines
+
+
 @pytest.mark.parametrize("case", CASES)
-def test_readme_s_commands_in_a_clean_debian(
-    newcomer: Callable[[str], Mapping[str, str]], case: str
-) -> None:
-    facts = newcomer(case)
+def test_readme_s_commands_in_a_clean_debian(case: str, tmp_path: Path) -> None:
+    if reason := why_no_root():
+        pytest.skip(reason)
+    release, _, first = case.partition("-")
+    bundle_checkout(tmp_path / "cubist.bundle")
+    (tmp_path / "lines").write_text("\n".join(script(first)))
+    tmp_path.chmod(0o755)
+    facts = go_through(release, tmp_path, Path(__file__).with_name("newcomer_scenario"), NEWCOMER)
     assert facts["prepared"] == "0"
     assert facts["demo"] == "0"
     assert facts["test"] == "0", facts["failed"] or facts["quick"]

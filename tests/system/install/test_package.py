@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.install.conftest import RunScenario, assert_story
+from tests.system.install.conftest import RunScenario
+from tests.system.install.debian_root import assert_story
 
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parents[2]
