@@ -23,12 +23,12 @@ from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
 from robot.settings.profile import FIRST_BOARD
 from robot.simulate.boards import (
+    Cable,
     own_simulation,
     require_pace,
     simulation_of,
     wire_to_board,
 )
-from robot.simulate.cable import Cable
 from robot.simulate.fault_injection import (
     CABLE_FAULTS,
     BoardInScene,
@@ -36,18 +36,16 @@ from robot.simulate.fault_injection import (
     InjectedFault,
     Scene,
 )
-from robot.simulate.follow import DaemonFollower
 from robot.simulate.processes import Child, SimulationError, running, wait_for_path, workspace
-from robot.simulate.progress import DemoProgress, Display
+from robot.simulate.progress import DaemonFollower, DemoProgress, Display
 from robot.text.outcomes import is_success
-from robot.twin.cube import CubeBody
+from robot.twin.cube import CubeBody, Violation
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.pulses import PulseMaker
 from robot.twin.render import Image
 from robot.twin.server import PinPort, SimulatedPanel, TwinServer
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
-from robot.twin.violations import Violation
 from solver.files import JsonObject
 
 

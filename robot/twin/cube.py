@@ -1,18 +1,21 @@
-"""The cube as a physical body: stickers with a place and a direction, moved by rotation matrices.
+"""The cube as a physical body, also with layers between quarter turns, and violations.
 
-The body is built from vectors alone so that its verdict is independent of the move tables the
-program solves with. Lengths are in half cubies: a cube of size N spans -N..N on each axis. A
-:class:`Pose` says where its stickers are right now, mid-motion included: what a camera draws.
+Stickers have a place and a direction, and rotation matrices move them. The body is built from
+vectors alone so that its verdict is independent of the move tables the program solves with. Lengths
+are in half cubies: a cube of size N spans -N..N on each axis. A :class:`Pose` says where its
+stickers are right now, mid-motion included: what a camera draws.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+
+from solver.files import JsonObject
 
 SITES = "URFDLB"
 
@@ -38,6 +41,16 @@ _RIGHT_AND_DOWN: dict[str, tuple[tuple[int, int, int], tuple[int, int, int]]] = 
     "B": ((-1, 0, 0), (0, -1, 0)),
 }
 
+AT_REST_QUARTERS = 0.5 / 90
+"""A layer this little off square stands square: its next motion is a start."""
+
+OPPOSITE = dict(zip("URFDLB", "DLBURF", strict=True))
+
+HAND_TURNS = 200
+"""Turns of a scramble for each way to cut the cube into two parts."""
+SAME_INCIDENT_US = 500_000.0
+"""Reports of one kind closer together than this are one incident."""
+
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
@@ -50,10 +63,7 @@ def face_axes(site: str) -> tuple[IntArray, IntArray, IntArray]:
 
 def rotation(axis: tuple[int, int, int], quarter_turns: int) -> IntArray:
     """int64[3, 3] turning by clockwise quarters as seen from the tip of ``axis``."""
-    x, y, z = axis
-    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    clockwise = np.eye(3, dtype=np.int64) - cross + cross @ cross
-    return np.asarray(np.linalg.matrix_power(clockwise, quarter_turns % 4))
+    return np.rint(turned(axis, quarter_turns)).astype(np.int64)
 
 
 class CubeBody:
@@ -112,8 +122,7 @@ class CubeBody:
 
     def face_at(self, site: str) -> str:
         """Which face of the cube, by its hub, looks out of ``site``; the start names the faces."""
-        original = self.core.T @ np.array(NORMALS[site])
-        return next(name for name, normal in NORMALS.items() if tuple(original) == normal)
+        return _site_of(self.core.T @ np.array(NORMALS[site]))
 
     def held_upright(self) -> CubeBody:
         """A copy in the orientation of the start, layers as they are."""
@@ -175,10 +184,6 @@ def _keys(places: IntArray, normals: IntArray) -> list[tuple[int, ...]]:
     return [tuple(row) for row in np.hstack([places, normals]).tolist()]
 
 
-HAND_TURNS = 200
-"""Turns of a scramble for each way to cut the cube into two parts."""
-
-
 def scrambled(size: int, seed: int) -> CubeBody:
     """A cube turned at random by hand: 200 random turns from solved, of its outer layers alone;
     of larger cubes 200 for each number of layers that may be turned together."""
@@ -227,3 +232,171 @@ class Pose:
         for site, quarters in self.layers:
             rotations[body.layer(site, self.depth)] = self.whole @ turned(NORMALS[site], quarters)
         return rotations
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """Something a robot must never do. ``kind`` is for programs, ``text`` for people."""
+
+    time_us: int
+    kind: str
+    text: str
+
+    def as_dict(self) -> JsonObject:
+        """The violation for JSON."""
+        return {"time_us": self.time_us, "kind": self.kind, "text": self.text}
+
+
+class Incidents:
+    """Collects violations; a kind that goes on and on is reported once."""
+
+    def __init__(self) -> None:
+        self.violations: list[Violation] = []
+        self.time_us = 0.0
+        self._last: dict[tuple[str, str], float] = {}
+
+    def report(self, kind: str, text: str, subject: str = "") -> None:
+        """Note a violation at the present time; ``subject`` tells incidents of a kind apart."""
+        key = (kind, subject)
+        last = self._last.get(key)
+        self._last[key] = self.time_us
+        if last is None or self.time_us - last > SAME_INCIDENT_US:
+            self.violations.append(Violation(round(self.time_us), kind, text))
+
+
+Reporter = Callable[[str, str, str], None]
+"""``report(kind, text, subject)``, as :meth:`Incidents.report`."""
+
+
+class Slipping:
+    """Each slip asked for costs the next part that turns the first quarter of its way."""
+
+    def __init__(self) -> None:
+        self.wanted = 0
+        self._left: dict[str, float] = {}
+
+    def carry(self, part: str, quarters: float) -> float:
+        """Return the quarters of a turn by ``part`` that reach the cube."""
+        if self.wanted > 0 and quarters and part not in self._left:
+            self.wanted -= 1
+            self._left[part] = 1.0
+        left = self._left.get(part, 0.0)
+        lost = min(left, abs(quarters))
+        if not lost:
+            return quarters
+        self._left[part] = left - lost
+        if left == lost:
+            del self._left[part]
+        return quarters - (lost if quarters > 0 else -lost)
+
+
+def rest_of_quarter(quarters: float) -> float:
+    """Return the rest of an angle after whole quarters, -0.5..0.5."""
+    return quarters - round(quarters)
+
+
+class TwistingCube:
+    """The body with the angle of every layer; two layers that cross cannot both be off square.
+
+    ``corner_cutting`` is how far, in quarters, a layer may be off square when one that crosses it
+    starts to turn, and how far both may be off at once: the rounded pieces push each other home.
+    Where one is farther off, the other must be square within ``play`` (by default as much). The
+    whole cube may be turned about one axis at a time.
+    """
+
+    def __init__(
+        self,
+        body: CubeBody,
+        corner_cutting: float,
+        report: Reporter,
+        play: float | None = None,
+    ) -> None:
+        self.body = body
+        self._corner_cutting = corner_cutting
+        self._play = corner_cutting if play is None else play
+        self._report = report
+        self._twists = dict.fromkeys(SITES, 0.0)
+        self._axis = "U"
+        self._tilt = 0.0
+
+    def turn_layer(self, site: str, quarters: float) -> None:
+        """Turn the layer at ``site`` clockwise seen from outside."""
+        before = self._twists[site]
+        starts = self.quarters_off_square(site) < AT_REST_QUARTERS
+        self._twists[site] = before + quarters
+        self.body.turn(site, round(before + quarters) - round(before))
+        self._check_crossing(site, starts)
+
+    def turn_whole(self, site: str, quarters: float) -> None:
+        """Turn the whole cube clockwise as seen from outside ``site``."""
+        if site == OPPOSITE[self._axis]:
+            site, quarters = self._axis, -quarters
+        if site != self._axis:
+            self._axis, self._tilt = site, 0.0
+        before = self._tilt
+        self._tilt = before + quarters
+        self._rotate(site, round(before + quarters) - round(before))
+
+    def quarters_off_square(self, site: str) -> float:
+        """Quarters by which the layer at ``site`` is off square with the rest of the cube."""
+        return abs(rest_of_quarter(self._twists[site]))
+
+    @property
+    def tilt(self) -> tuple[str, float]:
+        """The axis about which the whole cube is off square, and by how much."""
+        return self._axis, rest_of_quarter(self._tilt)
+
+    def settle(self, site: str) -> None:
+        """The layer at ``site`` comes to rest where it is nearest to; forgets the small rest."""
+        self._twists[site] = 0.0
+
+    def set_square(self) -> None:
+        """A person sets every layer square, and the cube in the robot, each to what is nearest."""
+        self._twists = {site: float(round(twist)) for site, twist in self._twists.items()}
+        self._tilt = float(round(self._tilt))
+
+    def settle_whole(self) -> None:
+        """The cube comes to rest square in the robot."""
+        self._tilt = 0.0
+
+    def lean(self, site: str, quarters: float) -> None:
+        """Set the cube off square: the part that holds the layer at ``site`` alone stands so, and
+        so does the whole cube; the layer comes to rest with it."""
+        self._axis, self._tilt = site, quarters
+        self._twists[site] = 0.0
+
+    def pose(self) -> Pose:
+        """Return the places of cube and layers, for the camera."""
+        whole: FloatArray = turned(NORMALS[self._axis], rest_of_quarter(self._tilt))
+        off = ((site, rest_of_quarter(twist)) for site, twist in self._twists.items())
+        return Pose(whole, tuple((site, twist) for site, twist in off if twist))
+
+    def _rotate(self, site: str, quarters: int) -> None:
+        """The booked stickers move on, and what is off square with them."""
+        if not quarters:
+            return
+        self.body.rotate(NORMALS[site], quarters)
+        whole = rotation(NORMALS[site], quarters)
+        moved = {old: _site_of(whole @ np.array(NORMALS[old])) for old in SITES}
+        self._twists = {moved[old]: twist for old, twist in self._twists.items()}
+
+    def _check_crossing(self, site: str, starts: bool) -> None:
+        off = self.quarters_off_square(site)
+        if not starts and off <= self._play:
+            return
+        for other in SITES:
+            crosses = other not in {site, OPPOSITE[site]}
+            if crosses and self._jams(starts, off, self.quarters_off_square(other)):
+                text = f"layers {other} and {site} were turned into each other"
+                self._report("layers-collide", text, "".join(sorted(site + other)))
+
+    def _jams(self, starts: bool, off: float, other: float) -> bool:
+        """Return true if a layer gets stuck that starts, or is this many quarters off square, where
+        one that crosses it is ``other`` quarters off."""
+        if starts:
+            return other > self._corner_cutting
+        return min(off, other) > self._play and max(off, other) > self._corner_cutting
+
+
+def _site_of(normal: IntArray) -> str:
+    return next(site for site, direction in NORMALS.items() if tuple(normal) == direction)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from robot.settings import RobotProfile
-from robot.twin.cube import CubeBody, Pose
+from robot.twin.cube import CubeBody, Pose, Slipping, TwistingCube
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.registry import SIMULATED_MECHANISMS, MechanismParts, SettingsReading
-from robot.twin.twisting import Slipping, TwistingCube
 
 PLAY_DEGREES = 10.0
 """How far off square a layer may be for one that crosses it to turn all the way: any cube has so

@@ -15,7 +15,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robot.settings import RobotProfile
-from robot.twin.cube import NORMALS, SITE_OF_AXIS, CubeBody, FloatArray, Pose, turned
+from robot.twin.cube import (
+    NORMALS,
+    OPPOSITE,
+    SITE_OF_AXIS,
+    CubeBody,
+    FloatArray,
+    Pose,
+    Reporter,
+    Slipping,
+    TwistingCube,
+    rest_of_quarter,
+    turned,
+)
 from robot.twin.flipper import ZONE_PART, ArmPlace, SimulatedArm, built_in
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.registry import (
@@ -26,8 +38,6 @@ from robot.twin.registry import (
     degree_us,
     tolerance_quarters,
 )
-from robot.twin.twisting import OPPOSITE, Slipping, TwistingCube, rest_of_quarter
-from robot.twin.violations import Reporter
 
 
 @dataclass

@@ -7,18 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot.twin.cube import NORMALS, SITES, CubeBody, scrambled
-from robot.twin.twisting import TwistingCube
-from robot.twin.violations import Incidents
-
-SOLVED = "".join(letter * 9 for letter in SITES)
+from robot.twin.cube import NORMALS, SITES, CubeBody, Incidents, TwistingCube, scrambled
 
 
-def turned(moves: str, size: int = 3) -> CubeBody:
-    body = CubeBody("".join(letter * size * size for letter in SITES))
-    for move in moves.split():
-        body.turn(move[0], {"": 1, "2": 2, "'": -1}[move[1:]])
-    return body
+def solved(size: int = 3) -> CubeBody:
+    return CubeBody("".join(letter * size * size for letter in SITES))
+
+
+SOLVED = solved().facelets()
 
 
 @pytest.mark.parametrize(
@@ -36,12 +32,16 @@ def turned(moves: str, size: int = 3) -> CubeBody:
     ],
 )
 def test_turns_as_everybody_knows_them(moves: str, facelets: str) -> None:
-    assert turned(moves).facelets() == facelets
+    body = solved()
+    for move in moves.split():
+        body.turn(move[0], {"": 1, "2": 2, "'": -1}[move[1:]])
+    assert body.facelets() == facelets
+    assert CubeBody(facelets).facelets() == facelets
 
 
 @given(st.text(alphabet="URFDLB", min_size=1, max_size=12), st.integers(1, 3))
 def test_a_turn_undone_is_no_turn(sites: str, quarters: int) -> None:
-    body = CubeBody(SOLVED)
+    body = solved()
     for site in sites:
         body.turn(site, quarters)
     for site in reversed(sites):
@@ -50,15 +50,14 @@ def test_a_turn_undone_is_no_turn(sites: str, quarters: int) -> None:
     assert body.solved
 
 
-def test_facelets_read_back() -> None:
+def test_a_seed_is_always_the_same_cube() -> None:
     body = scrambled(3, 7)
-    assert CubeBody(body.facelets()).facelets() == body.facelets()
     assert not body.solved
     assert scrambled(3, 7).facelets() == body.facelets() != scrambled(3, 8).facelets()
 
 
 def test_rotation_keeps_the_cube_solved_and_names_its_faces() -> None:
-    body = CubeBody(SOLVED)
+    body = solved()
     body.rotate(NORMALS["R"], 1)
     assert body.solved
     # The front goes up.
@@ -75,8 +74,7 @@ def test_what_is_no_cube_is_refused(facelets: str) -> None:
 
 @pytest.mark.parametrize("size", [2, 3, 4])
 def test_hub_follows_the_whole_cube_and_no_face_turn_of_its_own(size: int) -> None:
-    body = CubeBody("".join(letter * size * size for letter in SITES))
-    assert np.array_equal(body.core, np.eye(3))
+    body = solved(size)
     for face in SITES if size % 2 else "URF":
         body.turn(face, 1)
     assert np.array_equal(body.core, np.eye(3))
@@ -88,7 +86,7 @@ def twisting(
     corner_cutting: float = 0.1, play: float | None = None
 ) -> tuple[TwistingCube, Incidents]:
     incidents = Incidents()
-    return TwistingCube(CubeBody(SOLVED), corner_cutting, incidents.report, play), incidents
+    return TwistingCube(solved(), corner_cutting, incidents.report, play), incidents
 
 
 @pytest.mark.parametrize(
@@ -117,7 +115,7 @@ def test_a_layer_s_stickers_move_on_at_the_half_of_a_quarter() -> None:
     assert cube.body.facelets() == SOLVED
     assert cube.pose().layers == (("R", pytest.approx(0.4)),)
     cube.turn_layer("R", 0.2)
-    turned = CubeBody(SOLVED)
+    turned = solved()
     turned.turn("R", 1)
     assert cube.body.facelets() == turned.facelets()
     assert cube.pose().layers == (("R", pytest.approx(-0.4)),)
@@ -126,25 +124,22 @@ def test_a_layer_s_stickers_move_on_at_the_half_of_a_quarter() -> None:
     assert cube.quarters_off_square("R") == 0.0 and cube.pose().layers == ()
 
 
-def test_the_whole_cube_is_off_square_about_one_axis() -> None:
+def test_the_whole_cube_is_off_square_about_one_axis_and_takes_its_layers_along() -> None:
     cube, _ = twisting()
-    cube.turn_whole("R", 0.3)
-    cube.turn_whole("L", 0.1)
-    assert cube.tilt == ("R", pytest.approx(0.2))
-    cube.turn_whole("U", 0.1)
-    assert cube.tilt == ("U", pytest.approx(0.1))
+    for site, quarters, tilt in (
+        ("R", 0.3, ("R", 0.3)),
+        ("L", 0.1, ("R", 0.2)),
+        ("U", 0.1, ("U", 0.1)),
+    ):
+        cube.turn_whole(site, quarters)
+        assert cube.tilt == (tilt[0], pytest.approx(tilt[1]))
     cube.settle_whole()
     assert cube.tilt == ("U", 0.0)
     assert np.array_equal(cube.pose().whole, np.eye(3))
-
-
-def test_a_layer_off_square_is_so_wherever_the_cube_is_turned() -> None:
-    cube, _ = twisting()
     cube.turn_layer("F", 0.25)
-    cube.turn_whole("U", 1.0)
-    assert cube.pose().layers == (("L", pytest.approx(0.25)),)
-    cube.turn_whole("U", -1.0)
-    assert cube.pose().layers == (("F", pytest.approx(0.25)),)
+    for quarters, site in ((1.0, "L"), (-1.0, "F")):
+        cube.turn_whole("U", quarters)
+        assert cube.pose().layers == ((site, pytest.approx(0.25)),)
 
 
 def test_a_kind_is_reported_again_after_half_a_second_of_peace() -> None:

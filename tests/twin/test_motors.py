@@ -8,10 +8,13 @@ import pytest
 
 from robot.settings import Stepper, load_profile
 from robot.settings.profile import SimulatedActuator
-from robot.twin.registry import Build
+from robot.twin.cube import Incidents
+from robot.twin.misadjustment import ServoTruth
+from robot.twin.registry import Build, Stop
 from robot.twin.servo import ServoMotor
 from robot.twin.stepper import Rotor, StepMotor, StepperEndStop, wire_stepper
-from robot.twin.violations import Incidents
+
+FRAME_US = 20_000.0
 
 
 @pytest.fixture
@@ -26,6 +29,69 @@ def stepper(incidents: Incidents) -> StepMotor:
 
 def kinds(incidents: Incidents) -> list[str]:
     return [violation.kind for violation in incidents.violations]
+
+
+def servo_of(
+    incidents: Incidents, *stops: Stop, speed: float = 5000.0, **truth: float
+) -> ServoMotor:
+    built = ServoTruth(**truth)
+    return ServoMotor("lid", 1500.0, (900, 2100), speed, incidents.report, built, stops)
+
+
+def drive(servo: ServoMotor, incidents: Incidents, pulse_us: float, seconds: float) -> None:
+    """Send it pulses of this width for so long."""
+    for _ in range(round(seconds * 1e6 / FRAME_US)):
+        start = incidents.time_us
+        servo.pulse_edge(start, True)
+        servo.pulse_edge(start + pulse_us, False)
+        incidents.time_us = start + FRAME_US
+        servo.advance(start, incidents.time_us)
+
+
+def test_a_servo_moves_at_its_own_speed_and_goes_limp_without_pulses(incidents: Incidents) -> None:
+    servo = servo_of(incidents, speed=1000.0)
+    drive(servo, incidents, 2000, 0.1)
+    assert (servo.position, servo.moving) == (pytest.approx(1600), True)
+    drive(servo, incidents, 1550, 0.1)
+    assert (servo.position, servo.moving) == (pytest.approx(1550), False)
+    drive(servo, incidents, 2000, 0.02)
+    held = servo.position
+    servo.advance(incidents.time_us + 200_000, incidents.time_us + 900_000)
+    assert (servo.position, servo.moving) == (held, False)
+
+
+@pytest.mark.parametrize(("width", "kind"), [(150.0, "bad-pulse"), (2600.0, "past-limits")])
+def test_pulses_that_are_wrong(incidents: Incidents, width: float, kind: str) -> None:
+    """A reset in a pulse is no pulse."""
+    servo = servo_of(incidents)
+    servo.pulse_edge(0, True)
+    servo.reset()
+    servo.pulse_edge(100, False)
+    assert servo.target is None and not kinds(incidents)
+    drive(servo, incidents, width, 0.02)
+    assert kinds(incidents) == [kind]
+
+
+def test_a_servo_stops_short_by_half_its_slack_on_either_side(incidents: Incidents) -> None:
+    servo = servo_of(incidents, zero_us=30.0, gain=1.1, slack_us=8.0)
+    for pulse_us, off_us in ((1600, 110 - 4), (1603, 110 - 0.7), (1600, 110 - 0.7), (1590, 99 + 4)):
+        drive(servo, incidents, pulse_us, 0.5)
+        assert servo.position == pytest.approx(1530 + off_us)
+        assert not servo.moving
+
+
+def test_a_servo_that_pushes_for_over_a_second_is_reported_once(incidents: Incidents) -> None:
+    servo = servo_of(incidents, Stop(1600.0, True, "strained", "pushes"), slack_us=4.0)
+    drive(servo, incidents, 1700, 0.9)
+    assert servo.position == 1600.0
+    assert not servo.moving
+    drive(servo, incidents, 1550, 0.3)
+    drive(servo, incidents, 1700, 0.9)
+    assert incidents.violations == []
+    drive(servo, incidents, 1700, 3.0)
+    assert [(one.kind, one.text) for one in incidents.violations] == [("strained", "lid pushes")]
+    drive(servo, incidents, 1601, 3.0)  # within its dead band: it does not push
+    assert len(incidents.violations) == 1
 
 
 def step(motor: StepMotor, times: list[float]) -> None:
@@ -45,50 +111,11 @@ def ramp(top: float, acceleration: float, count: int, down: bool = True) -> list
     return times
 
 
-def test_servo_moves_at_its_own_speed(incidents: Incidents) -> None:
-    servo = ServoMotor("lid", 1500.0, (500, 2500), 1000.0, incidents.report)
-    servo.pulse_edge(0, True)
-    servo.pulse_edge(2000, False)
-    servo.advance(2000, 102_000)
-    assert servo.position == pytest.approx(1600)
-    assert servo.moving
-    servo.pulse_edge(102_000, True)
-    servo.pulse_edge(103_550, False)
-    servo.advance(103_550, 200_000)
-    assert servo.position == pytest.approx(1550)
-    assert not servo.moving
-
-
-def test_servo_without_pulses_goes_limp(incidents: Incidents) -> None:
-    servo = ServoMotor("lid", 1500.0, (500, 2500), 1000.0, incidents.report)
-    servo.pulse_edge(0, True)
-    servo.pulse_edge(2500, False)
-    servo.advance(2500, 4500)
-    held = servo.position
-    servo.advance(200_000, 900_000)
-    assert servo.position == held
-    assert not servo.moving
-
-
-@pytest.mark.parametrize(("width", "kind"), [(150.0, "bad-pulse"), (2600.0, "past-limits")])
-def test_pulses_that_are_wrong(incidents: Incidents, width: float, kind: str) -> None:
-    servo = ServoMotor("lid", 1500.0, (500, 2500), 1000.0, incidents.report)
-    servo.pulse_edge(0, True)
-    servo.pulse_edge(width, False)
-    assert kinds(incidents) == [kind]
-
-
-def test_a_reset_in_a_pulse_is_no_pulse(incidents: Incidents) -> None:
-    servo = ServoMotor("lid", 1500.0, (500, 2500), 1000.0, incidents.report)
-    servo.pulse_edge(0, True)
-    servo.reset()
-    servo.pulse_edge(100, False)
-    assert servo.target is None
-    assert not kinds(incidents)
+FULL_RUN = ramp(3_000, 15_000, 500, down=False)
 
 
 @pytest.mark.parametrize(("forward", "end"), [(True, 200), (False, -200)])
-def test_stepper_follows_a_ramp(
+def test_a_stepper_follows_a_ramp(
     stepper: StepMotor, incidents: Incidents, forward: bool, end: int
 ) -> None:
     stepper.direction_edge(forward)
@@ -97,38 +124,28 @@ def test_stepper_follows_a_ramp(
     assert not kinds(incidents)
 
 
-def losses() -> dict[str, Callable[[StepMotor], None]]:
-    def too_fast(motor: StepMotor) -> None:
-        step(motor, ramp(4_500, 15_000, 2_000))
-
-    def too_sudden(motor: StepMotor) -> None:
-        step(motor, [1e6 + 500 * number for number in range(20)])
-
-    def too_steep(motor: StepMotor) -> None:
-        step(motor, ramp(3_500, 60_000, 400))
-
-    def stopped_dead(motor: StepMotor) -> None:
-        times = ramp(3_000, 15_000, 500, down=False)
-        step(motor, times)
-        motor.advance(times[-1], times[-1] + 100_000)
-
-    def turned_round(motor: StepMotor) -> None:
-        step(motor, ramp(3_000, 15_000, 500, down=False))
-        motor.direction_edge(True)
-
-    def not_enabled(motor: StepMotor) -> None:
-        motor.enable_edge(True)
-        step(motor, [10_000.0])
-
-    cases = (too_fast, too_sudden, too_steep, stopped_dead, turned_round, not_enabled)
-    return {case.__name__: case for case in cases}
+def stop_dead(motor: StepMotor) -> None:
+    step(motor, FULL_RUN)
+    motor.advance(FULL_RUN[-1], FULL_RUN[-1] + 100_000)
 
 
-@pytest.mark.parametrize("case", losses().values(), ids=losses().keys())
-def test_stepper_loses_steps(
-    stepper: StepMotor, incidents: Incidents, case: Callable[[StepMotor], None]
-) -> None:
-    case(stepper)
+def turn_round(motor: StepMotor) -> None:
+    step(motor, FULL_RUN)
+    motor.direction_edge(True)
+
+
+LOSSES: dict[str, Callable[[StepMotor], None]] = {
+    "too fast": lambda motor: step(motor, ramp(4_500, 15_000, 2_000)),
+    "too sudden": lambda motor: step(motor, [1e6 + 500 * number for number in range(20)]),
+    "too steep": lambda motor: step(motor, ramp(3_500, 60_000, 400)),
+    "stopped dead": stop_dead,
+    "turned round": turn_round,
+}
+
+
+@pytest.mark.parametrize("case", LOSSES)
+def test_a_stepper_loses_steps(stepper: StepMotor, incidents: Incidents, case: str) -> None:
+    LOSSES[case](stepper)
     assert stepper.lost_steps > 0
     assert kinds(incidents) == ["lost-steps"]
 
@@ -146,27 +163,30 @@ def test_a_lost_step_by_request_is_silent(stepper: StepMotor, incidents: Inciden
 
 def test_a_motor_that_jams_in_full_run_is_at_rest(stepper: StepMotor, incidents: Incidents) -> None:
     """Only what was asked for is wrong with it: that it stops dead is no news."""
-    times = ramp(3_000, 15_000, 500, down=False)
-    step(stepper, times)
+    step(stepper, FULL_RUN)
     stepper.jammed = True
-    step(stepper, [times[-1] + 330])
-    stepper.advance(times[-1], times[-1] + 100_000)
+    step(stepper, [FULL_RUN[-1] + 330])
+    stepper.advance(FULL_RUN[-1], FULL_RUN[-1] + 100_000)
     assert (stepper.lost_steps, kinds(incidents)) == (1, [])
 
 
 def test_play_is_lost_whenever_the_motor_turns_round(incidents: Incidents) -> None:
     motor = StepMotor("table", 0, Rotor(4_000.0, 20_000.0), incidents.report, play=5)
-    places = []
-    for start, forward, count in (
-        (0.0, True, 20),
-        (1e6, False, 20),
-        (2e6, True, 3),
-        (3e6, True, 7),
-    ):
-        motor.direction_edge(forward)
-        step(motor, [start + time for time in ramp(1_000, 10_000, count)])
-        places.append(motor.position)
-    assert places == [20, 5, 5, 10]
+    for number, (steps, place) in enumerate(((20, 20), (-20, 5), (3, 5), (7, 10))):
+        motor.direction_edge(steps > 0)
+        step(motor, [1e6 * number + time for time in ramp(1_000, 10_000, abs(steps))])
+        assert motor.position == place
+    assert not kinds(incidents)
+
+
+def test_a_reversed_stepper_with_coarser_steps_goes_twice_as_far_backwards(
+    incidents: Incidents,
+) -> None:
+    rotor = Rotor(1e5, 1e7)
+    motor = StepMotor("table", 0, rotor, incidents.report, inverted=True, step=2.0, play=3)
+    motor.direction_edge(True)
+    step(motor, [1e4 * number for number in range(10)])
+    assert motor.position == -20 + 3
     assert not kinds(incidents)
 
 
@@ -196,6 +216,5 @@ def test_an_end_stop_is_active_from_its_edge_on() -> None:
 def test_a_worn_end_stop_is_active_at_every_other_step_near_its_edges() -> None:
     worn = StepperEndStop(10, 1, True, 10)
     worn.chatter = 2
-    places = {8: False, 9: False, 10: True, 11: False, 12: True, 13: True, 18: True, 19: False}
-    assert {at: worn.level(at) for at in places} == places
-    assert [worn.level(at) for at in (20, 21, 22, 23)] == [True, False, False, False]
+    expected = {10, 12, *range(13, 19), 20}
+    assert {at for at in range(8, 24) if worn.level(at)} == expected

@@ -11,7 +11,8 @@ import subprocess
 import termios
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,18 @@ import pytest
 
 from robot.computer.board_family import executable
 from robot.panel.gpio import PanelError
-from robot.settings import RobotProfile, load_profile
+from robot.settings import load_profile
 from robot.twin.client import TwinCamera, TwinGpio
 from robot.twin.cube import scrambled
 from robot.twin.render import Image, Painter
-from robot.twin.server import SLICE_TICKS, PinPort, SimulatedPanel, TwinServer
-from robot.twin.simulated import RECORD, Kind, PinStream, SimulatedRobot
+from robot.twin.server import SLICE_TICKS, SimulatedPanel, TwinServer
+from robot.twin.simulated import NO_PIN, RECORD, Kind, PinStream, SimulatedRobot
 from robot.twin.studio import Studio
 from vision.cameras.base import CameraError
 
-LID_PIN, BUTTON = 10, 17
+LID_PIN, BUTTON, LIGHT = 10, 17, 27
+JAW_PIN, SENSOR_PIN = 7, 14
+OPEN_US, FRAME_US = 1534, 20_000
 
 MOST_UNDER_WAY_BYTES = 64 * 1024
 LIMIT_S = 20.0
@@ -37,8 +40,14 @@ LIMIT_S = 20.0
 
 
 @pytest.fixture
-def robot(cubotino: RobotProfile) -> SimulatedRobot:
-    return SimulatedRobot(cubotino, scrambled(3, 1))
+def robot() -> SimulatedRobot:
+    return SimulatedRobot(load_profile("cubotino-uno"), scrambled(3, 1))
+
+
+@pytest.fixture
+def pair() -> SimulatedRobot:
+    """A robot of two boards."""
+    return SimulatedRobot(load_profile("soltvvo"), scrambled(2, 1))
 
 
 @pytest.fixture
@@ -48,64 +57,75 @@ async def server(robot: SimulatedRobot, tmp_path: Path) -> AsyncIterator[TwinSer
         yield server
 
 
-def record(time_us: float, pin: int, level: bool, kind: Kind) -> bytes:
+@pytest.fixture
+async def boards(pair: SimulatedRobot, tmp_path: Path) -> AsyncIterator[TwinServer]:
+    server = TwinServer(pair, Studio(pair), SimulatedPanel(), tmp_path)
+    async with server.running():
+        yield server
+
+
+def record(time_us: float, pin: int, level: bool, kind: Kind = Kind.LEVEL) -> bytes:
     return struct.pack("<QHBB", round(2 * time_us), pin, level, kind)
 
 
-def firmware(server: TwinServer) -> socket.socket:
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.connect(str(server.pins["first"].path))
-    return connection
+def about_no_pin(kind: Kind, time_us: float = 0) -> bytes:
+    return record(time_us, NO_PIN, False, kind)
 
 
-async def test_camera_takes_pictures(server: TwinServer) -> None:
-    camera = await asyncio.to_thread(TwinCamera, str(server.daemon_path))
-    camera.settle()
-    assert camera.calibrated, "nothing else is known yet"
-    frame = await asyncio.to_thread(camera.capture)
-    assert frame.image.shape == (480, 640, 3)
-    assert frame.image.dtype == np.uint8
-    assert camera.calibrated
-    camera.close()
-    camera.close()
-    with pytest.raises(CameraError, match="closed"):
-        camera.capture()
+def pulses(pin: int, width_us: float, frames: int) -> bytes:
+    """Pulses for a servo, by the board's clock."""
+    edges = (
+        record(FRAME_US * number + after_us, pin, level)
+        for number in range(frames)
+        for after_us, level in ((0, True), (width_us, False))
+    )
+    return b"".join(edges) + about_no_pin(Kind.TIME, FRAME_US * frames)
+
+
+@contextmanager
+def firmware(server: TwinServer, board: str = "first") -> Iterator[socket.socket]:
+    """The connection of a board's firmware."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(LIMIT_S)
+        connection.connect(str(server.pins[board].path))
+        yield connection
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let the event loop work until ``condition()``; fails by the test's time limit."""
+    async with asyncio.timeout(LIMIT_S):
+        while not condition():
+            await asyncio.sleep(0.005)
 
 
 async def test_a_frame_shows_all_pins_sent_before_it_was_asked_for(
     server: TwinServer, robot: SimulatedRobot
 ) -> None:
     camera = await asyncio.to_thread(TwinCamera, str(server.daemon_path))
+    camera.settle()
+    assert camera.calibrated, "nothing else is known yet"
     with firmware(server) as pins:
-        pins.sendall(record(0, 0xFFFF, False, Kind.RESET))
+        pins.sendall(about_no_pin(Kind.RESET))
         frame = await asyncio.to_thread(camera.capture)
         assert frame.time_us == 0
-        for number in range(50):
-            begin = number * 20_000
-            pins.sendall(record(begin, LID_PIN, True, Kind.LEVEL))
-            pins.sendall(record(begin + 1500, LID_PIN, False, Kind.LEVEL))
-        pins.sendall(record(1_000_000, 0xFFFF, False, Kind.TIME))
+        pins.sendall(pulses(LID_PIN, 1500, 50))
         frame = await asyncio.to_thread(camera.capture)
     assert frame.time_us == 1_000_000
-    assert robot.place("lid") == "close"
+    assert (frame.image.shape, frame.image.dtype) == ((480, 640, 3), np.uint8)
+    assert robot.place("lid") == "close" and camera.calibrated
     camera.close()
+    camera.close()
+    with pytest.raises(CameraError, match="closed"):
+        camera.capture()
 
 
 async def test_the_clock_goes_on_over_a_reset(server: TwinServer, robot: SimulatedRobot) -> None:
     for time_us in (5_000, 10_000):
         with firmware(server) as pins:
-            pins.sendall(record(0, 0xFFFF, False, Kind.RESET))
-            pins.sendall(record(5_000, 0xFFFF, False, Kind.TIME))
+            pins.sendall(about_no_pin(Kind.RESET) + about_no_pin(Kind.TIME, 5_000))
             # A record cut off by the crash must not confuse the next connection.
-            pins.sendall(record(9_000, 0xFFFF, False, Kind.TIME)[:5])
+            pins.sendall(about_no_pin(Kind.TIME, 9_000)[:5])
             await until(lambda time_us=time_us: robot.time_us == time_us)
-
-
-async def test_a_read_is_answered(server: TwinServer) -> None:
-    with firmware(server) as pins:
-        pins.sendall(record(100, 4, False, Kind.READ))
-        answer = await asyncio.to_thread(pins.recv, 12)
-    assert struct.unpack("<QHBB", answer) == (200, 4, 1, Kind.READ)
 
 
 async def test_pins_are_answered_while_a_picture_is_painted(
@@ -123,11 +143,12 @@ async def test_pins_are_answered_while_a_picture_is_painted(
     monkeypatch.setattr(Painter, "paint", slowly)
     camera = await asyncio.to_thread(TwinCamera, str(server.daemon_path))
     with firmware(server) as pins:
-        pins.sendall(record(0, 0xFFFF, False, Kind.RESET))
+        pins.sendall(about_no_pin(Kind.RESET))
         picture = asyncio.create_task(asyncio.to_thread(camera.capture))
         await asyncio.to_thread(painting.wait)
         pins.sendall(record(5_000, 4, False, Kind.READ))
-        await asyncio.to_thread(pins.recv, 12)
+        answer = await asyncio.to_thread(pins.recv, RECORD.itemsize)
+        assert answer == record(5_000, 4, True, Kind.READ)
         assert robot.time_us == 5_000
         gone_on.set()
         assert (await picture).time_us == 0  # it shows the moment at which it was asked for
@@ -135,7 +156,7 @@ async def test_pins_are_answered_while_a_picture_is_painted(
     camera.close()
 
 
-async def test_the_button_is_pressed_with_bounce(server: TwinServer) -> None:
+async def test_the_panel_bounces_and_lights_up(server: TwinServer) -> None:
     gpio = await asyncio.to_thread(TwinGpio, str(server.daemon_path))
     await asyncio.to_thread(gpio.setup_input, BUTTON, "up")
     assert gpio.input(BUTTON) is True
@@ -145,17 +166,12 @@ async def test_the_button_is_pressed_with_bounce(server: TwinServer) -> None:
     await until(lambda: len(seen) >= 10)
     assert seen[0] is False
     assert gpio.input(BUTTON) is True
-    await asyncio.to_thread(gpio.cleanup)
-
-
-async def test_outputs_reach_the_panel(server: TwinServer) -> None:
-    gpio = await asyncio.to_thread(TwinGpio, str(server.daemon_path))
-    await asyncio.to_thread(gpio.setup_output, 27, True)
-    await until(lambda: server.panel.outputs.get(27) is True)
-    await asyncio.to_thread(gpio.output, 27, False)
-    await until(lambda: server.panel.outputs[27] is False)
+    await asyncio.to_thread(gpio.setup_output, LIGHT, True)
+    await until(lambda: server.panel.outputs.get(LIGHT) is True)
+    await asyncio.to_thread(gpio.output, LIGHT, False)
+    await until(lambda: server.panel.outputs[LIGHT] is False)
     with pytest.raises(PanelError, match="set up"):
-        gpio.input(27)
+        gpio.input(LIGHT)
     await asyncio.to_thread(gpio.cleanup)
     await asyncio.to_thread(gpio.cleanup)
 
@@ -164,13 +180,6 @@ async def test_outputs_reach_the_panel(server: TwinServer) -> None:
 def test_no_robot_is_a_named_fault(tmp_path: Path, client: type) -> None:
     with pytest.raises((CameraError, PanelError), match="no simulated robot"):
         client(str(tmp_path / "nobody.sock"))
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Let the event loop work until ``condition()``; fails by the test's time limit."""
-    async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0.005)
 
 
 def stuck_at(connection: socket.socket) -> int:
@@ -185,82 +194,42 @@ def stuck_at(connection: socket.socket) -> int:
 
 def test_little_is_under_way_to_a_robot_that_is_slower(tmp_path: Path) -> None:
     """While it waits for its robot the firmware does not answer the host."""
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(str(tmp_path / "pins"))
-    listener.listen(1)
-    listener.settimeout(LIMIT_S)
     options = ["--pty-link", str(tmp_path / "port"), "--pins", str(tmp_path / "pins")]
     command = [executable("cubist-firmware-host"), *options, "--speed", "1000"]
-    with listener, subprocess.Popen(command) as firmware:
-        try:
-            connection, _ = listener.accept()
-            with connection:
-                assert 0 < stuck_at(connection) <= MOST_UNDER_WAY_BYTES
-        finally:
-            firmware.terminate()
-
-
-JAW_PIN, SENSOR_PIN = 7, 14
-OPEN_US, FRAME_US = 1534, 20_000
-NO_PIN = 0xFFFF
-
-
-@pytest.fixture
-def pair() -> SimulatedRobot:
-    return SimulatedRobot(load_profile("soltvvo"), scrambled(2, 1))
-
-
-def at_tick(ticks: int, pin: int, level: bool, kind: Kind = Kind.LEVEL) -> bytes:
-    return struct.pack("<QHBB", ticks, pin, level, kind)
-
-
-def opening(frames: int, width_ticks: int = 2 * OPEN_US) -> bytes:
-    """Pulses for a servo, by the board's clock."""
-    found = b""
-    for number in range(frames):
-        rise = 2 * FRAME_US * number
-        found += at_tick(rise, JAW_PIN, True) + at_tick(rise + width_ticks, JAW_PIN, False)
-    return found + at_tick(2 * FRAME_US * frames, NO_PIN, False, Kind.TIME)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(tmp_path / "pins"))
+        listener.listen(1)
+        listener.settimeout(LIMIT_S)
+        with subprocess.Popen(command) as process:
+            try:
+                connection, _ = listener.accept()
+                with connection:
+                    assert 0 < stuck_at(connection) <= MOST_UNDER_WAY_BYTES
+            finally:
+                process.terminate()
 
 
 def test_the_same_pin_is_another_actuator_at_each_board(pair: SimulatedRobot) -> None:
-    PinStream(pair, lambda _: None, board="second").feed(opening(10))
+    PinStream(pair, lambda _: None, board="second").feed(pulses(JAW_PIN, OPEN_US, 10))
     assert pair.place("left-jaw") == "open"
     assert pair.place("right-jaw") == "closed"
+    answers: list[bytes] = []
+    pair.stick_end_stop("left", active=False)
+    for name in ("first", "second"):
+        PinStream(pair, answers.append, board=name).feed(record(2, SENSOR_PIN, False, Kind.READ))
+    assert [answer[10] for answer in answers] == [0, 1], "sensors are read at their own board"
 
 
 def test_a_reset_is_of_one_board_alone(pair: SimulatedRobot) -> None:
     """The time of the others goes on, and so does a pulse that they have begun."""
     first, second = (PinStream(pair, lambda _: None, board=name) for name in ("first", "second"))
-    first.feed(at_tick(0, JAW_PIN, True) + at_tick(2_000, NO_PIN, False, Kind.TIME))
-    second.feed(at_tick(0, JAW_PIN, True) + at_tick(0, NO_PIN, False, Kind.RESET))
-    second.feed(at_tick(2 * OPEN_US, JAW_PIN, False))
-    first.feed(at_tick(2 * OPEN_US, JAW_PIN, False) + at_tick(400_000, NO_PIN, False, Kind.TIME))
+    first.feed(record(0, JAW_PIN, True) + about_no_pin(Kind.TIME, 1_000))
+    second.feed(record(0, JAW_PIN, True) + about_no_pin(Kind.RESET))
+    second.feed(record(OPEN_US, JAW_PIN, False))
+    first.feed(record(OPEN_US, JAW_PIN, False) + about_no_pin(Kind.TIME, 200_000))
     assert pair.place("right-jaw") == "open"
     assert pair.place("left-jaw") == "closed"
     assert pair.time_us == 200_000
-
-
-def test_sensors_are_read_at_their_own_board(pair: SimulatedRobot) -> None:
-    answers: list[bytes] = []
-    pair.stick_end_stop("left", active=False)
-    for name in ("first", "second"):
-        PinStream(pair, answers.append, board=name).feed(at_tick(4, SENSOR_PIN, False, Kind.READ))
-    assert [RECORD.itemsize * len(answers), *(answer[10] for answer in answers)] == [24, 0, 1]
-
-
-@pytest.fixture
-async def boards(pair: SimulatedRobot, tmp_path: Path) -> AsyncIterator[TwinServer]:
-    server = TwinServer(pair, Studio(pair), SimulatedPanel(), tmp_path)
-    async with server.running():
-        yield server
-
-
-def connected(port: PinPort) -> socket.socket:
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.settimeout(LIMIT_S)
-    connection.connect(str(port.path))
-    return connection
 
 
 def granted(board: socket.socket) -> int:
@@ -271,26 +240,19 @@ def granted(board: socket.socket) -> int:
             return ticks
 
 
-async def test_all_boards_are_granted_the_same_time(
+async def test_all_boards_are_granted_the_same_time_and_a_dead_one_holds_nobody_up(
     boards: TwinServer, pair: SimulatedRobot
 ) -> None:
-    with (
-        connected(boards.pins["first"]) as first,
-        connected(boards.pins["second"]) as second,
-    ):
-        for number in range(1, 4):
-            for board in (first, second):
-                assert await asyncio.to_thread(granted, board) == SLICE_TICKS
-            for board in (first, second):
-                board.sendall(at_tick(number * SLICE_TICKS, NO_PIN, False, Kind.GRANT))
-        await asyncio.to_thread(granted, first)
-        assert pair.time_us == 3 * SLICE_TICKS / 2
-
-
-async def test_a_board_that_has_died_holds_nobody_up(boards: TwinServer) -> None:
-    with connected(boards.pins["first"]) as first:
-        with connected(boards.pins["second"]) as second:
-            await asyncio.to_thread(granted, second)
-        for number in range(1, 4):
+    slice_us = SLICE_TICKS / 2
+    with firmware(boards) as first:
+        with firmware(boards, "second") as second:
+            for number in range(1, 4):
+                for board in (first, second):
+                    assert await asyncio.to_thread(granted, board) == SLICE_TICKS
+                for board in (first, second):
+                    board.sendall(about_no_pin(Kind.GRANT, number * slice_us))
             await asyncio.to_thread(granted, first)
-            first.sendall(at_tick(number * SLICE_TICKS, NO_PIN, False, Kind.GRANT))
+            assert pair.time_us == 3 * slice_us
+        for number in range(4, 7):
+            first.sendall(about_no_pin(Kind.GRANT, number * slice_us))
+            await asyncio.to_thread(granted, first)
