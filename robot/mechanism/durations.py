@@ -9,8 +9,7 @@ import contextlib
 from collections.abc import Iterator, Mapping
 
 from robot.mechanism.graph import ActuatorMotion
-from robot.motion.drive import Drive, drive_of
-from robot.motion.schedule import MotionProfile
+from robot.motion.schedule import Drive, MotionProfile, drive_of
 from robot.settings.document import BadProfile
 from robot.settings.mechanisms import RotatingPart
 from robot.settings.profile import RobotProfile

@@ -1,9 +1,18 @@
-"""Timed actuator turns: what the planner hands to the link and the firmware executes."""
+"""Timed actuator turns, and the drives that make them for each kind of actuator.
+
+The planner hands turns to the link, and the firmware executes them. Times for the planner and
+profiles for the board come from the same drive, so what was planned is what is executed.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
+from robot.settings.actuators import ActuatorSettings, RotationTimes, Timed
+from robot.settings.base import microseconds
+from robot.settings.kinds import Kinds
 from solver.errors import InvalidRequest
 
 
@@ -62,3 +71,79 @@ class Schedule:
     profiles: tuple[MotionProfile, ...]
     turns: tuple[TimedTurn, ...]
     duration_us: int
+
+
+class Drive:
+    """One actuator as something that moves. Times are microseconds, settling included.
+
+    ``held``: it turns a layer of a held cube. A kind overrides the motions it can make.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def travel_us(self, start: str, end: str, held: bool) -> int | None:
+        """The time between two named positions; None when there is no way."""
+        return self.travel(start, end, held).duration_us
+
+    def moving_us(self, start: str, end: str, held: bool) -> int:
+        """The time between two named positions without what it takes to come to rest."""
+        return self.travel_us(start, end, held) or 0
+
+    def travel(self, start: str, end: str, held: bool) -> MotionProfile:
+        """The motion between two named positions."""
+        raise ValueError(f"{self.name} has no named positions")
+
+    def rotation_us(self, quarters: int, held: bool) -> int:
+        """The time of a rotation by quarter turns."""
+        return self.rotation(0, quarters, held).duration_us
+
+    def rotation(self, angle: int, quarters: int, held: bool) -> MotionProfile:
+        """The rotation by ``quarters`` from an angle in quarter turns."""
+        raise ValueError(f"{self.name} does not rotate")
+
+    def angle_left_us(self, quarters: int, degrees: float) -> int:
+        """The time from when ``degrees`` of a layer's turn are left until it has settled."""
+        return int(self.rotation_us(quarters, held=True) * degrees / (90 * abs(quarters)))
+
+
+DRIVES: Kinds[Callable[[str, Any], Drive]] = Kinds(
+    "motion of an actuator", "robot.motion.{kind}", ("servo", "stepper")
+)
+"""Makes the drive of an actuator from its name and settings, for each kind."""
+
+
+def drive_of(name: str, settings: ActuatorSettings) -> Drive:
+    """The drive of the actuator called ``name``."""
+    return DRIVES[settings.kind](name, settings)
+
+
+class TimedDrive(Drive):
+    """Stated times; there is no motion to be played."""
+
+    def __init__(self, name: str, settings: Timed) -> None:
+        super().__init__(name)
+        self._settings = settings
+
+    def travel_us(self, start: str, end: str, held: bool) -> int | None:
+        """See :meth:`Drive.travel_us`."""
+        times = self._settings.transition_us(start, end, held)
+        return None if times is None else sum(times)
+
+    def rotation_us(self, quarters: int, held: bool) -> int:
+        """See :meth:`Drive.rotation_us`."""
+        settings = self._settings
+        if settings.free is None:
+            return super().rotation_us(quarters, held)
+        times = settings.held if held and settings.held is not None else settings.free
+        settle = microseconds(settings.held_settle_ms) if held else 0
+        return _stated_us(times, abs(quarters)) + settle
+
+
+def _stated_us(times: RotationTimes, quarters: int) -> int:
+    """A half turn's time and a quarter's give the slope for longer rotations."""
+    quarter, half = microseconds(times.quarter_ms), microseconds(times.half_ms)
+    return quarter if quarters == 1 else half + (quarters - 2) * (half - quarter)
+
+
+DRIVES["timed"] = TimedDrive

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from robot.motion.drive import DRIVES, Drive
-from robot.motion.schedule import MotionProfile, ServoSegment, motion_error
+from robot.motion.schedule import DRIVES, Drive, MotionProfile, ServoSegment, motion_error
 from robot.settings.actuators import Servo
 from robot.settings.base import microseconds
 

@@ -21,13 +21,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.motion.drive import DRIVES, Drive
-from robot.motion.schedule import MotionProfile, StepSegment, motion_error
+from robot.motion.schedule import DRIVES, Drive, MotionProfile, StepSegment, motion_error
 from robot.settings.base import microseconds
 from robot.settings.board_table import MAX_INTERVAL_TICKS, TICKS_PER_S, TICKS_PER_US
 from robot.settings.stepper import Stepper
 
-"""Longest time between two steps: with the start delay it fits 16 bits. 50 steps/s."""
 BISECTIONS = 60
 TOLERANCE_PER_INTERVAL = 1 / 4
 """A step may stray by this part of its interval: microsteps, far below what a rotor follows."""

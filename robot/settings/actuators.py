@@ -31,9 +31,9 @@ TOGETHER = "Where both have moved, set them at once, or the one first that makes
 ACTUATOR_SETTINGS: Kinds[type[ActuatorSettings]] = Kinds(
     "actuator", "robot.settings.{kind}", ("servo", "stepper", "timed")
 )
-"""The settings of each kind of actuator. How a kind moves is registered in ``robot.motion.drive``,
-how the board is told of it in ``robot.machine.board_configuration``, and how it is simulated in
-``robot.twin.registry``."""
+"""The settings of each kind of actuator. ``robot.motion.schedule`` registers how a kind moves,
+``robot.machine.board_configuration`` how the board is told of it, and ``robot.twin.registry`` how
+it is simulated."""
 
 
 class ActuatorSettings(KindSettings):

@@ -1,16 +1,14 @@
-"""Builds the firmware's unit tests with sanitizers, and the AVR firmware; both once."""
+"""Builds the firmware's unit tests with sanitizers, and its fuzzing targets; both once."""
 
 from __future__ import annotations
 
 import fcntl
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-
-from robot.computer.board_family import build
 
 ROOT = Path(__file__).resolve().parents[2]
 FIRMWARE = ROOT / "firmware"
@@ -19,26 +17,20 @@ FUZZ_TARGETS = ("fuzz_link_edges", "fuzz_link_frames")
 """With a board that makes edges, and with one that sets pulses."""
 
 
-def tool(name: str) -> str:
-    """A build tool of the virtual environment, or the system's."""
-    own = Path(sys.executable).with_name(name)
-    return str(own) if own.exists() else name
-
-
-def checked(*command: str | Path) -> str:
+def checked(*command: str | Path) -> None:
     """Run a command; its output is the message when it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command[0]}:\n{done.stdout}\n{done.stderr}"
-    return done.stdout
 
 
 def built(name: str, *options: str, build: Sequence[str] = ()) -> Path:
     """A folder with programs of the firmware, by CMake; another process that builds there waits."""
     folder = BUILD / name
     BUILD.mkdir(exist_ok=True)
+    own = Path(sys.executable).with_name("cmake")
+    cmake = str(own) if own.exists() else "cmake"
     with (BUILD / f".{name}.lock").open("w") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
-        cmake = tool("cmake")
         checked(cmake, "-S", FIRMWARE, "-B", folder, *options, "-DCUBIST_FIRMWARE_TESTS=ON")
         checked(cmake, "--build", folder, *build)
     return folder
@@ -55,9 +47,3 @@ def fuzzers() -> Path:
 def unit_tests() -> Path:
     """The folder with the unit test programs."""
     return built("firmware-tests", build=["--parallel", "2"])
-
-
-@pytest.fixture(scope="session")
-def avr_elf() -> Callable[[str], Path]:
-    """Builds the firmware of a board, ``uno`` or ``mega``, and tells where it is."""
-    return lambda board: build(board).elf

@@ -1,19 +1,70 @@
-"""What drives have in common, and drives whose times are only stated."""
+"""Drives of every kind, and servo motions: they end where and when they should."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from robot.mechanism.durations import angle_left_us, rotation_profile
-from robot.motion.drive import Drive, drive_of
-from robot.motion.schedule import ServoSegment, StepSegment
-from robot.motion.stepper import TICKS_PER_US
+from robot.motion.schedule import Drive, MotionProfile, ServoSegment, StepSegment, drive_of
+from robot.motion.servo import servo_path, servo_slew
 from robot.settings import load_profile
 from robot.settings.actuators import Servo, Timed
+from robot.settings.board_table import TICKS_PER_US
 from robot.settings.stepper import Stepper
+from solver.errors import InvalidRequest
 
+PULSES = st.integers(500, 2500)
 TIMES = {"quarter_ms": 100, "half_ms": 160}
 SLOWER = {"quarter_ms": 200, "half_ms": 300}
+
+
+def pieces(profile: MotionProfile) -> list[tuple[int, int]]:
+    """Pulse and duration of each segment."""
+    segments = [one for one in profile.segments if isinstance(one, ServoSegment)]
+    return [(one.pulse_us, one.duration_us) for one in segments]
+
+
+@given(PULSES, PULSES, st.integers(1, 3_000_000), st.integers(0, 1_000_000), st.floats(0, 0.5))
+def test_slew_takes_travel_and_settling(
+    start: int, end: int, travel_us: int, settle_us: int, ease: float
+) -> None:
+    profile = servo_slew("lid", start, end, travel_us, settle_us, ease_us=int(travel_us * ease))
+    assert profile.start == start and profile.end == end
+    assert profile.duration_us == travel_us + settle_us
+    assert profile.duration_us == sum(segment.duration_us for segment in profile.segments)
+
+
+def test_an_eased_slew_follows_its_parabolas() -> None:
+    """Speed builds up in 200 ms, stays for 100 ms and falls off in 200 ms."""
+    profile = servo_slew("lid", 1000, 2200, 500_000, ease_us=200_000)
+    up, down = [1025, 1100, 1225, 1400], [1975, 2100, 2175, 2200]
+    assert pieces(profile) == [*((pulse, 50_000) for pulse in up), (1800, 100_000)] + [
+        (pulse, 50_000) for pulse in down
+    ]
+
+
+def test_a_slew_may_go_beyond_its_end_and_back() -> None:
+    profile = servo_slew("holder", 1500, 600, 400_000, 50_000, overshoot=(40, 80_000))
+    assert pieces(profile) == [(560, 400_000), (600, 80_000), (600, 50_000)]
+    assert (profile.end, profile.duration_us) == (600, 530_000)
+    upwards = servo_slew("holder", 600, 1500, 400_000, overshoot=(40, 80_000))
+    assert [pulse for pulse, _ in pieces(upwards)] == [1540, 1500]
+
+
+@pytest.mark.parametrize("path", [[], [(1500, 0)], [(0, 100)], [(1500, -1)]])
+def test_impossible_paths_are_refused(path: list[tuple[int, int]]) -> None:
+    assert servo_path("lid", 1500, [(1, 1)]).duration_us == 1
+    with pytest.raises(InvalidRequest):
+        servo_path("lid", 1500, path)
+
+
+@pytest.mark.parametrize("ease_us", [60_000, -1])
+def test_impossible_easing_is_refused(ease_us: int) -> None:
+    assert servo_slew("lid", 1000, 2000, 100_000, ease_us=50_000).duration_us == 100_000
+    with pytest.raises(InvalidRequest, match=f"lid: .* 2 x {ease_us} us of a travel"):
+        servo_slew("lid", 1000, 2000, 100_000, ease_us=ease_us)
 
 
 def timed(**more: object) -> Drive:
@@ -40,16 +91,11 @@ def test_longer_rotations_go_on_as_from_a_quarter_to_a_half(
 
 
 def test_a_load_that_makes_no_difference_is_not_stated() -> None:
-    assert timed(free=TIMES, held_settle_ms=0).rotation_us(2, held=True) == 160_000
-
-
-def test_what_is_left_of_a_turn_takes_its_share() -> None:
+    """What is left of a turn takes its share."""
     drive = timed(free=TIMES, held_settle_ms=0)
+    assert drive.rotation_us(2, held=True) == 160_000
     assert drive.angle_left_us(2, 45.0) == 40_000
     assert drive.angle_left_us(-1, 45.0) == 50_000
-
-
-def test_what_a_drive_cannot_do_is_said_with_its_name() -> None:
     with pytest.raises(ValueError, match="jaw does not rotate"):
         timed().rotation_us(1, held=False)
     with pytest.raises(ValueError, match="jaw has no named positions"):
@@ -89,7 +135,7 @@ def test_a_servo_goes_beyond_where_it_turns_a_layer(
     }
     drive = drive_of("holder", Servo.model_validate(settings))
     profile = drive.travel("home", "left", held)
-    pulses = [segment.pulse_us for segment in profile.segments if isinstance(segment, ServoSegment)]
+    pulses = [pulse for pulse, _ in pieces(profile)]
     assert (min(pulses), pulses[-1]) == (farthest_us, 600)
     assert profile.duration_us == drive.travel_us("home", "left", held) == takes_us
     with pytest.raises(ValueError, match="no way from home to up"):
