@@ -143,10 +143,8 @@ def python_message(name: str, spec: dict[str, Any]) -> list[str]:
     lines += [*wrapped_docstring(about, 4), ""]
     lines += [
         f"    TYPE: ClassVar[int] = 0x{spec['id']:02X}",
-        f"    SEQUENCED: ClassVar[bool] = {spec['sequenced']}",
         f'    LAYOUT: ClassVar[Struct] = Struct("{layout}")',
-        f"    TAIL: ClassVar[bool] = {'tail' in spec}",
-        *field_names([*fields, *([spec["tail"]] if "tail" in spec else [])]),
+        *["    TAIL: ClassVar[bool] = True"] * ("tail" in spec),
     ]
     if fields:
         lines.append("")
@@ -157,15 +155,6 @@ def python_message(name: str, spec: dict[str, Any]) -> list[str]:
     if "tail" in spec:
         lines += ["", f"    {spec['tail']}: bytes"]
     return [*lines, "", ""]
-
-
-def field_names(names: list[str]) -> list[str]:
-    """The FIELDS of a message, on one line if they fit."""
-    start = "    FIELDS: ClassVar[tuple[str, ...]] = ("
-    text = ", ".join(f'"{name}"' for name in names) + ("," if len(names) == 1 else "")
-    if len(start) + len(text) < 100:
-        return [f"{start}{text})"]
-    return [start, *(f'        "{name}",' for name in names), "    )"]
 
 
 def fault_rows(protocol: dict[str, Any], host: dict[str, Any]) -> str:
@@ -195,15 +184,14 @@ class Message:
     """A message: header fields are the frame's, these are the payload's."""
 
     TYPE: ClassVar[int]
-    SEQUENCED: ClassVar[bool]
     LAYOUT: ClassVar[Struct]
-    TAIL: ClassVar[bool]
-    FIELDS: ClassVar[tuple[str, ...]]
-    __slots__ = ()
+    TAIL: ClassVar[bool] = False
+    """Whether bytes of any number follow the other fields."""
+    __slots__: tuple[str, ...] = ()
 
     def payload(self) -> bytes:
-        """The payload as it travels."""
-        values = [getattr(self, name) for name in self.FIELDS]
+        """Return the payload as it travels."""
+        values = [getattr(self, name) for name in self.__slots__]
         tail: bytes = values.pop() if self.TAIL else b""
         return self.LAYOUT.pack(*values) + tail
 

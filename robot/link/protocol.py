@@ -63,15 +63,14 @@ class Message:
     """A message: header fields are the frame's, these are the payload's."""
 
     TYPE: ClassVar[int]
-    SEQUENCED: ClassVar[bool]
     LAYOUT: ClassVar[Struct]
-    TAIL: ClassVar[bool]
-    FIELDS: ClassVar[tuple[str, ...]]
-    __slots__ = ()
+    TAIL: ClassVar[bool] = False
+    """Whether bytes of any number follow the other fields."""
+    __slots__: tuple[str, ...] = ()
 
     def payload(self) -> bytes:
-        """The payload as it travels."""
-        values = [getattr(self, name) for name in self.FIELDS]
+        """Return the payload as it travels."""
+        values = [getattr(self, name) for name in self.__slots__]
         tail: bytes = values.pop() if self.TAIL else b""
         return self.LAYOUT.pack(*values) + tail
 
@@ -197,10 +196,7 @@ class Hello(Message):
     drops the rest."""
 
     TYPE: ClassVar[int] = 0x01
-    SEQUENCED: ClassVar[bool] = False
     LAYOUT: ClassVar[Struct] = Struct("<BH")
-    TAIL: ClassVar[bool] = False
-    FIELDS: ClassVar[tuple[str, ...]] = ("version", "nonce")
 
     version: int
     """Protocol version of the host."""
@@ -213,10 +209,7 @@ class Ping(Message):
     """Heartbeat; answered by Status."""
 
     TYPE: ClassVar[int] = 0x02
-    SEQUENCED: ClassVar[bool] = False
     LAYOUT: ClassVar[Struct] = Struct("<B")
-    TAIL: ClassVar[bool] = False
-    FIELDS: ClassVar[tuple[str, ...]] = ("echo",)
 
     echo: int
     """Returned by Status, so that the host knows which of them is the answer."""
@@ -227,10 +220,7 @@ class Locate(Message):
     """Answered by Positions."""
 
     TYPE: ClassVar[int] = 0x03
-    SEQUENCED: ClassVar[bool] = False
     LAYOUT: ClassVar[Struct] = Struct("<")
-    TAIL: ClassVar[bool] = False
-    FIELDS: ClassVar[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,10 +228,7 @@ class ConfigBegin(Message):
     """Forgets all actuators; only at rest."""
 
     TYPE: ClassVar[int] = 0x10
-    SEQUENCED: ClassVar[bool] = True
     LAYOUT: ClassVar[Struct] = Struct("<HH")
-    TAIL: ClassVar[bool] = False
-    FIELDS: ClassVar[tuple[str, ...]] = ("silence_hold_ms", "silence_safe_ms")
 
     silence_hold_ms: int
     """See SILENCE_HOLD_MS."""
@@ -254,27 +241,7 @@ class ConfigActuator(Message):
     """One actuator, in the order of their numbers."""
 
     TYPE: ClassVar[int] = 0x11
-    SEQUENCED: ClassVar[bool] = True
     LAYOUT: ClassVar[Struct] = Struct("<BBBBBBiiHiHHHIHh")
-    TAIL: ClassVar[bool] = False
-    FIELDS: ClassVar[tuple[str, ...]] = (
-        "kind",
-        "flags",
-        "pin",
-        "direction_pin",
-        "enable_pin",
-        "sensor_pin",
-        "minimum",
-        "maximum",
-        "min_interval",
-        "home_position",
-        "home_interval",
-        "home_slow_interval",
-        "home_backoff",
-        "home_travel",
-        "check_period",
-        "check_position",
-    )
 
     kind: int
     """Kind."""
@@ -317,10 +284,7 @@ class ConfigEnd(Message):
     """The configuration is complete."""
 
     TYPE: ClassVar[int] = 0x12
-    SEQUENCED: ClassVar[bool] = True
     LAYOUT: ClassVar[Struct] = Struct("<H")
-    TAIL: ClassVar[bool] = False
-    FIELDS: ClassVar[tuple[str, ...]] = ("crc",)
 
     crc: int
     """CRC-16 of the payloads of ConfigBegin and of all ConfigActuator, in order."""
@@ -331,10 +295,7 @@ class ClearProfiles(Message):
     """Forgets all profiles; only at rest."""
 
     TYPE: ClassVar[int] = 0x20
-    SEQUENCED: ClassVar[bool] = True
     LAYOUT: ClassVar[Struct] = Struct("<")
-    TAIL: ClassVar[bool] = False
-    FIELDS: ClassVar[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,10 +303,7 @@ class ProfileBegin(Message):
     """The next profile: numbers count up from 0."""
 
     TYPE: ClassVar[int] = 0x21
-    SEQUENCED: ClassVar[bool] = True
     LAYOUT: ClassVar[Struct] = Struct("<BBIH")
-    TAIL: ClassVar[bool] = False
-    FIELDS: ClassVar[tuple[str, ...]] = ("kind", "segments", "duration", "crc")
 
     kind: int
     """Kind."""
@@ -363,10 +321,8 @@ class ProfileSegments(Message):
     CRC."""
 
     TYPE: ClassVar[int] = 0x22
-    SEQUENCED: ClassVar[bool] = True
     LAYOUT: ClassVar[Struct] = Struct("<")
     TAIL: ClassVar[bool] = True
-    FIELDS: ClassVar[tuple[str, ...]] = ("segments",)
 
     segments: bytes
 
@@ -376,10 +332,7 @@ class PlanBegin(Message):
     """Forgets what is queued; only at rest."""
 
     TYPE: ClassVar[int] = 0x30
-    SEQUENCED: ClassVar[bool] = True
     LAYOUT: ClassVar[Struct] = Struct("<HH")
-    TAIL: ClassVar[bool] = False
-    FIELDS: ClassVar[tuple[str, ...]] = ("plan", "turns")
 
     plan: int
     """Number of the plan, returned in Status."""
@@ -393,10 +346,8 @@ class Turns(Message):
     without acknowledgement."""
 
     TYPE: ClassVar[int] = 0x31
-    SEQUENCED: ClassVar[bool] = True
     LAYOUT: ClassVar[Struct] = Struct("<")
     TAIL: ClassVar[bool] = True
-    FIELDS: ClassVar[tuple[str, ...]] = ("turns",)
 
     turns: bytes
 
@@ -407,10 +358,7 @@ class Go(Message):
     the plan was dropped."""
 
     TYPE: ClassVar[int] = 0x32
-    SEQUENCED: ClassVar[bool] = True
     LAYOUT: ClassVar[Struct] = Struct("<")
-    TAIL: ClassVar[bool] = False
-    FIELDS: ClassVar[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,10 +366,7 @@ class Hold(Message):
     """Finish the turns in progress, then hold."""
 
     TYPE: ClassVar[int] = 0x33
-    SEQUENCED: ClassVar[bool] = True
     LAYOUT: ClassVar[Struct] = Struct("<")
-    TAIL: ClassVar[bool] = False
-    FIELDS: ClassVar[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,10 +374,7 @@ class Abort(Message):
     """Drops the rest of a held plan."""
 
     TYPE: ClassVar[int] = 0x34
-    SEQUENCED: ClassVar[bool] = True
     LAYOUT: ClassVar[Struct] = Struct("<")
-    TAIL: ClassVar[bool] = False
-    FIELDS: ClassVar[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,10 +383,7 @@ class GoAt(Message):
     together; only at rest."""
 
     TYPE: ClassVar[int] = 0x35
-    SEQUENCED: ClassVar[bool] = True
     LAYOUT: ClassVar[Struct] = Struct("<I")
-    TAIL: ClassVar[bool] = False
-    FIELDS: ClassVar[tuple[str, ...]] = ("tick",)
 
     tick: int
     """Ticks since boot, as in Status."""
@@ -455,10 +394,7 @@ class Home(Message):
     """Homes actuators, together; only at rest."""
 
     TYPE: ClassVar[int] = 0x40
-    SEQUENCED: ClassVar[bool] = True
     LAYOUT: ClassVar[Struct] = Struct("<B")
-    TAIL: ClassVar[bool] = False
-    FIELDS: ClassVar[tuple[str, ...]] = ("actuators",)
 
     actuators: int
     """Bit mask."""
@@ -469,10 +405,7 @@ class Clear(Message):
     """Forgets a latched fault."""
 
     TYPE: ClassVar[int] = 0x41
-    SEQUENCED: ClassVar[bool] = True
     LAYOUT: ClassVar[Struct] = Struct("<")
-    TAIL: ClassVar[bool] = False
-    FIELDS: ClassVar[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -480,10 +413,7 @@ class Release(Message):
     """Outputs off: motors without power, servos without pulses, nothing homed."""
 
     TYPE: ClassVar[int] = 0x42
-    SEQUENCED: ClassVar[bool] = True
     LAYOUT: ClassVar[Struct] = Struct("<")
-    TAIL: ClassVar[bool] = False
-    FIELDS: ClassVar[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -491,10 +421,7 @@ class EmergencyStop(Message):
     """Stops everything at once; sent with session, sequence number and acknowledgement of 255."""
 
     TYPE: ClassVar[int] = 0x7F
-    SEQUENCED: ClassVar[bool] = False
     LAYOUT: ClassVar[Struct] = Struct("<")
-    TAIL: ClassVar[bool] = False
-    FIELDS: ClassVar[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -502,25 +429,7 @@ class Welcome(Message):
     """The microcontroller and its abilities."""
 
     TYPE: ClassVar[int] = 0x81
-    SEQUENCED: ClassVar[bool] = False
     LAYOUT: ClassVar[Struct] = Struct("<BHIHBBBBHHHHHB")
-    TAIL: ClassVar[bool] = False
-    FIELDS: ClassVar[tuple[str, ...]] = (
-        "version",
-        "nonce",
-        "boot_id",
-        "config_crc",
-        "board",
-        "major",
-        "minor",
-        "patch",
-        "profile_units",
-        "queue_bytes",
-        "rate_one",
-        "rate_two",
-        "rate_six",
-        "reset_cause",
-    )
 
     version: int
     """Protocol version."""
@@ -555,28 +464,7 @@ class Status(Message):
     """Answers Ping; also sent when the state changes."""
 
     TYPE: ClassVar[int] = 0x82
-    SEQUENCED: ClassVar[bool] = False
     LAYOUT: ClassVar[Struct] = Struct("<BBBBBHHIHBBHBBBBI")
-    TAIL: ClassVar[bool] = False
-    FIELDS: ClassVar[tuple[str, ...]] = (
-        "state",
-        "fault",
-        "fault_detail",
-        "homed",
-        "moving",
-        "plan",
-        "turns_done",
-        "executed",
-        "free",
-        "underruns",
-        "late",
-        "bad_frames",
-        "lost_bytes",
-        "held",
-        "sensors",
-        "echo",
-        "now",
-    )
 
     state: int
     """State."""
@@ -619,10 +507,7 @@ class Ack(Message):
     """Cumulative acknowledgement (in the header) with credit."""
 
     TYPE: ClassVar[int] = 0x83
-    SEQUENCED: ClassVar[bool] = False
     LAYOUT: ClassVar[Struct] = Struct("<H")
-    TAIL: ClassVar[bool] = False
-    FIELDS: ClassVar[tuple[str, ...]] = ("free",)
 
     free: int
     """Free bytes of the turn queue."""
@@ -633,10 +518,8 @@ class Positions(Message):
     """Positions of the actuators, of those in motion at the end of their turn."""
 
     TYPE: ClassVar[int] = 0x84
-    SEQUENCED: ClassVar[bool] = False
     LAYOUT: ClassVar[Struct] = Struct("<HB")
     TAIL: ClassVar[bool] = True
-    FIELDS: ClassVar[tuple[str, ...]] = ("config_crc", "known", "positions")
 
     config_crc: int
     """Of the configuration it has, 0 for none."""
