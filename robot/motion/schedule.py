@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from robot.settings.actuators import ActuatorSettings, RotationTimes, Timed
+from robot.settings.actuators import ActuatorSettings, RotationTimes, Servo, Timed
 from robot.settings.base import microseconds
 from robot.settings.kinds import Kinds
 from solver.errors import InvalidRequest
@@ -118,17 +118,24 @@ def drive_of(name: str, settings: ActuatorSettings) -> Drive:
     return DRIVES[settings.kind](name, settings)
 
 
-class TimedDrive(Drive):
-    """Stated times; there is no motion to be played."""
+Placed = TypeVar("Placed", Servo, Timed)
 
-    def __init__(self, name: str, settings: Timed) -> None:
+
+class PlacedDrive(Drive, Generic[Placed]):
+    """A drive whose settings state the times of its travels."""
+
+    def __init__(self, name: str, settings: Placed) -> None:
         super().__init__(name)
-        self._settings = settings
+        self._settings: Placed = settings
 
     def travel_us(self, start: str, end: str, held: bool) -> int | None:
         """See :meth:`Drive.travel_us`."""
         times = self._settings.transition_us(start, end, held)
         return None if times is None else sum(times)
+
+
+class TimedDrive(PlacedDrive[Timed]):
+    """Stated times; there is no motion to be played."""
 
     def rotation_us(self, quarters: int, held: bool) -> int:
         """See :meth:`Drive.rotation_us`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from robot.motion.schedule import DRIVES, Drive, MotionProfile, ServoSegment, motion_error
+from robot.motion.schedule import DRIVES, MotionProfile, PlacedDrive, ServoSegment, motion_error
 from robot.settings.actuators import Servo
 from robot.settings.base import microseconds
 
@@ -91,17 +91,8 @@ def _eased_way(time_us: int, travel_us: int, ease_us: int) -> float:
     return top_speed * (time_us - ease_us / 2)
 
 
-class ServoDrive(Drive):
+class ServoDrive(PlacedDrive[Servo]):
     """A servo as calibrated: slews between its named positions."""
-
-    def __init__(self, name: str, settings: Servo) -> None:
-        super().__init__(name)
-        self._settings = settings
-
-    def travel_us(self, start: str, end: str, held: bool) -> int | None:
-        """See :meth:`Drive.travel_us`."""
-        times = self._settings.transition_us(start, end, held)
-        return None if times is None else sum(times)
 
     def moving_us(self, start: str, end: str, held: bool) -> int:
         """See :meth:`Drive.moving_us`."""

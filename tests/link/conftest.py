@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from robot.computer.board_family import BuiltFirmware, build, executable
+from robot.computer.board_family import build
 from robot.computer.families.avr import AVR
 from robot.link import Link
 from robot.twin.pulses import PwmChips
@@ -40,6 +40,15 @@ def linux_rig(tmp_path: Path) -> Iterator[Rig]:
         rig.pins.chips.close()
 
 
+@pytest.fixture
+def uno() -> Iterator[Rig]:
+    """An Uno under simavr, whose main loop can be made to hang."""
+    elf = build("uno").elf
+    options = ("--elf", elf, "--stack", "--hang-at", hex(AVR.address(elf, "firmware_poll")))
+    with rig_of(program("cubist-firmware-avr"), *options) as rig:
+        yield rig
+
+
 @pytest.fixture(params=["host_rig", "linux_rig"])
 def rig(request: pytest.FixtureRequest) -> Rig:
     """A board that makes edges, and one that sets pulses."""
@@ -51,19 +60,3 @@ def rig(request: pytest.FixtureRequest) -> Rig:
 def link(rig: Rig) -> Link:
     """A link to it: open, configured, homed."""
     return rig.loop.run_until_complete(rig.homed_link())
-
-
-@pytest.fixture(scope="session")
-def avr_program() -> BuiltFirmware:
-    """The firmware of the Uno, and what simulates it: both are there, `make test` sees to it."""
-    executable("cubist-firmware-avr")
-    return build("uno")
-
-
-@pytest.fixture
-def uno(avr_program: BuiltFirmware) -> Iterator[Rig]:
-    """An Uno under simavr, whose main loop can be made to hang."""
-    main_loop = AVR.address(avr_program.elf, "firmware_poll")
-    options = ("--elf", avr_program.elf, "--stack", "--hang-at", hex(main_loop))
-    with rig_of(program("cubist-firmware-avr"), *options) as rig:
-        yield rig

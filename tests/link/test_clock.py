@@ -5,47 +5,37 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 import pytest
 
-from robot.link.clock import (
-    WRAP,
-    BoardClock,
-    Comparison,
-    certain_drifts,
-    difference_bounds,
-)
-from robot.link.link import single
+from robot.link.clock import WRAP, BoardClock, Comparison, certain_drifts, difference_bounds
 from robot.link.protocol import TICKS_PER_US
 from robot.link.session import LinkSession
 from robot.motion.stepper import stepper_move
 from robot.settings.board_table import TICKS_PER_S
 from robot.text.faults import RobotError
-from tests.rig.boards import (
-    LIMITS,
-    Rig,
-)
+from tests.rig.boards import LIMITS, Rig, in_turn
 
 pytestmark = pytest.mark.quick
 
 TOGETHER_TICKS = 1000 * TICKS_PER_US
 
 
-def ask(clock: BoardClock, at: float, drift: float, offset_ticks: int, line: random.Random) -> None:
-    """A comparison over a line whose way there takes 0.2 to 1 ms, and back 0.8 to 4 ms."""
-    there, back = line.uniform(0.0002, 0.001), line.uniform(0.0008, 0.004)
-    ticks = round((at + there) * TICKS_PER_S * (1 + drift)) + offset_ticks
-    clock.compare(at, at + there + back, ticks % WRAP)
+def compare_s(clock: BoardClock, at_s: float, takes_s: float, board_s: float) -> None:
+    """A comparison by the seconds of both clocks."""
+    clock.compare(at_s, at_s + takes_s, round(board_s * TICKS_PER_S))
 
 
 @pytest.mark.parametrize("drift", [0.0, 1e-4, -1e-4, 5e-3])
 @pytest.mark.parametrize("offset_ticks", [0, TICKS_PER_S, WRAP - 5 * TICKS_PER_S])
 def test_time_and_drift_are_within_their_bounds(drift: float, offset_ticks: int) -> None:
+    """Over a line whose way there takes 0.2 to 1 ms, and back 0.8 to 4 ms."""
     clock, line = BoardClock(), random.Random(1)
     for number in range(1200):
-        ask(clock, number * 0.05, drift, offset_ticks, line)
+        at = number * 0.05
+        there, back = line.uniform(0.0002, 0.001), line.uniform(0.0008, 0.004)
+        ticks = round((at + there) * TICKS_PER_S * (1 + drift)) + offset_ticks
+        clock.compare(at, at + there + back, ticks % WRAP)
     at = 60.5
     truth = (round(at * TICKS_PER_S * (1 + drift)) + offset_ticks) % WRAP
     off = (clock.tick_at(at) - truth + WRAP // 2) % WRAP - WRAP // 2
@@ -66,16 +56,16 @@ def test_time_is_told_by_what_was_compared_since_it_was_forgotten() -> None:
     """A simulated board lost half a second; what was known better before is wrong now."""
     clock = BoardClock()
     for second in range(5):
-        clock.compare(second, second + 0.001, round(second * TICKS_PER_S))
-    clock.compare(5.0, 5.004, round(4.5 * TICKS_PER_S))
+        compare_s(clock, second, 0.001, second)
+    compare_s(clock, 5.0, 0.004, 4.5)
     assert abs(clock.tick_at(5.0) / TICKS_PER_S - 5.0) < 0.01
     clock.forget_time()
     assert clock.doubt_s(5.0) < 0.002, "until it is compared, what was known before counts"
-    clock.compare(5.1, 5.104, round(4.6 * TICKS_PER_S))
+    compare_s(clock, 5.1, 0.004, 4.6)
     assert abs(clock.tick_at(5.1) / TICKS_PER_S - 4.6) < 0.01
     assert clock.doubt_s(5.1) == pytest.approx(0.0032, rel=0.01)
-    clock.compare(5.2, 5.201, round(4.7 * TICKS_PER_S))
-    clock.compare(5.3, 5.308, round(4.8 * TICKS_PER_S))
+    compare_s(clock, 5.2, 0.001, 4.7)
+    compare_s(clock, 5.3, 0.008, 4.8)
     assert clock.doubt_s(5.2) < 0.001, "the best of the new ones"
 
 
@@ -84,8 +74,7 @@ def test_no_drift_is_believed_of_time_that_stands_still_now_and_then() -> None:
     clock = BoardClock()
     for tenth in range(100):
         at = tenth / 10
-        lost = 0.05 if at > 5 else 0.0
-        clock.compare(at, at + 0.002, round((at + 0.001 - lost) * TICKS_PER_S))
+        compare_s(clock, at, 0.002, at + 0.001 - (0.05 if at > 5 else 0.0))
     assert clock.drift == 0.0
 
 
@@ -114,31 +103,22 @@ def test_what_was_answered_before_another_was_asked_was_read_before() -> None:
     assert difference_bounds(one, []) == (-math.inf, math.inf)
 
 
-@dataclass
-class At:
-    """A gate for a board that has its plan: ``start_at`` when that one tells."""
-
-    start_at: Callable[[], Awaitable[float]]
+class TooLate:
+    """A gate for a board that is told to start 50 ms ago; nobody else is there."""
 
     async def all_uploaded(self) -> None:
-        """Nobody is waited for."""
+        pass
 
     async def start_tick(self, session: LinkSession) -> int:
-        """The board's tick then."""
         await session.compare_clocks(asyncio.Lock())
-        return session.board_clock.tick_at(await self.start_at())
+        return session.board_clock.tick_at(asyncio.get_running_loop().time() - 0.05)
 
     async def is_kept(self, session: LinkSession) -> bool:
-        """Nobody else is there."""
         return True
 
 
 async def test_a_start_that_has_passed_is_a_fault(host_rig: Rig) -> None:
     link = await host_rig.homed_link("pusher")
-
-    async def start_at() -> float:
-        return host_rig.loop.time() - 0.05
-
     with pytest.raises(RobotError, match="out of step: late") as told:
-        await link.run(single(stepper_move("pusher", 0, 100, LIMITS)), gate=At(start_at))
+        await link.run(in_turn(stepper_move("pusher", 0, 100, LIMITS)), gate=TooLate())
     assert told.value.code == "host-lost"

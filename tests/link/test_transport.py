@@ -29,7 +29,7 @@ LIMIT_S = 60.0
 PATIENT_MS = 2000
 """Silence borne by the board: this process may have to wait for its processor."""
 
-OPENING = ("__init__", "fileno", "tcgetattr", "tcsetattr")
+OPENING = ("__init__", "fileno", "tcsetattr")
 GONE = OSError(errno.EIO, "Input/output error")
 TERMIOS = termios.error(errno.EIO, "Input/output error")
 
@@ -53,7 +53,6 @@ RAISES: dict[str, list[Exception]] = {
         ValueError("Invalid baud rate: 500000"),
     ],
     "fileno": [serial.PortNotOpenError()],
-    "tcgetattr": [TERMIOS],
     "tcsetattr": [TERMIOS],
     "read": [
         serial.SerialException("device reports readiness to read but returned no data"),
@@ -172,22 +171,18 @@ async def test_why_a_port_does_not_open(port: Port, number: int, fault: str, tol
     assert error.value.detail == f"{port.name}: {told}".removesuffix(": ")
 
 
-async def test_what_is_no_serial_port_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    for path in (tmp_path / "file", tmp_path):
-        with pytest.raises(LinkError) as error:
-            await SerialTransport(str(path)).open()
-        assert error.value.code == "port-refused"
-
-
-async def test_closing_the_port_resets_no_board(port: Port) -> None:
-    attributes = termios.tcgetattr(port._slave)
+async def test_closing_the_port_resets_no_board(port: Port, tmp_path: Path) -> None:
+    """What is no serial port is refused."""
+    attributes = termios.tcgetattr(port.board)
     attributes[2] |= termios.HUPCL
-    termios.tcsetattr(port._slave, termios.TCSANOW, attributes)
+    termios.tcsetattr(port.board, termios.TCSANOW, attributes)
     transport = SerialTransport(port.name)
     await transport.open()
     transport.close()
-    assert not termios.tcgetattr(port._slave)[2] & termios.HUPCL
+    assert not termios.tcgetattr(port.board)[2] & termios.HUPCL
+    with pytest.raises(LinkError) as error:
+        await SerialTransport(str(tmp_path)).open()
+    assert error.value.code == "port-refused"
 
 
 @pytest.fixture
