@@ -318,11 +318,6 @@ class PositionLedger:
         """The lost positions, until a person is asked, or everything is homed."""
         return self._lost
 
-    @property
-    def has_lost_positions(self) -> bool:
-        """True while there are :attr:`lost` positions."""
-        return self._lost is not None
-
     def assume_start(self) -> None:
         """Note that a person has set everything to its start."""
         self._left, self._lost = LastPositions({}), None

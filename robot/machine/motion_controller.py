@@ -233,7 +233,7 @@ class MotionController:
     @property
     def has_lost_positions(self) -> bool:
         """True while positions are lost, and neither homed since nor reported to a person."""
-        return self._ledger.has_lost_positions
+        return self._ledger.lost is not None
 
     def bring_back(self, guessed: Collection[str]) -> tuple[str, ...]:
         """Turn motors that only count their steps slowly back to their starts.

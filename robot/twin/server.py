@@ -19,9 +19,8 @@ import fcntl
 import json
 import socket
 import termios
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from pathlib import Path
-from typing import Protocol
 
 from robot.settings.board_table import TICKS_PER_S
 from robot.settings.profile import FIRST_BOARD, PanelSettings
@@ -43,14 +42,7 @@ RECEIVE_BYTES = 1 << 14
 """Played at a stretch: the firmware may wait so long, and has to answer the host in time."""
 
 
-class Granted(Protocol):
-    """A board that runs as granted, as :class:`PinPort`."""
-
-    async def grant(self, ticks: int) -> None:
-        """Let these ticks pass and return afterwards."""
-
-
-async def keep_time(boards: Sequence[Granted], speed: float) -> None:
+async def keep_time(boards: Collection[PinPort], speed: float) -> None:
     """Let time pass for all boards, ``speed`` times as fast as real time, until cancelled.
 
     A board that runs by itself keeps the computer's time and loses what it did not get of the
@@ -296,7 +288,7 @@ class TwinServer:
         self._robot.on_input = self._send_input
         time_keeper: asyncio.Task[None] | None = None
         if len(self.pins) > 1:
-            time_keeper = asyncio.create_task(keep_time([*self.pins.values()], self._speed))
+            time_keeper = asyncio.create_task(keep_time(self.pins.values(), self._speed))
         try:
             async with listening(self.daemon_path, self._serve):
                 yield
