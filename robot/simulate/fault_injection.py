@@ -11,7 +11,7 @@ from robot.settings import RobotProfile
 from robot.settings.actuators import ActuatorSettings
 from robot.settings.profile import FIRST_BOARD
 from robot.settings.stepper import Stepper
-from robot.simulate.cable import Cable
+from robot.simulate.boards import Cable
 from robot.simulate.progress import STAGES
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import OddScene, Studio
@@ -21,7 +21,12 @@ UNPLUGGED_S = 2.5
 """Longer than the silence after which a simulated board holds."""
 
 NOISE = 0.01
+"""Share of the bytes that a noisy cable changes."""
 LOST_STEPS = 200
+LAMP = 0.8
+"""Strength of a lamp's reflection in the stickers."""
+OLD_BULB = (1.0, 0.72, 0.38)
+"""Factors of red, green and blue in its light."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,8 @@ class Scene:
                 board.cable.mend()
 
 
-Injection = Callable[[Scene, str], Awaitable[None]]
+Injection = Callable[[Scene, str], Awaitable[None] | None]
+"""Done to a scene, and to the actuator or board named."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,9 @@ class InjectedFault:
 
     async def inject(self, scene: Scene) -> None:
         """Inject the fault."""
-        await INJECTIONS[self.name](scene, self.subject)
+        happening = INJECTIONS[self.name](scene, self.subject)
+        if happening is not None:
+            await happening
 
 
 def parse_injected_fault(text: str, profile: RobotProfile) -> InjectedFault:
@@ -138,45 +146,13 @@ class FaultInjection:
         await fault.inject(self._scene)
 
 
-async def _slip(scene: Scene, _subject: str) -> None:
-    """Let the cube slip the next time it should move."""
-    scene.robot.slip_cube()
-
-
-async def _jam(scene: Scene, subject: str) -> None:
-    """Jam an actuator."""
-    scene.robot.jam(subject)
-
-
-async def _lose_steps(scene: Scene, subject: str) -> None:
-    """Let a stepper lose steps unnoticed."""
-    scene.robot.lose_steps(subject, LOST_STEPS)
-
-
-async def _end_stop(scene: Scene, subject: str) -> None:
-    """Let an end stop never close."""
-    scene.robot.stick_end_stop(subject, active=False)
-
-
-async def _glare(scene: Scene, _subject: str) -> None:
-    """Reflect a lamp in the stickers."""
-    scene.studio.glare(0.8)
-
-
-async def _cast(scene: Scene, _subject: str) -> None:
-    """Turn the light to that of an old bulb."""
-    scene.studio.colour_cast((1.0, 0.72, 0.38))
-
-
-async def _wrong_sticker(scene: Scene, _subject: str) -> None:
-    """Put a sticker of another colour on the cube."""
+def _put_on_wrong_sticker(scene: Scene, _subject: str) -> None:
     facelets = scene.robot.body.letters
     centre = str(facelets[len(facelets) // 12])
     scene.studio.disturbances.repainted[0] = "R" if str(facelets[0]) != "R" else centre
 
 
-async def _reset(scene: Scene, board: str) -> None:
-    """Restart the microcontroller, as after a dip of its supply."""
+def _press_reset(scene: Scene, board: str) -> None:
     scene.boards[board or FIRST_BOARD].press_reset()
 
 
@@ -188,15 +164,12 @@ async def _unplug(scene: Scene, board: str) -> None:
     cable.mend()
 
 
-async def _noise(scene: Scene, board: str) -> None:
-    """Let the cable change a byte in a hundred from now on."""
+def _add_noise(scene: Scene, board: str) -> None:
     _cable(scene, board).noise = NOISE
 
 
-def _odd_view(odd: OddScene) -> Injection:
-    """Return an injection that puts something odd in view."""
-
-    async def happen(scene: Scene, _subject: str) -> None:
+def _put_in_view(odd: OddScene) -> Injection:
+    def happen(scene: Scene, _subject: str) -> None:
         scene.studio.disturbances.odd = odd
 
     return happen
@@ -214,19 +187,20 @@ def _has_end_stop(its: ActuatorSettings) -> bool:
 
 
 INJECTIONS: dict[str, Injection] = {
-    "slip": _slip,
-    "jam": _jam,
-    "lost-steps": _lose_steps,
-    "end-stop": _end_stop,
-    "glare": _glare,
-    "cast": _cast,
-    "wrong-sticker": _wrong_sticker,
-    "reset": _reset,
+    "slip": lambda scene, _: scene.robot.slip_cube(),
+    "jam": lambda scene, actuator: scene.robot.jam(actuator),
+    "lost-steps": lambda scene, actuator: scene.robot.lose_steps(actuator, LOST_STEPS),
+    "end-stop": lambda scene, actuator: scene.robot.stick_end_stop(actuator, active=False),
+    "glare": lambda scene, _: scene.studio.glare(LAMP),
+    "cast": lambda scene, _: scene.studio.colour_cast(OLD_BULB),
+    "wrong-sticker": _put_on_wrong_sticker,
+    "reset": _press_reset,
     "unplug": _unplug,
-    "noise": _noise,
-    **{str(odd): _odd_view(odd) for odd in OddScene},
+    "noise": _add_noise,
+    **{str(odd): _put_in_view(odd) for odd in OddScene},
 }
-"""Faults by the names people use."""
+"""Faults by the names people use. A slip happens with the next motion, a reset is as after a dip of
+the supply, and an end stop never closes again."""
 
 STANDING_FAULTS = frozenset(map(str, OddScene))
 """Those that are there from the start rather than happen; unless told, before the first look."""

@@ -16,6 +16,7 @@ import socket
 import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
 
 from robot.api.models import WORKING
@@ -238,52 +239,40 @@ def robot_to_practise_on(
         misadjusted=misadjusted or BUILT_AS_DRAWN,
     )
     demo = Demo(options, SilentDisplay())
-    with _DemoThread(demo).standing() as folder, _environment(folder):
+    with _standing(demo) as folder, _environment(folder):
         yield demo.robot
 
 
-class _DemoThread:
-    """Runs a demo's robot on a thread of its own."""
+@contextlib.contextmanager
+def _standing(demo: Demo) -> Iterator[str]:
+    """Keep a demo's robot on a thread of its own; yield its daemon's runtime directory."""
+    ready, over = Future[str](), threading.Event()
 
-    def __init__(self, demo: Demo) -> None:
-        self._demo = demo
-        self._ready = threading.Event()
-        self._folder: str | None = None
-        self._error: Exception | None = None
-        self._end: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
+    async def keep() -> None:
+        with workspace() as folder:
+            async with demo.standing(folder):
+                ready.set_result(str(folder / "run"))
+                await asyncio.to_thread(over.wait)
 
-    @contextlib.contextmanager
-    def standing(self) -> Iterator[str]:
-        """Yield the daemon's runtime directory while the robot stands."""
-        thread = threading.Thread(target=lambda: asyncio.run(self._keep_demo()), name="practice")
-        thread.start()
+    def run() -> None:
         try:
-            self._ready.wait(START_LIMIT_S)
-            if self._folder is None:
-                raise SimulationError(
-                    f"the simulated robot did not start: {self._error or 'too slow'}"
-                )
-            yield self._folder
-        finally:
-            if self._end is not None:
-                loop, over = self._end
-                with contextlib.suppress(RuntimeError):
-                    loop.call_soon_threadsafe(over.set)
-            thread.join()
-
-    async def _keep_demo(self) -> None:
-        over = asyncio.Event()
-        self._end = (asyncio.get_running_loop(), over)
-        try:
-            with workspace() as folder:
-                async with self._demo.standing(folder):
-                    self._folder = str(folder / "run")
-                    self._ready.set()
-                    await over.wait()
+            asyncio.run(keep())
         except Exception as error:  # the waiting thread reports it
-            self._error = error
-        finally:
-            self._ready.set()
+            if not ready.done():
+                ready.set_exception(error)
+
+    thread = threading.Thread(target=run, name="practice")
+    thread.start()
+    try:
+        try:
+            folder = ready.result(START_LIMIT_S)
+        except Exception as error:
+            reason = str(error) or "too slow"
+            raise SimulationError(f"the simulated robot did not start: {reason}") from error
+        yield folder
+    finally:
+        over.set()
+        thread.join()
 
 
 @contextlib.contextmanager

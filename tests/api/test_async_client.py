@@ -15,7 +15,7 @@ from aiohttp import web
 from robot.api.async_client import AsyncControlClient, _documents
 from robot.api.client import Absence, DaemonError, RequestError
 from robot.api.endpoints import EVENTS, PICTURE, RUN, RUNS, START, STATUS, STOP
-from robot.simulate.follow import DaemonFollower
+from robot.simulate.progress import DaemonFollower
 
 
 class Pieces:

@@ -1,24 +1,25 @@
-"""What goes wrong in the fault campaigns of whole robots, the robots it happens to, and how it has
-to end.
-"""
+"""What goes wrong in the fault campaigns of whole robots, and the robots it happens to."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from robot.api.endpoints import RobotState
 from robot.link.protocol import MESSAGES, Clear, Go, Hold, Release
+from robot.link.session import LinkSession
 from robot.link.wire import EMERGENCY_STOP, WireFrame
 from robot.records.runs import RunStore, RunWriter
 from robot.settings import RobotProfile, load_profile
+from robot.settings.other_cubes import for_cube
 from robot.twin.cube import scrambled
 from tests.rig import simulated_time
-from tests.rig.simulated_run import SimulatedRun, TimedFault, Verdict
+from tests.rig.simulated_run import FaultAction, SimulatedRun, TimedFault, Verdict
 
 QUARTER = 200
+PLAY = 30
 SENSORS = {"up": 2, "right": 3, "front": 5, "down": 6, "left": 7, "back": 8}
 OTHER_PINS = {
     "left": {"step": 5, "direction": 4},
@@ -84,11 +85,36 @@ def with_a_pi() -> RobotProfile:
     return RobotProfile.model_validate(document)
 
 
+def with_play() -> RobotProfile:
+    """The six-motor robot with worn couplings, and a profile that knows."""
+    document = load_profile("six-motor").model_dump(mode="json", exclude_unset=True)
+    for motor in document["actuators"].values():
+        motor |= {"backlash_steps": PLAY, "overshoot_steps": 6}
+    document["simulation"] = {
+        "actuators": {name: {"play_steps": PLAY} for name in document["actuators"]}
+    }
+    return RobotProfile.model_validate(document)
+
+
+def small_crane() -> RobotProfile:
+    """A crane for the size whose motion is the shortest; the parts do the same with all others."""
+    return for_cube(load_profile("crane"), 2)
+
+
+KIN: dict[str, Callable[[], RobotProfile]] = {
+    "sensors": with_sensors,
+    "no-sensors": without_sensors,
+    "with-a-pi": with_a_pi,
+    "play": with_play,
+    "crane-2": small_crane,
+}
+"""Robots that are not shipped."""
+
+
 def simulated_run(profile: str, *faults: TimedFault, **options: Any) -> SimulatedRun:
-    """A simulated run with a cube scrambled by number 1; ``sensors`` is the six-motor robot's kin,
-    ``no-sensors`` and ``with-a-pi`` are those of Soltvvo."""
-    kin = {"sensors": with_sensors, "no-sensors": without_sensors, "with-a-pi": with_a_pi}
-    chosen = kin[profile]() if profile in kin else load_profile(profile)
+    """A simulated run of a shipped robot, or of one of :data:`KIN`, with a cube scrambled by
+    number 1."""
+    chosen = KIN[profile]() if profile in KIN else load_profile(profile)
     return SimulatedRun(chosen, scrambled(chosen.cube.size, 1), faults=faults, **options)
 
 
@@ -104,20 +130,46 @@ def reset(r: SimulatedRun) -> None:
     r.board.reset()
 
 
+def hang(r: SimulatedRun) -> None:
+    r.board.hang()
+
+
 def unplug(r: SimulatedRun) -> None:
     r.port.unplug(attempts=2)
 
 
-def cut_the_power_of_the_board(r: SimulatedRun) -> None:
-    """Its USB adapter goes with it, and both come back."""
-    r.port.unplug(attempts=2)
-    r.board.reset()
+def unplug_board(name: str) -> FaultAction:
+    """Somebody pulls the cable of a board and puts it back."""
+    return lambda r: r.ports[name].unplug(attempts=2)
+
+
+def reset_board(name: str) -> FaultAction:
+    return lambda r: r.boards[name].reset()
+
+
+def cut_the_power_of(name: str) -> FaultAction:
+    """Of a board, or of a Pi's program: its USB adapter goes with it, and both come back."""
+
+    def cut(r: SimulatedRun) -> None:
+        unplug_board(name)(r)
+        r.boards[name].reset()
+
+    return cut
 
 
 def cut_all_power(r: SimulatedRun) -> None:
     """Nobody is left who knows anything."""
     r.port.unplug()
     r.board.reset()
+
+
+def pull_the_plug_for_good(r: SimulatedRun) -> None:
+    r.port.unplug()
+
+
+def put_the_plug_back(r: SimulatedRun) -> None:
+    r.loop.pass_time(5.0)
+    r.port.plug()
 
 
 def leave_the_record_open(r: SimulatedRun) -> None:
@@ -132,18 +184,16 @@ def stop_the_host(r: SimulatedRun) -> None:
     r.loop.pass_time(2.0)
 
 
+def stop_in_order(r: SimulatedRun) -> None:
+    """A person presses stop."""
+    assert r.motion is not None
+    r.motion.press_stop()
+
+
 def corrupted_emergency_stops(r: SimulatedRun) -> None:
     """Behind a full line, one copy whole among several that are not."""
     damaged = [EMERGENCY_STOP[:4], EMERGENCY_STOP[1:5], EMERGENCY_STOP.replace(b"\x7f", b"\x7e")]
     r.port.write(bytes(range(1, 256)) + b"".join(damaged) + EMERGENCY_STOP)
-
-
-def pull_the_plug_for_good(r: SimulatedRun) -> None:
-    r.port.unplug()
-
-
-def hang(r: SimulatedRun) -> None:
-    r.board.hang()
 
 
 def jam(r: SimulatedRun) -> None:
@@ -157,7 +207,7 @@ def jam_for_a_moment(r: SimulatedRun) -> None:
 
 def free_once_felt(r: SimulatedRun) -> None:
     if r.robot.steps_lost("front") >= 60:
-        r.robot.jam("front", jammed=False)
+        r.robot.mend()
     else:
         r.loop.call_later(0.001, free_once_felt, r)
 
@@ -166,16 +216,26 @@ def lose_steps(r: SimulatedRun) -> None:
     r.robot.lose_steps("front", 30)
 
 
-def stop_in_order(r: SimulatedRun) -> None:
-    """A person presses stop."""
-    assert r.motion is not None
-    r.motion.press_stop()
+def stick_sensor(active: bool) -> FaultAction:
+    return lambda r: r.robot.stick_end_stop("left", active)
 
 
-def session_of(r: SimulatedRun) -> Any:
-    """The session under way."""
-    assert r.motion is not None
-    return r.motion.link._session
+def bounce_sensor(r: SimulatedRun) -> None:
+    r.robot.bounce_end_stop("left", 6)
+
+
+def mend_the_robot(r: SimulatedRun) -> None:
+    r.robot.mend()
+
+
+def spoil_the_line(damage: str, rate: float) -> FaultAction:
+    """Make the line a bad one, both ways."""
+
+    def spoil(r: SimulatedRun) -> None:
+        r.port.outwards.damage = getattr(simulated_time, damage)(rate)
+        r.port.inwards.damage = getattr(simulated_time, damage)(rate)
+
+    return spoil
 
 
 def lose_all_acknowledgements(r: SimulatedRun) -> None:
@@ -184,6 +244,12 @@ def lose_all_acknowledgements(r: SimulatedRun) -> None:
 
 def mend_the_line(r: SimulatedRun) -> None:
     r.port.inwards.damage = r.port.outwards.damage = simulated_time.nothing
+
+
+def session_of(r: SimulatedRun) -> LinkSession:
+    """The session under way."""
+    assert r.motion is not None and r.motion.link._session is not None
+    return r.motion.link._session
 
 
 def wrap_sequence_numbers(r: SimulatedRun) -> None:

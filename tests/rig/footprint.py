@@ -18,7 +18,7 @@ import numpy as np
 
 from robot.records.latency import STAGES
 from robot.settings import RobotProfile, load_profile
-from robot.simulate.follow import DaemonFollower
+from robot.simulate.progress import DaemonFollower
 from robot.text.outcomes import Outcome
 from solver.cube.cube import Cube
 from tests.rig.workbench import Bench, workbench

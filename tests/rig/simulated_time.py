@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeVar
 
 from robot.link import LinkGroup, LinkThread
 from robot.settings.board_table import TICKS_PER_S
-from robot.simulate.cable import Damage, Line, flip, nothing
+from robot.simulate.boards import Damage, Line, flip, nothing
 from robot.text.faults import Fault, LinkError
 from robot.twin.simulated import RECORD, Kind
 

@@ -21,8 +21,8 @@ from robot.computer.board_family import executable
 from robot.machine.confirmed_range import confirmable
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
-from robot.simulate.follow import DaemonFollower
 from robot.simulate.processes import Child, SimulationError, running
+from robot.simulate.progress import DaemonFollower
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.server import SimulatedPanel, TwinServer

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from robot.api.client import RequestError
-from robot.simulate.follow import DaemonFollower
 from robot.simulate.processes import running
+from robot.simulate.progress import DaemonFollower
 from solver.tables import cache_directory
 from tests.rig.workbench import LIMIT_S, Bench
 
