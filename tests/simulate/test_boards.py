@@ -1,102 +1,58 @@
-"""Boards that a demo runs: those that come with Cubist, and one registered from outside."""
+"""Boards that a demo runs; robots of several boards. A board from outside is in tests/computer."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import replace
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from robot.computer.board_family import (
-    FAMILIES,
-    BoardFamily,
-    BoardSimulation,
     FirmwareError,
     simulations,
 )
+from robot.machine import motion_controller
 from robot.settings import RobotProfile, Servo, load_profile
 from robot.settings.board_table import FIRST_MAESTRO
-from robot.settings.boards import BOARD_TARGETS
 from robot.settings.checks import check_profile
 from robot.settings.profile import FIRST_BOARD
 from robot.simulate.boards import (
     fastest,
     own_simulation,
     require_pace,
+    simulation_of,
     wire_to_board,
 )
 from robot.simulate.processes import SimulationError
+from robot.text.faults import RobotError
 from robot.twin.cube import scrambled
 from robot.twin.pulses import Maestro, PwmChips
 from robot.twin.simulated import SimulatedRobot
+from tests.rig.fault_campaign import (
+    assert_solved,
+    simulated_run,
+    with_a_pi,
+)
 
-pytestmark = pytest.mark.quick
-TOY = "toy"
-PINS = range(9, 11)
+StartDemo = Callable[..., Any]
+Solved = Callable[[Any], dict[str, Any]]
 
-
-def to_toy(profile: RobotProfile) -> RobotProfile:
-    return profile.with_board(TOY)
-
-
-class ToySimulation(BoardSimulation):
-    about = "a toy"
-
-    def command(self, profile: RobotProfile, folder: Path) -> list[str]:
-        return [profile.name, str(folder)]
-
-    def wire(self, profile: RobotProfile) -> RobotProfile:
-        return to_toy(profile)
-
-    def is_for(self, profile: RobotProfile) -> bool:
-        return profile.firmware.target == TOY
-
-
-@pytest.fixture
-def toy() -> Iterator[str]:
-    """A board from outside: two channels of a servo board, whose bus takes one of them."""
-    BOARD_TARGETS[TOY] = replace(
-        BOARD_TARGETS["linux"],
-        pins=(PINS,),
-        servo_boards={"tiny": PINS},
-        buses={"tiny": {10: "DATA"}},
-    )
-    FAMILIES[TOY] = BoardFamily(folder=TOY, targets=(TOY,), simulations={TOY: ToySimulation()})
-    yield TOY
-    del BOARD_TARGETS[TOY], FAMILIES[TOY]
-
-
-def test_a_board_from_outside_is_run_like_the_others(toy: str) -> None:
-    moved = to_toy(load_profile("cubotino-uno"))
-    assert own_simulation(moved) == toy
-    assert simulations()[toy].command(moved, Path("/x")) == ["cubotino-uno", "/x"]
-
-
-def test_its_pins_and_its_bus_are_named_in_complaints(toy: str) -> None:
-    told = {text for _, text in check_profile(to_toy(load_profile("cubotino-uno")))}
-    assert "GPIO 10 is DATA of the bus that the TINY is on" in told
-    document = to_toy(load_profile("cubotino-uno")).model_dump(mode="json")
-    document["actuators"]["lid"]["pins"]["pulse"] = document["actuators"]["holder"]["pins"]["pulse"]
-    twice = RobotProfile.model_validate(document)
-    assert any("pin tiny:0 is already the pulse of" in text for _, text in check_profile(twice))
-
-
-def test_a_robot_beyond_a_board_is_refused_with_the_place(toy: str) -> None:
-    with pytest.raises(SimulationError, match=r"four-arm cannot be driven by toy: actuators\.\w+"):
-        wire_to_board(toy, load_profile("four-arm"))
+QUARTZ = 1e-4
+"""As much as the clocks of two boards may part: 100 ppm."""
+RESONATOR = 9e-3
+"""As much as two ceramic resonators may."""
+BROKEN = 0.1
+"""No clock is so bad; the simulated robot sees that arms at two boards are not in step."""
 
 
 @pytest.mark.parametrize(
     ("robot", "kind"),
-    [
-        ("cubotino", "linux"),
-        ("v-arms", "linux"),
-        ("otvinta", "maestro"),
-        ("cubotino-uno", "host"),
-        ("six-motor", "host"),
-    ],
+    [("cubotino", "linux"), ("v-arms", "linux"), ("otvinta", "maestro"), ("six-motor", "host")],
 )
 def test_a_robot_runs_on_its_own_board(robot: str, kind: str) -> None:
     profile = load_profile(robot)
@@ -116,6 +72,22 @@ def test_several_boards_are_simulated_by_what_shares_their_time() -> None:
     require_pace(alone, 1000.0)
     with pytest.raises(SimulationError, match="--speed 2 at most"):
         require_pace(several, 2.1)
+    beyond = load_profile("four-arm")
+    with pytest.raises(SimulationError, match=r"four-arm cannot be driven by linux: actuators\.\w"):
+        wire_to_board("linux", beyond)
+
+
+def test_each_of_several_boards_runs_as_what_it_is() -> None:
+    profile = with_a_pi()
+    assert own_simulation(profile) == "host"
+    for kind in ("host", "avr"):
+        assert wire_to_board(kind, profile) is profile
+        assert simulation_of(kind, profile, "first") is simulations()[kind]
+        assert simulation_of(kind, profile, "pi") is simulations()["linux"]
+    document = profile.model_dump(mode="json", exclude_unset=True)
+    document["actuators"]["right-jaw"]["pins"]["pulse"] = "maestro:0"
+    with pytest.raises(FirmwareError, match="a Maestro beside other boards cannot be simulated"):
+        wire_to_board("host", RobotProfile.model_validate(document))
 
 
 def test_servos_move_to_the_first_channels_of_a_maestro() -> None:
@@ -133,13 +105,100 @@ def test_a_pi_s_program_says_how_long_pulses_are_and_chips_make_them(
     tmp_path: Path, kind: str, maker: type
 ) -> None:
     profile = wire_to_board(kind, load_profile("cubotino-uno"))
-    chips = simulations()[kind].pulse_maker(
-        SimulatedRobot(profile, scrambled(3, 1)), tmp_path, FIRST_BOARD
-    )
+    robot = SimulatedRobot(profile, scrambled(3, 1))
+    chips = simulations()[kind].pulse_maker(robot, tmp_path, FIRST_BOARD)
     assert isinstance(chips, maker)
     chips.close()
-    command = simulations()[kind].command(profile, tmp_path)
-    assert command[1:] == ["--pwm", f"{tmp_path}/pwm", "--maestro", f"{tmp_path}/maestro"]
-    assert Path(command[0]).name == "cubist-firmware-linux"
-    [host] = simulations()["host"].command(profile, tmp_path)
-    assert Path(host).name == "cubist-firmware-host"
+    program, *options = simulations()[kind].command(profile, tmp_path)
+    assert options == ["--pwm", f"{tmp_path}/pwm", "--maestro", f"{tmp_path}/maestro"]
+    assert Path(program).name == "cubist-firmware-linux"
+
+
+@pytest.mark.parametrize(
+    ("robot", "firmware", "skew"),
+    [
+        ("with-a-pi", "host", QUARTZ),
+        *(
+            pytest.param("soltvvo", firmware, skew, marks=pytest.mark.long)
+            for firmware, skew in (
+                ("host", QUARTZ),
+                ("host", -QUARTZ),
+                ("host", RESONATOR),
+                ("avr", QUARTZ),
+            )
+        ),
+    ],
+)
+def test_boards_whose_clocks_part_solve_together(robot: str, firmware: str, skew: float) -> None:
+    """A Pi's kernel makes the pulses of the jaws, an Arduino the steps: in the plan, together."""
+    with simulated_run(robot, firmware=firmware, skew=skew) as r:
+        verdict = r.solve()
+        assert list(check_profile(r.profile)) == []
+        programs = [Path(board.process.args[0]).name for board in r.boards.values()]
+    assert programs[1] == f"cubist-firmware-{'linux' if robot == 'with-a-pi' else firmware}"
+    assert_solved(verdict)
+    assert verdict.faults == []
+    assert verdict.record.executed_us == pytest.approx(
+        verdict.record.planned_us, rel=max(1e-3, 2 * abs(skew))
+    )
+
+
+@pytest.mark.long
+def test_the_simulated_robot_sees_boards_that_are_out_of_step() -> None:
+    with simulated_run("soltvvo", skew=BROKEN) as r:
+        kinds = {violation.kind for violation in r.solve().violations}
+    assert "turn-while-jaws-move" in kinds
+
+
+def test_a_board_with_another_firmware_is_named_before_anything_moves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    matching = iter([True, False])
+    monkeypatch.setattr(motion_controller, "matches", lambda _: next(matching))
+    with simulated_run("soltvvo") as r:
+        with pytest.raises(RobotError, match=r"on board second, .* expected") as caught:
+            r.calibrate(lambda machine, _: machine.motion.open())
+        assert (caught.value.code, r.robot.edges) == ("wrong-firmware", 0)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("fault", [None, "unplug:second@turn", "unplug@look", "noise:second@home"])
+def test_a_demo_of_several_boards_solves_whatever_their_lines_do(
+    start_demo: StartDemo, solved: Solved, tmp_path: Path, fault: str | None
+) -> None:
+    """Without a fault, one with a Pi among its boards."""
+    if fault is not None:
+        solved(start_demo("--robot", "soltvvo", "--fault", fault))
+        return
+    path = tmp_path / "with-a-pi.yaml"
+    path.write_text(yaml.safe_dump(with_a_pi().model_dump(mode="json", exclude_unset=True)))
+    solved(start_demo("--robot", str(path), "--speed", "2"))
+
+
+BUSY_PROGRAMS = 16
+BUSY_LIMIT_S = 600
+
+
+@pytest.fixture
+def busy_computer() -> Iterator[None]:
+    """Programs that take all that they get of the processors; they end by themselves, too."""
+    command = ["timeout", str(BUSY_LIMIT_S), sys.executable, "-c", "while True: pass"]
+    programs = [subprocess.Popen(command) for _ in range(BUSY_PROGRAMS)]
+    yield
+    for program in programs:
+        program.terminate()
+    for program in programs:
+        program.wait()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(BUSY_LIMIT_S)
+@pytest.mark.usefixtures("busy_computer")
+@pytest.mark.parametrize("seed", range(3))
+def test_arms_never_touch_because_the_computer_is_busy(start_demo: StartDemo, seed: int) -> None:
+    """It is solved, or refused by name."""
+    demo = start_demo("--robot", "soltvvo", "--seed", str(seed))
+    code, document, log = demo.finish(limit_s=BUSY_LIMIT_S - 60)
+    assert document is not None, log
+    assert document["violations"] == [], log
+    assert (code == 0) == document["solved"] == (document["outcome"] == "solved"), document

@@ -1,28 +1,228 @@
-"""A demo's conversation with its daemon, with a daemon that is all pretence."""
+"""A demo's conversation with its daemon, one that is all pretence, and what it shows of it."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+import io
+import json
+from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
+from rich.text import Text
 
 from robot.api.endpoints import RobotState
-from robot.records.runs import RunRecord, utc_now
-from robot.settings import RobotProfile, load_profile
+from robot.cli.demo import exit_code
+from robot.records.runs import FaultRecord, LinkRecord, RunRecord
+from robot.settings import load_profile
 from robot.simulate import session
+from robot.simulate.display import (
+    LiveDisplay,
+    display_for,
+    operation_text,
+    print_outcome,
+)
 from robot.simulate.processes import SimulationError
 from robot.simulate.progress import DemoProgress, SilentDisplay
-from robot.simulate.session import Demo, DemoOptions
+from robot.simulate.session import Demo, DemoOptions, DemoOutcome
 from robot.text.outcomes import Outcome
-from robot.twin.cube import scrambled
+from robot.twin.cube import Violation, scrambled
+from solver.errors import ExitCode
 
-JOB = SimpleNamespace(progress=0.25, remaining_s=4.0)
-PREPARATION = SimpleNamespace(step="making tables", progress=0.5, remaining_s=3.0)
+SOLVED = "".join(letter * 9 for letter in "URFDLB")
+CLEAN = "nothing went wrong"
+SOLVED_BUT = "Solved, as the simulated robot confirms. What went wrong"
+
+
+def run_record(**more: Any) -> RunRecord:
+    usual: dict[str, Any] = {
+        "id": "000001",
+        "kind": "solve",
+        "robot": "cubotino",
+        "started_at": datetime(2024, 1, 1, tzinfo=UTC),
+        "outcome": "solved",
+        "moves": "R U2 F'",
+        "planned_us": 70_000_000,
+        "executed_us": 70_000_000,
+        "timings_s": {"search": 1.0},
+    }
+    return RunRecord(**usual | more)
+
+
+def outcome(
+    solved: bool = True, violations: int = 0, ended: str = "solved", **more: Any
+) -> DemoOutcome:
+    reason = "" if ended == "solved" else "the lid is jammed"
+    record = run_record(outcome=ended, reason=reason, **more)
+    found = tuple(Violation(1, "flip-held", "the cube was flipped") for _ in range(violations))
+    return DemoOutcome(solved, found, record, scan_s=12.5, turn_s=70.0, facelets=SOLVED)
+
+
+def test_last_line_has_what_was_promised() -> None:
+    assert outcome(recoveries=["looked again"]).good
+    assert not outcome(violations=1).good and not outcome(solved=False).good
+    document = json.loads(json.dumps(outcome(violations=1, warnings=["slow"]).as_dict()))
+    assert document == {
+        "solved": True,
+        "violations": [{"time_us": 1, "kind": "flip-held", "text": "the cube was flipped"}],
+        "moves": "R U2 F'",
+        "length": 3,
+        "scan_s": 12.5,
+        "solve_s": 1.0,
+        "turn_s": 70.0,
+        "planned_us": 70_000_000,
+        "executed_us": 70_000_000,
+        "outcome": "solved",
+        "reason": "",
+        "recoveries": ["slow"],
+        "robot": "cubotino",
+        "facelets": SOLVED,
+    }
+
+
+JAMMED: dict[str, Any] = {"solved": False, "ended": "jammed"}
+FREE_IT = FaultRecord(code="not-in-place", cause="the lid is jammed", remedy="free it")
+
+
+@pytest.mark.parametrize(
+    ("ending", "title", "words"),
+    [
+        ({}, "Solved. The simulated robot confirms it", [CLEAN]),
+        ({"violations": 1}, "Solved, but", ["at 0.00 s: the cube was flipped"]),
+        ({"recoveries": ["looked again at F"]}, SOLVED_BUT, ["looked again at F"]),
+        ({"link": LinkRecord(sent=99, resent=2)}, SOLVED_BUT, ["2 messages"]),
+        ({"warnings": ["the line is bad"]}, SOLVED_BUT, ["the line is bad"]),
+        (
+            JAMMED | {"faults": [FREE_IT], "recoveries": ["looked again: the lid is jammed"]},
+            "Not solved.",
+            ["ended with jammed: the lid is jammed", "what to do: free it"],
+        ),
+        ({"solved": False}, "Not solved, although the daemon reports solved", []),
+        (
+            {"ended": "unreadable"},
+            "The simulated robot reports a solved cube, but the daemon does not.",
+            ["ended with unreadable"],
+        ),
+        (
+            {"solved": False, "violations": 1, "ended": "fault"},
+            "Not solved.",
+            ["flipped", "jammed"],
+        ),
+    ],
+)
+def test_the_verdict_says_what_really_happened(
+    ending: dict[str, Any], title: str, words: list[str]
+) -> None:
+    stream = io.StringIO()
+    print_outcome(outcome(**ending), stream)
+    text = " ".join(stream.getvalue().replace("│", " ").split())
+    assert title in text
+    assert all(word in text for word in words)
+    assert (CLEAN in text) == (CLEAN in words)
+
+
+@pytest.mark.parametrize("ended", [str(one) for one in Outcome])
+def test_no_ending_is_praised_that_did_not_go_well(ended: str) -> None:
+    """Only a run that the daemon calls a success may be called solved without more."""
+    stream = io.StringIO()
+    print_outcome(outcome(ended=ended), stream)
+    praised = "Solved. The" in stream.getvalue()
+    assert praised == (exit_code(outcome(ended=ended)) == ExitCode.DONE)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def shown_on_a_terminal(progress: DemoProgress) -> str:
+    """What a terminal gets, colours included."""
+    stream = Terminal()
+    display = display_for(stream)
+    assert isinstance(display, LiveDisplay)
+    display.show(progress)
+    drawn = stream.getvalue()
+    display.close()
+    return drawn
+
+
+def test_stages_are_timed_by_the_robots_clock_but_for_thinking_and_tables() -> None:
+    real = 10.0
+    progress = DemoProgress("demo", real_clock=lambda: real)
+    progress.step = "making tables in /folder"
+    progress.fraction, progress.remaining_s = 0.25, 6.0
+    real = 12.5
+    text = Text.from_ansi(shown_on_a_terminal(progress)).plain
+    for word in ("● prepare", "2.50 s", "making tables in /folder", "25 %, 6 s left"):
+        assert word in text
+    states = [RobotState.HOMING, RobotState.SCANNING, RobotState.SCANNING, RobotState.SOLVING]
+    for state, clock_s in zip(states, (1.0, 3.0, 3.0, 10.0), strict=True):
+        progress.clock_s = clock_s
+        progress.enter(state)
+    progress.clock_s, real = 60.0, 13.0
+    progress.enter(RobotState.TURNING)
+    took = [progress.took_s(one) for one in (*states[1:], RobotState.HOMING, RobotState.TURNING)]
+    assert took == [7.0, 7.0, 0.5, 2.0, 0.0]
+    assert progress.spent_s(progress.stages[0]) == 2.5
+
+
+HALF_S = {"duration_us": 500_000}
+OPERATIONS: list[dict[str, Any]] = [
+    {"op": "lid", "arm": "lid", "to": "close", "start_us": 0} | HALF_S,
+    {"op": "turn", "site": "D", "quarter_turns": -1, "start_us": 500_000} | HALF_S,
+    {"op": "rotate", "axis": "x", "quarter_turns": 1, "start_us": 1_000_000} | HALF_S,
+    {"op": "turn", "site": "D", "quarter_turns": 2, "start_us": 1_500_000} | HALF_S,
+]
+
+
+@pytest.mark.parametrize(
+    ("state", "fraction", "words"),
+    [
+        (RobotState.SOLVING, None, ("R U2", "think")),
+        (RobotState.TURNING, 0.3, ("layer D: a quarter back", "30 %")),
+        (RobotState.TURNING, 0.6, ("whole cube about x", "60 %")),
+        (RobotState.CHECKING, None, ("check",)),
+    ],
+)
+def test_live_picture_shows_cube_plan_and_stages(
+    state: RobotState, fraction: float | None, words: tuple[str, ...]
+) -> None:
+    progress = DemoProgress("CUBOTino", facelets=SOLVED, moves="R U2", violations=2)
+    progress.operations, progress.planned_us = OPERATIONS, 2_000_000
+    progress.enter(state)
+    progress.fraction = fraction
+    text = Text.from_ansi(shown_on_a_terminal(progress)).plain
+    assert text.count("██") % 54 == 0 < text.count("██")
+    for word in ("CUBOTino", "2 violations", *words):
+        assert word in text
+    assert operation_text(OPERATIONS[0]) == "lid to close"
+
+
+def test_the_camera_is_shown_beside_the_cube_while_it_looks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in (("COLUMNS", "80"), ("LINES", "24"), ("COLORTERM", "truecolor")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    camera = np.full((48, 64, 3), (200, 30, 40), np.uint8)
+    camera[24:] = (20, 60, 210)
+    progress = DemoProgress("CUBOTino", facelets=SOLVED, picture=camera, moves="R U R' U' " * 6)
+    progress.enter(RobotState.SCANNING)
+    progress.step = "looking at F (3 of 6)"
+    drawn = shown_on_a_terminal(progress)
+    assert "38;2;200;30;40" in drawn and "38;2;20;60;210" in drawn, "upper and lower half"
+    lines = Text.from_ansi(drawn).plain.splitlines()
+    assert len(lines) <= 24 and max(map(len, lines)) <= 80
+    beside = [line for line in lines if "▀" in line]
+    assert len(beside) >= 8 and all("█" in line for line in beside[:9])
+    assert min(line.count("▀") for line in beside) >= 16
+    text = "\n".join(lines)
+    assert "● look" in text and "looking at F (3 of 6)" in text
 
 
 def status(**more: Any) -> Any:
@@ -30,53 +230,39 @@ def status(**more: Any) -> Any:
     return SimpleNamespace(**known | more)
 
 
-def happened(event: str, state: RobotState, **more: Any) -> Any:
+def happened(event: str, state: RobotState, at_s: float, **more: Any) -> Any:
     return SimpleNamespace(
-        **{"event": event, "state": state, "text": "", "run": None, "at_s": 0.0} | more
+        **{"event": event, "state": state, "text": "", "run": None, "at_s": at_s} | more
     )
 
 
 class Daemon:
-    """Says what it is told to, its last status again and again."""
+    """Says what it is told to, its last status again and again; its robot's time goes on."""
 
-    def __init__(self, *statuses: Any, events: tuple[Any, ...] = ()) -> None:
+    def __init__(self, demo: Demo, *statuses: Any, events: tuple[Any, ...] = ()) -> None:
         self.statuses = list(statuses)
         self.told = events
-        self.asked = 0
-        self.demo: Demo | None = None
-        self.seen_before: list[tuple[float | None, float | None]] = []
+        self.demo = demo
 
     async def status(self) -> Any:
-        self.asked += 1
-        if self.demo is not None:
-            progress = self.demo._progress
-            self.seen_before.append((progress.fraction, progress.remaining_s))
         return self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
 
     ready = status
 
     async def run(self, number: str) -> RunRecord:
-        return RunRecord(
-            id=number,
-            kind="solve",
-            robot="cubotino-uno",
-            started_at=utc_now(),
-            outcome=Outcome.SOLVED,
-            moves="R U",
-            operations=[
-                {"op": "turn", "site": site, "quarter_turns": 1, "start_us": at, "duration_us": 9}
-                for at, site in enumerate("RU")
-            ],
-            orientation="UF",
-            planned_us=700,
+        operations = [
+            {"op": "turn", "site": site, "quarter_turns": 1, "start_us": at, "duration_us": 9}
+            for at, site in enumerate("RU")
+        ]
+        return run_record(
+            id=number, moves="R U", operations=operations, orientation="UF", planned_us=700
         )
 
     @contextlib.asynccontextmanager
     async def events(self) -> AsyncIterator[Any]:
         async def tell() -> AsyncIterator[Any]:
             for one in self.told:
-                if self.demo is not None:
-                    self.demo.robot.pin_changed(one.at_s * 1e6, 17, True)
+                self.demo.robot.pin_changed(one.at_s * 1e6, 17, True)
                 yield one
 
         yield tell()
@@ -86,29 +272,23 @@ class Watcher(SilentDisplay):
     """Notes what is shown."""
 
     def __init__(self) -> None:
-        self.seen: list[tuple[str, str]] = []
-        self.clock: list[tuple[float, int]] = []
+        self.seen: list[tuple[str, str, float, int]] = []
 
     def show(self, progress: DemoProgress) -> None:
-        self.seen.append((progress.step, progress.moves))
-        self.clock.append((progress.clock_s, progress.edges))
+        self.seen.append((progress.step, progress.moves, progress.clock_s, progress.edges))
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(session, "REFRESH_S", 0.0)
-    monkeypatch.setattr(session, "PRESS_LIMIT_S", 0.05)
-    yield
-
-
-def options(name: str = "cubotino-uno", **more: Any) -> DemoOptions:
-    profile: RobotProfile = load_profile(name)
+def demo_of(name: str = "cubotino-uno", **panel: Any) -> Demo:
+    profile = load_profile(name)
+    profile = profile.model_copy(update={"panel": profile.panel.model_copy(update=panel)})
     body = scrambled(profile.cube.size, 1)
-    return replace(DemoOptions(profile, None, body, profile.title), **more)
+    return Demo(replace(DemoOptions(profile, None, body, profile.title)), Watcher())
 
 
 @pytest.fixture
 def presses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    monkeypatch.setattr(session, "REFRESH_S", 0.0)
+    monkeypatch.setattr(session, "PRESS_LIMIT_S", 0.05)
     made: list[int] = []
 
     async def press(_: Any, pin: int, held_s: float) -> None:
@@ -119,70 +299,67 @@ def presses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return made
 
 
-def on_stage(daemon: Daemon) -> Any:
-    entered: list[RobotState] = []
-    return SimpleNamespace(daemon=daemon, injection=SimpleNamespace(enter=entered.append)), entered
-
-
 async def test_a_demo_waits_for_tables_presses_once_and_follows_to_the_end(
     presses: list[int],
 ) -> None:
-    watcher = Watcher()
-    demo = Demo(options(), watcher)
-    demo._progress.real_clock = lambda: 0.0
-    daemon = Daemon(
-        status(preparation=PREPARATION),
-        status(preparation=PREPARATION),
+    demo = demo_of(start_button_gpio=17)
+    preparation = SimpleNamespace(step="making tables", progress=0.5, remaining_s=3.0)
+    job = SimpleNamespace(progress=0.25, remaining_s=4.0)
+    daemon: Any = Daemon(
+        demo,
+        status(preparation=preparation),
+        status(preparation=preparation),
         status(),
-        status(job=JOB),
-        status(job=JOB),
+        status(job=job),
+        status(job=job),
         status(last_run=SimpleNamespace(id="000001")),
         events=(
-            happened("state", RobotState.SCANNING, text="looking", at_s=1.0),
-            happened("progress", RobotState.SCANNING, text="not told", at_s=2.0),
-            happened("state", RobotState.TURNING, run="000001", at_s=5.5),
+            happened("state", RobotState.SCANNING, 1.0, text="looking"),
+            happened("progress", RobotState.SCANNING, 2.0, text="not told"),
+            happened("state", RobotState.TURNING, 5.5, run="000001"),
         ),
     )
-    daemon.demo = demo
-    stage, entered = on_stage(daemon)
+    entered: list[RobotState] = []
+    stage: Any = SimpleNamespace(daemon=daemon, injection=SimpleNamespace(enter=entered.append))
     result = await demo._solve(stage)
-    assert presses == [demo._options.profile.panel.start_button_gpio]
+    assert presses == [17]
     assert entered == [RobotState.SCANNING, RobotState.SCANNING, RobotState.TURNING]
-    assert watcher.seen == [("looking", ""), ("looking", "R U")]
-    assert watcher.clock == [(1.0, 1), (5.5, 3)]
+    assert demo._display.seen == [("looking", "", 1.0, 1), ("looking", "R U", 5.5, 3)]
     assert (result.scan_s, result.turn_s) == (4.5, 0.0)
     assert (result.record.id, result.solved, result.violations) == ("000001", False, ())
     assert result.facelets == scrambled(3, 1).facelets()
-    assert demo._progress.planned_us == 700
-    assert demo._progress.state is RobotState.IDLE, "the last stage is over"
-
-
-async def test_a_press_that_does_nothing_is_made_again_and_then_said(presses: list[int]) -> None:
-    stage, _ = on_stage(Daemon(status()))
-    with pytest.raises(SimulationError, match="nothing happened"):
-        await Demo(options(), Watcher())._solve(stage)
-    assert len(presses) == session.PRESSES
 
 
 @pytest.mark.parametrize(
-    ("now", "told"),
+    ("panel", "now", "told", "pressed"),
     [
-        ({"state": RobotState.FAULT, "fault": SimpleNamespace(cause="it broke")}, "it broke"),
-        ({"state": RobotState.HOMING}, "it is homing"),
+        ({}, {}, "nothing happened", session.PRESSES),
+        ({"start_button_gpio": None}, {}, r"no start button: set panel\.start_button_gpio", 0),
+        (
+            {},
+            {"state": RobotState.FAULT, "fault": SimpleNamespace(cause="it broke")},
+            "not ready: it broke",
+            0,
+        ),
+        ({}, {"state": RobotState.HOMING}, "not ready: it is homing", 0),
     ],
 )
-async def test_a_daemon_that_is_not_ready_is_said(now: dict[str, Any], told: str) -> None:
-    stage, _ = on_stage(Daemon(status(**now)))
-    with pytest.raises(SimulationError, match=f"not ready: {told}"):
-        await Demo(options(), Watcher())._solve(stage)
+async def test_why_a_demo_does_not_begin_is_said(
+    presses: list[int], panel: dict[str, Any], now: dict[str, Any], told: str, pressed: int
+) -> None:
+    demo = demo_of(**panel)
+    stage: Any = SimpleNamespace(daemon=Daemon(demo, status(**now)))
+    stage.injection = SimpleNamespace(enter=lambda state: None)
+    with pytest.raises(SimulationError, match=told):
+        await demo._solve(stage)
+    assert len(presses) == pressed
 
 
 @pytest.mark.parametrize(("name", "boards"), [("cubotino-uno", {}), ("soltvvo", {"second"})])
 def test_the_daemon_gets_the_profile_with_every_board_s_port(
     tmp_path: Path, name: str, boards: set[str]
 ) -> None:
-    demo = Demo(options(name), SilentDisplay())
-    command = demo._daemon_command(tmp_path, tmp_path / "twin")
+    command = demo_of(name)._daemon_command(tmp_path, tmp_path / "twin")
     command.remove("--page-calibrates")  # the only one without a value
     given = dict(zip(command[3::2], command[4::2], strict=True))
     written = load_profile(Path(given.pop("--profile")))
@@ -193,7 +370,6 @@ def test_the_daemon_gets_the_profile_with_every_board_s_port(
         "--port": f"{tmp_path}/link",
         "--twin": f"{tmp_path}/twin",
     }
-    assert (tmp_path / "run").is_dir() and (tmp_path / "state").is_dir()
     assert {board: its.port for board, its in written.boards.items()} == {
         board: f"{tmp_path}/link-{board}" for board in boards
     }

@@ -1,0 +1,219 @@
+"""Whole demos, from the start button to a solved cube: real firmware, real daemon, simulated robot.
+
+Killing any of its processes at any moment leaves nothing behind, and the next start works.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robot.settings import list_profiles, load_profile
+from robot.settings.other_cubes import sizes_of
+from solver.errors import ExitCode
+
+StartDemo = Callable[..., Any]
+Solved = Callable[[Any], dict[str, Any]]
+
+LIMIT_S = 240.0
+POLL_S = 0.01
+EVERYDAY = {("four-arm", 1), ("six-motor", 1)}
+"""Robots and cubes; a flipper's solve tells every step below, and a crane takes a 4x4x4."""
+PROCESSES = ("firmware", "cubistd", "demo")
+IMAGES = Path(__file__).resolve().parents[3] / "shared" / "data" / "vision" / "images"
+
+
+def case(*values: Any, everyday: bool) -> Any:
+    """Parameters of a test, for the long campaigns unless it is an everyday one."""
+    return pytest.param(*values, marks=[] if everyday else [pytest.mark.long])
+
+
+@pytest.mark.parametrize(
+    ("profile", "seed"),
+    [
+        case(profile, seed, everyday=(profile, seed) in EVERYDAY)
+        for profile in list_profiles()
+        for seed in range(20)
+    ],
+)
+def test_every_robot_solves_every_cube(
+    start_demo: StartDemo, solved: Solved, demo_folder: Path, profile: str, seed: int
+) -> None:
+    # Boards that start together cannot be hurried much.
+    speed = "1" if load_profile(profile).boards else "50"
+    document = solved(start_demo("--robot", profile, "--seed", str(seed), "--speed", speed))
+    assert document["outcome"] == "solved"
+    assert list(demo_folder.iterdir()) == []
+
+
+def test_the_log_tells_every_step_though_the_cable_is_pulled(demo_folder: Path) -> None:
+    """Without a terminal, and without ``--json``."""
+    options = ("--seed", "1", "--speed", "20", "--fault", "unplug@turn")
+    command = [sys.executable, "-m", "robot.cli.main", "demo", *options]
+    environment = os.environ | {"TMPDIR": str(demo_folder)}
+    ended = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    steps = [line.split(" s  ")[-1] for line in ended.stderr.splitlines()]
+    looks = [f"looking at {face} ({n} of 6)" for n, face in enumerate("UDBRFL", 1)]
+    expected = ["finding the home positions", "planning the looks", *looks]
+    first = steps.index(expected[0])
+    assert steps[first : first + len(expected)] == expected
+    assert "What went wrong" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("profile", "firmware", "speed"),
+    [
+        # An Arduino's servos can hang on the Pi.
+        ("two-arm-2x2x2", "linux", "50"),
+        case("two-arm-2x2x2", "maestro", "50", everyday=False),
+        # The shortest plan of a stepper robot keeps the everyday run short.
+        ("six-motor", "avr", "2"),
+        case("cubotino-uno", "avr", "2", everyday=False),
+        case("mindcuber", "avr", "2", everyday=False),
+    ],
+)
+def test_another_board_solves_too(
+    start_demo: StartDemo, solved: Solved, profile: str, firmware: str, speed: str
+) -> None:
+    options = ("--robot", profile, "--firmware", firmware, "--speed", speed)
+    assert solved(start_demo(*options))["planned_us"]
+
+
+@pytest.mark.parametrize(
+    ("size", "seed"),
+    [
+        case(size, seed, everyday=(size, seed) == (4, 1))
+        for size in sizes_of(load_profile("crane"))
+        for seed in range(1, 6)
+    ],
+)
+def test_a_crane_takes_cubes_of_every_size(
+    start_demo: StartDemo, solved: Solved, size: int, seed: int
+) -> None:
+    options = ("--robot", "crane", "--size", str(size), "--seed", str(seed), "--speed", "20")
+    document = solved(start_demo(*options))
+    assert len(document["facelets"]) == 6 * size * size
+    assert document["executed_us"] == document["planned_us"]
+    assert not any("again from there" in text for text in document["recoveries"])
+
+
+def photographs(pattern: str) -> list[Any]:
+    """Photo sets as parameters: the first in every run, all of them in the long one."""
+    folders = sorted(IMAGES.glob(pattern)) if IMAGES.is_dir() else []
+    return [case(folder, everyday=number == 0) for number, folder in enumerate(folders)]
+
+
+@pytest.mark.parametrize("folder", [*photographs("3x3x3*"), *photographs("2x2x2*")])
+def test_a_photographed_cube_is_solved(start_demo: StartDemo, folder: Path) -> None:
+    truth = str(json.loads((folder / "expected.json").read_text())["expected"])
+    run = start_demo("--speed", "50", "--faces", str(folder), "--state", truth)
+    code, document, log = run.finish()
+    assert document is not None, log
+    assert (code, document["solved"], document["violations"]) == (0, True, []), (document, log)
+
+
+class Cast:
+    """The processes of a demo that is under way, held so that their numbers stay theirs."""
+
+    def __init__(self, run: Any) -> None:
+        while set(numbers := run.children()) != {"firmware", "cubistd"}:
+            assert run.process.poll() is None, run.finish()
+            time.sleep(POLL_S)
+        numbers |= {"demo": run.process.pid}
+        self._handles = {name: os.pidfd_open(number) for name, number in numbers.items()}
+
+    def kill(self, name: str) -> None:
+        """Kill one; that it has ended already is what its end will show."""
+        try:
+            signal.pidfd_send_signal(self._handles[name], signal.SIGKILL)
+        except ProcessLookupError:
+            return
+
+    def wait(self) -> None:
+        """Fail unless all end in time."""
+        with selectors.DefaultSelector() as selector:
+            for handle in self._handles.values():
+                selector.register(handle, selectors.EVENT_READ)
+            while selector.get_map():
+                ended = selector.select(LIMIT_S)
+                assert ended, "a process outlived the demo"
+                for key, _ in ended:
+                    selector.unregister(key.fileobj)
+                    os.close(key.fd)
+
+
+def test_next_start_works(start_demo: StartDemo, solved: Solved, demo_folder: Path) -> None:
+    for victim in PROCESSES:
+        # Slow enough for the robot to be far from done when the victim is killed, however late.
+        run = start_demo("--speed", "2")
+        while run.state() not in {"homing", "scanning"}:
+            assert run.process.poll() is None, run.finish()
+            time.sleep(POLL_S)
+        cast = Cast(run)
+        cast.kill(victim)
+        code, _, log = run.finish()
+        cast.wait()
+        if victim == "demo":
+            assert code == -signal.SIGKILL
+        else:
+            assert code == ExitCode.FAILED
+            assert f"{victim} ended unexpectedly (killed by SIGKILL)" in log
+            assert list(demo_folder.iterdir()) == []
+    solved(start_demo("--speed", "50"))
+    assert list(demo_folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "presses"),
+    [
+        (signal.SIGINT, 200),
+        *(
+            case(number, 1, everyday=False)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        ),
+    ],
+)
+def test_a_person_stops_it_however_often_they_press(
+    start_demo: StartDemo, demo_folder: Path, number: int, presses: int
+) -> None:
+    if signal.getsignal(number) is signal.SIG_IGN:
+        pytest.skip("this run was started to ignore this signal (nohup), as would the demo be")
+    run = start_demo("--speed", "2")
+    cast = Cast(run)
+    for _ in range(presses):
+        run.process.send_signal(number)
+        if run.ended_within(0.02):
+            break
+    code, document, log = run.finish()
+    assert (code, document, log.strip()) == (ExitCode.STOPPED, None, "cubist: stopped")
+    cast.wait()
+    assert list(demo_folder.iterdir()) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("victim", PROCESSES)
+@pytest.mark.parametrize("after_s", [0.05 * 1.5**step for step in range(14)])
+def test_any_moment(
+    start_demo: StartDemo, solved: Solved, demo_folder: Path, victim: str, after_s: float
+) -> None:
+    run = start_demo("--speed", "5")
+    cast = Cast(run)
+    time.sleep(after_s)
+    cast.kill(victim)
+    run.finish()
+    cast.wait()
+    solved(start_demo("--speed", "50"))
+    assert list(demo_folder.iterdir()) == []
