@@ -114,19 +114,15 @@ def test_a_pi_s_program_says_how_long_pulses_are_and_chips_make_them(
     assert Path(program).name == "cubist-firmware-linux"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("robot", "firmware", "skew"),
     [
         ("with-a-pi", "host", QUARTZ),
-        *(
-            pytest.param("soltvvo", firmware, skew, marks=pytest.mark.long)
-            for firmware, skew in (
-                ("host", QUARTZ),
-                ("host", -QUARTZ),
-                ("host", RESONATOR),
-                ("avr", QUARTZ),
-            )
-        ),
+        ("soltvvo", "host", QUARTZ),
+        ("soltvvo", "host", -QUARTZ),
+        ("soltvvo", "host", RESONATOR),
+        ("soltvvo", "avr", QUARTZ),
     ],
 )
 def test_boards_whose_clocks_part_solve_together(robot: str, firmware: str, skew: float) -> None:

@@ -159,7 +159,7 @@ RESET, LOST, MISSED = ("reset",), ("link-lost",), ("not-in-place",)
         ),
         # Of several boards the other has gone on for a moment; it knows where its own arms stand.
         *moments(0.1, [], "soltvvo", unplug_board("first"), LOST, part="board first"),
-        *moments(0.1, [5], "soltvvo", unplug_board("second"), LOST, part="board second"),
+        *moments(0.1, [], "soltvvo", unplug_board("second"), LOST, part="board second"),
         *moments(0.1, [5], "soltvvo", reset_board("second"), RESET, **SECOND),
         *moments(0.1, [], "soltvvo", cut_the_power_of("second"), LOST, **SECOND),
         Case("with-a-pi", cut_the_power_of("pi"), LOST, 0.5, part="board pi", excused=IN_THE_DARK),
