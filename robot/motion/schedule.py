@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from robot.settings.actuators import ActuatorSettings, RotationTimes, Servo, Timed
-from robot.settings.base import microseconds
-from robot.settings.kinds import Kinds
+from robot.settings.base import Kinds, microseconds
 from solver.errors import InvalidRequest
 
 

@@ -13,7 +13,7 @@ from robot.link.session import LinkSession
 from robot.link.wire import EMERGENCY_STOP, WireFrame
 from robot.records.runs import RunStore, RunWriter
 from robot.settings import RobotProfile, load_profile
-from robot.settings.other_cubes import for_cube
+from robot.settings.profile import for_cube
 from robot.twin.cube import scrambled
 from tests.rig import simulated_time
 from tests.rig.simulated_run import FaultAction, SimulatedRun, TimedFault, Verdict

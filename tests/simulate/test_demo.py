@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from robot.settings import list_profiles, load_profile
-from robot.settings.other_cubes import sizes_of
+from robot.settings.profile import sizes_of
 from solver.errors import ExitCode
 
 StartDemo = Callable[..., Any]

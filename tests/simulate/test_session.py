@@ -17,7 +17,7 @@ import pytest
 from rich.text import Text
 
 from robot.api.endpoints import RobotState
-from robot.cli.demo import exit_code
+from robot.cli.simulate import exit_code
 from robot.records.runs import FaultRecord, LinkRecord, RunRecord
 from robot.settings import load_profile
 from robot.simulate import session

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-
 from robot.simulate.follow import DaemonFollower
+
 from robot.simulate.processes import running
 from tests.rig.workbench import Bench
 
