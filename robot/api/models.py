@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from robot.api.calibrations import CalibrationReport
 from robot.api.endpoints import RobotState
 from robot.records.documents import ApiDocument, ApiRequest
-from robot.records.runs import FaultRecord, JobKind, LinkRecord, NoteRecord, RunRecord
+from robot.records.run_record import FaultRecord, JobKind, LinkRecord, NoteRecord, RunRecord
 from robot.text.outcomes import Outcome
 from solver.files import JsonObject
 

@@ -26,15 +26,8 @@ from robot.cli.solution_text import group_by_move, plain_console
 from robot.cli.solution_text import timeline as timeline_table
 from robot.cli.texts import duration_text, ending_text, moment_text
 from robot.records.latency import Samples, percentile
-from robot.records.runs import (
-    EXPLANATION_NAME,
-    LinkRecord,
-    RunList,
-    RunRecord,
-    RunStore,
-    UnreadableRun,
-    is_run_number,
-)
+from robot.records.run_record import LinkRecord, RunList, RunRecord, UnreadableRun
+from robot.records.runs import EXPLANATION_NAME, RunStore, is_run_number
 from robot.text.languages import chosen_catalogue
 from robot.text.outcomes import Outcome, before_the_end, exit_code
 from solver.errors import ExitCode, shortened

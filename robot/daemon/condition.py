@@ -17,7 +17,7 @@ from robot.api.endpoints import Place, RobotState
 from robot.api.models import RESTING, WORKING, Event, check_transition
 from robot.api.rights import Program
 from robot.daemon.service import complaint
-from robot.records.runs import FaultRecord
+from robot.records.run_record import FaultRecord
 from robot.text.faults import Conflict, RobotError
 from robot.text.notes import Note
 from robot.text.steps import coded
@@ -215,6 +215,13 @@ class TrialStop(Enum):
     """It came between two trials: the next one is refused, so that the program ends."""
 
 
+_CALIBRATED_AT: dict[Place, str] = {
+    "terminal": "calibrated-terminal",
+    "page": "calibrated-page",
+    "display": "calibrated-display",
+}
+
+
 @dataclass
 class CalibratingProgram:
     """The program whose connection has the robot for calibrating: where somebody uses it, its
@@ -237,4 +244,5 @@ class CalibratingProgram:
         since = self.since.astimezone().strftime("%H:%M")
         if not self.process:  # it is of another container
             raise Conflict(Note.of("calibrated", since=since))
-        raise Conflict(Note.of(f"calibrated-{self.place}", since=since, process=self.process))
+        code = _CALIBRATED_AT[self.place]
+        raise Conflict(Note.of(code, since=since, process=self.process))

@@ -17,14 +17,8 @@ from robot.computer.memory import release_library_pages
 from robot.daemon.live import JpegCache, LiveBoard
 from robot.link.group import complaints
 from robot.machine.scanner import as_jpeg
-from robot.records.runs import (
-    EXPLANATION_NAME,
-    LinkRecord,
-    RunEvent,
-    RunRecord,
-    RunWriter,
-    notes_of,
-)
+from robot.records.run_record import LinkRecord, RunEvent, RunRecord, notes_of
+from robot.records.runs import EXPLANATION_NAME, RunWriter
 from robot.records.storage import StorageError
 from robot.text.faults import Stopped
 from robot.text.notes import Note

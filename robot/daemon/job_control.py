@@ -31,16 +31,8 @@ from robot.daemon.service import ending
 from robot.link import LostPositions
 from robot.link.group import RecentTraffic, complaints
 from robot.machine.assembly import Machine
-from robot.records.runs import (
-    FaultRecord,
-    RunList,
-    RunRecord,
-    RunStore,
-    RunWriter,
-    notes_of,
-    unrecorded,
-    utc_now,
-)
+from robot.records.run_record import FaultRecord, RunList, RunRecord, notes_of
+from robot.records.runs import RunStore, RunWriter, unrecorded, utc_now
 from robot.records.storage import StorageError
 from robot.text.faults import FAULTS, Conflict, RobotError, Stopped, outcome_of
 from robot.text.notes import Note

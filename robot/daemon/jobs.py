@@ -21,7 +21,7 @@ from robot.daemon.scanning import note_recovery, scan
 from robot.machine.assembly import Machine
 from robot.machine.solve_planner import SolvePlanner, SplitPlan
 from robot.planner import Plan, State
-from robot.records.runs import FaultRecord
+from robot.records.run_record import FaultRecord
 from robot.text.faults import RobotError, ScanError
 from robot.text.notes import Note
 from robot.text.outcomes import Outcome

@@ -56,7 +56,8 @@ from robot.calibration.step import STEPS, AnyTrial
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.records.documents import Nothing
-from robot.records.runs import MEDIA_TYPES, NUMBER_PATTERN, RunList, RunRecord
+from robot.records.run_record import RunList, RunRecord
+from robot.records.runs import MEDIA_TYPES, NUMBER_PATTERN
 from solver.files import JsonObject
 
 MAX_LISTED = 1000

@@ -17,7 +17,7 @@ from robot.daemon.job import Job
 from robot.machine.assembly import Machine
 from robot.machine.scanner import FaceImage
 from robot.planner import FaceView, ScanStep, State
-from robot.records.runs import notes_of
+from robot.records.run_record import notes_of
 from robot.text.faults import RobotError, ScanError
 from robot.text.notes import Note
 from robot.text.steps import JobStep

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robot.api.paths import runtime_directory, state_directory
-from robot.records.runs import RunRecord
+from robot.records.run_record import RunRecord
 from robot.records.storage import StorageError
 from robot.settings import DEFAULT_PROFILE
 from solver.errors import InvalidRequest, advise, one_line

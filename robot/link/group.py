@@ -23,7 +23,7 @@ from robot.link.link import STOP_PATIENCE_S, Execution, Link, Progress
 from robot.link.plans import Capabilities, board_at, paces, split, stages, stretch_schedule
 from robot.link.session import Clock, SessionStatistics
 from robot.motion.schedule import Schedule
-from robot.records.runs import LinkRecord
+from robot.records.run_record import LinkRecord
 from robot.text.faults import FAULTS, Fault, LinkError, RobotError, Stopped
 from robot.text.notes import Note
 

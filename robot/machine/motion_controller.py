@@ -38,7 +38,7 @@ from robot.machine.slow_motion import jog_profile, paths_to_start
 from robot.mechanism.registry import HomeActuator, HomingStep
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.records.latency import Stopwatch
-from robot.records.runs import LinkRecord
+from robot.records.run_record import LinkRecord
 from robot.settings.profile import FIRST_BOARD, BoardSettings, RobotProfile
 from robot.settings.stepper import Stepper
 from robot.text.faults import FAULTS, Fault, LinkError, RobotError, Stopped

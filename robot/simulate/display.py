@@ -13,7 +13,7 @@ from rich.text import Text
 
 from robot.api.endpoints import RobotState
 from robot.mechanism.registry import words_of
-from robot.records.runs import RunRecord
+from robot.records.run_record import RunRecord
 from robot.simulate.progress import DemoProgress, Display, Stage
 from robot.simulate.session import DemoOutcome
 from robot.text.outcomes import OUTCOMES, before_the_end, is_success

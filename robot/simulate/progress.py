@@ -17,7 +17,7 @@ from robot.api.async_client import AsyncControlClient
 from robot.api.client import DaemonError, RequestError
 from robot.api.endpoints import EVENTS, PICTURE, RUN, STATUS, RobotState
 from robot.api.models import Event, RobotStatus
-from robot.records.runs import RunRecord
+from robot.records.run_record import RunRecord
 from robot.simulate.processes import SimulationError
 from solver.files import JsonMapping
 

@@ -19,7 +19,7 @@ from robot.api.endpoints import LIVE_EVENTS, RobotState
 from robot.api.models import Event
 from robot.machine.scanner import from_jpeg
 from robot.planner import move_ends_us
-from robot.records.runs import RunRecord
+from robot.records.run_record import RunRecord
 from robot.settings import RobotProfile
 from robot.settings.profile import FIRST_BOARD
 from robot.simulate.boards import (

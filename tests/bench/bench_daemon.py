@@ -17,7 +17,7 @@ import numpy as np
 
 from robot.planner import build_mechanism, plan_scan
 from robot.records.latency import STAGES, percentile
-from robot.records.runs import RunRecord
+from robot.records.run_record import RunRecord
 from robot.settings import load_profile
 from tests.bench.figures import children_cpu_s, chosen, emit
 from tests.rig.footprint import SETTLED, footprints_of, seen_by_large_cameras

@@ -16,7 +16,8 @@ from robot.cli.control import summary, tell
 from robot.cli.main import run
 from robot.cli.solution_text import describe, group_by_move, print_answer, timeline
 from robot.cli.texts import ending_text
-from robot.records.runs import FaultRecord, LinkRecord, RunEvent, RunStore
+from robot.records.run_record import FaultRecord, LinkRecord, RunEvent
+from robot.records.runs import RunStore
 from robot.text.outcomes import Outcome, is_success
 from solver.errors import ExitCode
 from tests.rig.documents import NOON, FakeClient, run_json

@@ -18,7 +18,7 @@ from robot.cli.main import run
 from robot.cli.status import tell_status
 from robot.cli.status_screen import performed_moves, picture, sticker_colours
 from robot.cli.texts import TerminalText, drift_lines
-from robot.records.runs import FaultRecord
+from robot.records.run_record import FaultRecord
 from robot.text.faults import RobotError
 from robot.text.languages import LANGUAGES
 from robot.text.steps import JobStep, coded

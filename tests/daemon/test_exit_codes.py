@@ -14,7 +14,7 @@ import pytest
 from robot.api.client import ControlClient
 from robot.cli.main import cubist, run
 from robot.cli.simulate import exit_code as demo_code
-from robot.records.runs import RunRecord
+from robot.records.run_record import RunRecord
 from robot.settings import RobotProfile
 from robot.simulate.session import DemoOutcome
 from robot.text.faults import FAULTS, FaultRow, RobotError, ScanError, outcome_of

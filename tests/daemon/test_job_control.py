@@ -14,7 +14,8 @@ from robot.api.endpoints import RobotState
 from robot.api.models import ALLOWED, WORKING, StartRequest, check_transition
 from robot.cli.status import tell_status
 from robot.daemon.job_control import JobController
-from robot.records.runs import LinkRecord, RunStore, utc_now
+from robot.records.run_record import LinkRecord
+from robot.records.runs import RunStore, utc_now
 from robot.records.storage import StorageError
 from robot.text.faults import Conflict, RobotError, ScanError
 from solver.solution import Progress

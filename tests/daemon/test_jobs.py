@@ -19,7 +19,8 @@ from robot.daemon.job_control import JobController
 from robot.daemon.live import LiveBoard
 from robot.machine.solve_planner import SplitPlan
 from robot.motion.schedule import Schedule
-from robot.records.runs import LinkRecord, RunStore, RunWriter, utc_now
+from robot.records.run_record import LinkRecord
+from robot.records.runs import RunStore, RunWriter, utc_now
 from robot.records.storage import StorageError
 from robot.settings.profile import PolicySettings
 from robot.text.faults import RobotError, ScanError, Stopped

@@ -26,7 +26,7 @@ from robot.display.main import RobotWatch, main, show_until
 from robot.display.menu import ENTRIES, MenuPage
 from robot.display.view import Screenful, menu_view, moves_left, unreachable, view_of
 from robot.panel.gpio import PanelError, RpiGpio
-from robot.records.runs import FaultRecord
+from robot.records.run_record import FaultRecord
 from robot.settings.profile import DisplaySettings
 from robot.text.faults import FAULTS, RobotError
 from robot.text.languages import LANGUAGES, catalogue

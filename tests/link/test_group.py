@@ -18,7 +18,7 @@ from robot.link.group import RECENT_MESSAGES, LinkStatistics, RecentTraffic, com
 from robot.link.session import SessionStatistics
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import stepper_move
-from robot.records.runs import LinkRecord
+from robot.records.run_record import LinkRecord
 from robot.settings.board_table import TICKS_PER_S
 from robot.text.faults import Fault, LinkError, RobotError
 from tests.rig.boards import (

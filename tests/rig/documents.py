@@ -11,7 +11,7 @@ from typing import Any
 from robot.api.client import ControlClient, DaemonError, RequestError
 from robot.api.endpoints import Endpoint, RobotState
 from robot.api.models import JobStatus, LiveMotion, LiveState, RobotStatus
-from robot.records.runs import RunRecord
+from robot.records.run_record import RunRecord
 
 NOON = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 

@@ -21,7 +21,8 @@ from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.machine.assembly import Machine
 from robot.machine.confirmed_range import ConfirmedRange
-from robot.records.runs import RunRecord, RunStore
+from robot.records.run_record import RunRecord
+from robot.records.runs import RunStore
 from robot.settings import RobotProfile
 from robot.simulate.simulation import cube_after
 from robot.twin.cube import CubeBody, scrambled

@@ -23,7 +23,7 @@ from robot.machine.solve_planner import ProgressListener, SplitPlan
 from robot.mechanism.graph import ActuatorMotion, Operation
 from robot.motion.schedule import Schedule
 from robot.planner import FaceView, ScanPlan, ScanStep
-from robot.records.runs import LinkRecord, RunRecord
+from robot.records.run_record import LinkRecord, RunRecord
 from robot.settings import RobotProfile
 from robot.settings.profile import PolicySettings
 from robot.text.faults import RobotError, Stopped

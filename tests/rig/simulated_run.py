@@ -34,7 +34,8 @@ from robot.machine.solve_planner import ProgressListener, SolvePlanner
 from robot.motion.schedule import Schedule
 from robot.planner import FaceView, Plan, build_mechanism, plan_solve
 from robot.planner import State as MechanismState
-from robot.records.runs import RunRecord, RunStore
+from robot.records.run_record import RunRecord
+from robot.records.runs import RunStore
 from robot.settings import RobotProfile
 from robot.settings.profile import FIRST_BOARD, PolicySettings
 from robot.simulate.boards import simulation_of

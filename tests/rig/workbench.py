@@ -19,7 +19,7 @@ from robot.api.client import ControlClient
 from robot.api.endpoints import Endpoint, RobotState
 from robot.computer.board_family import executable
 from robot.machine.confirmed_range import confirmable
-from robot.records.runs import RunRecord
+from robot.records.run_record import RunRecord
 from robot.settings import RobotProfile
 from robot.simulate.processes import Child, SimulationError, running
 from robot.simulate.progress import DaemonFollower

@@ -13,7 +13,7 @@ from robot.api.endpoints import RobotState
 from robot.cli.control import JobLine
 from robot.cli.solution_text import group_by_move, timeline
 from robot.cli.status_screen import picture as status_picture
-from robot.records.runs import RunRecord
+from robot.records.run_record import RunRecord
 from robot.simulate.display import picture as demo_picture
 from robot.simulate.display import verdict_picture
 from robot.simulate.progress import DemoProgress

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from robot.api.endpoints import RobotState
 from robot.cli.simulate import exit_code
-from robot.records.runs import FaultRecord, LinkRecord, RunRecord
+from robot.records.run_record import FaultRecord, LinkRecord, RunRecord
 from robot.settings import load_profile
 from robot.simulate import session
 from robot.simulate.display import (

@@ -20,7 +20,7 @@ from robot.display.menu import ENTRIES
 from robot.display.view import DisplayText
 from robot.guide.texts import GuideText
 from robot.link.group import complaints
-from robot.records.runs import FaultRecord, JobKind, LinkRecord, notes_of
+from robot.records.run_record import FaultRecord, JobKind, LinkRecord, notes_of
 from robot.settings import list_profiles, load_profile
 from robot.text import languages
 from robot.text.faults import FAULTS, RobotError, describe

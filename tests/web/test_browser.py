@@ -13,7 +13,7 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page as BrowserPage
 
 from robot.planner import build_mechanism
-from robot.records.runs import FaultRecord
+from robot.records.run_record import FaultRecord
 from robot.settings import list_profiles, load_profile
 from robot.simulate.boards import fastest
 from robot.text.faults import RobotError
