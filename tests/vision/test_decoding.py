@@ -190,146 +190,123 @@ def test_figures_are_the_same_to_the_sixth_digit(
     assert of(*given) == pytest.approx(expected, rel=1e-6)
 
 
-Call = Callable[[], object]
 COSTS = np.arange(4 * 6 * 6, dtype=float).reshape(24, 6)
-SHORT = COSTS[:-1].copy()
-NAMINGS = all_namings()
-
-
-def pieces(size: int = 2) -> _native.CubePieces:
-    return kernel_pieces(orbits(size))
+PIECES = kernel_pieces(orbits(2))
+SIX = np.arange(6)[None]
+TURNED = np.tile(np.arange(4), (4, 1))
+LETTERS = np.zeros(24, np.int64)
+ONES = [np.ones(count) for count in (13, 25, 72, 72, 72)]
+SCAN = (*ONES, np.zeros(72, np.uint8), np.ones(24), np.ones(48), 0.02)
+MODEL = (np.zeros(18), np.tile(np.eye(3), (6, 1, 1)), np.zeros(30), 0.0)
+ROOM = (np.empty(18), np.empty(54), np.empty(30))
+ESTIMATOR = _native.ScanEstimator(*SCAN)  # type: ignore[call-arg,arg-type] # in order
+ESTIMATING = (np.ones(1), 0, 0.0, 0, *ROOM)
 
 
 def ranked(*shape: int, ranks: int = 1) -> _native.RankedArrangements:
     return _native.RankedArrangements(np.ones(shape), ranks)
 
 
-def arranged(count: int, *asked: int, pieces: int = 2, turns: int = 2) -> Call:
-    """Ask a table of ``count`` slots for an arrangement: sum of turns, parity and rank."""
-    room = np.zeros(pieces, np.int64), np.zeros(turns, np.int64)
-    return lambda: ranked(count, count, 3, ranks=2).arrangement(*asked, *room)  # type: ignore[arg-type] # three
+TWO = ranked(2, 2, 3, ranks=2)
+PLACES = np.zeros(2, np.int64), np.zeros(2, np.int64)
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments", "lengths"),
+    [
+        (TWO.arrangement, (0, 1, 0, *PLACES), (-1, 1)),
+        (PIECES.shares, (COSTS, 1.0, np.empty((24, 6))), (-1, 1)),
+        (lambda costs: PIECES.relaxed_costs(costs, SIX), (COSTS,), (-1,)),
+        (lambda costs: PIECES.cheapest_naming(costs, SIX, 9.0), (COSTS,), (-1,)),
+        (PIECES.turned_bounds, (COSTS, SIX, SIX, TURNED, np.empty(4096)), (-1, 1)),
+        (_native.ScanEstimator, SCAN, (-1, 1)),
+        (ESTIMATOR.fit, (*MODEL, LETTERS, 0, *ROOM), (-1, 1)),
+        (ESTIMATOR.total_cost, (*MODEL, LETTERS), (-1, 1)),
+    ],
+)
+def test_arrays_that_are_longer_or_shorter_than_they_should_be_are_rejected(
+    call: Callable[..., object], arguments: tuple[object, ...], lengths: tuple[int, ...]
+) -> None:
+    call(*arguments)
+    for (number, own), more in product(enumerate(arguments), lengths):
+        if isinstance(own, np.ndarray):
+            changed = np.resize(own, (len(own) + more, *own.shape[1:]))
+            with pytest.raises(ValueError, match=r"size|costs|letters|place|orders|faces"):
+                call(*arguments[:number], changed, *arguments[number + 1 :])
 
 
 def orbit(
-    kind: str = "wing",
     facelets: object = ((0,), (1,)),
     patterns: object = ((0,), (1,)),
+    kind: str = "wing",
     turns: int = 1,
     copies: int = 1,
-) -> Call:
+) -> None:
     one = kind, np.array(facelets, np.int64), np.array(patterns, np.int64), turns, copies
-    return lambda: _native.CubePieces([one])
+    _native.CubePieces([one])
 
 
-def bounds_of(
-    costs: np.ndarray = COSTS,
-    sources: int = 1,
-    shown: object = None,
-    room: int = 4096,
-) -> Call:
-    six = np.arange(6)[None]
-    cells = np.tile(np.arange(4), (4, 1)) if shown is None else np.array(shown, np.int64)
-    orders = np.repeat(six, sources, 0)
-    return lambda: pieces().turned_bounds(costs, orders, six, cells, np.empty(room))
+ONE, NONE = ((0,),), np.zeros((0, 1))
+SQUARE = np.ones((2, 2))
 
 
-COUNTS = {"priors": 13, "precision": 25, "values": 72, "sensitivity": 72, "fading": 72}
-COUNTS |= {"clipped": 72, "stickers": 24, "places": 48}
-
-
-def scan(**counts: int) -> _native.ScanEstimator:
-    """A scan of a 2x2x2 with as many numbers as ``counts`` says."""
-    arrays = {name: np.ones(count) for name, count in (COUNTS | counts).items()}
-    arrays["clipped"] = np.zeros(len(arrays["clipped"]), np.uint8)
-    return _native.ScanEstimator(*arrays.values(), 0.02)  # type: ignore[call-arg,arg-type] # in order
-
-
-ROOM = (np.empty(18), np.empty(54), np.empty(30))
-MODEL = (np.zeros(18), np.tile(np.eye(3), (6, 1, 1)), np.zeros(30))
-LETTERS = np.zeros(24, np.int64)
-
-
-def fit_with(number: int, more: int, is_new: bool) -> Call:
-    """Fit a model, or into room, one array of which has ``more`` numbers than it should."""
-    model, room = list(MODEL), list(ROOM)
-    changed = room if is_new else model
-    changed[number] = np.ones(changed[number].size + more)
-    return lambda: scan().fit(*model, 0.0, LETTERS, 0, *room)
-
-
-def estimate_with(size: int) -> Call:
-    return lambda: scan().estimate(*MODEL, 0.0, pieces(size), np.ones(1), 0, 0.0, 0, *ROOM)
-
-
-def cost_of(letters: np.ndarray) -> Call:
-    return lambda: scan().total_cost(*MODEL, 0.0, letters)
-
-
-ONE, ZERO = ((0,),), np.zeros
-REJECTED: list[tuple[Call, str]] = [
-    (lambda: ranked(2, 3, 1), "1 to 12 slots"),
-    (lambda: ranked(13, 13, 1), "1 to 12 slots"),
-    (lambda: ranked(2, 2, 0), "1 to 3 ways"),
-    (lambda: ranked(2, 2, 4), "1 to 3 ways"),
-    (lambda: ranked(2, 2, 1, ranks=0), "1 to 4 arrangements"),
-    (lambda: ranked(2, 2, 1, ranks=5), "1 to 4 arrangements"),
-    *(
-        (arranged(2, *asked), "no such sum")
-        for asked in ((-1, 0, 0), (3, 0, 0), (0, -1, 0), (0, 2, 0), (0, 0, -1), (0, 0, 2))
-    ),
-    (arranged(2, 0, 0, 0, pieces=3), "one place for each slot"),
-    (arranged(2, 0, 0, 0, turns=3), "one place for each slot"),
-    (arranged(1, 0, 1, 0, pieces=1, turns=1), "no such arrangement"),
-    (lambda: _native.ranked_assignments(np.ones((2, 2)), 0, 1), "counted from 1"),
-    (lambda: _native.ranked_assignments(np.ones((2, 2)), 1, 0), "counted from 1"),
-    (lambda: _native.cheapest_assignment(np.ones((3, 2))), "more rows than columns"),
-    (orbit(patterns=((0, 1), (1, 0))), "a letter for each sticker"),
-    (orbit(facelets=((0, 1, 2, 3),), patterns=((0, 1, 2, 3),)), "at most 3 stickers"),
-    (orbit(facelets=ZERO((0, 1)), patterns=ONE), "pieces for all"),
-    (orbit(turns=0), "pieces for all"),
-    (orbit(copies=0), "pieces for all"),
-    (orbit("edge", ONE, ((0,), (1,))), "at most 12"),
-    (orbit("edge", ZERO((13, 1)), ZERO((13, 1))), "at most 12"),
-    (orbit("edge", ONE, ZERO((4, 1)), 4), "at most 12"),
-    (orbit(patterns=((0,), (6,))), "from 0 to 5"),
-    (orbit(patterns=((0,), (-1,))), "from 0 to 5"),
-    (orbit(facelets=((0,), (-1,))), "numbers from 0"),
-    (lambda: pieces().shares(SHORT, 1.0, np.empty((23, 6))), "six costs"),
-    (lambda: pieces().shares(COSTS, 1.0, np.empty((23, 6))), "another size"),
-    (lambda: pieces().relaxed_costs(SHORT, NAMINGS), "six costs"),
-    (lambda: pieces().relaxed_costs(COSTS, np.zeros((1, 5), np.int64)), "six colours"),
-    (lambda: pieces().relaxed_costs(COSTS, np.array([[0, 1, 2, 3, 4, 6]])), "from 0 to 5"),
-    (lambda: pieces().relaxed_costs(COSTS, np.array([[0, 1, 2, 3, 4, -1]])), "from 0 to 5"),
-    (lambda: pieces().cheapest_naming(SHORT, NAMINGS, 9.0), "six costs"),
-    (bounds_of(SHORT), "orders of the pictures"),
-    (bounds_of(sources=2), "orders of the pictures"),
-    (bounds_of(shown=np.tile(np.arange(4), (3, 1))), "orders of the pictures"),
-    (bounds_of(shown=np.tile([0, 1, 2, 4], (4, 1))), "no such cell"),
-    (bounds_of(shown=np.tile([0, 1, 2, -1], (4, 1))), "no such cell"),
-    (bounds_of(room=4095), "another size"),
-    *(
-        (partial(scan, **{name: COUNTS[name] + more}), "another size")
-        for name in COUNTS
-        if name != "stickers"
-        for more in (-1, 1)
-    ),
-    *(
-        (partial(scan, stickers=count, values=3 * count, places=2 * count), "six faces")
-        for count in (0, 23, 25)
-    ),
-    *((fit_with(*way), "another size") for way in product(range(3), (-1, 1), (False, True))),
-    (cost_of(LETTERS - 1), "0 to 5"),
-    (cost_of(LETTERS + 6), "0 to 5"),
-    (cost_of(np.where(np.arange(24) == 23, 6, 0)), "0 to 5"),
-    (cost_of(LETTERS[1:].copy()), "another size"),
-    (estimate_with(3), "the scan's size"),
-]
-
-
-@pytest.mark.parametrize(("call", "complaint"), REJECTED)
-def test_arrays_that_do_not_fit_are_rejected(call: Call, complaint: str) -> None:
-    with pytest.raises((ValueError, IndexError), match=complaint):
-        call()
+@pytest.mark.parametrize(
+    ("complaint", "call", "cases"),
+    [
+        ("1 to 12 slots", ranked, [(2, 3, 1), (13, 13, 1)]),
+        ("1 to 3 ways", ranked, [(2, 2, 0), (2, 2, 4)]),
+        (
+            "1 to 4 arrangements",
+            partial(_native.RankedArrangements, np.ones((2, 2, 1))),
+            [(0,), (5,)],
+        ),
+        (
+            "no such sum",
+            lambda *asked: TWO.arrangement(*asked, *PLACES),
+            [(-1, 0, 0), (3, 0, 0), (0, -1, 0), (0, 2, 0), (0, 0, -1), (0, 0, 2)],
+        ),
+        (
+            "no such arrangement",
+            lambda *asked: ranked(1, 1, 3).arrangement(*asked, PLACES[0][:1], PLACES[1][:1]),
+            [(0, 1, 0)],
+        ),
+        ("counted from 1", partial(_native.ranked_assignments, SQUARE), [(0, 1), (1, 0)]),
+        ("more rows than columns", _native.cheapest_assignment, [(np.ones((3, 2)),)]),
+        ("a letter for each sticker", orbit, [(((0,), (1,)), ((0, 1), (1, 0)))]),
+        ("at most 3 stickers", orbit, [(((0, 1, 2, 3),), ((0, 1, 2, 3),))]),
+        ("pieces for all", orbit, [(NONE, ONE), (ONE, ONE, "wing", 0), (ONE, ONE, "wing", 1, 0)]),
+        (
+            "at most 12",
+            orbit,
+            [
+                (np.zeros((13, 1)), np.zeros((13, 1)), "edge"),
+                (ONE, np.zeros((4, 1)), "edge", 4),
+            ],
+        ),
+        ("from 0 to 5", orbit, [(((0,), (1,)), ((0,), (letter,))) for letter in (6, -1)]),
+        ("numbers from 0", orbit, [(((0,), (-1,)),)]),
+        ("six colours", PIECES.relaxed_costs, [(COSTS, np.zeros((1, 5), np.int64))]),
+        ("from 0 to 5", PIECES.relaxed_costs, [(COSTS, SIX - 1), (COSTS, SIX + 1)]),
+        (
+            "no such cell",
+            PIECES.turned_bounds,
+            [(COSTS, SIX, SIX, TURNED + more, np.empty(4096)) for more in (-1, 1)],
+        ),
+        ("six faces", _native.ScanEstimator, [(*ONES[:2], *[np.ones(0)] * 6, 0.02)]),
+        ("0 to 5", ESTIMATOR.total_cost, [(*MODEL, LETTERS - 1), (*MODEL, LETTERS + 6)]),
+        (
+            "the scan's size",
+            ESTIMATOR.estimate,
+            [(*MODEL, kernel_pieces(orbits(3)), *ESTIMATING)],
+        ),
+    ],
+)
+def test_numbers_out_of_range_are_rejected(
+    complaint: str, call: Callable[..., object], cases: list[tuple[object, ...]]
+) -> None:
+    for arguments in cases:
+        with pytest.raises((ValueError, IndexError), match=complaint):
+            call(*arguments)
 
 
 def test_the_limits_themselves_are_accepted() -> None:
@@ -337,23 +314,12 @@ def test_the_limits_themselves_are_accepted() -> None:
         assert ranked(*shape, ranks=ranks).cost(0, 0, 0) == shape[0]
     assert ranked(1, 1, 1).cost(0, 1, 0) == np.inf
     assert _native.cheapest_assignment(np.eye(2)) == [1, 0]
-    of_twelve = np.zeros((12, 1), np.int64)
-    for accepted in (
-        arranged(2, 0, 1, 0),
-        orbit(),
-        orbit(patterns=((5,), (0,))),
-        orbit(patterns=ONE, copies=2),
-        orbit("edge", of_twelve, of_twelve),
-        orbit("corner", ((0, 1, 2),), ((0, 1, 2), (1, 2, 0), (2, 0, 1)), 3),
-        orbit("wing", np.zeros((13, 1)), np.zeros((13, 1))),
-        orbit("wing", ONE, ((0,), (1,))),
-        lambda: pieces().shares(COSTS, 1.0, np.empty((24, 6))),
-        bounds_of(),
-        cost_of(LETTERS + 5),
-        fit_with(0, 0, is_new=False),
-        estimate_with(2),
-    ):
-        accepted()
+    orbit(patterns=((5,), (0,)))
+    orbit(patterns=ONE, copies=2)
+    orbit(np.zeros((12, 1)), np.zeros((12, 1)), "edge")
+    orbit(((0, 1, 2),), ((0, 1, 2), (1, 2, 0), (2, 0, 1)), "corner", turns=3)
+    orbit(np.zeros((13, 1)), np.zeros((13, 1)))
+    ESTIMATOR.total_cost(*MODEL, LETTERS + 5)
 
 
 if __name__ == "__main__":

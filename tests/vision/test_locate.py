@@ -12,7 +12,6 @@ from tests.rig.pictures import Exposure, expose, random_exposure, random_room
 from tests.rig.scenes import FACES, RenderedCube, is_right, render_cube, render_scene
 from vision.frame import Frame
 from vision.locate.face import NoFace, confirm_grid, locate_face, locate_grids
-from vision.locate.lattice import is_proper
 from vision.locate.six_faces import locate_cube, scan_frames
 
 
@@ -30,14 +29,6 @@ def count_right(cubes: list[RenderedCube]) -> tuple[int, int]:
 def test_faces_of_every_size_are_found_without_being_told_the_size(size: int) -> None:
     right, count = count_right([render_cube(1000 + seed, size) for seed in range(4)])
     assert right >= 0.9 * count, f"{right} of {count}"
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("size", [2, 3, 4, 5, 6, 7])
-@pytest.mark.timeout(3600)
-def test_campaign_of_faces(size: int) -> None:
-    right, count = count_right([render_cube(seed, size) for seed in range(150)])
-    assert right >= (0.95 if size == 2 else 0.98) * count, f"{right} of {count}"
 
 
 @pytest.mark.parametrize("size", [2, 3])
@@ -120,14 +111,6 @@ def test_no_face_says_what_to_do() -> None:
     frames = {face: Frame(np.full((240, 320, 3), 90, np.uint8), face, 0) for face in FACES}
     with pytest.raises(NoFace, match="picture U: no cube is in view"):
         scan_frames(frames)
-
-
-def test_a_lattice_laid_into_a_line_is_none() -> None:
-    """As patches in a picture with its cube painted over made one."""
-    flat = np.array([[2.0, 4.0, 100.0], [1.0, 2.0, 50.0], [0.0, 0.0, 1.0]])
-    assert not is_proper(flat)
-    assert not is_proper(np.full((3, 3), np.nan))
-    assert is_proper(np.array([[8.0, 0.1, 1900.0], [-0.1, 8.0, 1000.0], [1e-4, 0.0, 1.0]]))
 
 
 def test_a_hint_from_another_picture_finds_what_glare_hides() -> None:

@@ -1,0 +1,326 @@
+"""Patches, lattices, windows and grids of faces by themselves: what a search of a picture rests on.
+
+Lattices stand among thousands of patches, as a picture full of texture has them.
+"""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import cv2
+import numpy as np
+import pytest
+
+from vision.locate import face as finding
+from vision.locate import windows
+from vision.locate.evidence import GridEvidence, gather
+from vision.locate.face import FaceGrid
+from vision.locate.lattice import (
+    Blobs,
+    Lattice,
+    edge_strength,
+    find_blobs,
+    find_lattices,
+    fit_homography,
+    inverse_of,
+    is_proper,
+    project,
+)
+
+
+def squares(centres: np.ndarray, sides: np.ndarray | float) -> Blobs:
+    """Upright squares with sides in pixels."""
+    areas = np.square(np.broadcast_to(sides, len(centres))).astype(np.float64)
+    return Blobs(centres.astype(np.float64), areas, areas[:, None, None] / 12.0 * np.eye(2))
+
+
+def nodes(columns: int, rows: int | None = None) -> np.ndarray:
+    """Column and row of the nodes of a lattice, row by row."""
+    every = [[x, y] for y in range(rows or columns) for x in range(columns)]
+    return np.array(every, dtype=np.float64)
+
+
+def placed(lattice: Lattice) -> list[list[int]]:
+    """The nodes of a lattice, counted from its first column and row."""
+    return sorted((lattice.nodes - lattice.nodes.min(axis=0)).tolist())
+
+
+def test_of_patches_that_share_a_centre_the_largest_stays() -> None:
+    """In any order, and however far apart they stand in the list."""
+    middles = np.array([[100.0 * number, 50.0] for number in range(40)])
+    inner = squares(middles + 1.0, 20.0)
+    for side in (21.0, 60.0):
+        outer = squares(middles, side)
+        for both in (inner.join_with(outer), outer.join_with(inner)):
+            assert sorted(both.distinct().centres.tolist()) == middles.tolist()
+    beside = squares(middles + np.array([7.0, 0.0]), 21.0)
+    assert len(inner.join_with(beside).distinct()) == 80
+    # The outline of a face does not stand for its middle sticker.
+    outline = squares(np.array([[30.0, 30.0]]), 90.0)
+    assert len(squares(30.0 * nodes(3), 27.0).join_with(outline).distinct()) == 10
+
+
+def test_a_row_without_patches_leaves_a_lattice_of_the_rows_beside_it() -> None:
+    """As a reflection across the middle of a 3x3x3 leaves them."""
+    seen = nodes(3)[[0, 1, 2, 6, 7, 8]]
+    blobs = squares(30.0 * seen, 27.0)
+    assert find_lattices(blobs) == []
+    (found, *_) = find_lattices(blobs, gaps=True)
+    assert placed(found) == sorted(seen.tolist())
+    assert np.linalg.norm(found.homography[:2, :2], axis=0) == pytest.approx([30.0, 30.0])
+
+
+def test_memory_does_not_grow_with_the_pairs_of_patches() -> None:
+    """A face of nine stickers among 4000 squares anywhere."""
+    rng = np.random.default_rng(1)
+    width = 30.0 * 4000**0.5
+    anywhere = squares(rng.uniform(0, width, (4000, 2)), rng.uniform(6, 12, 4000))
+    blobs = anywhere.join_with(squares(width / 2 + 30.0 * nodes(3), 25.0))
+    tracemalloc.start()
+    try:
+        assert find_lattices(blobs.distinct())
+        assert tracemalloc.get_traced_memory()[1] < 25e6
+    finally:
+        tracemalloc.stop()
+
+
+def drawn(shape: str, side: int, colour: tuple[int, int, int] = (200, 60, 40)) -> np.ndarray:
+    """A shape of that side in the middle of 200 x 200 dark pixels."""
+    image = np.full((200, 200, 3), 10, np.uint8)
+    low, high = 100 - side // 2, 100 - side // 2 + side
+    third = side // 3
+    if shape == "disc":
+        cv2.circle(image, (100, 100), side // 2, colour, -1)
+    elif shape == "bar":
+        image[100 - side // 10 : 100 + side // 10, low:high] = colour
+    elif shape == "parallelogram":
+        corners = [[low, low], [high, low], [high - third, high], [low - third, high]]
+        cv2.fillConvexPoly(image, np.array(corners), colour)
+    else:
+        image[low:high, low:high] = colour
+    if shape == "bay":
+        image[low : low + third, 100 - side // 6 : 100 + side // 6] = (250, 250, 250)
+    return image
+
+
+@pytest.mark.parametrize(
+    ("shape", "side", "found"),
+    [
+        ("square", 60, True),
+        ("parallelogram", 60, True),
+        ("disc", 60, True),
+        ("bay", 60, True),
+        ("bar", 60, False),
+        # Stickers are smaller than three tenths of the picture.
+        ("square", 12, True),
+        ("square", 100, True),
+        ("square", 120, False),
+    ],
+)
+def test_patches_are_like_parallelograms_of_a_stickers_size(
+    shape: str, side: int, found: bool
+) -> None:
+    blobs = find_blobs(edge_strength(drawn(shape, side)), 28)
+    near = (np.abs(blobs.centres - 100).max(axis=1) < 25) & (blobs.areas**0.5 < side + 10)
+    assert near.any() == found
+    if found and shape == "square":
+        (first, *_) = np.flatnonzero(near)
+        assert blobs.centres[first] == pytest.approx([99.5, 99.5], abs=0.6)
+        assert side - 10 <= blobs.areas[first] ** 0.5 <= side
+        shapes = np.eye(2) * blobs.areas[first] / 12
+        assert blobs.shapes[first] == pytest.approx(shapes, rel=0.05, abs=3)
+    if shape == "parallelogram":
+        (first, *_) = np.flatnonzero(near)
+        (xx, xy), (_, yy) = blobs.shapes[first].tolist()
+        assert xy < -0.2 * yy and xx > yy
+
+
+@pytest.mark.parametrize("channel", [0, 1, 2])
+def test_a_step_of_any_channel_is_an_edge(channel: int) -> None:
+    image = np.full((40, 40, 3), 100, np.uint8)
+    image[:, 20:, channel] = 160
+    edges = edge_strength(image)
+    assert edges[:, 19:21].min() >= 45 and edges[:, :16].max() == 0 and edges[:, 24:].max() == 0
+    colour = [10, 10, 10]
+    colour[channel] = 70
+    for level, found in ((28, True), (56, False)):
+        blobs = find_blobs(edge_strength(drawn("square", 60, tuple(colour))), level)
+        assert (np.abs(blobs.areas**0.5 - 56) < 6).any() == found
+
+
+def test_a_homography_is_fitted_to_points_and_leads_there_and_back() -> None:
+    rng = np.random.default_rng(1)
+    points = rng.uniform(-3, 3, (12, 2))
+    true = np.array([[30.0, 4.0, 200.0], [-3.0, 28.0, 150.0], [0.02, -0.01, 1.0]])
+    affine = true * [[1], [1], [0]] + np.diag([0, 0, 1.0])
+    for homography, counts in ((true, (6, 12)), (affine, (3, 5))):
+        targets = project(homography, points)
+        assert project(inverse_of(homography), targets) == pytest.approx(points)
+        for count in counts:
+            found = fit_homography(points[:count], targets[:count])
+            assert found == pytest.approx(homography, rel=1e-6, abs=1e-9)
+    noisy = project(affine, points) + rng.normal(0, 0.01, (12, 2))
+    assert fit_homography(points, noisy) == pytest.approx(affine, abs=0.3)
+    # A lattice laid into a line is none; patches in a picture painted over made one.
+    assert is_proper(true)
+    assert not is_proper(np.array([[2.0, 4.0, 100.0], [1.0, 2.0, 50.0], [0.0, 0.0, 1.0]]))
+    assert not is_proper(np.full((3, 3), np.nan))
+
+
+@pytest.mark.parametrize("size", [2, 3, 5])
+@pytest.mark.parametrize("angle", [0.0, 20.0, 40.0])
+def test_a_face_turned_and_seen_from_aside_is_found_whole(size: int, angle: float) -> None:
+    cos, sin = np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))
+    across = np.array([[cos, -sin], [sin, cos]]) @ np.diag([40.0, 30.0])
+    count = size * size
+    centres = nodes(size) @ across.T + (300, 200)
+    areas = np.full(count, 0.81 * abs(np.linalg.det(across)))
+    shapes = np.repeat((across @ across.T * 0.81 / 12)[None], count, axis=0)
+    found = find_lattices(Blobs(centres, areas, shapes))[0]
+    assert sorted(found.blobs.tolist()) == list(range(count))
+    assert placed(found) == sorted(nodes(size).tolist())
+    laid = project(found.homography, found.nodes.astype(float))
+    assert laid == pytest.approx(centres[found.blobs], abs=1e-6)
+    assert found.residual < 1e-9
+    # Columns point to the right, rows down.
+    (a, b), (c, d) = found.homography[:2, :2].tolist()
+    assert a > 0 and a * d - b * c > 0
+
+
+@pytest.mark.parametrize(
+    ("off", "area", "taken"),
+    [
+        (0.15, 1.0, True),
+        (0.25, 1.0, False),  # off its node
+        (0.0, 2.1, True),
+        (0.0, 1 / 2.1, True),
+        (0.0, 2.3, False),  # not about as large as the others
+        (0.0, 1 / 2.3, False),
+    ],
+)
+def test_patches_of_one_face_stand_on_nodes_and_are_about_as_large(
+    off: float, area: float, taken: bool
+) -> None:
+    centres, sides = 30.0 * nodes(4), np.full(16, 24.0)
+    centres[15] += 30.0 * off
+    sides[15] *= area**0.5
+    found = find_lattices(squares(centres, sides))[0]
+    assert (15 in found.blobs) == taken
+    assert (found.residual > 1e-3) == (taken and off > 0)
+
+
+def test_a_grid_has_corners_cells_and_centres_row_by_row_and_moves_with_its_picture() -> None:
+    upright = np.array([[20.0, 0, 100], [0, 20.0, 50], [0, 0, 1]])
+    grid = FaceGrid(3, upright, fit=0.6, seen=0.4)
+    assert grid.corners.tolist() == [[100, 50], [160, 50], [160, 110], [100, 110]]
+    assert grid.quads.shape == (9, 4, 2)
+    assert grid.quads[5].tolist() == [[140, 70], [160, 70], [160, 90], [140, 90]]
+    assert grid.centres[[0, 1, 3, 8]].tolist() == [[110, 60], [130, 60], [110, 80], [150, 100]]
+    assert grid.pitch == pytest.approx(20)
+    oblong = FaceGrid.from_corners([[0, 0], [30, 0], [30, 60], [0, 60]], 3, 0.7)
+    assert (oblong.size, oblong.fit, oblong.seen, oblong.pitch) == (3, 0.7, 1.0, 15)
+    assert oblong.corners == pytest.approx(np.array([[0, 0], [30, 0], [30, 60], [0, 60]]))
+    # Scaled about the picture's corner, not its first pixel.
+    twice, moved = grid.scale(2.0), grid.shift_by(7, -3)
+    assert twice.corners == pytest.approx(2 * (grid.corners + 0.5) - 0.5)
+    assert moved.corners == pytest.approx(grid.corners + np.array([7, -3]))
+    assert {(one.size, one.fit, one.seen) for one in (twice, moved)} == {(3, 0.6, 0.4)}
+
+
+@pytest.mark.parametrize(
+    ("pitch", "width", "work"),
+    [(20, 640, 640), (5, 640, 640), (8, 1280, 1280), (10, 2000, 2000), (40, 3200, 1280)],
+)
+def test_cells_are_judged_with_sixteen_pixels_where_the_picture_has_them(
+    pitch: float, width: int, work: int
+) -> None:
+    image = np.zeros((60, width, 3), np.uint8)
+    found, factor = finding.shrink_to_cells(image, FaceGrid(3, np.diag([pitch, pitch, 1.0]), 1, 1))
+    assert found.shape[1] == work and factor == width / work
+
+
+def stickers(size: int, left: int, top: int) -> np.ndarray:
+    """A picture of a face of many colours, 32 pixels each, on black, in a grey room."""
+    image = np.full((240, 320, 3), 120, np.uint8)
+    image[top : top + 32 * size, left : left + 32 * size] = 8
+    rng = np.random.default_rng(1)
+    for column, row in nodes(size).astype(int):
+        y, x = top + row * 32 + 2, left + column * 32 + 2
+        image[y : y + 28, x : x + 28] = rng.integers(90, 250, 3)
+    return image
+
+
+def laid(left: float, top: float) -> np.ndarray:
+    """The homography of nodes 32 pixels apart."""
+    return np.array([[32.0, 0, left], [0, 32.0, top], [0, 0, 1]])
+
+
+FACE = stickers(3, 100, 60)
+
+
+def evidence(image: np.ndarray = FACE, reflections: bool = False) -> GridEvidence:
+    return gather(image, laid(115.5, 75.5), (0, 0), (2, 2), reflections=reflections)
+
+
+def test_cells_of_a_face_look_like_stickers_and_nothing_beside_it_does() -> None:
+    found = evidence()
+    assert found.first == (-2, -2)
+    face = np.zeros((7, 7), dtype=bool)
+    face[2:5, 2:5] = True
+    looks = found.stickers()
+    assert (looks[face] > 0.95).all() and (looks[~face] < 0.05).all()
+    assert (found.even == 1).all() and found.inside.all()
+    upright, level = np.zeros((7, 8), dtype=bool), np.zeros((8, 7), dtype=bool)
+    upright[2:5, 2:6] = level[2:6, 2:5] = True
+    assert (found.upright[upright] > 0.95).all() and (found.upright[~upright] == 0).all()
+    assert (found.level[level] > 0.95).all()
+
+
+@pytest.mark.parametrize(
+    ("image", "left", "top", "first_column", "columns", "rows"),
+    [
+        (FACE, 40.0, 200.0, 1, 7, 4),
+        # Pixel 0 is inside, that after the last is not.
+        (np.zeros((160, 192, 3), np.uint8), 64.0, 64.0, 0, 6, 5),
+    ],
+)
+def test_cells_beyond_the_picture_are_told(
+    image: np.ndarray, left: float, top: float, first_column: int, columns: int, rows: int
+) -> None:
+    inside = np.zeros((7, 7), dtype=bool)
+    inside[:rows, first_column:columns] = True
+    assert (gather(image, laid(left, top), (0, 0), (2, 2)).inside == inside).all()
+
+
+def test_a_sticker_of_two_colours_is_not_even_unless_a_reflection_may_lie_on_it() -> None:
+    image = FACE.copy()
+    cell = image[94:122, 134:162]
+    cell[:] = (60, 90, 150)
+    cell[:, 14:] = (255, 255, 255)
+    plain, lit = evidence(image), evidence(image, reflections=True)
+    assert (plain.even[3, 3], lit.even[3, 3]) == (0, pytest.approx(0.8))
+    for beside in ((0, 0, 0), (255, 90, 20)):  # darker is no reflection, nor what lacks a channel
+        cell[:, 14:] = beside
+        assert evidence(image, reflections=True).even[3, 3] < 0.8 + 1e-6
+    others = np.ones((7, 7), dtype=bool)
+    others[3, 3] = False
+    assert (lit.even[others] == plain.even[others]).all()
+
+
+def test_the_window_on_the_face_is_marked_and_what_goes_on_past_it_is_not() -> None:
+    image, homography = stickers(4, 80, 40), laid(95.5, 55.5)
+    blobs = squares(32.0 * nodes(4) + np.array([95.5, 55.5]), 28.0)
+    lattice = Lattice(nodes(4).astype(int), np.arange(16), homography, 0.0)
+    (best, *rest) = windows.find_windows(image, blobs, lattice, (2, 3, 4, 5))
+    assert (best.size, best.start, best.seen) == (4, (0, 0), 1.0)
+    assert best.mark > 0.95
+    assert all(window.mark < 0.3 for window in rest)
+    (three, *_) = windows.find_windows(image, blobs, lattice, (3,))
+    assert three.mark < 0.1  # a row goes on beside it
+    for off, found in ((0.0, True), (0.25, True), (0.35, False)):
+        hinted = laid(95.5 + 32 * off, 55.5)
+        near = windows.window_at(image, blobs, hinted, 4)
+        assert (near is not None) == found
+        if near is not None:
+            assert near.mark > 0.95 and near.start == (0, 0)
+            assert near.lattice.homography == pytest.approx(homography)
