@@ -25,12 +25,6 @@ from vision.measure.colour_space import USUAL, LightFeatures
 from vision.measure.sticker_colours import StickerColours
 
 
-@pytest.mark.parametrize("size", range(2, 8))
-def test_orbits_cover_every_sticker_once(size):
-    covered = np.concatenate([orbit.facelets.ravel() for orbit in orbits(size)])
-    assert sorted(covered) == list(range(6 * size * size))
-
-
 def _all_arrangements(cost):
     count, _, width = cost.shape
     for order in itertools.permutations(range(count)):
@@ -62,7 +56,6 @@ def test_cheapest_cubes_are_legal_different_and_in_order(size, seed):
     ranked = ranked_cubes(cost, size, 3)
     assert [r.cost for r in ranked] == sorted(r.cost for r in ranked)
     assert len({r.letters.tobytes() for r in ranked}) == 3
-    assert ranked[0].cost >= relaxed_cost(cost, orbits(size)) - 1e-9
     for labelling in ranked:
         total = cost[np.arange(len(cost)), labelling.letters].sum()
         assert labelling.cost == pytest.approx(total)
@@ -70,29 +63,22 @@ def test_cheapest_cubes_are_legal_different_and_in_order(size, seed):
 
 
 @pytest.mark.parametrize("size", range(2, 8))
-@pytest.mark.parametrize("seed", range(3))
-def test_the_cheapest_naming_is_that_of_the_cheapest_cube(size, seed):
-    rng = np.random.default_rng(10 * size + seed)
-    cost = rng.normal(0, 1, (6 * size * size, 6))
-    namings = np.array([rng.permutation(6) for _ in range(12)])
-    each = [ranked_cubes(cost[:, naming], size, 1)[0].cost for naming in namings]
-    found = cheapest_naming(cost, namings, size, np.inf)
-    assert (found.naming, found.cost) == (np.argmin(each), pytest.approx(min(each)))
-    assert cheapest_naming(cost, namings, size, min(each) - 1e-6) is None
-    assert cheapest_naming(cost, namings, size, min(each) + 1e-6).naming == np.argmin(each)
-
-
-@pytest.mark.parametrize("size", range(2, 8))
-def test_what_is_relaxed_costs_no_more_than_a_cube(size):
-    rng = np.random.default_rng(size)
+def test_the_cheapest_naming_is_that_of_the_cheapest_cube_and_bounds_are_below_it(size):
+    rng = np.random.default_rng(10 * size)
     cost = rng.random((6 * size * size, 6))
-    namings = np.array([rng.permutation(6) for _ in range(8)])
-    for naming, bound in zip(namings, relaxed_costs(cost, namings, orbits(size)), strict=True):
-        cube = ranked_cubes(cost[:, naming], size, 1)[0]
-        assert cube.cost / 2 < bound <= cube.cost + 1e-9
-        clear = np.ones_like(cost)
-        clear[np.arange(len(clear)), naming[cube.letters]] = 0
-        assert relaxed_costs(clear, naming[None], orbits(size))[0] == 0
+    namings = np.array([rng.permutation(6) for _ in range(12)])
+    cubes = [ranked_cubes(cost[:, naming], size, 1)[0] for naming in namings]
+    each = np.array([cube.cost for cube in cubes])
+    for limit, naming in ((np.inf, each.argmin()), (each.min() + 1e-6, each.argmin())):
+        found = cheapest_naming(cost, namings, size, limit)
+        assert (found.naming, found.cost) == (naming, pytest.approx(each.min()))
+    assert cheapest_naming(cost, namings, size, each.min() - 1e-6) is None
+    bounds = relaxed_costs(cost, namings, orbits(size))
+    assert (each / 2 < bounds).all() and (bounds <= each + 1e-9).all()
+    assert relaxed_cost(cost[:, namings[0]], orbits(size)) == pytest.approx(bounds[0])
+    clear = np.ones_like(cost)
+    clear[np.arange(len(clear)), namings[0][cubes[0].letters]] = 0
+    assert relaxed_costs(clear, namings[:1], orbits(size))[0] == 0
 
 
 @pytest.mark.parametrize("size", range(2, 8))
@@ -102,12 +88,11 @@ def test_shares_are_probabilities_with_the_right_counts(size):
     assert share.sum(axis=0) == pytest.approx(np.full(6, size * size), rel=0.02)
 
 
-@pytest.mark.parametrize("rows", [1, 2, 4])
-@pytest.mark.parametrize("more", [0, 1, 3])
+@pytest.mark.parametrize(("rows", "more"), [(1, 0), (2, 1), (4, 0), (4, 3)])
 @pytest.mark.parametrize("choices", [3, 1000])
 def test_the_matching_is_the_cheapest_of_all(rows, more, choices):
     rng = np.random.default_rng(rows + 10 * more)
-    for _ in range(20):
+    for _ in range(10):
         cost = rng.integers(-choices, choices, (rows, rows + more)).astype(np.float64)
         cost[rng.random(cost.shape) < 0.2] = 1e6
         found, columns = matching(cost)
@@ -117,21 +102,12 @@ def test_the_matching_is_the_cheapest_of_all(rows, more, choices):
         assert cost[found, columns].sum() == min(cost[found, list(way)].sum() for way in ways)
 
 
-@pytest.mark.parametrize(
-    ("cost", "complaint"),
-    [(np.zeros((3, 2)), "more rows"), (np.array([[1.0, np.nan]]), "finite")],
-)
-def test_costs_that_no_matching_has_are_refused(cost, complaint):
-    with pytest.raises(ValueError, match=complaint):
-        matching(cost)
-
-
 @pytest.mark.parametrize(("pieces", "copies"), [(2, 1), (5, 1), (2, 2), (3, 2), (2, 4)])
 @pytest.mark.parametrize("k", [1, 2, 3, 30])
 def test_ranked_ways_match_exhaustive_search(pieces, copies, k):
     rng = np.random.default_rng(10 * pieces + copies)
     slots = pieces * copies
-    for _ in range(5):
+    for _ in range(3):
         cost = rng.normal(0, 5, (slots, pieces))
         stock = [piece for piece in range(pieces) for _ in range(copies)]
         ways = {tuple(way) for way in itertools.permutations(stock)}
@@ -141,7 +117,9 @@ def test_ranked_ways_match_exhaustive_search(pieces, copies, k):
         assert [total for total, _ in found] == pytest.approx([total for total, _ in every[:k]])
 
 
-def test_only_as_many_pieces_as_slots_are_ranked():
+def test_costs_that_no_matching_has_are_refused():
+    with pytest.raises(ValueError, match="finite"):
+        matching(np.array([[1.0, np.nan]]))
     with pytest.raises(ValueError, match="as many pieces as slots"):
         ranked_assignments(np.zeros((5, 3)), 1, 2)
 
