@@ -8,29 +8,24 @@ cube, how its cameras stand, in which light and how good the pictures are.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 
 import cv2
 import numpy as np
 
 from robot.machine.scanner import FaceImage, Scanner
-from robot.mechanism.graph import ActuatorMotion, Mechanism
+from robot.mechanism.graph import Mechanism
 from robot.mechanism.registry import build_mechanism
-from robot.planner import Plan
 from robot.planner.scan import ScanPlan, plan_scan
-from robot.settings import RobotProfile, load_profile
-from robot.settings.actuators import Servo
+from robot.settings import load_profile
 from robot.settings.profile import for_cube, sizes_of
 from robot.text.faults import RobotError, ScanError
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment
-from robot.twin.registry import parts_of, scale_of
-from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
 from tests.rig.cameras import SceneCamera
+from tests.rig.pins import PinDriver
 from tests.rig.scenes import outcome_of
 from vision.frame import Image
 
@@ -44,7 +39,6 @@ ROBOTS = (
     "cubotone",
     "crane",
 )
-POSES_A_MOTION = 24
 
 
 @dataclass(frozen=True)
@@ -99,54 +93,6 @@ def _tour(robot: str, size: int) -> ScanPlan:
     return plan_scan(_mechanism(robot, size))
 
 
-class PosedRobot(SimulatedRobot):
-    """The simulated robot, put from place to place without a board."""
-
-    def stand_as(self, looking: RobotProfile, positions: Mapping[str, str | int]) -> None:
-        """Put the actuators to these positions of the profile ``looking``."""
-        self._put({name: self._native(looking, name, at) for name, at in positions.items()})
-
-    def perform(self, plan: Plan) -> None:
-        """Move along a plan, from pose to pose."""
-        courses = sorted(self._courses(plan), key=lambda course: course[0])
-        times = {edge for start, end, *_ in courses for edge in (start, end)}
-        for before, after in pairwise(sorted(times)):
-            for now in np.linspace(before, after, POSES_A_MOTION)[1:].tolist():
-                put = {}
-                for start, end, motion, first, last in courses:
-                    if start < now:
-                        part = min(1.0, (now - start) / (end - start))
-                        put[motion.actuator] = first + part * (last - first)
-                self._put(put)
-
-    def _courses(self, plan: Plan) -> Iterator[tuple[int, int, ActuatorMotion, float, float]]:
-        """Begin, end, motion, and from where to where it goes in the motor's own units."""
-        at = {name: motor.position for name, motor in self._parts.motors.items()}
-        for start, motion in plan.motions:
-            name = motion.actuator
-            if motion.end is not None:
-                last = self._native(plan.mechanism.profile, name, motion.end)
-            else:
-                last = at[name] + motion.quarters * self._quarter(name)
-            yield start, start + motion.duration_us, motion, at[name], last
-            at[name] = last
-
-    def _quarter(self, name: str) -> float:
-        scale = scale_of(self.profile, name, parts_of(self.profile).rotations[name])
-        return 1000.0 / (scale(1000.0) - scale(0.0))
-
-    def _native(self, looking: RobotProfile, name: str, at: str | int) -> float:
-        if isinstance(at, int):
-            return at * self._quarter(name)
-        settings = looking.actuators[name]
-        return settings.positions_us[at] if isinstance(settings, Servo) else settings.places[at]
-
-    def _put(self, positions: Mapping[str, float]) -> None:
-        for name, position in positions.items():
-            self._parts.motors[name].position = position
-        self._touch()
-
-
 class StudioCamera(SceneCamera):
     """One camera of the simulated robot, its pictures compressed as a camera may."""
 
@@ -172,30 +118,29 @@ def outcome(seed: int, harsh: float = 1.0) -> str:
     simulation = profile.simulation.model_copy(update={"picture_noise": min(50.0, scene.noise)})
     profile = profile.model_copy(update={"simulation": simulation})
     body = scrambled(scene.size, seed)
-    robot = PosedRobot(profile, body)
+    pins = PinDriver(profile, body)
     # The mechanism is as drawn, but its cameras, the light and the cube's colours are not.
-    robot.misadjusted = scene.misadjusted
-    studio = Studio(robot, seed)
+    pins.robot.misadjusted = scene.misadjusted
+    studio = Studio(pins.robot, seed)
     studio.colour_cast(scene.gains)
     studio.glare(scene.glare, scene.glare_at)
     cameras = {camera.name: StudioCamera(studio, camera.name, scene) for camera in profile.cameras}
     scanner = Scanner(profile, cameras)
-    robot.stand_as(profile, mechanism.configurations[mechanism.start.configuration].positions)
     with contextlib.closing(scanner):
         found = outcome_of(
-            lambda: scanner.read(_looked_around(robot, scanner, tour)),
+            lambda: scanner.read(_looked_around(pins, scanner, tour)),
             body.facelets(),
             (ScanError, RobotError),
         )
-    assert not robot.violations, robot.violations
+    assert not pins.robot.violations, pins.robot.violations
     return found
 
 
-def _looked_around(robot: PosedRobot, scanner: Scanner, tour: ScanPlan) -> list[FaceImage]:
+def _looked_around(pins: PinDriver, scanner: Scanner, tour: ScanPlan) -> list[FaceImage]:
     images: list[FaceImage] = []
     for number, step in enumerate(tour.steps):
         if step.moves:
-            robot.perform(step.plan)
+            pins.play(step.plan.schedule())
         taken = scanner.take(step.looks)
         if number == 0:
             scanner.check_view(taken)

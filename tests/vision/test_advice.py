@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import cv2
 import numpy as np
 import pytest
 
-from tests.rig.scenes import render_cube
-from vision.decide.reader import read_cube
 from vision.frame import Frame
 from vision.locate import advice
 from vision.locate.advice import Matter, advise, edge_width, flatness
 from vision.locate.face import FaceGrid
-from vision.locate.six_faces import scan_frames
-from vision.measure.colour_space import (
-    references_from_json,
-    references_of,
-    references_to_json,
-)
 
 
 def upright(left: float, top: float, width: float, height: float, size: int = 3) -> FaceGrid:
@@ -64,54 +58,43 @@ def test_the_width_of_borders_is_a_part_of_a_sticker(ramp: int, upright_only: bo
     assert width == pytest.approx(ramp / 40, rel=0.15)
 
 
-def test_light_that_falls_off_downwards_is_measured_as_well() -> None:
+def slope(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.exp(0.3 * x - 0.4 * y)
+
+
+def spot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.exp(-1.5 * (x**2 + y**2) + 0.8 * x * y)
+
+
+@pytest.mark.parametrize(("light", "size"), [(slope, 2), (slope, 3), (slope, 5), (spot, 7)])
+def test_light_that_falls_off_is_measured_and_glare_on_a_sticker_is_not(
+    light: Callable[[np.ndarray, np.ndarray], np.ndarray], size: int
+) -> None:
     """Of one colour everywhere, so that nothing but light changes."""
-    rows, columns = np.mgrid[0:300, 0:300] / 300.0
-    for across, down in ((0.5, 0.0), (0.0, 0.5), (-0.3, 0.4)):
-        light = 0.6 * np.exp(-across * columns - down * rows)
-        srgb = np.round(255 * (1.055 * light ** (1 / 2.4) - 0.055)).astype(np.uint8)
-        frame = Frame(np.repeat(srgb[..., None], 3, axis=2), "", 0)
-        for size in (2, 3, 5):
-            grid = FaceGrid.from_corners(
-                [[-0.5, -0.5], [299.5, -0.5], [299.5, 299.5], [-0.5, 299.5]], size
-            )
-            found = advice.falloff(frame, grid)
-            at = np.array([1 / 6, 1 / 2, 5 / 6])
-            expected = np.exp(-across * at[None, :] - down * at[:, None])
-            assert found == pytest.approx(expected / expected.max(), rel=0.03)
-
-
-def test_a_spot_of_light_makes_a_curve_and_glare_on_a_sticker_none() -> None:
     rows, columns = np.mgrid[0:400, 0:400] / 400.0 - 0.5
-    light = 0.6 * np.exp(-1.5 * (columns**2 + rows**2) + 0.8 * columns * rows)
-    image = np.round(255 * (1.055 * light ** (1 / 2.4) - 0.055)).astype(np.uint8)
-    image = np.repeat(image[..., None], 3, axis=2)
-    grid = FaceGrid.from_corners([[-0.5, -0.5], [399.5, -0.5], [399.5, 399.5], [-0.5, 399.5]], 7)
+    srgb = 255 * (1.055 * (0.45 * light(columns, rows)) ** (1 / 2.4) - 0.055)
+    image = np.repeat(np.round(srgb).astype(np.uint8)[..., None], 3, axis=2)
+    grid = upright(-0.5, -0.5, 400, 400, size)
     at = np.array([1 / 6, 1 / 2, 5 / 6]) - 0.5
-    expected = np.exp(
-        -1.5 * (at[None, :] ** 2 + at[:, None] ** 2) + 0.8 * at[None, :] * at[:, None]
-    )
+    expected = light(at[None, :], at[:, None])
     found = advice.falloff(Frame(image, "", 0), grid)
     assert found == pytest.approx(expected / expected.max(), abs=0.04)
-    spoilt = image.copy()
-    spoilt[20:50, 20:35] = 255
-    assert advice.falloff(Frame(spoilt, "", 0), grid) == pytest.approx(found, abs=0.04)
+    image[20:50, 20:35] = 255
+    assert size < 7 or advice.falloff(Frame(image, "", 0), grid) == pytest.approx(found, abs=0.04)
 
 
-def plain_face(level: float = 0.6, size: int = 3, side: int = 300) -> tuple[np.ndarray, FaceGrid]:
-    """A face seen straight on, 640 x 480, with its grid; borders a tenth of a sticker wide."""
+def plain_face(side: int = 300) -> tuple[np.ndarray, FaceGrid]:
+    """A 3x3x3's face seen straight on, 640 x 480, with its grid; borders a tenth of a sticker."""
     colours = [(230, 230, 225), (180, 20, 30), (10, 130, 60), (235, 205, 25), (230, 95, 20)]
     image = np.full((480, 640, 3), 40, dtype=np.float64)
-    cell = side // size
+    cell = side // 3
     left, top = 320 - side // 2, 240 - side // 2
     image[top : top + side, left : left + side] = 10
-    for number in range(size * size):
-        y, x = top + cell * (number // size), left + cell * (number % size)
+    for number in range(9):
+        y, x = top + cell * (number // 3), left + cell * (number % 3)
         inset = cell // 10
         image[y + inset : y + cell - inset, x + inset : x + cell - inset] = colours[number % 5]
-    linear = (image / 255) ** 2.2 * (level / 0.8)
-    homography = np.array([[cell, 0, left - 0.5], [0, cell, top - 0.5], [0, 0, 1.0]])
-    return linear, FaceGrid(size, homography, 1.0, 1.0)
+    return 0.75 * (image / 255) ** 2.2, upright(left - 0.5, top - 0.5, 3 * cell, 3 * cell)
 
 
 def photographed(linear: np.ndarray) -> Frame:
@@ -124,62 +107,51 @@ def matters(linear: np.ndarray, grid: FaceGrid) -> dict[Matter, str]:
     return {advice.matter: advice.text for advice in advise(photographed(linear), grid)}
 
 
+def shaded(linear: np.ndarray, x: int, y: int) -> np.ndarray:
+    """A quarter of the picture, with this corner, in shadow."""
+    mask = np.ones((480, 640))
+    mask[y : y + 240, x : x + 320] = 0.2
+    return linear * cv2.GaussianBlur(mask, (0, 0), 70)[..., None]
+
+
+def shining(linear: np.ndarray, x: int, y: int) -> np.ndarray:
+    """A reflection at a place."""
+    columns, rows = np.meshgrid(np.arange(640), np.arange(480))
+    spot = np.exp(-(((columns - x) / 50) ** 2 + ((rows - y) / 50) ** 2))
+    return np.clip(linear + 1.2 * spot[..., None], 0, 1)
+
+
+LINEAR, GRID = plain_face()
+
+
 @pytest.mark.parametrize(
-    ("rows", "columns", "place"),
+    ("linear", "told"),
     [
-        (slice(240, 480), slice(0, 320), "lower left"),
-        (slice(0, 240), slice(320, 640), "upper right"),
+        (shaded(LINEAR, 0, 240), "the lower left is in shadow"),
+        (shaded(LINEAR, 320, 0), "the upper right is in shadow"),
+        (shining(LINEAR, 220, 140), "reflection at the upper left"),
+        (shining(LINEAR, 320, 240), "reflection at the middle"),
+        (LINEAR * 0.04, "dark"),
+        (LINEAR * 2.5, "too bright"),
     ],
 )
-def test_shadow_is_named_by_its_place(rows: slice, columns: slice, place: str) -> None:
-    linear, grid = plain_face()
-    mask = np.ones((480, 640))
-    mask[rows, columns] = 0.2
-    text = matters(linear * cv2.GaussianBlur(mask, (0, 0), 70)[..., None], grid)[Matter.LIGHT]
-    assert f"the {place} is in shadow" in text
-
-
-def test_dark_and_clipped_faces_are_told() -> None:
-    linear, grid = plain_face()
-    assert "dark" in matters(linear * 0.04, grid)[Matter.LIGHT]
-    assert "too bright" in matters(linear * 2.5, grid)[Matter.LIGHT]
-
-
-@pytest.mark.parametrize(("at", "place"), [((220, 140), "upper left"), ((320, 240), "middle")])
-def test_a_reflection_is_told_with_its_place(at: tuple[int, int], place: str) -> None:
-    linear, grid = plain_face()
-    x, y = np.meshgrid(np.arange(640), np.arange(480))
-    spot = np.exp(-(((x - at[0]) / 50) ** 2 + ((y - at[1]) / 50) ** 2))
-    text = matters(np.clip(linear + 1.2 * spot[..., None], 0, 1), grid)[Matter.LIGHT]
-    assert f"reflection at the {place}" in text
+def test_bad_light_is_told_with_its_place(linear: np.ndarray, told: str) -> None:
+    assert told in matters(linear, GRID)[Matter.LIGHT]
 
 
 def test_blur_is_told_and_grows_with_the_blur() -> None:
-    linear, grid = plain_face()
     widths = []
     for sigma in (0.5, 2.0, 6.0, 10.0):
-        blurred = cv2.GaussianBlur(linear, (0, 0), sigma)
-        widths.append(edge_width(photographed(blurred), grid))
-        assert (Matter.FOCUS in matters(blurred, grid)) == (sigma > 4)
+        blurred = cv2.GaussianBlur(LINEAR, (0, 0), sigma)
+        widths.append(edge_width(photographed(blurred), GRID))
+        assert (Matter.FOCUS in matters(blurred, GRID)) == (sigma > 4)
     assert widths == sorted(widths)
 
 
 def test_framing_is_told() -> None:
-    linear, grid = plain_face(side=30)
-    assert "10 pixels wide" in matters(linear, grid)[Matter.FRAMING]
-    linear, grid = plain_face(side=474)
-    assert "edge of the picture" in matters(linear, grid)[Matter.FRAMING]
-    linear, grid = plain_face()
+    assert "10 pixels wide" in matters(*plain_face(side=30))[Matter.FRAMING]
+    assert "edge of the picture" in matters(*plain_face(side=474))[Matter.FRAMING]
     squeezed = np.array([[1, 0, 0], [0, 0.6, 96], [0, 0, 1.0]])
-    flat = cv2.warpPerspective(linear, squeezed, (640, 480))
-    aside = FaceGrid(3, squeezed @ grid.homography, 1.0, 1.0)
+    flat = cv2.warpPerspective(LINEAR, squeezed, (640, 480))
+    aside = FaceGrid(3, squeezed @ GRID.homography, 1.0, 1.0)
     assert "more squarely" in matters(flat, aside)[Matter.FRAMING]
-
-
-def test_references_survive_storing_and_help_reading() -> None:
-    cube = render_cube(7200, 3)
-    colours = scan_frames(cube.frames).colours
-    references = references_of(colours, cube.facelets)
-    stored = references_from_json(references_to_json(references))
-    assert stored.linear_rgb == pytest.approx(references.linear_rgb, abs=1e-4)
-    assert read_cube(colours, stored).facelets == cube.facelets

@@ -8,38 +8,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.rig.pictures import Exposure, expose, random_exposure, random_room
+from tests.rig.pictures import expose, random_exposure, random_room
 from tests.rig.scenes import FACES, RenderedCube, is_right, render_cube, render_scene
 from vision.frame import Frame
 from vision.locate.face import NoFace, confirm_grid, locate_face, locate_grids
 from vision.locate.six_faces import locate_cube, scan_frames
 
 
-def count_right(cubes: list[RenderedCube]) -> tuple[int, int]:
-    """Faces found right when the size is not told, and faces in all."""
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 6, 7])
+def test_faces_of_every_size_are_found_without_being_told_the_size(size: int) -> None:
     right = 0
-    for cube in cubes:
+    for seed in range(1000, 1003):
+        cube = render_cube(seed, size)
         for face in FACES:
             grids = locate_grids(cube.frames[face].image)
             right += bool(grids) and is_right(grids[0], cube, face)
-    return right, 6 * len(cubes)
-
-
-@pytest.mark.parametrize("size", [2, 3, 4, 5, 6, 7])
-def test_faces_of_every_size_are_found_without_being_told_the_size(size: int) -> None:
-    right, count = count_right([render_cube(1000 + seed, size) for seed in range(4)])
-    assert right >= 0.9 * count, f"{right} of {count}"
-
-
-@pytest.mark.parametrize("size", [2, 3])
-def test_six_pictures_agree_on_a_size_and_help_each_other(size: int) -> None:
-    right = 0
-    for seed in range(2000, 2006):
-        cube = render_cube(seed, size)
-        grids = locate_cube({face: cube.frames[face].image for face in FACES}).grids
-        assert all(grid.size == size for grid in grids.values()), cube.about
-        right += sum(is_right(grids[face], cube, face) for face in FACES)
-    assert right >= 35, f"{right} of 36"
+    assert right >= 16, f"{right} of 18"
 
 
 def test_where_glare_leaves_too_little_the_face_is_where_the_others_have_it() -> None:
@@ -59,18 +43,8 @@ def test_a_face_beside_it_that_shows_as_clearly_is_not_taken_for_it() -> None:
     assert all(is_right(grids[face], cube, face) for face in FACES)
 
 
-def test_where_the_others_have_it_an_empty_place_is_no_face() -> None:
-    cube = render_cube(2002, 2, max_tilt=5)
-    pictures = {face: cube.frames[face].image for face in FACES}
-    pictures["F"] = expose(
-        random_room(np.random.default_rng(1), (640, 480)), Exposure(), np.random.default_rng(2)
-    )
-    with pytest.raises(NoFace, match="picture F"):
-        locate_cube(pictures)
-
-
 def test_pictures_without_a_cube_have_no_face() -> None:
-    for seed in range(30):
+    for seed in range(20):
         rng = np.random.default_rng(seed)
         room = random_room(rng, (640, 480))
         exposure = random_exposure(rng, np.random.default_rng(seed + 1), (320, 240, 100))
@@ -151,16 +125,6 @@ def test_a_reflection_across_a_whole_row_leaves_the_rows_beside_it(seed: int) ->
 def test_any_resolution_will_do(resolution: tuple[int, int]) -> None:
     cube = render_cube(6000, 3, resolution=resolution, max_tilt=20, faces="U")
     assert is_right(locate_face(cube.frames["U"].image), cube, "U")
-
-
-def test_grids_turn_with_the_picture_as_a_face_stands_in_it() -> None:
-    cube = render_cube(6001, 3, max_tilt=5, stickerless=False, faces="F")
-    upright = locate_face(cube.frames["F"].image)
-    turned = locate_face(np.ascontiguousarray(np.rot90(cube.frames["F"].image)))
-    height, width = cube.frames["F"].image.shape[:2]
-    back = np.stack([width - 1 - turned.corners[:, 1], turned.corners[:, 0]], axis=1)
-    assert np.abs(np.roll(back, 1, axis=0) - upright.corners).max() < 4
-    assert height < width
 
 
 @settings(max_examples=20)

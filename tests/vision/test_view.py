@@ -10,7 +10,6 @@ import pytest
 
 from tests.rig.pictures import empty_place, in_the_left_part, seated, side_by_side, with_hand
 from tests.rig.scenes import FACES, RenderedCube, render_cube
-from vision.frame import Frame
 from vision.locate.face import FaceGrid
 from vision.locate.six_faces import scan_frames
 from vision.locate.view_check import OddView, ViewTrouble, face_in_view
@@ -44,7 +43,9 @@ def faces(cubes):
 
 
 def test_a_face_is_no_trouble(cubes, rng):
-    """A robot that does not believe in the cube it holds would be worse than one that looks."""
+    """Nor are other sides of the cube: a robot that does not believe in the cube it holds would be
+    worse than one that looks.
+    """
     for cube, picture, corners in faces(cubes):
         place = seated(corners, cube.size, rng)
         assert face_in_view(picture, cube.size, place) is not None, cube.about
@@ -54,11 +55,8 @@ def test_a_face_beside_its_place_is_found(cubes):
     """Seated badly, by half a sticker and more."""
     found = 0
     for cube, picture, corners in faces(cubes):
-        place = seated(
-            corners + 0.6 * seated(corners, cube.size, np.random.default_rng(0)).pitch,
-            cube.size,
-            np.random.default_rng(0),
-        )
+        aside = corners + 0.6 * FaceGrid.from_corners(corners, cube.size).pitch
+        place = seated(aside, cube.size, np.random.default_rng(0))
         try:
             face = face_in_view(picture, cube.size, place)
         except OddView:
@@ -128,25 +126,11 @@ def test_what_is_known_to_be_beside_the_face_is_no_other_cube(rng):
     assert face_in_view(both, 3, place, [other]) is place
 
 
-def test_other_sides_of_the_cube_are_no_other_cube():
-    for seed in range(40, 44):
-        cube = render_cube(seed, 3, max_tilt=35)
-        for face in FACES:
-            place = seated(cube.corners[face], 3, np.random.default_rng(seed))
-            assert told(cube.frames[face].image, 3, place) == "face", cube.about
-
-
 def test_photographs_of_another_cube_say_so():
     cube = render_cube(32, 2)
     with pytest.raises(OddView, match="a 2x2x2 is in view where a 4x4x4") as refusal:
         scan_frames(cube.frames, 4)
     assert refusal.value.size == 2
-
-
-def test_photographs_without_a_cube_say_so():
-    frames = {face: Frame(empty_place(seed), "room", 0) for seed, face in enumerate(FACES)}
-    with pytest.raises(OddView, match="picture U: no cube is in view"):
-        scan_frames(frames)
 
 
 def drawn(*lefts: int) -> np.ndarray:
