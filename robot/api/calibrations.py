@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from robot.api.endpoints import Place
 from robot.records.documents import ApiDocument, ApiRequest
-from robot.text.notes import Note
+from robot.text.messages import Note
 from solver.files import JsonMapping, JsonObject
 
 FORMAT = 3

@@ -57,7 +57,7 @@ def check_transition(old: RobotState, new: RobotState) -> None:
 
 class CodedStep(ApiDocument):
     """The current step: ``step`` in English, and for other languages ``step_code``
-    (:data:`robot.text.steps.STEPS`, or empty) and ``step_parameters``."""
+    (:data:`robot.text.messages.STEPS`, or empty) and ``step_parameters``."""
 
     step: str
     step_code: str = ""
@@ -279,7 +279,7 @@ class ErrorReply(ApiDocument):
     """Why a request was not carried out; ``error`` is stable, ``reason`` is for people.
 
     ``fault`` is the stable name of the robot's fault, where one was in the way. ``reason_code``
-    (:data:`robot.text.notes.NOTES`) and ``reason_parameters`` are for other languages.
+    (:data:`robot.text.messages.NOTES`) and ``reason_parameters`` are for other languages.
     """
 
     error: str

@@ -32,7 +32,7 @@ from robot.records.documents import read_document
 from robot.records.storage import StorageError, set_aside, write_atomically
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
-from robot.text.notes import Note
+from robot.text.messages import Note
 from solver.files import BadFile, JsonObject, NoSuchFile
 
 log = logging.getLogger(__name__)

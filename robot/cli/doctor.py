@@ -24,7 +24,7 @@ from robot.computer.boot_config import BootChange, plan_fix, plan_undo
 from robot.computer.checkup import add_board_name, boards, check_up, firmware, worst
 from robot.computer.computer import CheckResult, Computer, Verdict
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile
-from robot.text.notes import DRIFT_NOTES
+from robot.text.messages import DRIFT_NOTES
 from solver.errors import ExitCode
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from robot.api.rights import Program
 from robot.daemon.service import complaint
 from robot.records.run_record import FaultRecord
 from robot.text.faults import Conflict, RobotError
-from robot.text.notes import Note
-from robot.text.steps import coded
+from robot.text.messages import Note, coded
 from solver.errors import CubistError
 
 log = logging.getLogger("cubistd")

@@ -21,7 +21,7 @@ from robot.calibration.store import CalibrationStore
 from robot.calibration.values import BadCalibration, apply
 from robot.daemon.job import Job
 from robot.settings import RobotProfile
-from robot.text.notes import Note
+from robot.text.messages import Note
 from robot.text.outcomes import Outcome
 from solver.errors import CubistError
 from solver.files import JsonMapping

@@ -21,8 +21,7 @@ from robot.records.run_record import LinkRecord, RunEvent, RunRecord, notes_of
 from robot.records.runs import EXPLANATION_NAME, RunWriter
 from robot.records.storage import StorageError
 from robot.text.faults import Stopped
-from robot.text.notes import Note
-from robot.text.steps import JobStep, coded
+from robot.text.messages import JobStep, Note, coded
 from solver.solution import Progress
 from vision.frame import Frame
 

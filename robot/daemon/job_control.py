@@ -35,7 +35,7 @@ from robot.records.run_record import FaultRecord, RunList, RunRecord, notes_of
 from robot.records.runs import RunStore, RunWriter, unrecorded, utc_now
 from robot.records.storage import StorageError
 from robot.text.faults import FAULTS, Conflict, RobotError, Stopped, outcome_of
-from robot.text.notes import Note
+from robot.text.messages import Note
 from robot.text.outcomes import OUTCOMES, Outcome
 from solver.errors import CubistError
 

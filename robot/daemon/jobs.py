@@ -23,9 +23,8 @@ from robot.machine.solve_planner import SolvePlanner, SplitPlan
 from robot.planner import Plan, State
 from robot.records.run_record import FaultRecord
 from robot.text.faults import RobotError, ScanError
-from robot.text.notes import Note
+from robot.text.messages import JobStep, Note, coded
 from robot.text.outcomes import Outcome
-from robot.text.steps import JobStep, coded
 from solver.cost import merge_moves
 from solver.errors import CubistError
 from solver.search import AnyCube

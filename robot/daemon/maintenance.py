@@ -35,7 +35,7 @@ from robot.machine.confirmed_range import ConfirmedRange, guessed_steps
 from robot.settings import RobotProfile
 from robot.settings.stepper import Stepper
 from robot.text.faults import Conflict, RobotError
-from robot.text.notes import Note
+from robot.text.messages import Note
 from solver.errors import CubistError
 from solver.files import JsonMapping, JsonObject
 

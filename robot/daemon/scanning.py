@@ -19,8 +19,7 @@ from robot.machine.scanner import FaceImage
 from robot.planner import FaceView, ScanStep, State
 from robot.records.run_record import notes_of
 from robot.text.faults import RobotError, ScanError
-from robot.text.notes import Note
-from robot.text.steps import JobStep
+from robot.text.messages import JobStep, Note
 from solver.errors import CubistError
 from solver.files import JsonObject
 from solver.search import AnyCube

@@ -31,7 +31,7 @@ from robot.daemon.service import complaint
 from robot.records.documents import parse_document
 from robot.records.storage import NOT_STORED, StorageError
 from robot.text.faults import FAULTS, Conflict
-from robot.text.notes import Note
+from robot.text.messages import Note
 from solver.errors import CubistError, InvalidRequest, shortened
 from solver.files import BadFile
 

@@ -25,7 +25,7 @@ from robot.link.session import Clock, SessionStatistics
 from robot.motion.schedule import Schedule
 from robot.records.run_record import LinkRecord
 from robot.text.faults import FAULTS, Fault, LinkError, RobotError, Stopped
-from robot.text.notes import Note
+from robot.text.messages import Note
 
 log = logging.getLogger("cubistd")
 

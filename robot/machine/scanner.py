@@ -21,7 +21,7 @@ from robot.records.latency import Stopwatch
 from robot.settings.base import microseconds
 from robot.settings.profile import RobotProfile, View
 from robot.text.faults import FAULTS, RobotError, ScanError
-from robot.text.notes import Note
+from robot.text.messages import Note
 from solver.cube.orientation import site_facelets
 from solver.errors import InvalidRequest
 from solver.files import parse_object

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from robot.records.documents import ApiDocument
 from robot.text.faults import FAULTS
-from robot.text.notes import Note
+from robot.text.messages import Note
 from robot.text.outcomes import Outcome
 from solver.errors import CubistError
 from solver.files import JsonObject
@@ -55,7 +55,7 @@ class RunEvent(BaseModel):
 
 
 class NoteRecord(BaseModel):
-    """A ``text`` of a record or a status, with its code (:data:`robot.text.notes.NOTES`)."""
+    """A ``text`` of a record or a status, with its code (:data:`robot.text.messages.NOTES`)."""
 
     model_config = ConfigDict(frozen=True)
 

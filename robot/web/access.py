@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from robot.records.storage import StorageError, write_atomically
-from robot.text.page_reasons import PageReason
+from robot.text.messages import PageReason
 from solver.files import BadFile, NoSuchFile, read_text
 
 TOKEN_BYTES = 32

@@ -23,7 +23,7 @@ from robot.api.http_server import ErrorAnswer, SparingLog, keep_connection, read
 from robot.api.rights import OPERATING, WATCHING
 from robot.records.documents import ApiRequest, parse_document
 from robot.text.languages import LANGUAGES, catalogue
-from robot.text.page_reasons import PageReason
+from robot.text.messages import PageReason
 from robot.web.access import (
     HEADERS,
     Refusal,

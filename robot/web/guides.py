@@ -15,7 +15,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from robot.text.page_reasons import PageReason
+from robot.text.messages import PageReason
 from robot.web.hub import read_messages
 
 LONGEST_LINE = 8 * 1024 * 1024

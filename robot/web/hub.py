@@ -22,7 +22,7 @@ from aiohttp import WSMsgType, web
 from robot.api.async_client import AsyncControlClient
 from robot.api.client import Absence, DaemonError, RequestError
 from robot.api.endpoints import EVENTS, LIVE, PICTURE, STATUS, STOP
-from robot.text.page_reasons import PageReason
+from robot.text.messages import PageReason
 from solver.files import BadFile, JsonObject, parse_object
 
 log = logging.getLogger("cubist-web")

@@ -18,7 +18,7 @@ from robot.api.async_client import AsyncControlClient
 from robot.api.http_server import HttpServer
 from robot.api.paths import control_socket
 from robot.api.rights import Program
-from robot.text.page_reasons import PageReason
+from robot.text.messages import PageReason
 from robot.web.access import HEADERS, Sessions, load_token, own_names
 from robot.web.announcement import Announcement, announcement_file
 from robot.web.app import OWN_NAME, explain, is_api, make_app

@@ -21,7 +21,7 @@ from robot.cli.texts import TerminalText, drift_lines
 from robot.records.run_record import FaultRecord
 from robot.text.faults import RobotError
 from robot.text.languages import LANGUAGES
-from robot.text.steps import JobStep, coded
+from robot.text.messages import JobStep, coded
 from robot.text.terminal import FACE_COLOURS
 from solver.cube.cube import Cube
 from solver.cube.sticker_cube import StickerCube

@@ -24,9 +24,8 @@ from robot.records.runs import RunStore, RunWriter, utc_now
 from robot.records.storage import StorageError
 from robot.settings.profile import PolicySettings
 from robot.text.faults import RobotError, ScanError, Stopped
-from robot.text.notes import Note
+from robot.text.messages import JobStep, Note
 from robot.text.outcomes import Outcome
-from robot.text.steps import JobStep
 from solver.solution import Progress
 from tests.rig.fake_robot import SCRAMBLED_CUBE, part, run_job
 from vision.frame import Frame

@@ -28,7 +28,7 @@ from robot.motion.schedule import motion_error
 from robot.records.documents import MOST_PROBLEMS
 from robot.records.storage import NOT_STORED, StorageError
 from robot.text.faults import Conflict, Fault, LinkError, RobotError, ScanError
-from robot.text.notes import Note
+from robot.text.messages import Note
 from solver.errors import CubistError, InvalidRequest
 
 DIGITS = "9" * 5_000

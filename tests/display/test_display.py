@@ -30,7 +30,7 @@ from robot.records.run_record import FaultRecord
 from robot.settings.profile import DisplaySettings
 from robot.text.faults import FAULTS, RobotError
 from robot.text.languages import LANGUAGES, catalogue
-from robot.text.steps import JobStep, coded
+from robot.text.messages import JobStep, coded
 from solver.errors import root_sentence
 from tests.rig.documents import FakeClient, job_json, live_json, motion_json, run_json
 from tests.rig.documents import status_json as status

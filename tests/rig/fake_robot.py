@@ -27,7 +27,7 @@ from robot.records.run_record import LinkRecord, RunRecord
 from robot.settings import RobotProfile
 from robot.settings.profile import PolicySettings
 from robot.text.faults import RobotError, Stopped
-from robot.text.notes import Note
+from robot.text.messages import Note
 from solver.cube.cube import Cube
 from solver.cube.orientation import Orientation
 from solver.errors import InvalidRequest

@@ -14,7 +14,7 @@ from aiohttp import WSMessage, WSMsgType
 from robot.api.async_client import Reply
 from robot.api.client import DaemonError
 from robot.api.endpoints import Endpoint
-from robot.text.page_reasons import PageReason
+from robot.text.messages import PageReason
 from robot.web import hub
 from robot.web.hub import FRAME_PERIOD_S, MOST_MESSAGES, NO_FRAME_S, QUEUE_LENGTH, Hub, Tab
 

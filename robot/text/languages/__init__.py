@@ -1,11 +1,11 @@
 """The robot's texts in people's languages: states, outcomes, faults, steps, and the page.
 
-English is the source, and stands where the code stands: faults, outcomes, steps, refusals,
-recoveries, warnings, stages and parts in :mod:`robot.text`, states here, terminals' own texts in
+English is the source and lives beside its code: faults, outcomes, steps, refusals, recoveries,
+warnings and stages in :mod:`robot.text`, states here, terminals' own texts in
 :mod:`robot.cli.texts`, the page's texts in its own files, those of the guided calibration in
-:mod:`robot.calibration` and :mod:`robot.guide`.
-Each other language is a TOML file in this folder, with one section for each of these; its keys are
-the English texts, so that who changes one meets its translations.
+:mod:`robot.calibration` and :mod:`robot.guide`. Parts are called by the names of the actuators in
+the profiles. Each other language is a TOML file in this folder, with one section for each of these.
+Its keys are the English texts, so a change of one leads to its translations.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from robot.text.faults import FAULTS, describe
-from robot.text.notes import NOTES, PARTS, STAGES
+from robot.text.messages import NOTES, STAGES, STEPS
 from robot.text.outcomes import OUTCOMES
-from robot.text.steps import STEPS
 
 if TYPE_CHECKING:
     from solver.files import JsonMapping, JsonObject
@@ -161,8 +160,8 @@ class Catalogue:
         return self.text("stages", STAGES.get(stage, stage))
 
     def part(self, name: str) -> str:
-        """A part of the robot; one that its owner has named stays as it is."""
-        return name if self.language == ENGLISH else self.text("parts", PARTS.get(name, name))
+        """Return the name of an actuator; one that only its owner has named stays as it is."""
+        return self._texts.get("parts", {}).get(name.replace("-", " "), name)
 
     def document(self) -> JsonObject:
         """All of it by code, as the page loads it; ``page`` is by its English text.
@@ -187,7 +186,10 @@ class Catalogue:
             "steps": {code: self.text("steps", text) for code, text in STEPS.items()},
             "notes": {code: self.text("notes", text) for code, text in NOTES.items()},
             "stages": {code: self.stage(code) for code in STAGES},
-            "parts": {name: self.part(name) for name in PARTS if self.language != ENGLISH},
+            "parts": {
+                english.replace(" ", "-"): text
+                for english, text in self._texts.get("parts", {}).items()
+            },
             "page": dict(self._texts.get("page", {})),
             "calibration": dict(self._texts.get("calibration", {})),
         }

@@ -1,12 +1,14 @@
-"""Short texts with a code and parameters, for people of any language.
+"""Short texts for people of any language, most with a code and parameters.
 
-Why the daemon refuses, what it did about troubles, what is wrong with the line or a camera.
-English is what records and the journal have; :mod:`robot.text.languages` says the same by code.
+Steps of jobs, why the daemon or the page's server refuses, what was done about troubles, what is
+wrong with the line or a camera. English is what records and the journal have;
+:mod:`robot.text.languages` says the same by code.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import ClassVar, Self
 
 
@@ -22,7 +24,7 @@ class Coded(str):
 
     @classmethod
     def of(cls, code: str, english: str | None = None, **parameters: object) -> Self:
-        """The text with this code.
+        """Return the text with this code.
 
         ``english`` says more than the table, or says it better.
         """
@@ -131,7 +133,7 @@ daemon."""
 
 
 DRIFT_NOTES = frozenset({"moved", "moved-too-far", "camera-moved", "camera-turned", "turned"})
-"""That the robot does not stand any more as it was calibrated."""
+"""Notes that something has moved since the robot was calibrated."""
 
 
 class Note(Coded):
@@ -157,14 +159,57 @@ STAGES: Mapping[str, str] = {
 }
 """What a run's seconds are counted by, in English."""
 
-PARTS: Mapping[str, str] = {
-    name: name.replace("-", " ")
-    for name in (
-        *("arm", "lid", "holder", "table", "turntable", "elevator", "flipper", "squisher"),
-        *("up", "down", "left", "right", "front", "back"),
-        *("down-jaw", "left-jaw", "right-jaw", "front-jaw", "back-jaw"),
-        *("red", "white", "blue", "yellow"),
-        *("red-clamp", "white-clamp", "blue-clamp", "yellow-clamp"),
-    )
+
+STEPS: Mapping[str, str] = {
+    "start": "starting",
+    "home": "finding the home positions",
+    "plan-looks": "planning the looks",
+    "look": "looking at {faces} ({seen} of {count})",
+    "wait-for-hand": "waiting: take your hand away",
+    "wait-for-cube": "waiting: put the cube in",
+    "wait-for-one-cube": "waiting: leave only one cube in view",
+    "wait-for-right-size": "waiting: put a cube of the right size in",
+    "plan-scramble": "planning the scramble",
+    "search": "searching for the fastest way",
+    "load-tables": "loading the tables of the search",
+    "make-tables": "making the tables of the search",
+    "turn": "turning: {moves} moves in {seconds} s",
+    "turn-once": "turning: 1 move in {seconds} s",
+    "turn-faster": "turning: {moves} moves in {seconds} s, with a faster end",
+    "recover": "recovering: {fault}",
 }
-"""The actuators of the robots that come with Cubist, in English."""
+"""English by code. A parameter ``fault`` is the code of a fault."""
+
+
+class JobStep(Coded):
+    """The English text of a step."""
+
+    __slots__ = ()
+    ENGLISH = STEPS
+
+
+def coded(text: str) -> dict[str, object]:
+    """Return the fields of a document that go with the text of a step; none for other texts."""
+    if not isinstance(text, JobStep):
+        return {}
+    return {"step_code": text.code, "step_parameters": text.parameters}
+
+
+class PageReason(StrEnum):
+    """Reasons of the page's server in English; the page translates them like its own texts."""
+
+    INTERNAL = "internal error; see the journal of cubist-web"
+    NO_SESSION = "log in with the token that `cubist web` prints"
+    TOO_MANY_TOKENS = "too many wrong tokens; wait a minute"
+    WRONG_TOKEN = "that is not the token that `cubist web` prints"
+    TOO_MANY_TABS = "the page is open in too many tabs; close one"
+    NOT_RUNNING = "cubistd is not running"
+    NOT_PERMITTED = "cubist-web has no permission to talk to cubistd"
+    NO_ROOM = "this computer cannot open another connection to cubistd"
+    NO_ANSWER = "cubistd ended, or does not answer in time"
+    STRANGE_ANSWER = "cubistd's answer cannot be used: it is a different version"
+    NOT_YET = "cubistd has not answered yet"
+    ENDED = "cubistd ended"
+    NO_GUIDE = "calibrating on the page is switched off"
+    OTHER_GUIDE = "the robot is being calibrated in another tab"
+    GUIDE_FAILED = "the guide ended unexpectedly; see the journal of cubist-web"
