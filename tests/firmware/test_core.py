@@ -9,6 +9,7 @@ import pytest
 
 CORE = "frame memory motion stepper plans full frames homing link messages setup"
 PROCESS = "lines maestro pwm clock timing"
+SUBJECTS = f"{CORE} {PROCESS}".split()
 PROGRAMS = pytest.mark.parametrize("program", ["fuzz_link_edges", "fuzz_link_frames"])
 CORPUS = Path(__file__).with_name("corpus")
 MESSAGES = "-dict=" + str(Path(__file__).with_name("messages.dict"))
@@ -21,7 +22,7 @@ def run(*command: str | Path) -> None:
     assert done.returncode == 0, done.stderr[-4000:]
 
 
-@pytest.mark.parametrize("subject", f"{CORE} {PROCESS}".split())
+@pytest.mark.parametrize("subject", SUBJECTS)
 def test_core(unit_tests: Path, subject: str) -> None:
     run(unit_tests / f"test_{subject}")
 
