@@ -10,8 +10,7 @@ from robot.api.models import WORKING, Event, StartRequest
 from robot.daemon.job_control import JobController
 from robot.panel.button import Hands, Press
 from robot.panel.gpio import Gpio, PanelError
-from robot.panel.inspection import Inspection
-from robot.panel.panel import Listener, Panel, PanelPins
+from robot.panel.panel import Inspection, Listener, Panel, PanelPins
 from robot.text.faults import RobotError
 from robot.text.outcomes import Outcome
 from solver.errors import CubistError

@@ -9,7 +9,6 @@ switch it off, so it is believed again only when it has been open for as long.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -21,19 +20,23 @@ class Press(StrEnum):
     VERY_LONG = "very-long"
 
 
-@dataclass(frozen=True)
-class ButtonTimes:
-    """Limits in microseconds.
+SETTLE_US = 25_000
+"""A level counts once it has held this long without a change.
 
-    ``settle_us``: a level counts once it has held this long without a change. Contacts bounce for
-    up to 20 ms; mains pick-up changes level every 8 to 10 ms, so it never holds that long.
-    ``stuck_us``: a contact closed for longer is stuck.
-    """
+Contacts bounce for up to 20 ms. Mains pick-up changes level every 8 to 10 ms, so it never holds
+that long.
+"""
 
-    settle_us: int = 25_000
-    long_us: int = 1_500_000
-    very_long_us: int = 5_000_000
-    stuck_us: int = 15_000_000
+LONG_US = 1_500_000
+VERY_LONG_US = 5_000_000
+STUCK_US = 15_000_000
+"""A button that is pressed for longer is stuck."""
+
+HOLD_US = 550_000
+"""Both hands must lie this long before lifting them counts, as timers of competitions have it."""
+
+PAD_STUCK_US = 60_000_000
+"""Nobody leaves a hand on a pad for so long."""
 
 
 class Debouncer:
@@ -107,16 +110,10 @@ class Button:
     stuck. :attr:`held_very_long` says when to let go.
     """
 
-    def __init__(self, times: ButtonTimes | None = None) -> None:
-        self._times = times or ButtonTimes()
-        self._contact = Contact(self._times.settle_us, self._times.stuck_us)
+    def __init__(self) -> None:
+        self._contact = Contact(SETTLE_US, STUCK_US)
         self._pressed_us: int | None = None
         self._now_us = 0
-
-    @property
-    def pressed_us(self) -> int | None:
-        """When the press under way began, None when there is none."""
-        return self._pressed_us
 
     @property
     def settling(self) -> bool:
@@ -132,7 +129,7 @@ class Button:
     def held_very_long(self) -> bool:
         """Return whether the press under way would be a very long one if it ended now."""
         pressed_us = self._pressed_us
-        return pressed_us is not None and self._now_us - pressed_us >= self._times.very_long_us
+        return pressed_us is not None and self._now_us - pressed_us >= VERY_LONG_US
 
     def edge(self, time_us: int) -> None:
         """The contact changed at this time."""
@@ -155,18 +152,9 @@ class Button:
         if pressed_us is None:
             return None
         held_us = time_us - pressed_us
-        if held_us >= self._times.very_long_us:
+        if held_us >= VERY_LONG_US:
             return Press.VERY_LONG
-        return Press.LONG if held_us >= self._times.long_us else Press.SHORT
-
-
-HOLD_US = 550_000
-"""How long both hands must lie before lifting them counts, as timers of competitions have it."""
-
-SETTLE_US = 25_000
-
-STUCK_US = 60_000_000
-"""Nobody leaves a hand on a pad for so long."""
+        return Press.LONG if held_us >= LONG_US else Press.SHORT
 
 
 class Hands(StrEnum):
@@ -185,7 +173,7 @@ class Pads:
     """
 
     def __init__(self, count: int) -> None:
-        self._pads = [Contact(SETTLE_US, STUCK_US) for _ in range(count)]
+        self._pads = [Contact(SETTLE_US, PAD_STUCK_US) for _ in range(count)]
         self._since_us: int | None = None
         self._ready = False
 

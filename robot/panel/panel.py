@@ -1,17 +1,21 @@
-"""The panel at work: one thread watches its pins, tells presses, and drives light and buzzer."""
+"""The panel at work: one thread watches its pins, reports presses, and drives light and buzzer.
+
+Between lifting the hands off the pads and the start, an :class:`Inspection` counts down.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 import threading
 import time
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from itertools import accumulate
 
-from robot.panel.button import Button, ButtonTimes, Debouncer, Hands, Pads, Press
+from robot.panel.button import Button, Debouncer, Hands, Pads, Press
 from robot.panel.gpio import Gpio, PanelError, Pull
 
 log = logging.getLogger("cubistd")
@@ -81,6 +85,9 @@ SOUNDS: dict[str, Pattern] = {
 }
 
 
+WARNINGS = ((7.0, "warning"), (3.0, "last warning"))
+"""Seconds before the end, and what is sounded then: at 8 and 12 of 15 seconds, as judges call."""
+
 IDLE_POLL_S = 0.2
 """While nothing happens; an edge at any input wakes the panel at once."""
 
@@ -127,11 +134,6 @@ class PanelPins:
     pads: tuple[Input, ...] = ()
 
 
-def monotonic_us() -> int:
-    """The panel's clock."""
-    return time.monotonic_ns() // 1000
-
-
 @dataclass(frozen=True)
 class Listener:
     """Calls of the panel, on its own thread; ``stuck``: the inputs that are, when that changes."""
@@ -151,17 +153,15 @@ class Panel:
         gpio: Gpio,
         pins: PanelPins,
         listener: Listener,
-        *,
-        times: ButtonTimes | None = None,
-        clock: Callable[[], int] = monotonic_us,
+        clock: Callable[[], int] = lambda: time.monotonic_ns() // 1000,
     ) -> None:
         self._gpio, self._pins, self._clock = gpio, pins, clock
         self._listener = listener
-        self._button = Button(times)
+        self._button = Button()
         self._estop = Debouncer(ESTOP_SETTLE_US)
         self._pads = Pads(len(pins.pads))
         self._shown: tuple[Pattern, int] = (OFF, clock())
-        self._sounded: tuple[Pattern, int] | None = None
+        self._sounded: tuple[Pattern, int] = (OFF, clock())
         self._stuck: tuple[str, ...] = ()
         self._held_very_long = False
         self._on: dict[int, bool] = {}
@@ -224,7 +224,7 @@ class Panel:
         if self._estop.settling or self._pads.in_use:
             return POLL_S
         now = self._clock()
-        playing = [self._shown, *([] if self._sounded is None else [self._sounded])]
+        playing = (self._shown, self._sounded)
         rests = [pattern.rest_ms((now - since) / 1000) / 1000 for pattern, since in playing]
         return min(IDLE_POLL_S, *rests)
 
@@ -283,11 +283,69 @@ class Panel:
             self._stuck = stuck
             self._listener.stuck(stuck)
 
-    def _drive(self, part: Output | None, playing: tuple[Pattern, int] | None, now: int) -> None:
+    def _drive(self, part: Output | None, playing: tuple[Pattern, int], now: int) -> None:
         """Set an output, but only when it changes."""
         if part is None:
             return
-        on = playing is not None and playing[0].level((now - playing[1]) / 1000)
+        pattern, since = playing
+        on = pattern.level((now - since) / 1000)
         if self._on.get(part.pin) is not on:
             self._gpio.output(part.pin, on == part.active)
             self._on[part.pin] = on
+
+
+class Inspection:
+    """A countdown that ends in ``start``, unless it is cancelled."""
+
+    def __init__(
+        self,
+        seconds: float,
+        sound: Callable[[str], None],
+        start: Callable[[], Awaitable[None]],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._clock = clock
+        self._ends_at = 0.0
+        self._sleep = sleep
+        self._seconds = seconds
+        self._sound = sound
+        self._start = start
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def running(self) -> bool:
+        """Return whether the countdown is under way."""
+        return self._task is not None
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds until the start; None while there is no countdown."""
+        return max(0.0, self._ends_at - self._clock()) if self.running else None
+
+    def begin(self) -> None:
+        """Start the countdown, if none is under way."""
+        if self._task is None:
+            self._ends_at = self._clock() + self._seconds
+            self._task = asyncio.create_task(self._count(), name="inspection")
+
+    def cancel(self) -> bool:
+        """End the countdown without a start; whether there was one."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+        return task is not None
+
+    async def _count(self) -> None:
+        left = self._seconds
+        if left:
+            self._sound("inspection")
+        for before_end, name in WARNINGS:
+            if left > before_end:
+                await self._sleep(left - before_end)
+                left = before_end
+                self._sound(name)
+        await self._sleep(left)
+        # From here on it is a start like any other, which nothing here cancels.
+        self._task = None
+        await self._start()

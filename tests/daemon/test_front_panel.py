@@ -18,8 +18,7 @@ from robot.daemon.main import _open_panel
 from robot.daemon.service import parse
 from robot.panel.button import Hands, Press
 from robot.panel.gpio import PanelError, RpiGpio
-from robot.panel.inspection import Inspection
-from robot.panel.panel import Input, Output, Panel, PanelPins
+from robot.panel.panel import Input, Inspection, Output, Panel, PanelPins
 from robot.settings import load_profile
 from robot.text.faults import Conflict, RobotError
 from tests.rig.fake_robot import LIMIT_S, run_job
