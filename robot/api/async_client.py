@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import aiohttp
@@ -54,12 +53,10 @@ class AsyncControlClient:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._session: aiohttp.ClientSession | None = None
-        self._urgent: aiohttp.ClientSession | None = None
+        self._sessions: list[aiohttp.ClientSession] = []
 
     async def __aenter__(self) -> Self:
-        self._session = self._make_session()
-        self._urgent = self._make_session()
+        self._sessions = [self._make_session() for _ in ("usual", "urgent")]
         return self
 
     def _make_session(self) -> aiohttp.ClientSession:
@@ -71,15 +68,14 @@ class AsyncControlClient:
             timeout=aiohttp.ClientTimeout(total=self.answer_limit_s, sock_connect=ANSWER_LIMIT_S),
         )
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        for session in (self._session, self._urgent):
-            if session is not None:
-                await session.close()
+    async def __aexit__(self, *_: object) -> None:
+        for session in self._sessions:
+            await session.close()
+
+    def _session(self, *, urgent: bool = False) -> aiohttp.ClientSession:
+        if not self._sessions:
+            raise RuntimeError("an AsyncControlClient is used inside `async with`")
+        return self._sessions[urgent]
 
     async def request(
         self,
@@ -97,12 +93,11 @@ class AsyncControlClient:
         """
         headers = {"Content-Type": "application/json"} if body is not None else {}
         headers |= {"If-None-Match": tag} if tag else {}
-        session = self._urgent if urgent and self._urgent else self._open_session
-        target = endpoint.target(parts, query)
+        asking = self._session(urgent=urgent).request(
+            endpoint.method, endpoint.target(parts, query), data=body, headers=headers
+        )
         with self._explaining_errors():
-            async with session.request(
-                endpoint.method, target, data=body, headers=headers
-            ) as response:
+            async with asking as response:
                 found = await response.content.read(self.most_bytes + 1)
                 while not response.content.at_eof() and len(found) <= self.most_bytes:
                     found += await response.content.read(self.most_bytes)
@@ -141,7 +136,7 @@ class AsyncControlClient:
         """
         endless = aiohttp.ClientTimeout(total=None, sock_connect=ANSWER_LIMIT_S)
         with self._explaining_errors():
-            response = await self._open_session.request(
+            response = await self._session().request(
                 endpoint.method, endpoint.path, timeout=endless
             )
         async with response:
@@ -151,9 +146,17 @@ class AsyncControlClient:
             yield self._documents(response.content)
 
     async def _documents(self, stream: aiohttp.StreamReader) -> AsyncIterator[JsonObject]:
+        """Yield each line of the stream, however long: a motion lists all its operations."""
+        buffer = bytearray()
         with self._explaining_errors():
-            async for document in _documents(stream, self.most_bytes):
-                yield document
+            async for data in stream.iter_any():
+                *lines, rest = (buffer + data).split(b"\n")
+                buffer = bytearray(rest)
+                for line in lines:
+                    if line.strip():
+                        yield _object(bytes(line))
+                if len(buffer) > self.most_bytes:
+                    raise DaemonError("a line is too long", Absence.STRANGE_ANSWER)
 
     @contextlib.contextmanager
     def _explaining_errors(self) -> Iterator[None]:
@@ -179,12 +182,6 @@ class AsyncControlClient:
         except BadFile as error:
             raise DaemonError.strange(self.path, str(error)) from error
 
-    @property
-    def _open_session(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            raise RuntimeError("an AsyncControlClient is used inside `async with`")
-        return self._session
-
 
 def _refusal(status: int, body: bytes) -> RequestError:
     try:
@@ -192,20 +189,6 @@ def _refusal(status: int, body: bytes) -> RequestError:
     except DaemonError:
         answer = {"reason": f"the daemon answers {status}"}
     return RequestError.of(status, answer)
-
-
-async def _documents(stream: aiohttp.StreamReader, most_bytes: int) -> AsyncIterator[JsonObject]:
-    """Yield each line of the stream, however long: a motion lists all its operations."""
-    buffer = bytearray()
-    async for data in stream.iter_any():
-        buffer += data
-        *lines, rest = buffer.split(b"\n")
-        buffer = bytearray(rest)
-        for line in lines:
-            if line.strip():
-                yield _object(bytes(line))
-        if len(buffer) > most_bytes:
-            raise DaemonError("a line is too long", Absence.STRANGE_ANSWER)
 
 
 def _object(data: bytes) -> JsonObject:

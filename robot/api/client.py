@@ -186,41 +186,15 @@ class ControlClient:
         query: Mapping[str, object] | None = None,
     ) -> Answer_co:
         """Make a request and return its answer."""
-        connection = self._connect(self._timeout_s)
-        try:
-            target = endpoint.target(parts, query)
-            response = self._request(connection, endpoint.method, target, body)
-            answer = self._read_answer(response, _name_of(endpoint))
-        finally:
-            connection.close()
-        if response.status != http.client.OK:
-            raise RequestError.of(response.status, answer)
-        return cast("Answer_co", answer)
-
-    def _read_answer(self, response: http.client.HTTPResponse, name: str) -> JsonObject:
-        with self._connection_errors():
-            data = response.read(LARGEST_ANSWER + 1)
-        if len(data) > LARGEST_ANSWER:
-            raise DaemonError.strange(self.path, f"{name} is larger than {LARGEST_ANSWER >> 20} MB")
-        return _answer(self.path, data, name)
+        with self._asking(endpoint, endpoint.target(parts, query), body) as (_, response):
+            return cast("Answer_co", self._read_answer(response, _name_of(endpoint)))
 
     @contextlib.contextmanager
     def events(self) -> Iterator[EventStream]:
         """Yield the events from this moment on, until the daemon ends."""
-        connection = self._connect(self._timeout_s)
-        try:
-            yield EventStream(self.path, connection, self._open_events(connection))
-        finally:
-            connection.close()
-
-    def _open_events(self, connection: _UnixConnection) -> http.client.HTTPResponse:
-        """Return the response once its head is read; its body has no time limit."""
-        response = self._request(connection, EVENTS.method, EVENTS.path, None)
-        if response.status != http.client.OK:
-            answer = self._read_answer(response, _name_of(EVENTS))
-            raise RequestError.of(response.status, answer)
-        connection.sock.settimeout(None)
-        return response
+        with self._asking(EVENTS, EVENTS.path) as (connection, response):
+            connection.sock.settimeout(None)
+            yield EventStream(self.path, connection, response)
 
     @contextlib.contextmanager
     def maintenance(self, place: Place = "terminal") -> Iterator[None]:
@@ -228,20 +202,15 @@ class ControlClient:
 
         ``place``: where the person is who calibrates, for others who have to wait.
         """
-        connection = self._connect(self._timeout_s)
         since: str | None = None
         try:
-            body = {"place": place}
-            response = self._request(connection, MAINTENANCE.method, MAINTENANCE.path, body)
-            if response.status != http.client.OK:
-                answer = self._read_answer(response, "the refusal")
-                raise RequestError.of(response.status, answer)
-            with self._connection_errors():
-                response.readline()
-            since = self.status()["since"]
-            yield
+            asking = self._asking(MAINTENANCE, MAINTENANCE.path, {"place": place})
+            with asking as (_, response):
+                with self._connection_errors():
+                    response.readline()
+                since = self.status()["since"]
+                yield
         finally:
-            connection.close()
             self._wait_for_the_end_of_maintenance(since)
 
     def _wait_for_the_end_of_maintenance(self, since: str | None) -> None:
@@ -260,26 +229,35 @@ class ControlClient:
                     return
                 time.sleep(0.1)
 
-    def _connect(self, timeout_s: float | None) -> _UnixConnection:
-        connection = _UnixConnection(self.path, timeout_s)
+    @contextlib.contextmanager
+    def _asking(
+        self, endpoint: Endpoint[object], target: str, body: JsonMapping | None = None
+    ) -> Iterator[tuple[_UnixConnection, http.client.HTTPResponse]]:
+        """Yield a connection and the response, whose body is not read yet, to a request on it."""
+        connection = _UnixConnection(self.path, self._timeout_s)
         try:
-            connection.connect()
-        except OSError as error:
+            try:
+                connection.connect()
+            except OSError as error:
+                raise DaemonError.of(self.path, error) from error
+            data = None if body is None else json.dumps(body).encode()
+            with self._connection_errors():
+                kind = {"Content-Type": "application/json"}
+                connection.request(endpoint.method, target, data, kind)
+                response = connection.getresponse()
+            if response.status != http.client.OK:
+                answer = self._read_answer(response, _name_of(endpoint))
+                raise RequestError.of(response.status, answer)
+            yield connection, response
+        finally:
             connection.close()
-            raise DaemonError.of(self.path, error) from error
-        return connection
 
-    def _request(
-        self,
-        connection: http.client.HTTPConnection,
-        method: str,
-        target: str,
-        body: JsonMapping | None,
-    ) -> http.client.HTTPResponse:
-        data = None if body is None else json.dumps(body).encode()
+    def _read_answer(self, response: http.client.HTTPResponse, name: str) -> JsonObject:
         with self._connection_errors():
-            connection.request(method, target, data, {"Content-Type": "application/json"})
-            return connection.getresponse()
+            data = response.read(LARGEST_ANSWER + 1)
+        if len(data) > LARGEST_ANSWER:
+            raise DaemonError.strange(self.path, f"{name} is larger than {LARGEST_ANSWER >> 20} MB")
+        return _answer(self.path, data, name)
 
     @contextlib.contextmanager
     def _connection_errors(self) -> Iterator[None]:

@@ -1,9 +1,21 @@
-"""Endpoints of the control socket, and the JSON that their answers hold.
+"""Endpoints of the control socket, the JSON that their answers hold, and who may call them.
 
 Clients read answers as typed dictionaries, because importing pydantic takes a small computer longer
 than everything else that a command does. ``RunRecordJson`` is what the model ``RunRecord`` becomes
 as JSON: the same keys, with times and names as text. ``tests/api/test_endpoints.py`` compares each
 of them with its model. An answer that has no model is checked by its dictionary alone.
+
+People and ``cubist`` talk to ``control.sock``, which has every endpoint. Each program that others
+reach (the page over the network, the display by its buttons) has a socket of its own, which has the
+endpoints of its rights and no others, even if the program was taken over::
+
+    control.sock   group cubist           every endpoint
+    page.sock      group cubist-page      watch; start, home, stop, acknowledge
+    guide.sock     group cubist-guide     watch; calibrate, stop: only where the owner allows it
+    display.sock   group cubist-display   as the page; shut down; learn the colours
+
+The display may set colours and no other calibrated value: a position or a direction that it set
+would count as confirmed, and it may also start jobs.
 """
 
 from __future__ import annotations
@@ -11,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Generic, Literal, NotRequired, TypedDict, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -77,13 +90,12 @@ class CodedStepJson(TypedDict):
     step: str
     step_code: str
     step_parameters: dict[str, str]
+    progress: float | None
+    remaining_s: float | None
 
 
 class PreparationJson(CodedStepJson):
     """Preparation for the first solve."""
-
-    progress: float | None
-    remaining_s: float | None
 
 
 class JobStatusJson(CodedStepJson):
@@ -92,8 +104,6 @@ class JobStatusJson(CodedStepJson):
     run: str
     kind: str
     elapsed_s: float
-    progress: float | None
-    remaining_s: float | None
 
 
 class DriftReportJson(TypedDict):
@@ -340,3 +350,50 @@ def trial_endpoint(method: Method, name: str) -> Endpoint[JsonObject]:
 def is_trial(endpoint: Endpoint[object]) -> bool:
     """Return whether an endpoint is a trial of calibration."""
     return endpoint.path.startswith(f"{MAINTENANCE.path}/")
+
+
+Endpoints = frozenset[Endpoint[object]]
+
+WATCHING: Endpoints = frozenset({STATUS, LIVE, EVENTS, PICTURE, RUNS, RUN, RUN_FILE, CALIBRATION})
+OPERATING: Endpoints = frozenset({START, HOME, STOP, ACKNOWLEDGE})
+CALIBRATING: Endpoints = frozenset({MAINTENANCE, SET_CALIBRATION})
+LEARNING: Endpoints = frozenset({trial_endpoint("POST", "colours")})
+
+
+class Program(StrEnum):
+    """A program with a socket of its own."""
+
+    PAGE = "page"
+    GUIDE = "guide"
+    DISPLAY = "display"
+
+    @property
+    def group(self) -> str:
+        """Group whose members may use its socket."""
+        return f"cubist-{self}"
+
+    def socket_beside(self, control: Path) -> Path:
+        """Return the path of its socket, in the folder of the control socket."""
+        return control.with_name(f"{self}.sock")
+
+    def may_ask(self, endpoint: Endpoint[object]) -> bool:
+        """Return whether its socket has this endpoint."""
+        return endpoint in _ENDPOINTS[self] or (self is Program.GUIDE and is_trial(endpoint))
+
+    def may_set(self, key: str) -> bool:
+        """Return whether it may set the calibrated value of this dotted key."""
+        sections = _SECTIONS[self]
+        return sections is None or key.partition(".")[0] in sections
+
+
+_ENDPOINTS: Mapping[Program, Endpoints] = {
+    Program.PAGE: WATCHING | OPERATING,
+    Program.GUIDE: WATCHING | CALIBRATING | {UNDO_CALIBRATION, STOP},
+    Program.DISPLAY: WATCHING | OPERATING | CALIBRATING | LEARNING | {SHUT_DOWN},
+}
+_SECTIONS: Mapping[Program, frozenset[str] | None] = {
+    Program.PAGE: frozenset(),
+    Program.GUIDE: None,
+    Program.DISPLAY: frozenset({"colours"}),
+}
+"""Sections of the profile whose values a program may set; None: all."""

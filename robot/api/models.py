@@ -62,6 +62,8 @@ class CodedStep(ApiDocument):
     step: str
     step_code: str = ""
     step_parameters: dict[str, str] = Field(default_factory=dict)
+    progress: float | None = Field(default=None, ge=0, le=1)
+    remaining_s: float | None = None
 
 
 class JobStatus(CodedStep):
@@ -70,15 +72,10 @@ class JobStatus(CodedStep):
     run: str
     kind: JobKind
     elapsed_s: float
-    progress: float | None = Field(default=None, ge=0, le=1)
-    remaining_s: float | None = None
 
 
 class Preparation(CodedStep):
     """Preparation for the first solve."""
-
-    progress: float | None = Field(default=None, ge=0, le=1)
-    remaining_s: float | None = None
 
 
 class DriftReport(ApiDocument):

@@ -13,9 +13,8 @@ from datetime import datetime
 from enum import Enum, auto
 from typing import NoReturn
 
-from robot.api.endpoints import Place, RobotState
+from robot.api.endpoints import Place, Program, RobotState
 from robot.api.models import RESTING, WORKING, Event, check_transition
-from robot.api.rights import Program
 from robot.daemon.service import complaint
 from robot.records.run_record import FaultRecord
 from robot.text.faults import Conflict, RobotError

@@ -12,8 +12,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from robot.api.endpoints import RobotState
-from robot.api.rights import Program
+from robot.api.endpoints import Program, RobotState
 from robot.calibration.drift import DriftStore
 from robot.calibration.store import CalibrationStore
 from robot.calibration.values import BadCalibration, apply

@@ -18,10 +18,9 @@ from pydantic import BaseModel
 
 from robot.api import http_server
 from robot.api.calibrations import CalibrationRequest, MaintenanceRequest
-from robot.api.endpoints import EVENTS
+from robot.api.endpoints import EVENTS, Program
 from robot.api.http_server import HttpServer
 from robot.api.models import ErrorReply
-from robot.api.rights import Program
 from robot.calibration.values import BadCalibration
 from robot.daemon.condition import CALLER, Caller
 from robot.daemon.job_control import JobController

@@ -24,15 +24,18 @@ DISPLAY_ABSENT, DISPLAY_LOST = "display-fault", "display-lost"
 
 
 class LumaDisplay:
-    """A display over luma: whatever luma, or a bus below it, raises becomes a PanelError."""
+    """A display over luma: whatever luma, or a bus below it, raises becomes a PanelError.
+
+    Opening the display that the profile describes raises one, too.
+    """
 
     def __init__(self, settings: DisplaySettings) -> None:
         self._controller = settings.controller
         self._bus: Any = None
         self._device: Any = None
         try:
-            self._bus = _bus(settings)
-            self._device = _device(settings, self._bus)
+            self._bus = _open_bus(settings)
+            self._device = _open_device(settings, self._bus)
         except Exception as error:
             self.cleanup()
             raise PanelError(_complaint(self._controller, error), code=DISPLAY_ABSENT) from error
@@ -57,11 +60,6 @@ class LumaDisplay:
                     return  # a device gives its bus back, too
             except Exception as error:
                 log.warning("switching the display off: %s", root_sentence(error))
-
-
-def open_device(settings: DisplaySettings) -> LumaDisplay:
-    """Open the display that the profile describes; raises :class:`PanelError`."""
-    return LumaDisplay(settings)
 
 
 _PACKAGES = {
@@ -92,7 +90,7 @@ def _complaint(controller: str, error: Exception) -> str:
     )
 
 
-def _bus(settings: DisplaySettings) -> object:
+def _open_bus(settings: DisplaySettings) -> object:
     serial = importlib.import_module("luma.core.interface.serial")
     if settings.controller == "ssd1306":
         number = 1 if settings.bus is None else settings.bus
@@ -102,7 +100,7 @@ def _bus(settings: DisplaySettings) -> object:
     return serial.spi(port=settings.bus or 0, device=settings.chip_select, **pins)
 
 
-def _device(settings: DisplaySettings, bus: object) -> object:
+def _open_device(settings: DisplaySettings, bus: object) -> object:
     serial = importlib.import_module("luma.core.interface.serial")
     family = "oled" if settings.controller == "ssd1306" else "lcd"
     kind = _class_of(importlib.import_module(f"luma.{family}.device"), settings)

@@ -14,11 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from robot.api.client import ControlClient, DaemonError, RequestError
-from robot.api.endpoints import LIVE, RunRecordJson
+from robot.api.endpoints import LIVE, Program, RunRecordJson
 from robot.api.paths import control_socket
-from robot.api.rights import Program
-from robot.display.device import DISPLAY_LOST
-from robot.display.menu import Menu, MenuAction, MenuButton, carry_out
+from robot.display.device import DISPLAY_LOST, LumaDisplay
+from robot.display.menu import Menu, MenuAction, MenuButton, carry_out, pressed
 from robot.display.view import Screenful, menu_view, unreachable, view_of
 from robot.settings import load_profile
 from robot.settings.profile import DisplaySettings
@@ -79,11 +78,8 @@ def show_until(
     ended: threading.Event, settings: DisplaySettings, client: ControlClient, said: Catalogue
 ) -> None:
     """Show the robot until ``ended`` is set, then switch the display off."""
-    from robot.display.device import open_device  # Pillow and luma may be absent
-
-    device = open_device(settings)
-    from robot.display.buttons import pressed
-    from robot.display.drawing import draw, has_font_for
+    device = LumaDisplay(settings)
+    from robot.display.drawing import draw, has_font_for  # Pillow may be absent
 
     if not has_font_for(said.language):
         log.warning("no letters for Japanese: sudo apt install fonts-noto-cjk; English it is")

@@ -19,9 +19,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
 
+from robot.api.endpoints import Program
 from robot.api.models import WORKING
 from robot.api.paths import SOCKET_NAME, Simulation, announced
-from robot.api.rights import Program
 from robot.settings import RobotProfile
 from robot.simulate.boards import fastest
 from robot.simulate.fault_injection import parse_injected_fault

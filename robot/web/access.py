@@ -55,6 +55,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
+    "Server": "cubist-web",  # no versions for strangers
 }
 
 
@@ -122,8 +123,14 @@ def _is_own_address(host: str, request: web.Request) -> bool:
         return False
     if address.is_loopback:
         return True
+    local = local_address(request)
+    return local is not None and str(address) == local[0].removeprefix("::ffff:")
+
+
+def local_address(request: web.Request) -> tuple[str, int] | None:
+    """Return the address and port of this machine that a request was sent to, if known."""
     local = request.transport.get_extra_info("sockname") if request.transport else None
-    return local is not None and str(address) == str(local[0]).removeprefix("::ffff:")
+    return (str(local[0]), int(local[1])) if local else None
 
 
 def load_token(folder: Path | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import hashlib
 import json
@@ -18,9 +17,8 @@ from aiohttp import web
 
 from robot.api.async_client import AsyncControlClient
 from robot.api.client import DaemonError
-from robot.api.endpoints import EVENTS, PICTURE, Endpoint
+from robot.api.endpoints import EVENTS, OPERATING, PICTURE, WATCHING, Endpoint
 from robot.api.http_server import ErrorAnswer, SparingLog, keep_connection, read_body
-from robot.api.rights import OPERATING, WATCHING
 from robot.records.documents import ApiRequest, parse_document
 from robot.text.languages import LANGUAGES, catalogue
 from robot.text.messages import PageReason
@@ -32,9 +30,9 @@ from robot.web.access import (
     check_host,
     check_origin,
     check_own_header,
+    local_address,
 )
-from robot.web.guides import Guides
-from robot.web.hub import LONGEST_MESSAGE, Hub, reason_of
+from robot.web.hub import LONGEST_MESSAGE, Guides, Hub, reason_of
 from solver.errors import InvalidRequest
 from solver.files import BadFile
 
@@ -48,12 +46,8 @@ MEDIA: Final = {
     ".css": "text/css",
     ".js": "text/javascript",
     ".svg": "image/svg+xml",
-    ".webmanifest": "application/manifest+json",
 }
 """Media types of the page's own files, all of them text."""
-
-OWN_NAME: Final = {"Server": "cubist-web"}
-"""No versions for strangers."""
 
 SOCKETS = frozenset({"/ws", "/ws/guide"})
 
@@ -112,7 +106,7 @@ def _make_asset(media: str, data: bytes) -> Asset:
 
 
 def make_app(
-    daemon: AsyncControlClient, hub: Hub, guides: Guides, sessions: Sessions, names: frozenset[str]
+    daemon: AsyncControlClient, hub: Hub, sessions: Sessions, names: frozenset[str]
 ) -> web.Application:
     """Return the application; ``names`` are the names of this machine."""
     app = web.Application(client_max_size=MAX_BODY)
@@ -123,8 +117,8 @@ def make_app(
     app.router.add_post("/login", partial(_log_in, sessions, SparingLog(log)))
     app.router.add_post("/logout", partial(_log_out, sessions))
     app.router.add_get("/ws", partial(_serve_tab, hub))
-    app.router.add_get("/ws/guide", partial(_serve_guide, guides))
-    app.router.add_get("/api/guide", partial(_describe_guide, guides))
+    app.router.add_get("/ws/guide", partial(_serve_guide, hub.guides))
+    app.router.add_get("/api/guide", partial(_describe_guide, hub.guides))
     for endpoint in FORWARDED:
         forward = partial(_forward, daemon, endpoint)
         app.router.add_route(endpoint.method, f"/api{endpoint.path}", forward)
@@ -133,7 +127,7 @@ def make_app(
 
 def cookie_name(request: web.Request) -> str:
     """Return the session cookie's name, one per port: browsers share cookies between ports."""
-    local = request.transport.get_extra_info("sockname") if request.transport else None
+    local = local_address(request)
     return f"cubist-{local[1]}" if local else "cubist"
 
 
@@ -185,7 +179,7 @@ def _session_of(request: web.Request) -> str:
 
 
 async def _harden(request: web.Request, response: web.StreamResponse) -> None:
-    response.headers.update(HEADERS | OWN_NAME)
+    response.headers.update(HEADERS)
     response.headers.setdefault("Cache-Control", "no-store")
     del request
 
@@ -228,14 +222,14 @@ async def _log_out(sessions: Sessions, request: web.Request) -> web.StreamRespon
 async def _serve_tab(hub: Hub, request: web.Request) -> web.StreamResponse:
     if hub.is_full:
         raise Refusal(503, "too-many", PageReason.TOO_MANY_TABS)
+    socket = await _open_socket(request)
+    await hub.serve(_session_of(request), socket, request.transport)
+    return socket
+
+
+async def _open_socket(request: web.Request) -> web.WebSocketResponse:
     socket = web.WebSocketResponse(max_msg_size=LONGEST_MESSAGE, heartbeat=HEARTBEAT_S)
     await socket.prepare(request)
-    transport = request.transport
-    await hub.serve(
-        _session_of(request),
-        socket,
-        transport if isinstance(transport, asyncio.WriteTransport) else None,
-    )
     return socket
 
 
@@ -249,10 +243,8 @@ async def _serve_guide(guides: Guides, request: web.Request) -> web.StreamRespon
         raise Refusal(403, "not-allowed", PageReason.NO_GUIDE)
     if guides.is_open:
         raise Refusal(409, "busy", PageReason.OTHER_GUIDE)
-    session = _session_of(request)
-    with guides.open_for(session):
-        socket = web.WebSocketResponse(max_msg_size=LONGEST_MESSAGE, heartbeat=HEARTBEAT_S)
-        await socket.prepare(request)
+    with guides.open_for(_session_of(request)):
+        socket = await _open_socket(request)
         await guides.serve(socket)
     return socket
 

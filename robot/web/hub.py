@@ -1,4 +1,4 @@
-"""The open tabs of the page: each has one WebSocket for events, pictures and stop.
+"""The open tabs of the page: each has one WebSocket for events, pictures and stop, and one a guide.
 
 A browser allows six connections to a host, all its tabs together. Since each tab has only its
 WebSocket open, even the twelfth tab sends a stop at once.
@@ -6,6 +6,10 @@ WebSocket open, even the twelfth tab sends a stop at once.
     tab  -> {"do": "stop" | "estop" | "frame"}
     tab <-  {"event": ...}, {"status": ...}, {"live": ...}, {"gone": reason}, {"stopped": ...},
             or bytes: the picture's number (4 bytes, big-endian), and a JPEG
+
+The guided calibration of a tab is a process of its own, :mod:`robot.web.guide_process`. The two
+exchange JSON, one document a message or line, which is passed on unread. Maintenance ends with the
+process, whatever ends that.
 """
 
 from __future__ import annotations
@@ -14,7 +18,9 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import AsyncIterator, Coroutine, Mapping
+import sys
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
+from pathlib import Path
 from typing import Self
 
 from aiohttp import WSMsgType, web
@@ -36,6 +42,8 @@ MOST_MESSAGES = 100
 RETRY_S = 0.5
 FRAME_PERIOD_S = 0.25
 NO_FRAME_S = 1.0
+LONGEST_LINE = 8 * 1024 * 1024
+"""Limit for a line of the guide: a large camera's picture in base64."""
 
 STOPS: Mapping[str, bytes] = {"stop": b"{}", "estop": b'{"emergency": true}'}
 
@@ -79,14 +87,16 @@ class Tab:
 
 
 class Hub:
-    """Follow the daemon while a tab is open and inform all tabs; use as an async context."""
+    """Follow the daemon while a tab is open and inform all tabs; use as an async context.
 
-    def __init__(self, daemon: AsyncControlClient) -> None:
+    ``guides``: the guided calibration, which ends with its session, too.
+    """
+
+    def __init__(self, daemon: AsyncControlClient, guides: Guides) -> None:
         self._daemon = daemon
+        self.guides = guides
         self._tabs: set[Tab] = set()
-        self._following: asyncio.Task[None] | None = None
-        self._showing: asyncio.Task[None] | None = None
-        self._ready: asyncio.Task[None] | None = None
+        self._watching: list[asyncio.Task[None]] = []
         self._event_count = 0
         self._gone: str | None = PageReason.NOT_YET
         self._frame: tuple[int, bytes] = (0, b"")
@@ -96,8 +106,7 @@ class Hub:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        watching = (self._following, self._showing, self._ready)
-        tasks = [task for task in (*watching, *self._tasks) if task]
+        tasks = [*self._watching, *self._tasks]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -107,16 +116,12 @@ class Hub:
         """True if no other tab may open."""
         return len(self._tabs) >= MOST_TABS
 
-    def end_session(self, session: str) -> None:
-        """Close all tabs of a session."""
+    def end(self, session: str | None = None) -> None:
+        """Close the tabs and the guide of a session, or of all sessions when the process ends."""
         for tab in tuple(self._tabs):
-            if tab.session == session:
+            if session in {None, tab.session}:
                 tab.end()
-
-    def end(self) -> None:
-        """Close all tabs because the process ends."""
-        for tab in tuple(self._tabs):
-            tab.end()
+        self.guides.end(session)
 
     async def serve(
         self,
@@ -165,17 +170,15 @@ class Hub:
         task.add_done_callback(self._tasks.discard)
 
     def _begin(self) -> None:
-        if self._following is None:
-            self._following = asyncio.create_task(self._follow())
-            self._showing = asyncio.create_task(self._send_pictures())
-            self._ready = asyncio.create_task(self._daemon.keep_ready())
+        if not self._watching:
+            work = (self._follow(), self._send_pictures(), self._daemon.keep_ready())
+            self._watching = [asyncio.create_task(each) for each in work]
 
     def _pause(self) -> None:
         """Ask for neither events nor pictures while nobody watches."""
-        for task in (self._following, self._showing, self._ready):
-            if task is not None:
-                task.cancel()
-        self._following = self._showing = self._ready = None
+        for task in self._watching:
+            task.cancel()
+        self._watching = []
         self._gone = PageReason.NOT_YET
 
     async def _follow(self) -> None:
@@ -282,3 +285,84 @@ def _parse_message(text: str) -> JsonObject | None:
 def reason_of(error: DaemonError | RequestError) -> str:
     """Return the page's text for a daemon that cannot be reached, or the daemon's own refusal."""
     return error.reason if isinstance(error, RequestError) else PageReason[error.why.name]
+
+
+class Guides:
+    """The guide, at most one at a time.
+
+    ``daemon``: its socket for guides, which exists only if the owner lets the page calibrate. None:
+    nobody may calibrate.
+    """
+
+    def __init__(self, daemon: Path | None) -> None:
+        self._daemon = daemon
+        self._session: str | None = None
+        self._process: asyncio.subprocess.Process | None = None
+
+    @property
+    def are_allowed(self) -> bool:
+        """True if the page may calibrate the robot."""
+        return self._daemon is not None and self._daemon.is_socket()
+
+    @property
+    def is_open(self) -> bool:
+        """True if somebody is calibrating."""
+        return self._session is not None
+
+    def end(self, session: str | None = None) -> None:
+        """End the guide of a session, if it has one; without a session, whoever has it."""
+        if self._process is not None and session in {None, self._session}:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+
+    @contextlib.contextmanager
+    def open_for(self, session: str) -> Iterator[None]:
+        """Reserve the guide for a session while the context lasts."""
+        self._session = session
+        try:
+            yield
+        finally:
+            self._session = None
+
+    async def serve(self, socket: web.WebSocketResponse) -> None:
+        """Run a guide for a tab until one of them ends."""
+        self._process = process = await self._start()
+        showing = asyncio.create_task(_pass_states(process, socket))
+        try:
+            await _pass_presses(process, socket)
+        finally:
+            self.end()
+            self._process = None
+            await asyncio.gather(showing, process.wait(), return_exceptions=True)
+
+    async def _start(self) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "robot.web.guide_process", "--socket", str(self._daemon)),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            limit=LONGEST_LINE,
+        )
+
+
+async def _pass_states(process: asyncio.subprocess.Process, socket: web.WebSocketResponse) -> None:
+    """Pass on what the guide shows; when it ends, tell the tab why and close it."""
+    assert process.stdout is not None
+    said_why = False
+    with contextlib.suppress(ConnectionError, ValueError):
+        async for line in process.stdout:
+            text = line.decode()
+            said_why = text.startswith('{"ended"')
+            await socket.send_str(text)
+    with contextlib.suppress(ConnectionError, RuntimeError):
+        if not said_why:
+            await socket.send_str(json.dumps({"ended": PageReason.GUIDE_FAILED}))
+        await socket.close()
+
+
+async def _pass_presses(process: asyncio.subprocess.Process, socket: web.WebSocketResponse) -> None:
+    """Pass on what the tab sends."""
+    assert process.stdin is not None
+    async for pressed in read_messages(socket):
+        with contextlib.suppress(ConnectionError):
+            process.stdin.write(json.dumps(pressed).encode() + b"\n")
+            await process.stdin.drain()

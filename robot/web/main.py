@@ -15,15 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robot.api.async_client import AsyncControlClient
+from robot.api.endpoints import Program
 from robot.api.http_server import HttpServer
 from robot.api.paths import control_socket
-from robot.api.rights import Program
 from robot.text.messages import PageReason
 from robot.web.access import HEADERS, Sessions, load_token, own_names
 from robot.web.announcement import Announcement, announcement_file
-from robot.web.app import OWN_NAME, explain, is_api, make_app
-from robot.web.guides import Guides
-from robot.web.hub import Hub
+from robot.web.app import explain, is_api, make_app
+from robot.web.hub import Guides, Hub
 from solver.errors import CubistError, InvalidRequest
 
 log = logging.getLogger("cubist-web")
@@ -121,23 +120,15 @@ async def serving(options: PageOptions, token: str) -> AsyncIterator[Announcemen
     listener = _listen(options.bind, options.port)
     async with contextlib.AsyncExitStack() as stack:
         stack.callback(listener.close)
-        daemon = AsyncControlClient(options.daemon)
-        await stack.enter_async_context(daemon)
-        hub = await stack.enter_async_context(Hub(daemon))
+        daemon = await stack.enter_async_context(AsyncControlClient(options.daemon))
         guide = Program.GUIDE.socket_beside(options.daemon)
         guides = Guides(guide if options.calibrates else None)
-
-        def end_session(session: str) -> None:
-            hub.end_session(session)
-            guides.end_session(session)
-
-        sessions = Sessions(token, end_session)
-        app = make_app(daemon, hub, guides, sessions, own_names(options.names))
-        server = HttpServer(app, log, explain, HEADERS | OWN_NAME, is_api, PageReason.INTERNAL)
+        hub = await stack.enter_async_context(Hub(daemon, guides))
+        app = make_app(daemon, hub, Sessions(token, hub.end), own_names(options.names))
+        server = HttpServer(app, log, explain, HEADERS, is_api, PageReason.INTERNAL)
         await stack.enter_async_context(server.serving(listener))
         stack.callback(hub.end)
-        stack.callback(guides.end)
-        page = _make_announcement(options, listener.getsockname()[1], token)
+        page = make_announcement(options.bind, listener.getsockname()[1], token)
         written = page.publish(options.announce)
         stack.callback(written.unlink, missing_ok=True)
         yield page
@@ -153,14 +144,14 @@ def _listen(bind: str, port: int) -> socket.socket:
         ) from error
 
 
-def _make_announcement(options: PageOptions, port: int, token: str) -> Announcement:
+def make_announcement(bind: str, port: int, token: str) -> Announcement:
     """Return the page's addresses, first those that other machines can use."""
-    hosts = [options.bind]
-    if options.bind in {"0.0.0.0", "::"}:
+    hosts = [bind]
+    if bind in {"0.0.0.0", "::"}:
         name = socket.gethostname().split(".")[0]
         hosts = [*filter(None, [_outward_address()]), f"{name}.local", LOOPBACK]
     urls = tuple(f"http://{f'[{h}]' if ':' in h else h}:{port}/#{token}" for h in hosts)
-    local = options.bind in {LOOPBACK, "::1", "localhost"}
+    local = bind in {LOOPBACK, "::1", "localhost"}
     return Announcement(urls=urls, process=os.getpid(), local=local)
 
 

@@ -12,87 +12,103 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from robot.api.async_client import AsyncControlClient, _documents
+from robot.api.async_client import AsyncControlClient
 from robot.api.client import Absence, DaemonError, RequestError
 from robot.api.endpoints import EVENTS, PICTURE, RUN, RUNS, START, STATUS, STOP
 from robot.simulate.progress import DaemonFollower
 
-
-class Pieces:
-    """A stream that comes in these pieces."""
-
-    def __init__(self, *pieces: bytes) -> None:
-        self.pieces = pieces
-
-    async def iter_any(self) -> AsyncIterator[bytes]:
-        for piece in self.pieces:
-            yield piece
+PIECES = [b'{"a": 1}\n{"a"', b': 2}\n\n  \n{"a": 3}', b"\n", b'{"a": 4}']
 
 
-async def documents(*pieces: bytes, most: int = 1000) -> list[Any]:
-    return [one async for one in _documents(Pieces(*pieces), most)]  # type: ignore[arg-type]
+class Daemon:
+    """A daemon that answers as the path says. ``events`` are pieces of a stream."""
 
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+        self.events: list[bytes] = []
 
-async def test_each_line_is_a_document_however_it_comes() -> None:
-    assert await documents(b'{"a": 1}\n{"a"', b': 2}\n\n  \n{"a": 3}', b"\n", b'{"a": 4}') == [
-        *({"a": 1}, {"a": 2}, {"a": 3}),
-    ]
-
-
-async def test_a_line_without_an_end_is_refused() -> None:
-    assert await documents(b"{  }", b"\n", most=4) == [{}]
-    for line in (b"{   }", b"1234", b"[[[["):
-        with pytest.raises(DaemonError):
-            await documents(line, b"\n", most=4)
-
-
-@pytest.fixture
-async def served(short_folder: Path) -> AsyncIterator[tuple[AsyncControlClient, list[Any]]]:
-    """A daemon that answers as its path says, and what it was asked."""
-    asked: list[Any] = []
-
-    async def answer(request: web.Request) -> web.StreamResponse:
+    async def answer(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
-        asked.append((request.method, request.path_qs, body, dict(request.headers)))
+        self.asked.append((request.method, request.path_qs, body, request.headers))
         if request.path == "/picture":
-            large = b"x" * (int(request.query["bytes"]) if "bytes" in request.query else 3)
+            large = b"x" * int(request.query.get("bytes", 3))
             return web.Response(body=large, content_type="image/jpeg", headers={"ETag": '"7"'})
         if request.path == "/runs":
             return web.Response(body=b"<p>", content_type="text/html")
         if request.path == "/events":
-            return web.Response(status=503)
+            return await self.tell(request) if self.events else web.Response(status=503)
         return web.json_response({"path": request.path}, status=418)
 
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", answer)
+    async def tell(self, request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for piece in self.events:
+            await response.write(piece)
+            await asyncio.sleep(0.01)
+        return response
+
+
+Served = tuple[AsyncControlClient, Daemon]
+
+
+@pytest.fixture
+async def served(short_folder: Path) -> AsyncIterator[Served]:
+    daemon, app = Daemon(), web.Application()
+    app.router.add_route("*", "/{path:.*}", daemon.answer)
     runner = web.AppRunner(app)
     await runner.setup()
     await web.UnixSite(runner, str(short_folder / "s")).start()
-    async with AsyncControlClient(short_folder / "s") as daemon:
-        yield daemon, asked
+    async with AsyncControlClient(short_folder / "s") as client:
+        yield client, daemon
     await runner.cleanup()
 
 
-async def test_a_request_is_made_as_the_page_wants_it(
-    served: tuple[AsyncControlClient, list[Any]],
+async def documents(client: AsyncControlClient) -> list[Any]:
+    async with client.lines(EVENTS) as lines:
+        return [line async for line in lines]
+
+
+async def test_each_line_is_a_document_however_it_comes(served: Served) -> None:
+    client, daemon = served
+    daemon.events = PIECES
+    assert await documents(client) == [{"a": 1}, {"a": 2}, {"a": 3}]
+    for error in (FileNotFoundError("mine"), ValueError("mine"), TimeoutError("mine")):
+        with pytest.raises(type(error), match="mine"):
+            async with client.lines(EVENTS) as lines:
+                async for _ in lines:
+                    raise error
+
+
+async def test_a_line_without_an_end_is_refused(
+    served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    daemon, asked = served
-    answer = await daemon.request(RUN, {"run": "7"}, query={"count": "3"})
-    assert (answer.status, answer.media, answer.document) == (
-        *(418, "application/json", {"path": "/runs/7"}),
-    )
-    method, path, body, headers = asked[0]
-    assert (method, path, body) == ("GET", "/runs/7?count=3", b"")
+    client, daemon = served
+    monkeypatch.setattr(client, "most_bytes", 4)
+    daemon.events = [b"{  }", b"\n"]
+    assert await documents(client) == [{}]
+    for line in (b"{   }", b"1234", b"[[[["):
+        daemon.events = [line, b"\n"]
+        with pytest.raises(DaemonError):
+            await documents(client)
+
+
+async def test_a_request_is_made_as_the_page_wants_it(served: Served) -> None:
+    client, daemon = served
+    answer = await client.request(RUN, {"run": "7"}, query={"count": "3"})
+    found = (answer.status, answer.media, answer.document)
+    assert found == (418, "application/json", {"path": "/runs/7"})
+    *asked, headers = daemon.asked[0]
+    assert asked == ["GET", "/runs/7?count=3", b""]
     assert "If-None-Match" not in headers
-    await daemon.request(START, body=b"{}", tag='"4"')
-    method, path, body, headers = asked[1]
-    assert (method, path, body) == ("POST", "/start", b"{}")
+    await client.request(START, body=b"{}", tag='"4"')
+    *asked, headers = daemon.asked[1]
+    assert asked == ["POST", "/start", b"{}"]
     assert (headers["Content-Type"], headers["If-None-Match"]) == ("application/json", '"4"')
-    assert (await daemon.request(PICTURE)).tag == '"7"'
+    assert (await client.request(PICTURE)).tag == '"7"'
 
 
 async def test_answers_that_cannot_be_used_are_none(
-    served: tuple[AsyncControlClient, list[Any]], monkeypatch: pytest.MonkeyPatch
+    served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     daemon, _ = served
     with pytest.raises(DaemonError, match="cannot be used"):
@@ -104,24 +120,6 @@ async def test_answers_that_cannot_be_used_are_none(
     assert len((await daemon.request(PICTURE, query={"bytes": "50"})).body) == 50
     with pytest.raises(DaemonError, match="cannot be used"):
         await daemon.request(PICTURE, query={"bytes": "51"})
-
-
-async def test_errors_of_the_caller_are_not_the_daemon_s(short_folder: Path) -> None:
-    async def answer(_: web.Request) -> web.Response:
-        return web.Response(body=b'{"a": 1}\n')
-
-    app = web.Application()
-    app.router.add_get("/events", answer)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.UnixSite(runner, str(short_folder / "s")).start()
-    async with AsyncControlClient(short_folder / "s") as daemon:
-        for error in (FileNotFoundError("mine"), ValueError("mine"), TimeoutError("mine")):
-            with pytest.raises(type(error), match="mine"):
-                async with daemon.lines(EVENTS) as lines:
-                    assert [line async for line in lines] == [{"a": 1}]
-                    raise error
-    await runner.cleanup()
 
 
 async def test_a_simulation_waits_for_a_daemon_that_refuses_at_first(
@@ -142,7 +140,7 @@ async def test_a_simulation_waits_for_a_daemon_that_refuses_at_first(
     async with DaemonFollower(short_folder / "s") as daemon:
         monkeypatch.setattr(daemon, "ask", ask)
         assert (await daemon.ready()).state == "idle"
-        assert daemon._open_session.timeout.total is None, "a simulation may be slow"
+        assert daemon.answer_limit_s is None, "a simulation may be slow"
 
 
 async def test_a_daemon_that_is_not_there_is_told_from_one_that_does_not_answer(

@@ -25,8 +25,7 @@ from robot.text.messages import JobStep, coded
 from robot.text.terminal import FACE_COLOURS
 from solver.cube.cube import Cube
 from solver.cube.sticker_cube import StickerCube
-from tests.rig.documents import job_json, live_json, run_json, status_json
-from tests.screens.views import cube_view, turning
+from tests.rig.documents import cube_json, job_json, live_json, run_json, status_json, turning_json
 
 STILL = {"actuator": "holder", "position": "home", "since": "2026-11-25", "solves": 5}
 SCRAMBLED = Cube.solved().apply("R U2 F' L D")
@@ -171,7 +170,7 @@ def test_an_address_that_no_phone_can_open_is_not_drawn_for_one(
 @pytest.mark.parametrize("width", [40, 80, 200])
 @pytest.mark.parametrize("size", [2, 3, 5, 7])
 def test_every_cube_fits_an_ordinary_terminal(size: int, width: int) -> None:
-    cube = cube_view(StickerCube.solved(size))
+    cube = cube_json(StickerCube.solved(size))
     lines = shown(status_json(simulated=True), live_json(cube=cube), width)
     if size <= 3 or width >= 80:
         assert sum(line.count("██") for line in lines) == 6 * size * size
@@ -184,7 +183,7 @@ def test_the_drawn_cube_follows_the_motion_until_it_is_solved(profile: str) -> N
     """Whatever the robot: each move is struck off when its last turn has ended."""
     counts = []
     for at in (0.0, 0.5, 1.0):
-        view = turning(profile, SCRAMBLED, at)
+        view = turning_json(profile, SCRAMBLED, at)
         (title,) = [line for line in shown(status_json(), view) if "moves " in line]
         counts.append(int(title.split()[2]))
     moves = performed_moves(view)
@@ -206,7 +205,7 @@ words = st.lists(
 def test_moves_carry_the_stickers_along(size: int, moves: list[str]) -> None:
     """As on the model of stickers."""
     start = StickerCube.solved(size).apply("R U 2F L'")
-    drawn = sticker_colours(cube_view(start), moves)
+    drawn = sticker_colours(cube_json(start), moves)
     turned = start.apply(" ".join(moves))
     assert drawn == [FACE_COLOURS[letter] for letter in turned.letters]
 
@@ -216,6 +215,6 @@ def test_measured_colours_come_before_usual_ones() -> None:
     seen[3] = "#123456"
     view = {"size": 2, "facelets": "?" * 24, "seen": seen, "palette": {}}
     assert sticker_colours(view) == seen
-    known = cube_view(StickerCube.solved(2), palette={"R": "#abcdef"})
+    known = cube_json(StickerCube.solved(2), palette={"R": "#abcdef"})
     assert sticker_colours(known)[4] == "#abcdef"
     assert sticker_colours(known)[0] == FACE_COLOURS["U"]

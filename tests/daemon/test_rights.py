@@ -16,7 +16,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from robot.api.rights import Program
+from robot.api.endpoints import Program
 from robot.daemon.job_control import JobController
 from robot.daemon.routes import ROUTES
 from robot.daemon.server import make_app, serving

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from PIL import Image
 
 from robot.api.client import ControlClient, DaemonError
 from robot.display import drawing
-from robot.display.device import DISPLAY_LOST, open_device
+from robot.display.device import DISPLAY_LOST, LumaDisplay
 from robot.display.drawing import draw
 from robot.display.main import RobotWatch, main, show_until
 from robot.display.menu import ENTRIES, MenuPage
@@ -72,17 +72,37 @@ AT_WORK = status("turning", job=job(JobStep.of("turn", moves=4, seconds="5.0"), 
 IDLE = status(last_run=RUNS[0])
 
 
-def test_what_is_shown() -> None:
-    assert view_of(AT_WORK, TURNING, [], ENGLISH) == Screenful(
-        "Turning", "busy", "12.3 s", ("Moves left: 2",), 0.62
-    )
-    assert view_of(LOOKING, NOTHING, [], ENGLISH).lines == ("looking at U (2 of 6)",)
-    assert view_of(IDLE, NOTHING, RUNS, ENGLISH) == Screenful(
-        "Ready", "good", "31.0 s", ("Solved: 2 of 3", "Best 31.0 s, mean 36.0 s")
-    )
-    failed = view_of(status(last_run=RUNS[1]), NOTHING, [RUNS[1]], ENGLISH)
-    assert (failed.large, failed.lines) == ("9.0 s", ("unreadable",))
-    assert view_of(status(), NOTHING, [], ENGLISH) == Screenful("Ready", "good", "")
+@pytest.mark.parametrize(
+    ("now", "live", "runs", "shown"),
+    [
+        (
+            AT_WORK,
+            TURNING,
+            [],
+            Screenful("Turning", "busy", "12.3 s", ("Moves left: 2",), 0.62),
+        ),
+        (LOOKING, NOTHING, [], Screenful("Scanning", "busy", "12.3 s", ("looking at U (2 of 6)",))),
+        (
+            IDLE,
+            NOTHING,
+            RUNS,
+            Screenful("Ready", "good", "31.0 s", ("Solved: 2 of 3", "Best 31.0 s, mean 36.0 s")),
+        ),
+        (
+            status(last_run=RUNS[1]),
+            NOTHING,
+            [RUNS[1]],
+            Screenful("Ready", "good", "9.0 s", ("unreadable",)),
+        ),
+        (status(), NOTHING, [], Screenful("Ready", "good", "")),
+        (status(inspection_left_s=7.2), NOTHING, RUNS, Screenful("Inspection", "busy", "8")),
+    ],
+)
+def test_what_is_shown(now: Any, live: Any, runs: list[Any], shown: Screenful) -> None:
+    assert view_of(now, live, runs, ENGLISH) == shown
+
+
+def test_a_fault_is_shown_with_its_remedy_and_texts_are_translated() -> None:
     row = FAULTS["home-missing"]
     shown = view_of(in_trouble("home-missing"), NOTHING, RUNS, ENGLISH)
     assert shown.mood == "bad" and shown.lines == (f"{row.about} (lid)", row.remedy)
@@ -93,13 +113,6 @@ def test_what_is_shown() -> None:
 @pytest.mark.parametrize(("at_us", "left"), [(0, 4), (999_999, 4), (1_000_000, 3), (5_000_000, 0)])
 def test_moves_left(at_us: int, left: int) -> None:
     assert moves_left(TURNING | {"at_us": at_us}) == left
-    assert moves_left(NOTHING) is None
-
-
-def test_the_countdown_of_an_inspection() -> None:
-    counting = view_of(status(inspection_left_s=7.2), NOTHING, RUNS, ENGLISH)
-    assert (counting.heading, counting.large) == ("Inspection", "8")
-    assert view_of(status(inspection_left_s=None), NOTHING, RUNS, ENGLISH).heading == "Ready"
 
 
 def inked(picture: Image.Image, box: tuple[int, int, int, int]) -> int:
@@ -114,35 +127,28 @@ def test_pictures_hold_what_is_shown(controller: str, size: tuple[int, int], lan
     if not drawing.has_font_for(language):
         pytest.skip("no letters for Japanese: sudo apt install fonts-noto-cjk")
     said = catalogue(language)
-    mode = "1" if controller == "ssd1306" else "RGB"
-    device = dummy(*size, mode=mode)
-    pictures = []
     faults = [view_of(in_trouble(code), NOTHING, [], said) for code in FAULTS]
+    faults.sort(key=lambda view: sum(map(len, view.lines)))
+    faults = faults if controller == "ssd1306" else faults[-1:]
     views = [view_of(now, live, RUNS, said) for now, live in ((AT_WORK, TURNING), (IDLE, NOTHING))]
     pages = [*(MenuPage(chosen) for chosen in range(len(ENTRIES))), MenuPage(4, confirms=True)]
     pages.append(MenuPage(notice="the robot is at work: run `cubist stop`"))
-    menus = [menu_view(page, said) for page in pages]
-    for view in [*views, *menus, *faults, unreachable(said)]:
-        device.display(draw(view, device.size, device.mode))
-        picture = device.image
-        assert picture is not None and picture.size == size
-        width, height = size
-        # Nothing but the heading reaches the edge, where it would be cut off.
-        below = height // 8 + 4 * max(1, width // 40)
+    views += [*(menu_view(page, said) for page in pages), *faults, unreachable(said)]
+    mode = "1" if controller == "ssd1306" else "RGB"
+    width, height = size
+    below = height // 8 + 4 * max(1, width // 40)
+    pictures = {view: draw(view, size, mode) for view in views}
+    for picture in pictures.values():
+        assert inked(picture, (0, below, width, height)) > 0, "something stands below the heading"
+        # Nothing reaches the edge, where it would be cut off.
         assert inked(picture, (0, below, 1, height)) == 0
         assert inked(picture, (0, height - 1, width, height)) == 0
-        assert inked(picture, (0, below, width, height)) > 0, "something stands below the heading"
-        pictures.append(picture.tobytes())
-    assert len(set(pictures)) == len(pictures) - (len(faults) - len({v.lines for v in faults}))
+    assert len({picture.tobytes() for picture in pictures.values()}) == len(pictures)
 
 
 LCD = DisplaySettings(controller="st7735", width=160, height=128, dc_gpio=27, backlight_gpio=4)
-OLED = DisplaySettings(controller="ssd1306", width=128, height=64)
+OLED = DisplaySettings(controller="ssd1306", width=128, height=64, address=0x3D)
 SPI = DisplaySettings(controller="st7789", width=240, height=240, dc_gpio=27, reset_gpio=22)
-
-
-def no_pins() -> None:
-    """Of a robot whose pins work: nothing is wrong with them."""
 
 
 class Pins:
@@ -164,12 +170,10 @@ class Pins:
 
 
 class Bus:
-    """An SPI device that counts bytes."""
+    """An SPI device, or an I2C bus, that notes what is sent."""
 
     def __init__(self) -> None:
         self.is_open = False
-        self.closed = 0
-        self.count = 0
         self.sent: list[list[int]] = []
         self.opened: tuple[int, int] | None = None
 
@@ -178,71 +182,62 @@ class Bus:
         self.is_open = True
 
     def writebytes(self, data: list[int]) -> None:
-        self.count += len(data)
         self.sent.append(list(data))
+
+    def command(self, *data: int) -> None:
+        self.writebytes(list(data))
+
+    def data(self, data: list[int]) -> None:
+        self.writebytes(data)
 
     def close(self) -> None:
         self.is_open = False
-        self.closed += 1
 
-
-class Wire:
-    """An I2C bus on which a display listens."""
-
-    def __init__(self, bus: Bus | None = None) -> None:
-        self.bus = bus or Bus()
-        self.bus.is_open = True
-
-    def command(self, *_: int) -> None:
-        """Taken."""
-
-    def data(self, _: list[int]) -> None:
-        """Taken."""
-
-    def cleanup(self) -> None:
-        self.bus.close()
+    cleanup = close
 
 
 @pytest.fixture
 def wires(monkeypatch: pytest.MonkeyPatch) -> tuple[Pins, Bus]:
     """luma's own classes in front of pins and a bus that only take notes."""
     pins, bus = Pins(), Bus()
-    monkeypatch.setattr("robot.display.device.RpiGpio", no_pins)
+
+    def wire(port: int, address: int) -> Bus:
+        bus.open(port, address)
+        return bus
+
+    monkeypatch.setattr("robot.display.device.RpiGpio", lambda: None)
+    monkeypatch.setattr(serial, "i2c", wire)
     monkeypatch.setattr(serial.spi, "__spidev__", lambda _: bus)
     monkeypatch.setattr(serial.spi, "__rpi_gpio__", lambda _: pins)
     monkeypatch.setattr(lcd.backlit_device, "__rpi_gpio__", lambda _: pins)
     return pins, bus
 
 
-@pytest.mark.parametrize("controller", ["st7735", "st7789"])
-@pytest.mark.parametrize("light", [None, 4])
+@pytest.mark.parametrize(
+    ("settings", "at", "used"),
+    [
+        (SPI.model_copy(update={"chip_select": 1}), (0, 1), {27, 22}),
+        (LCD, (0, 0), {27, 4}),
+        (OLED, (1, 0x3D), set()),
+    ],
+    ids=["st7789", "st7735", "ssd1306"],
+)
 def test_a_real_driver_gets_whole_pictures_and_only_its_own_pins(
-    controller: str, light: int | None, wires: tuple[Pins, Bus]
+    settings: DisplaySettings, at: tuple[int, int], used: set[int], wires: tuple[Pins, Bus]
 ) -> None:
     pins, bus = wires
-    width, height = SIZES[controller]
-    found = {"controller": controller, "width": width, "height": height, "chip_select": 1}
-    settings = DisplaySettings(**found, dc_gpio=27, reset_gpio=22, backlight_gpio=light)
-    device = open_device(settings)
-    assert bus.opened == (0, 1)
-    assert set(pins.levels) == {27, 22, *([] if light is None else [light])}
+    device = LumaDisplay(settings)
+    assert bus.opened == at
+    assert set(pins.levels) == used
+    light = settings.backlight_gpio
     assert light is None or pins.levels[light], "the light is on"
-    before = bus.count
-    device.display(draw(view_of(IDLE, NOTHING, RUNS, ENGLISH), device.size, device.mode))
-    assert bus.count - before >= (0 if controller == "st7735" else width * height)
+    bus.sent.clear()
+    device.display(Image.new(device.mode, device.size, "white"))
+    bits = {"RGB": 18, "1": 1}[device.mode]
+    assert 8 * sum(map(len, bus.sent)) >= bits * settings.width * settings.height
     device.cleanup()
+    assert not bus.is_open
     assert light is None or not pins.levels[light], "the light is off"
-
-
-def test_an_oled_is_at_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[dict[str, int]] = []
-
-    monkeypatch.setattr(serial, "i2c", lambda **found: asked.append(found) or Wire())
-    settings = DisplaySettings(controller="ssd1306", width=128, height=64, address=0x3D)
-    device = open_device(settings)
-    device.display(draw(view_of(IDLE, NOTHING, RUNS, ENGLISH), device.size, device.mode))
-    device.cleanup()
-    assert asked == [{"port": 1, "address": 0x3D}]
 
 
 @pytest.mark.parametrize(
@@ -262,7 +257,7 @@ def test_a_panel_begins_where_it_is_in_the_memory_of_its_controller(
     found: dict[str, Any], begin: tuple[int, int], wires: tuple[Pins, Bus]
 ) -> None:
     _, bus = wires
-    device = open_device(DisplaySettings(dc_gpio=27, **found))
+    device = LumaDisplay(DisplaySettings(dc_gpio=27, **found))
     bus.sent.clear()
     device.display(Image.new("RGB", device.size, "white"))
     for axis, first in enumerate(begin):
@@ -294,7 +289,7 @@ def test_what_luma_raises_has_its_remedy(
 ) -> None:
     monkeypatch.setattr(serial, "i2c", failing(error))
     with pytest.raises(PanelError, match=re.escape(told)) as fault:
-        open_device(OLED)
+        LumaDisplay(OLED)
     assert root_sentence(error) in str(fault.value)
 
 
@@ -306,7 +301,7 @@ def failing(error: Exception) -> Any:
 
 
 @pytest.mark.parametrize("settings", [LCD, OLED])
-@pytest.mark.parametrize("call", ["__init__", "command", "data", "cleanup"])
+@pytest.mark.parametrize("call", ["open", "writebytes", "later"])
 def test_wherever_a_bus_fails_it_is_given_back(
     settings: DisplaySettings,
     call: str,
@@ -314,24 +309,19 @@ def test_wherever_a_bus_fails_it_is_given_back(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    _, bus = wires
-    monkeypatch.setattr(serial, "i2c", lambda **_: Wire(bus))
-    kind = serial.spi if settings is LCD else Wire
     fail = failing(OSError(121, "Remote I/O error"))
-    if call in {"__init__", "command"}:
-        monkeypatch.setattr(kind, call, fail)
+    if call == "later":
+        device = LumaDisplay(settings)
+        monkeypatch.setattr(Bus, "writebytes", fail)
         with pytest.raises(PanelError, match="Remote I/O error"):
-            open_device(settings)
-    else:
-        device = open_device(settings)
-        monkeypatch.setattr(kind, "data", fail)
-        monkeypatch.setattr(kind, "command", fail)
-        if call == "data":
-            with pytest.raises(PanelError, match="Remote I/O error"):
-                device.display(Image.new(device.mode, device.size, "white"))
+            device.display(Image.new(device.mode, device.size, "white"))
         device.cleanup()
         assert "Remote I/O error" in caplog.text
-    assert not bus.is_open
+    else:
+        monkeypatch.setattr(Bus, call, fail)
+        with pytest.raises(PanelError, match="Remote I/O error"):
+            LumaDisplay(settings)
+    assert not wires[1].is_open
 
 
 def test_pins_that_cannot_be_had_are_no_matter_of_wires(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -339,7 +329,7 @@ def test_pins_that_cannot_be_had_are_no_matter_of_wires(monkeypatch: pytest.Monk
     module.fail("setmode", LgpioError("can not open gpiochip"))
     monkeypatch.setattr("robot.display.device.RpiGpio", lambda: RpiGpio(module))
     with pytest.raises(PanelError, match=r"can not open gpiochip\..*group gpio") as fault:
-        open_device(SPI)
+        LumaDisplay(SPI)
     assert "wires" not in str(fault.value)
 
 
@@ -363,8 +353,8 @@ def test_a_display_that_is_lost_is_started_again(
 def test_without_pillow_it_says_so_too() -> None:
     script = (
         "import sys; sys.modules.update({'PIL': None, 'luma': None})\n"
-        "from robot.display.device import open_device; from robot.settings import profile\n"
-        "open_device(profile.DisplaySettings(controller='ssd1306', width=128, height=64))"
+        "from robot.display.device import LumaDisplay; from robot.settings import profile\n"
+        "LumaDisplay(profile.DisplaySettings(controller='ssd1306', width=128, height=64))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], check=False, capture_output=True, text=True
@@ -385,20 +375,12 @@ def test_it_follows_the_daemon_and_only_watches() -> None:
     first = watch.look()
     assert first.large == "31.0 s" and watch.look() == first
     assert sum("/runs" in path for path in daemon.looked) == 1, "runs only when there is another"
-    daemon.now = None
-    assert watch.look() == unreachable(ENGLISH)
+    for gone in (None, {"last_run": None}):  # no daemon, or one of another version
+        daemon.now = gone
+        assert watch.look() == unreachable(ENGLISH)
     daemon.now = AT_WORK
     assert watch.look().heading == "Turning"
     assert daemon.asked == []
-
-
-def test_an_incomplete_status_does_not_end_the_display() -> None:
-    daemon = FakeClient()
-    daemon.now = {"last_run": None}
-    watch = RobotWatch(daemon, ENGLISH)
-    assert watch.look() == unreachable(ENGLISH)
-    daemon.now = AT_WORK
-    assert watch.look().heading == "Turning"
 
 
 class Screen(dummy):  # type: ignore[misc]
@@ -420,22 +402,21 @@ class Screen(dummy):  # type: ignore[misc]
 def screen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Screen]:
     Screen.drawn, Screen.off = 0, False
     made = Screen(240, 240)
-    monkeypatch.setattr("robot.display.device.open_device", lambda _: made)
+    monkeypatch.setattr("robot.display.main.LumaDisplay", lambda _: made)
     yield made
 
 
 class Looks(threading.Event):
     """Ends after so many waits, without waiting."""
 
-    def __init__(self, count: int, then: Any = None) -> None:
+    def __init__(self, count: int, then: Callable[[int], None] = lambda _: None) -> None:
         super().__init__()
         self.left = count
         self.then = then
 
     def wait(self, timeout: float | None = None) -> bool:
         self.left -= 1
-        if self.then:
-            self.then(self.left)
+        self.then(self.left)
         if self.left == 0:
             self.set()
         return True
@@ -445,8 +426,7 @@ def test_it_draws_what_has_changed_and_switches_off(screen: Screen) -> None:
     daemon = FakeClient(IDLE, RUNS)
 
     def change(left: int) -> None:
-        if left == 2:
-            daemon.now = AT_WORK
+        daemon.now = AT_WORK if left <= 2 else IDLE
 
     show_until(Looks(5, change), SPI, daemon, ENGLISH)
     assert (Screen.drawn, Screen.off) == (2, True)

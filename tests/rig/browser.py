@@ -51,6 +51,11 @@ class Scene:
     def robot(self) -> Any:
         return self.stage.scene.robot
 
+    @property
+    def origin(self) -> str:
+        """Return the page's address without its token."""
+        return self.url.partition("/#")[0]
+
     async def open(self, size: dict[str, int] = DESK, **context: Any) -> BrowserPage:
         """The page in a new browser window, logged in and told how the robot is."""
         window = await self.browser.new_context(viewport=size, **context)  # type: ignore[arg-type]
@@ -71,13 +76,13 @@ class Scene:
 
 
 @contextlib.asynccontextmanager
-async def scene(
+async def standing_robot(
     robot: str = "cubotino",
     speed: float = 20,
     seed: int = 5,
     misadjusted: Misadjustment | None = None,
-) -> AsyncIterator[Scene]:
-    """A robot, as its profile has it or ``misadjusted``, its page, and a browser."""
+) -> AsyncIterator[tuple[DemoStage, Path]]:
+    """A robot, as its profile has it or ``misadjusted``, with its daemon, and their folder."""
     profile = load_profile(robot)
     options = DemoOptions(
         profile=profile,
@@ -88,20 +93,73 @@ async def scene(
         seed=seed,
         misadjusted=misadjusted,
     )
+    with workspace() as folder:
+        async with Demo(options, SilentDisplay()).standing(folder) as stage:
+            yield stage, folder
+
+
+@contextlib.asynccontextmanager
+async def open_browser() -> AsyncIterator[Browser]:
     # Chromium's sandbox needs rights that root in a container may not have.
     arguments = ["--disable-webgl", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
-    with workspace() as folder:
-        async with (
-            Demo(options, SilentDisplay()).standing(folder) as stage,
-            page_served(folder, wanted=True) as url,
-            async_playwright() as playwright,
-        ):
-            assert url is not None
-            browser = await playwright.chromium.launch(executable_path=BROWSER, args=arguments)
-            try:
-                yield Scene(stage, folder / "run" / SOCKET_NAME, url, browser)
-            finally:
-                await browser.close()
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=BROWSER, args=arguments)
+        try:
+            yield browser
+        finally:
+            await browser.close()
+
+
+@contextlib.asynccontextmanager
+async def scene(robot: str = "cubotino", speed: float = 20, **more: Any) -> AsyncIterator[Scene]:
+    """A robot, its page, and a browser."""
+    async with (
+        standing_robot(robot, speed, **more) as (stage, folder),
+        page_served(folder, wanted=True) as url,
+        open_browser() as browser,
+    ):
+        assert url is not None
+        yield Scene(stage, folder / "run" / SOCKET_NAME, url, browser)
+
+
+FAULTS_OF_SHAPE = """() => {
+  const shown = (e) => e.checkVisibility() && e.getClientRects().length > 0;
+  const nameOf = (e) => `${e.tagName}#${e.id} ${(e.textContent || "").trim().slice(0, 40)}`;
+  const found = [];
+  for (const room of [document.documentElement, ...document.querySelectorAll("main")]) {
+    if (room.scrollWidth > room.clientWidth) found.push(`${nameOf(room)} is too wide`);
+  }
+  for (const e of document.querySelectorAll("body *")) {
+    const style = getComputedStyle(e);
+    if (!shown(e) || style.overflowX === "visible" || style.overflowX === "auto") continue;
+    if (e.scrollWidth > e.clientWidth + 1) found.push(`${nameOf(e)} is cut`);
+  }
+  const box = document.getElementById("language");
+  const wanted = Math.max(...[...box.options].map((o) => {
+    const g = document.createElement("canvas").getContext("2d");
+    g.font = getComputedStyle(box).font;
+    return g.measureText(o.text).width;
+  }));
+  if (box.clientWidth < wanted) found.push("the language is cut");
+  for (const e of document.querySelectorAll("button, a, select, input, summary")) {
+    if (!shown(e)) continue;
+    e.scrollIntoView({ block: "center" });
+    const { left, top, width, height } = e.getBoundingClientRect();
+    for (const [x, y] of [[0.5, 0.5], [0.5, 0.06], [0.5, 0.94]]) {
+      const hit = document.elementFromPoint(left + x * width, top + y * height);
+      if (hit === e || e.contains(hit)) continue;
+      found.push(`${nameOf(e)} lies behind ${hit ? nameOf(hit) : "the edge"}`);
+    }
+  }
+  for (const room of document.querySelectorAll("main")) room.scrollTop = 0;
+  return [...new Set(found)];
+}"""
+
+
+async def assert_shape(page: BrowserPage, where: str) -> None:
+    """Assert that nothing on the page is too wide, cut, or behind something else."""
+    faults = await page.evaluate(FAULTS_OF_SHAPE)
+    assert faults == [], f"{where}: {faults}"
 
 
 async def until(page: BrowserPage, expression: str) -> None:

@@ -11,7 +11,12 @@ from typing import Any
 from robot.api.client import ControlClient, DaemonError, RequestError
 from robot.api.endpoints import Endpoint, RobotState
 from robot.api.models import JobStatus, LiveMotion, LiveState, RobotStatus
+from robot.daemon.live import LiveBoard
+from robot.planner import build_mechanism, plan_solve
 from robot.records.run_record import RunRecord
+from robot.settings import load_profile
+from solver.cube.cube import Cube
+from solver.cube.sticker_cube import StickerCube
 
 NOON = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 
@@ -51,6 +56,22 @@ def motion_json(**more: Any) -> Any:
     """Return a ``LiveMotionJson`` of turns with these fields."""
     known = LiveMotion(purpose="turn", orientation="UF", duration_us=5_000_000, operations=[])
     return known.model_dump(mode="json") | more
+
+
+def cube_json(cube: StickerCube, **more: Any) -> Any:
+    """Return a ``LiveCubeJson`` with these fields."""
+    return {"size": cube.size, "facelets": cube.letters, "seen": [], "palette": {}} | more
+
+
+def turning_json(profile: str, cube: Cube, at: float = 0.0) -> Any:
+    """Return a ``LiveStateJson`` of a robot that has performed a share of a solve."""
+    plan = plan_solve(cube, build_mechanism(load_profile(profile)), time_limit=0.1)
+    board = LiveBoard(lambda event, text, **more: None)
+    board.forget_cube(3)
+    board.read(cube.facelets())
+    board.move("turn", [plan])
+    board.advance(at)
+    return board.view.model_dump(mode="json")
 
 
 class FakeClient(ControlClient):

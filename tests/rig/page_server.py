@@ -15,24 +15,29 @@ from aiohttp import web
 
 from robot.api.calibrations import FORMAT
 from robot.web.main import PageOptions, serving
+from tests.rig.documents import live_json, status_json
 
 TOKEN = "t" * 43
-STATUS = {"state": "idle", "since": "now", "robot": "fake"} | dict.fromkeys(
-    ("job", "fault", "last_run")
-)
-NOTHING = {"cube": None, "motion": None, "at_us": None, "look": None}
+STATUS: Any = status_json()
+NOTHING: Any = live_json()
 
 
 @dataclass
 class FakePageDaemon:
-    """Answer what the page asks of the daemon, and note it."""
+    """Answer what the page asks of the daemon, and note it.
+
+    ``frame``: number of the picture, None if there is none. ``happens``: how many events come while
+    the daemon is asked for the live state. ``following``: clients that follow the events.
+    """
 
     path: Path
     asked: list[tuple[str, str, bytes]] = field(default_factory=list)
     events: asyncio.Queue[dict[str, Any] | None] = field(default_factory=asyncio.Queue)
     pictures: int = 0
-    frame: int = 1
+    frame: Any = 1
     maintenances: int = 0
+    following: int = 0
+    happens: int = 0
     refusal: dict[str, Any] | None = None
 
     @contextlib.asynccontextmanager
@@ -59,6 +64,10 @@ class FakePageDaemon:
             return web.Response(body=b"\xff\xd8", content_type="image/jpeg")
         if request.path.endswith(".png"):
             return web.Response(body=b"<script>", content_type="text/html")
+        if request.path == "/live" and self.happens:
+            self.happens -= 1
+            self.events.put_nowait({"event": "look"})
+            await asyncio.sleep(0.1)
         found = {
             "/status": STATUS,
             "/live": NOTHING,
@@ -69,6 +78,8 @@ class FakePageDaemon:
 
     def _picture(self, request: web.Request) -> web.Response:
         self.pictures += 1
+        if self.frame is None:
+            return web.json_response({}, status=404)
         tag = f'"{self.frame}"'
         if request.headers.get("If-None-Match") == tag:
             return web.Response(status=304)
@@ -91,13 +102,51 @@ class FakePageDaemon:
     async def _tell(self, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
-        with contextlib.suppress(ConnectionError):
+        self.following += 1
+        try:
             while (event := await self.events.get()) is not None:
                 await response.write(json.dumps(event).encode() + b"\n")
+        except ConnectionError:
+            pass
+        finally:
+            self.following -= 1
         return response
+
+    def count(self, path: str) -> int:
+        """Return how often a path was asked for."""
+        return sum(path == asked for _, asked, _ in self.asked)
 
     def posts(self) -> list[tuple[str, bytes]]:
         return [(path, body) for method, path, body in self.asked if method == "POST"]
+
+
+@dataclass
+class PageTab:
+    """An open tab: its WebSocket."""
+
+    socket: aiohttp.ClientWebSocketResponse
+
+    async def ask(self, *does: str) -> None:
+        for do in does:
+            await self.socket.send_json({"do": do})
+
+    async def hear(self, kind: str = "") -> Any:
+        """Return the next message, or what the next one of a ``kind`` says."""
+        async with asyncio.timeout(60):
+            async for message in self.socket:
+                data = message.data
+                found = json.loads(data) if isinstance(data, str) else {"picture": data}
+                if not kind:
+                    return found
+                if kind in found:
+                    return found[kind]
+        raise AssertionError("the tab was closed")
+
+    async def closed(self) -> None:
+        """Wait until the server has closed it."""
+        async with asyncio.timeout(60):
+            async for _ in self.socket:
+                pass
 
 
 @dataclass
@@ -123,6 +172,11 @@ class PageVisitor:
         async with self.visitor.request(method, path, headers=headers, **more) as response:
             is_json = response.content_type == "application/json"
             return response.status, await (response.json() if is_json else response.read())
+
+    @contextlib.asynccontextmanager
+    async def tab(self, path: str = "/ws") -> AsyncIterator[PageTab]:
+        async with self.visitor.ws_connect(path, headers=self.own) as socket:
+            yield PageTab(socket)
 
     async def log_in(self, token: str = TOKEN) -> int:
         return (await self.ask("POST", "/login", self.own, json={"token": token}))[0]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import io
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 
 from robot.api.endpoints import RobotState
 from robot.cli.control import JobLine
@@ -19,9 +20,7 @@ from robot.simulate.display import verdict_picture
 from robot.simulate.progress import DemoProgress
 from robot.simulate.session import DemoOutcome
 from solver.cube.cube import Cube
-from tests.rig.documents import status_json
-from tests.screens.shape import STICKER, TERMINALS, assert_cube_is_whole, assert_fits, lines_of
-from tests.screens.views import turning
+from tests.rig.documents import job_json, run_json, status_json, turning_json
 
 SCRAMBLED = Cube.solved().apply("R U2 F' L D B2 R' U F2 L' D2 B U' R2 F D' L2 B' U2")
 MOVES = "F2 U' R D2 L B' U2 F R' D L2 B U R2 F' D' L' B2 U'"
@@ -29,7 +28,57 @@ OPERATIONS: list[Any] = [
     {"op": "turn", "site": "D", "quarter_turns": -1, "start_us": 0, "duration_us": 9_000_000},
     {"op": "rotate", "axis": "x", "quarter_turns": 2, "start_us": 0, "duration_us": 9_000_000},
 ]
+TERMINALS = ((80, 24), (100, 30))
+"""Columns and lines of the terminals that everything has to fit."""
+
+STICKER = "██"
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+WIDE = 400
+
+Screen = Callable[[int], RenderableType]
+"""A screen, given the columns of its terminal."""
+
 terminals = pytest.mark.parametrize(("columns", "rows"), TERMINALS)
+
+
+def lines_of(screen: Screen, columns: int) -> list[str]:
+    """Render a screen on a terminal with so many columns, without colours."""
+    stream = io.StringIO()
+    console = Console(file=stream, width=columns, force_terminal=True, color_system=None)
+    console.print(screen(columns))
+    return [line.rstrip() for line in stream.getvalue().splitlines()]
+
+
+def assert_fits(screen: Screen, columns: int, rows: int) -> list[str]:
+    """Assert that all of a screen is there, whole, within the terminal; return its lines."""
+    lines = lines_of(screen, columns)
+    shown = "\n".join(lines)
+    assert len(lines) <= rows, f"{len(lines)} lines on a terminal of {rows}:\n{shown}"
+    assert max(map(len, lines), default=0) <= columns, shown
+    assert "…" not in shown, f"cut:\n{shown}"
+    wanted, found = words_of(lines_of(screen, WIDE)), words_of(lines)
+    assert wanted <= found, f"broken or cut: {sorted(wanted - found)} in\n{shown}"
+    if lines and lines[0].startswith("╭"):
+        edges = {(line[0], line[-1]) for line in lines[1:-1]}
+        assert edges == {("│", "│")}, f"the frame is broken:\n{shown}"
+    assert_cube_is_whole(lines)
+    return lines
+
+
+def words_of(lines: list[str]) -> set[str]:
+    """Return the words of a screen, without what is drawn."""
+    text = " ".join(lines)
+    for drawn in f"│╭╮╰╯─━╸╺█▀·{SPINNER}":
+        text = text.replace(drawn, " ")
+    return set(text.split())
+
+
+def assert_cube_is_whole(lines: list[str]) -> None:
+    """Assert that an unfolded cube has N rows of one face, N of four and N of one."""
+    counts = [line.count(STICKER) for line in lines if STICKER in line]
+    if counts:
+        size = counts[0]
+        assert counts == [size] * size + [4 * size] * size + [size] * size, "\n".join(lines)
 
 
 def progress_of(state: RobotState, size: int, **more: Any) -> DemoProgress:
@@ -78,80 +127,65 @@ def test_the_cube_of_the_demo_is_whole_on_any_terminal_that_it_fits(
 
 @terminals
 def test_the_verdict_of_the_demo(columns: int, rows: int) -> None:
-    started = datetime(2026, 1, 1, tzinfo=UTC)
-    record = RunRecord(
-        id="000001",
-        kind="solve",
-        robot="cubotino",
-        started_at=started,
-        outcome="solved",
-        moves=MOVES,
-        planned_us=71_369_000,
-        executed_us=71_369_000,
-        recoveries=["looked again at F: the colours leave more than one possible cube"],
-    )
+    recoveries = ["looked again at F: the colours leave more than one possible cube"]
+    times = {"planned_us": 71_369_000, "executed_us": 71_369_000}
+    record = RunRecord(**run_json(moves=MOVES, recoveries=recoveries, **times))
     outcome = DemoOutcome(True, (), record, scan_s=12.5, turn_s=71.3, facelets="")
     assert_fits(lambda width: verdict_picture(outcome, width), columns, rows)
 
 
-def status(state: str, **more: Any) -> Any:
-    return status_json(state, simulated=True, **more)
-
-
-JOB = {
-    "run": "000012",
-    "step": "turning: 19 moves in 71.4 s, with a faster end",
-    "progress": 0.64,
-    "remaining_s": 123.4,
-    "elapsed_s": 123.4,
-}
+JOB = job_json(
+    "turning: 19 moves in 71.4 s, with a faster end",
+    progress=0.64,
+    remaining_s=123.4,
+    elapsed_s=123.4,
+)
 FAULT = {
     "code": "jammed",
     "cause": "the end stop was never reached (lid): the end stop is unplugged, or the lid is stuck",
     "remedy": "free the lid, check the wire of its end stop, then press the button to start again",
 }
 STATES = {
-    "idle": status("idle", last_run={"id": "000012", "outcome": "slipped", "duration_s": 61.25}),
-    "working": status("turning", job=JOB),
-    "fault": status("fault", fault=FAULT, warnings=["the serial line damaged 6 of 7800 messages"]),
-    "calibrating": status("maintenance"),
+    "idle": status_json("idle", last_run=run_json(12, "slipped", duration_s=61.25)),
+    "turning": status_json("turning", job=JOB),
+    "fault": status_json(
+        "fault", fault=FAULT, warnings=["the serial line damaged 6 of 7800 messages"]
+    ),
+    "maintenance": status_json("maintenance"),
 }
 
 
 @terminals
 @pytest.mark.parametrize("name", STATES)
 def test_the_live_status(name: str, columns: int, rows: int) -> None:
-    view = turning("cubotino", SCRAMBLED, 0.3)
-    if name != "working":
+    view = turning_json("cubotino", SCRAMBLED, 0.3)
+    if name != "turning":
         view |= {"motion": None, "at_us": None}
-    assert_fits(lambda width: status_picture(STATES[name], view, width), columns, rows)
+    state = STATES[name] | {"simulated": True}
+    assert_fits(lambda width: status_picture(state, view, width), columns, rows)
 
 
 @terminals
-@pytest.mark.parametrize("about", ["", "10/10  scramble: "])
-def test_the_line_of_a_job(about: str, columns: int, rows: int) -> None:
-    line = JobLine(about)
+def test_the_line_of_a_job_goes_on_when_one_phase_is_done_and_the_next_begins(
+    columns: int, rows: int
+) -> None:
+    assert_fits(lambda width: JobLine("10/10  scramble: ").of(JOB, width), columns, 2)
+    line = JobLine("")
     assert_fits(lambda width: line.of(JOB, width), columns, 2)
-
-
-def test_clock_and_spinner_go_on_when_one_phase_is_done_and_the_next_begins() -> None:
-    """Each frame shows the job as it is then, whatever phases came before."""
-    line = JobLine()
-    phases = [(0.5, 1.0), (1.0, 5.0), (None, 9.0), (0.25, 20.0), (0.75, 31.0)]
     shown = []
-    for share, elapsed_s in phases:
+    for share, elapsed_s in [(0.5, 1.0), (1.0, 5.0), (None, 9.0), (0.25, 20.0), (0.75, 31.0)]:
         job = JOB | {"progress": share, "elapsed_s": elapsed_s, "remaining_s": None}
-        (text, *_) = [" ".join(lines_of(lambda width, job=job: line.of(job, width), 120))]
+        text = " ".join(lines_of(lambda width, job=job: line.of(job, width), columns))
         assert f"{elapsed_s:.1f} s" in text
-        assert text[0] in "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "the spinner is there"
+        assert text[0] in SPINNER
         shown.append(text)
-    assert len(set(shown)) == len(phases)
+    assert len(set(shown)) == len(shown), "each frame shows the job as it is then"
 
 
 @terminals
 @pytest.mark.parametrize("profile", ["cubotino", "two-arm", "six-motor"])
 def test_the_timeline_of_a_plan(profile: str, columns: int, rows: int) -> None:
-    motion = turning(profile, SCRAMBLED)["motion"]
+    motion = turning_json(profile, SCRAMBLED)["motion"]
     moves = group_by_move(motion["operations"], motion["orientation"], motion["moves"])
 
     def screen(width: int) -> RenderableType:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from robot.api.rights import Program
+from robot.api.endpoints import Program
 from robot.web.main import PageOptions
 from tests.rig.page_server import FakePageDaemon, PageVisitor, visited
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 from pathlib import Path
@@ -12,16 +13,30 @@ import pytest
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page as BrowserPage
 
+from robot.api.client import ControlClient
+from robot.calibration.step import Session
+from robot.calibration.steps.positions import positions
 from robot.planner import build_mechanism
 from robot.records.run_record import FaultRecord
 from robot.settings import list_profiles, load_profile
 from robot.simulate.boards import fastest
 from robot.text.faults import RobotError
-from tests.rig.browser import LIMIT_MS, PHONE, Scene, hold, hold_down, needs_browser, scene, until
+from robot.twin.misadjustment import Misadjustment
+from tests.rig.browser import (
+    LIMIT_MS,
+    PHONE,
+    Scene,
+    assert_shape,
+    hold,
+    hold_down,
+    needs_browser,
+    open_browser,
+    scene,
+    until,
+)
+from tests.rig.page_server import TOKEN, PageVisitor
 
 pytestmark = needs_browser
-
-PANELS = ("live", "plan", "runs", "statistics", "calibration")
 
 NOTE_CUBES = """
 globalThis.told = [];
@@ -46,6 +61,37 @@ DRAWN = """async ([mechanism, positions, motions, atUs]) => {
   const known = positions && actuatorsAt(positions, motions, atUs);
   return drawMechanism(mechanism, known).map((drawn) => drawn.outerHTML).join("");
 }"""
+
+HIDDEN_LABELS = """async ([mechanism]) => {
+  const { drawMechanism } = await import("/static/mechanism.js");
+  const room = document.getElementById("mechanism");
+  room.replaceChildren(...drawMechanism(mechanism, {}));
+  const within = room.querySelector("svg").getBoundingClientRect();
+  const labels = [...room.querySelectorAll("text")];
+  const boxes = labels.map((label) => [label.textContent, label.getBoundingClientRect()]);
+  const cut = boxes.filter(([, box]) =>
+    box.left < within.left || box.right > within.right || box.bottom > within.bottom + 1);
+  const over = ([, a], [, b]) =>
+    a.left < b.right && b.left < a.right && a.top < b.bottom - 2 && b.top < a.bottom - 2;
+  const hidden = boxes.flatMap((p, i) => boxes.slice(i + 1).filter((q) => over(p, q)));
+  return [...cut, ...hidden].map(([text]) => text);
+}"""
+
+TRANSLATED = (
+    (
+        """async (answer) => (await import("/static/language.js")).reasonOf({ answer })""",
+        {"reason_code": "busy", "reason_parameters": {"state": "turning", "run": "12"}},
+        "der Roboter ist im Zustand „Drehen“ (Lauf 12): das Ende abwarten",
+    ),
+    (
+        """async (fault) => (await import("/static/language.js")).causeOf(fault)""",
+        FaultRecord.of(RobotError("home-missing", detail="lid")).model_dump(),
+        "(Deckel)",
+    ),
+)
+"""Functions of a German page, what they are given, and a part of their answer."""
+
+TURNING = "cubist.status.state === 'turning'"
 
 IN_MID_TURN = """() => {
   const { operations, duration_us } = cubist.motion;
@@ -110,8 +156,7 @@ async def replay(page: BrowserPage) -> None:
 async def test_a_solve_is_seen_from_the_held_button_to_the_solved_cube() -> None:
     async with scene() as here:
         await solve_and_compare(here)
-        origin = here.url.partition("/#")[0]
-        allowed = (origin, origin.replace("http", "ws"), "blob:", "data:")
+        allowed = (here.origin, here.origin.replace("http", "ws"), "blob:", "data:")
         assert all(url.startswith(allowed) for url in here.requests)
         assert "#" not in "".join(here.requests), "the token goes nowhere but to /login"
 
@@ -137,152 +182,111 @@ async def at_rest(robot: Any) -> None:
             await asyncio.sleep(0.05)
 
 
-async def test_emergency_stop_in_mid_turn_then_the_daemon_dies() -> None:
-    async with scene(speed=5) as here:
-        page = await here.open()
-        await hold(page, "#start")
-        await until(
-            page,
-            "cubist.status.state === 'turning' && cubist.atUs > 0.05 * cubist.motion?.duration_us",
-        )
-        await page.locator("#estop").click()
-        await until(page, "cubist.status.state === 'fault'")
-        await until(page, "document.getElementById('answer').textContent.includes('sent')")
-        assert await page.locator("#fault").is_visible()
-        assert "square" in str(await page.text_content("#fault-remedy"))
-        await at_rest(here.robot)
-        assert not here.robot.solved
-        await until(page, "!cubist.status.job")
-        here.stage.children[-1].process.kill()
-        await page.wait_for_selector("#gone:not([hidden])")
-        assert "cubistd" in str(await page.text_content("#gone"))
-        assert "grayscale" in await page.evaluate(
-            "getComputedStyle(document.getElementById('page')).filter"
-        )
-        assert await page.locator("#start").is_disabled()
-        await page.locator("#estop").click()
-        await until(
-            page, "document.getElementById('answer').textContent.includes('switch at the robot')"
-        )
-
-
-async def test_an_emergency_stop_is_acknowledged_on_the_page_and_nothing_moves() -> None:
-    async with scene() as here:
-        page = await here.open()
-        button = page.locator("#acknowledge")
-        assert not await button.is_visible()
-        await page.locator("#estop").click()
-        await until(page, "cubist.status.state === 'fault'")
-        await button.click()
-        assert (await here.stage.daemon.status()).fault is not None, "it has to be held down"
-        await hold_down(page, "#acknowledge")
-        await until(page, "cubist.status.state === 'idle'")
-        assert not await button.is_visible()
-        status = await here.stage.daemon.status()
-        assert (status.fault, status.last_run, status.homed) == (None, None, False)
-
-
-async def test_a_short_press_starts_nothing_and_a_long_key_press_does() -> None:
-    async with scene() as here:
-        page = await here.open()
-        focused = await page.evaluate("document.activeElement.tagName")
-        assert focused == "BODY", "nothing is focused by itself, so no key starts anything"
-        await page.locator("#home").click()
-        await page.locator("#home").press("Enter")
-        assert (await here.stage.daemon.status()).last_run is None
-        assert (await here.stage.daemon.status()).job is None
-        # What a screen reader sends: asked twice, because it cannot hold.
-        await page.evaluate("document.getElementById('home').click()")
-        assert "again" in str(await page.text_content("#answer"))
-        assert (await here.stage.daemon.status()).job is None
-        await page.locator("#home").focus()
-        await page.keyboard.down("Space")
-        await until(page, "cubist.status.last_run")
-        await page.keyboard.up("Space")
-        assert await page.evaluate("cubist.status.last_run.kind") == "home"
-
-
-async def test_every_panel_fits_a_phone_and_is_accessible() -> None:
-    async with scene() as here:
-        window: dict[str, Any] = {"bypass_csp": True}  # axe is a script of ours, in a test only
-        for scheme in ("light", "dark"):
-            page = await here.open(PHONE, color_scheme=scheme, **window)
-            for button in ("#start", "#stop", "#estop"):
-                box = await page.locator(button).bounding_box()
-                assert box is not None
-                assert box["y"] + box["height"] <= PHONE["height"], button
-                assert min(box["width"], box["height"]) >= 44, button
-            for panel in PANELS:
-                await page.click(f"#tab-{panel}")
-                await page.wait_for_selector(f"#{panel} *")
-                assert await page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-                found = await Axe().run(page)
-                assert found.violations_count == 0, f"{panel}, {scheme}: {found.generate_report()}"
-            await page.context.close()
-
-
-async def test_the_page_speaks_the_browsers_language_or_the_chosen_one() -> None:
+async def test_a_german_page_follows_an_emergency_stop_and_the_death_of_the_daemon() -> None:
     async with scene(speed=5) as here:
         page = await here.open(locale="de-AT")
         assert await page.evaluate("document.documentElement.lang") == "de"
         assert await page.text_content("#state") == "Bereit"
-        assert await page.text_content("#stop") == "Halt"
         await page.evaluate(NOTE_STEPS)
         await hold(page, "#start")
-        await until(page, "document.getElementById('step').textContent.startsWith('Dreht: ')")
+        await until(page, "cubist.atUs > 0.05 * cubist.motion?.duration_us && " + TURNING)
         steps = await page.evaluate("steps")
         looks = [step for step in steps if re.fullmatch(r"Sieht . an \(\d von 6\)", step)]
         assert len(set(looks)) == 6, f"each step of a state is told: {steps}"
-        assert re.fullmatch(r"Dreht: .* in \d+,\d s.*", steps[-1]), steps
         await page.locator("#estop").click()
-        await until(page, "cubist.status.state === 'fault' && !cubist.status.job")
+        await until(page, "cubist.status.state === 'fault'")
+        await until(page, "document.getElementById('answer').textContent.includes('übermittelt')")
         assert await page.text_content("#fault-cause") == "Not-Halt"
         assert "Grundstellung" in str(await page.text_content("#fault-remedy"))
-        answer = {"reason_code": "busy", "reason_parameters": {"state": "turning", "run": "12"}}
-        told = await page.evaluate(
-            """async (answer) => (await import("/static/language.js")).reasonOf({ answer })""",
-            answer,
-        )
-        assert told.startswith("der Roboter ist im Zustand „Drehen“ (Lauf 12): das Ende abwarten")
-        assert "(Deckel)" in await page.evaluate(
-            """async (fault) => (await import("/static/language.js")).causeOf(fault)""",
-            FaultRecord.of(RobotError("home-missing", detail="lid")).model_dump(),
-        )
+        await at_rest(here.robot)
+        assert not here.robot.solved
+        await until(page, "!cubist.status.job")
         await page.click("#tab-runs")
         await page.evaluate("globalThis.sameWindow = true")
         await page.select_option("#language", "ja")
         await until(page, "document.documentElement.lang === 'ja'")
         assert await page.evaluate("sameWindow"), "nothing is loaded again"
-        assert await page.locator("#runs").is_visible()
-        assert await page.text_content("#stop") == "停止"
-        assert "停止" in str(await page.text_content("#runs"))
+        await until(page, "document.getElementById('runs').textContent.includes('停止')")
         await page.click("#tab-live")
-        assert await page.text_content("#fault-cause") == "非常停止"
-        other = await here.tab(page.context, here.url.partition("#")[0])
+        await until(page, "document.getElementById('fault-cause').textContent === '非常停止'")
+        other = await here.tab(page.context, here.origin)
         assert await other.evaluate("document.documentElement.lang") == "ja", "the choice is kept"
         foreign = await here.open(locale="pt-BR")
         assert await foreign.text_content("#state") == "Needs help"
         texts = [url.rpartition("/")[2] for url in here.requests if url.endswith(".json")]
         assert texts == ["de.json", "ja.json", "ja.json", "en.json"]
         assert here.complaints == []
+        here.stage.children[-1].process.kill()
+        await foreign.bring_to_front()
+        await foreign.wait_for_selector("#gone:not([hidden])")
+        assert "cubistd" in str(await foreign.text_content("#gone"))
+        assert await foreign.locator("#start").is_disabled()
+        await foreign.locator("#estop").click()
+        answer = "document.getElementById('answer').textContent"
+        await until(foreign, f"{answer}.includes('switch at the robot')")
 
 
-async def test_the_mechanism_of_every_robot_is_drawn_and_follows_it() -> None:
+async def test_buttons_act_only_when_held_and_homing_makes_the_mechanism_known() -> None:
     async with scene() as here:
         page = await here.open()
+        drawn = page.locator("#mechanism svg")
+        assert "not known" in str(await drawn.get_attribute("aria-label"))
+        focused = await page.evaluate("document.activeElement.tagName")
+        assert focused == "BODY", "nothing is focused by itself, so no key starts anything"
+        await page.locator("#home").click()
+        await page.locator("#home").press("Enter")
+        # What a screen reader sends: asked twice, because it cannot hold.
+        await page.evaluate("document.getElementById('home').click()")
+        assert "again" in str(await page.text_content("#answer"))
+        status = await here.stage.daemon.status()
+        assert (status.job, status.last_run) == (None, None)
+        await page.locator("#home").focus()
+        await page.keyboard.down("Space")
+        await until(page, "cubist.status.last_run")
+        await page.keyboard.up("Space")
+        assert await page.evaluate("cubist.status.last_run.kind") == "home"
+        await until(page, "!document.querySelector('#mechanism .unknown')")
+        late = await here.tab(page.context, here.origin)
+        for tab in (page, late):
+            told = await tab.locator("#mechanism svg").get_attribute("aria-label")
+            assert told == "Mechanism: holder home, lid open"
+        await page.bring_to_front()
+        await page.locator("#estop").click()
+        await until(page, "cubist.status.state === 'fault'")
+        button = page.locator("#acknowledge")
+        await button.click()
+        assert (await here.stage.daemon.status()).fault is not None, "it has to be held down"
+        await hold_down(page, "#acknowledge")
+        await until(page, "cubist.status.state === 'idle'")
+        assert not await button.is_visible()
+        status = await here.stage.daemon.status()
+        assert (status.fault, status.homed) == (None, False)
+
+
+async def test_the_mechanism_of_every_robot_is_drawn_and_follows_it(page: PageVisitor) -> None:
+    async with open_browser() as browser:
+        window, german = [
+            await browser.new_page(viewport={"width": 1280, "height": 800}, locale=language)
+            for language in ("en", "de")
+        ]
+        for one in (window, german):
+            await one.goto(f"{page.url}/#{TOKEN}")
+            await until(one, "globalThis.cubist?.status")
         for robot in list_profiles(reference=True):
             mechanism = build_mechanism(load_profile(robot))
             settings = mechanism.profile.mechanism.model_dump(mode="json")
             resting = dict(mechanism.configurations[mechanism.start.configuration].positions)
-            shown = await page.evaluate(DRAWN, [settings, resting, [], 0])
+            shown = await window.evaluate(DRAWN, [settings, resting, [], 0])
             assert shown.startswith("<svg") and 'role="img"' in shown, robot
+            for one in (window, german):
+                assert await one.evaluate(HIDDEN_LABELS, [settings]) == [], robot
             steps = {}
             for step in mechanism.transitions:
                 if step.start == mechanism.start.configuration:
                     steps |= {
-                        one.actuator: one
-                        for one in step.motions
-                        if one.start in (None, resting[one.actuator])
+                        motion.actuator: motion
+                        for motion in step.motions
+                        if motion.start in (None, resting[motion.actuator])
                     }
             assert steps, robot
             for name, step in steps.items():
@@ -294,39 +298,27 @@ async def test_the_mechanism_of_every_robot_is_drawn_and_follows_it() -> None:
                     "quarter_turns": step.quarters,
                 }
                 told = f"{robot}, {name}: {step}"
-                midway = await page.evaluate(DRAWN, [settings, resting, [motion], 50])
+                midway = await window.evaluate(DRAWN, [settings, resting, [motion], 50])
                 assert 'class="moving"' in midway and f"{name} → " in midway, told
-                after = await page.evaluate(DRAWN, [settings, resting, [motion], 100])
+                after = await window.evaluate(DRAWN, [settings, resting, [motion], 100])
                 assert "moving" not in after, told
                 # What is drawn moved, not only what is said of it.
-                figures = [re.sub(r"<svg[^>]*>", "", one) for one in (shown, midway, after)]
-                assert len({one.replace(' class="moving"', "") for one in figures}) == 3, told
-        assert "not known" in await page.evaluate(DRAWN, [settings, None, [], 0])
-        dials = await page.evaluate(DRAWN, [{"kind": "gimbal"}, {"ring": 1, "jaw": "open"}, [], 0])
-        assert dials.startswith("<ul") and "90°" in dials and "open" in dials
-        assert await page.evaluate(DRAWN, [None, None, [], 0]) == "", "of an older daemon"
-        assert here.complaints == []
-
-
-async def test_the_mechanism_is_known_once_it_is_homed() -> None:
-    async with scene() as here:
-        page = await here.open()
-        drawn = page.locator("#mechanism svg")
-        assert "not known" in str(await drawn.get_attribute("aria-label"))
-        await hold(page, "#home")
-        await until(page, "cubist.status.last_run && !cubist.status.job")
-        await until(page, "!document.querySelector('#mechanism .unknown')")
-        assert await drawn.get_attribute("aria-label") == "Mechanism: holder home, lid open"
-        late = await here.tab(page.context, here.url.partition("#")[0])
-        told = await late.locator("#mechanism svg").get_attribute("aria-label")
-        assert told == "Mechanism: holder home, lid open"
+                figures = [re.sub(r"<svg[^>]*>", "", svg) for svg in (shown, midway, after)]
+                assert len({svg.replace(' class="moving"', "") for svg in figures}) == 3, told
+        assert "unknown" in await window.evaluate(DRAWN, [settings, None, [], 0])
+        dials = [{"kind": "gimbal"}, {"ring": 1, "jaw": "open"}, [], 0]
+        drawn = await window.evaluate(DRAWN, dials)
+        assert drawn.startswith("<ul") and "90°" in drawn and "open" in drawn
+        assert await window.evaluate(DRAWN, [None, None, [], 0]) == "", "of an older daemon"
+        for script, value, told in TRANSLATED:
+            assert told in await german.evaluate(script, value)
 
 
 @pytest.mark.long
 async def test_twelve_tabs_and_stop_is_sent_at_once() -> None:
     async with scene(speed=3) as here:
         page = await here.open()
-        others = [await here.tab(page.context, here.url.partition("#")[0]) for _ in range(11)]
+        others = [await here.tab(page.context, here.origin) for _ in range(11)]
         for tab in (page, *others):
             await tab.bring_to_front()
             await tab.wait_for_selector("#picture[data-number]")
@@ -339,6 +331,179 @@ async def test_twelve_tabs_and_stop_is_sent_at_once() -> None:
         await until(last, "cubist.status.last_run && !cubist.status.job")
         assert await last.evaluate("cubist.status.last_run.outcome") == "stopped"
         assert here.complaints == []
+
+
+HEADING = "document.getElementById('guide-heading')?.textContent"
+MESSAGE = "document.getElementById('guide-message').textContent"
+VALUE = "document.querySelector('#guide-value b').textContent"
+BUSY = "document.querySelector('.guide').dataset.busy === 'true'"
+
+
+async def begin_guide(page: BrowserPage) -> None:
+    """Begin to calibrate, and wait for the menu."""
+    await hold_down(page, "#guide-begin")
+    await page.wait_for_selector(".choices button")
+
+
+async def open_guide(here: Scene) -> BrowserPage:
+    page = await here.open()
+    await page.click("#tab-calibration")
+    await begin_guide(page)
+    return page
+
+
+async def press(page: BrowserPage, what: str) -> None:
+    """Press a button of the guide once it can be, and wait until the robot is done."""
+    button = f"#guide-buttons [data-do='{what}']"
+    await page.wait_for_selector(f"{button}:enabled")
+    if "hold" in str(await page.get_attribute(button, "class")):
+        await hold_down(page, button)
+    else:
+        await page.click(button)
+
+
+async def choose(page: BrowserPage, text: str) -> None:
+    """Open a line of the menu or of a list, and wait for its page."""
+    before = await page.evaluate(HEADING)
+    await page.locator("#guide-found button", has_text=text).first.click()
+    await until(page, f"{HEADING} !== {json.dumps(before)} && !({BUSY})")
+
+
+async def state(here: Scene) -> str:
+    return str((await here.stage.daemon.status()).state)
+
+
+async def maintenance_has_ended(here: Scene) -> None:
+    async with asyncio.timeout(30):
+        while await state(here) == "maintenance":
+            await asyncio.sleep(0.02)
+
+
+def confirm(here: Scene) -> None:
+    """Somebody has kept all positions as they are in the profile."""
+    session = Session(ControlClient(here.control_socket))
+    with session.maintenance():
+        session.keep({one.key: one.value for one in positions(session)})
+
+
+async def kept_values(page: BrowserPage) -> dict[str, Any]:
+    answer = "fetch('/api/calibration').then((answer) => answer.json())"
+    values: dict[str, Any] = (await page.evaluate(answer))["values"]
+    return values
+
+
+async def keep_and_undo_a_position(page: BrowserPage) -> None:
+    await choose(page, "Positions:")
+    await choose(page, "holder home")
+    assert "Nobody knows where this servo stands" in str(await page.text_content("#guide-text"))
+    await press(page, "begin")
+    await page.wait_for_selector("#guide-buttons [data-do='by 10']")
+    pulse = int(str(await page.text_content("#guide-value b")))
+    await press(page, "by 10")
+    await until(page, f"{VALUE} === '{pulse + 10}' && !({BUSY})")
+    await page.locator("#guide-heading").press("ArrowRight")
+    await until(page, f"{VALUE} === '{pulse + 11}'")
+    await press(page, "keep")
+    await until(page, f"{HEADING}.startsWith('Positions') && !({BUSY})")
+    kept = await kept_values(page)
+    assert kept == {"actuators.holder.positions_us.home": pulse + 11}
+    assert f"{pulse + 11} us" in str(await page.text_content("#guide-found"))
+    await press(page, "undo")
+    await until(page, f"{MESSAGE}.startsWith('undone: actuators.holder')")
+    kept = await kept_values(page)
+    assert kept == {}
+
+
+async def keep_camera_and_colours(page: BrowserPage) -> None:
+    await choose(page, "Home")
+    await press(page, "measure")
+    await until(page, f"{MESSAGE}.includes('start position')")
+    await press(page, "back")
+    await choose(page, "Camera:")
+    await page.wait_for_selector(".advice li")
+    assert "all is well" in str(await page.text_content(".advice"))
+    await page.focus("#guide-picture")
+    for _ in range(5):
+        await page.keyboard.press("Shift+ArrowLeft")
+    await until(page, "document.querySelector('.advice').textContent.includes('pixels off')")
+    await press(page, "find")
+    await until(page, "!document.querySelector('.advice').textContent.includes('pixels off')")
+    await press(page, "keep")
+    await until(page, f"{MESSAGE} === 'kept'")
+    kept = await kept_values(page)
+    assert sum(key.endswith(".quad") for key in kept) == 1
+    await press(page, "back")
+    await choose(page, "Colours of")
+    await press(page, "measure")
+    await until(page, f"{MESSAGE}.startsWith('are these')")
+    assert await page.locator("#guide-found .swatch").count() == 6
+    await press(page, "keep")
+    await until(page, f"{MESSAGE} === 'kept'")
+
+
+async def test_positions_camera_and_colours_are_calibrated_on_the_page() -> None:
+    async with scene() as here:
+        page = await open_guide(here)
+        assert await state(here) == "maintenance"
+        await keep_and_undo_a_position(page)
+        other = await here.tab(page.context, here.origin)
+        await other.click("#tab-calibration")
+        assert await other.locator("#guide-begin").is_disabled()
+        await page.close()
+        await maintenance_has_ended(here)
+        await until(other, "!document.getElementById('guide-begin').disabled")
+        await asyncio.to_thread(confirm, here)
+        page = await open_guide(here)
+        await keep_camera_and_colours(page)
+        await page.click("#guide-end")
+        await page.wait_for_selector("#guide-begin:enabled")
+        assert await state(here) != "maintenance"
+        assert "colours" in str(await page.text_content("#calibration"))
+        assert here.robot.violations == []
+        assert here.complaints == []
+
+
+async def test_a_phone_calibrates_in_another_language_until_the_daemon_is_gone() -> None:
+    async with scene() as here:
+        page = await here.open(PHONE, bypass_csp=True)  # axe is a script of ours
+        await page.click("#tab-calibration")
+        await page.locator("#guide-begin").click()
+        assert "hold" in str(await page.text_content("#guide-answer"))
+        await begin_guide(page)
+        before = str(await page.text_content("#guide-heading"))
+        await page.select_option("#language", "de")
+        await until(page, "document.documentElement.lang === 'de'")
+        assert await page.text_content("#guide-heading") != before
+        assert await state(here) == "maintenance"
+        for line in ("Positionen:", "Grundstellung", "Kamera:"):
+            await choose(page, line)
+            await page.wait_for_function("document.getElementById('guide-picture').width > 320")
+            await assert_shape(page, line)
+            found = await Axe().run(page)
+            assert found.violations_count == 0, f"{line}: {found.generate_report()}"
+            await press(page, "back")
+            await page.wait_for_selector(".choices button")
+        assert here.complaints == []
+        await here.stage.children[-1].stop(5)
+        await page.locator("#guide-found button", has_text="Positionen:").first.click()
+        answer = "document.getElementById('guide-answer')?.textContent"
+        await until(page, f"{answer}.includes('cubistd')")
+
+
+@pytest.mark.long
+async def test_the_robot_calibrates_itself_from_the_page() -> None:
+    async with scene(speed=1, misadjusted=Misadjustment(7)) as here:
+        page = await open_guide(here)
+        page.set_default_timeout(900_000)
+        await choose(page, "By itself")
+        await hold_down(page, "#guide-buttons [data-do='measure']")
+        async with asyncio.timeout(900):
+            while not await page.evaluate(f"{MESSAGE}.startsWith('c')"):
+                await asyncio.sleep(1)
+        assert "2 of 2 cubes solved" in await page.evaluate(MESSAGE)
+        await press(page, "keep")
+        await until(page, f"{MESSAGE} === 'kept'")
+        assert here.robot.violations == []
 
 
 @pytest.mark.long
@@ -390,3 +555,8 @@ async def test_pictures_for_the_documentation(tmp_path: Path) -> None:
         await desk.locator(".photos img").last.scroll_into_view_if_needed()
         await desk.evaluate("document.getElementById('page').scrollTop = 0")
         await desk.screenshot(path=kept / "page-run.png")
+        await desk.click("#tab-calibration")
+        await begin_guide(desk)
+        await choose(desk, "Camera:")
+        await desk.wait_for_selector(".advice li")
+        await desk.screenshot(path=kept / "page-guide.png")

@@ -1,411 +1,257 @@
-"""The hub asks the daemon once for all open tabs and sends each what it wants."""
+"""The open tabs of the page, and the guide of a tab, in front of a fake daemon."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
+import aiohttp
 import pytest
-from aiohttp import WSMessage, WSMsgType
 
-from robot.api.async_client import Reply
-from robot.api.client import DaemonError
-from robot.api.endpoints import Endpoint
-from robot.text.messages import PageReason
+from robot.guide.texts import GuideText
 from robot.web import hub
-from robot.web.hub import FRAME_PERIOD_S, MOST_MESSAGES, NO_FRAME_S, QUEUE_LENGTH, Hub, Tab
+from robot.web.guide_process import run_guide
+from robot.web.hub import MOST_MESSAGES, QUEUE_LENGTH, Tab
+from robot.web.main import PageOptions
+from tests.rig.guide import FakeCalibrationClient
+from tests.rig.page_server import NOTHING, STATUS, FakePageDaemon, PageVisitor, visited
 
-STATUS, LIVE = {"status": {"state": "idle"}}, {"live": {"cube": None}}
-
-
-class Robot:
-    """The daemon: ``asked`` is what it was asked for, ``events`` what it tells."""
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[object, ...]] = []
-        self.events: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
-        self.picture = Reply(200, "image/jpeg", b"one", '"1"')
-        self.is_gone = False
-        self.meanwhile: Callable[[], None] = lambda: None
-
-    async def request(self, endpoint: Endpoint[Any], **more: object) -> Reply:
-        method, route = endpoint.method, endpoint.path
-        self.asked.append((method, route, *more.items()))
-        if self.is_gone:
-            raise DaemonError("gone away")
-        await asyncio.sleep(0)
-        if route == "/picture":
-            return self.picture
-        self.meanwhile()
-        found = {"/status": STATUS["status"], "/live": LIVE["live"], "/stop": {"stopped": "yes"}}
-        return Reply(200, "application/json", json.dumps(found[route]).encode())
-
-    async def keep_ready(self) -> None:
-        await asyncio.Event().wait()
-
-    @contextlib.asynccontextmanager
-    async def lines(self, endpoint: Endpoint[Any]) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
-        self.asked.append((endpoint.method, endpoint.path))
-        if self.is_gone:
-            raise DaemonError("gone away")
-        yield self._told()
-
-    async def _told(self) -> AsyncIterator[dict[str, Any]]:
-        while (event := await self.events.get()) is not None:
-            yield event
-
-    def times(self, route: str) -> int:
-        return sum(route in each for each in self.asked)
+STATE = {"status": STATUS, "live": NOTHING}
+ODD_MESSAGES = ["", "{", "[]", '{"do": 1}', "{}", "[" * 1000]
 
 
-class Socket:
-    """A tab's, which says what is put in; ``heard`` is what was sent to it."""
-
-    def __init__(self) -> None:
-        self.said: asyncio.Queue[WSMessage | None] = asyncio.Queue()
-        self.heard: list[Any] = []
-        self.is_closed = False
-
-    async def send_str(self, text: str) -> None:
-        self.heard.append(json.loads(text))
-
-    async def send_bytes(self, data: bytes) -> None:
-        self.heard.append(data)
-
-    async def close(self) -> None:
-        self.is_closed = True
-        self.said.put_nowait(None)
-
-    def says(self, *texts: str) -> None:
-        for text in texts:
-            self.said.put_nowait(WSMessage(WSMsgType.TEXT, text, None))
-
-    def asks(self, do: str, count: int = 1) -> None:
-        self.says(*[json.dumps({"do": do})] * count)
-
-    async def __aiter__(self) -> AsyncIterator[WSMessage]:
-        while (message := await self.said.get()) is not None:
-            yield message
-
-
-class Transport:
-    """Knows whether it was cut off."""
-
-    is_cut = False
-
-    def abort(self) -> None:
-        self.is_cut = True
-
-
-class HubRig:
-    """A hub before a daemon, with the pauses that it makes: of no length here."""
-
-    def __init__(self) -> None:
-        self.robot = Robot()
-        self.hub = Hub(self.robot)  # type: ignore[arg-type]
-        self.pauses: list[float] = []
-        self.tabs: list[asyncio.Task[None]] = []
-
-    def opens(self, session: str = "mine") -> Socket:
-        socket = Socket()
-        self.tabs.append(asyncio.create_task(self.hub.serve(session, socket, None)))  # type: ignore[arg-type]
-        return socket
-
-
-async def settled() -> None:
-    """Whatever can be done has been done."""
-    for _ in range(40):
-        await really_sleep(0)
-
-
-really_sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten the hub's pauses, but for the one of a robot without pictures."""
+    monkeypatch.setattr(hub, "RETRY_S", 0.01)
+    monkeypatch.setattr(hub, "FRAME_PERIOD_S", 0.01)
+    monkeypatch.setattr(hub, "NO_FRAME_S", 3600.0)
 
 
 @pytest.fixture
-async def here(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[HubRig]:
-    desk = HubRig()
-
-    async def pause(seconds: float) -> None:
-        if seconds:
-            desk.pauses.append(seconds)
-            await really_sleep(0.001)
-        await really_sleep(0)
-
-    monkeypatch.setattr(hub.asyncio, "sleep", pause)
-    async with desk.hub:
-        yield desk
-        for task in desk.tabs:
-            task.cancel()
-        await asyncio.gather(*desk.tabs, return_exceptions=True)
+async def page(page: PageVisitor) -> PageVisitor:
+    """The page's server with somebody logged in."""
+    await page.log_in()
+    return page
 
 
-async def test_every_tab_is_greeted_once_and_hears_every_event(here: HubRig) -> None:
-    first = here.opens()
-    await settled()
-    assert first.heard == [STATUS | LIVE]
-    second = here.opens()
-    await settled()
-    assert (first.heard, second.heard) == ([STATUS | LIVE], [STATUS | LIVE])
-    assert here.robot.times("/events") == 1
-    here.robot.events.put_nowait({"event": "look"})
-    await settled()
-    assert first.heard[1:] == second.heard[1:] == [{"event": {"event": "look"}}]
+async def eventually(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not condition():
+            await asyncio.sleep(0.005)
 
 
-@pytest.mark.parametrize(("event", "anew"), [("state", 1), ("finished", 1), ("look", 0)])
-async def test_the_status_is_told_anew_when_it_may_be_another(
-    here: HubRig, event: str, anew: int
-) -> None:
-    tab = here.opens()
-    await settled()
-    here.robot.events.put_nowait({"event": event})
-    await settled()
-    assert tab.heard[1:] == [{"event": {"event": event}}, *[STATUS] * anew]
+async def test_every_tab_is_greeted_once_and_hears_every_event(page: PageVisitor) -> None:
+    async with page.tab() as first:
+        assert await first.hear() == STATE
+        async with page.tab() as second:
+            assert await second.hear() == STATE
+            for kind in ("look", "state", "finished"):
+                page.daemon.events.put_nowait({"event": kind})
+            for tab in (first, second):
+                heard = [await tab.hear() for _ in range(5)]
+                # The status is asked for again when it may be another.
+                assert heard == [
+                    {"event": {"event": "look"}},
+                    {"event": {"event": "state"}},
+                    {"status": STATUS},
+                    {"event": {"event": "finished"}},
+                    {"status": STATUS},
+                ]
+    assert page.daemon.count("/events") == 1
 
 
+@pytest.mark.parametrize(("happens", "asked"), [(0, 1), (1, 2), (9, 3)])
 async def test_the_state_is_asked_for_again_if_an_event_came_meanwhile(
-    here: HubRig,
+    page: PageVisitor, happens: int, asked: int
 ) -> None:
-    here.opens()
-    await settled()
-    assert (here.robot.times("/status"), here.robot.times("/live")) == (1, 1)
-    happens = [1, 0, 0, 0, 0, 0]
-
-    def meanwhile() -> None:
-        here.hub._event_count += happens.pop(0)
-
-    here.robot.meanwhile = meanwhile
-    tab = here.opens()
-    await settled()
-    assert (here.robot.times("/status"), here.robot.times("/live")) == (3, 3)
-    assert tab.heard == [STATUS | LIVE]
-    happens[:] = [1] * 20
-    here.opens()
-    await settled()
-    assert here.robot.times("/live") == 6, "three times at most"
+    async with page.tab() as first:
+        await first.hear("live")
+        before = page.daemon.count("/live")
+        page.daemon.happens = happens
+        async with page.tab() as tab:
+            await tab.hear("live")
+        assert page.daemon.count("/live") - before == asked
 
 
-@pytest.mark.parametrize(("asked", "body"), [("stop", b"{}"), ("estop", b'{"emergency": true}')])
-async def test_a_stop_is_answered_to_the_tab_that_asked(
-    here: HubRig, asked: str, body: bytes
+async def test_a_stop_is_answered_to_the_tab_that_asked(page: PageVisitor) -> None:
+    async with page.tab() as tab, page.tab() as other:
+        for kind, body in (("stop", b"{}"), ("estop", b'{"emergency": true}')):
+            await tab.ask(kind)
+            assert await tab.hear("stopped") is True
+            assert page.daemon.posts()[-1] == ("/stop", body)
+        page.daemon.events.put_nowait({"event": "look"})
+        while "event" not in (heard := await other.hear()):
+            assert "stopped" not in heard
+
+
+async def test_a_daemon_that_is_gone_is_told_and_asked_for_again(
+    options: PageOptions, short_folder: Path
 ) -> None:
-    tab, other = here.opens(), here.opens()
-    await settled()
-    tab.asks(asked)
-    await settled()
-    assert here.robot.asked[-1] == ("POST", "/stop", ("body", body), ("urgent", True))
-    assert tab.heard[-1] == {"stopped": "yes"}
-    here.robot.is_gone = True
-    tab.asks(asked)
-    await settled()
-    assert tab.heard[-1] == {"stopped": asked, "reason": str(PageReason.NO_ANSWER)}
-    assert other.heard == [STATUS | LIVE]
+    daemon = FakePageDaemon(short_folder / "control.sock")
+    async with visited(daemon, options) as page:
+        await page.log_in()
+        code, answer = await page.ask("GET", "/api/status")
+        assert code == 503 and "not running" in answer["reason"]
+        async with page.tab() as tab:
+            assert "not running" in await tab.hear("gone")
+            await tab.ask("estop")
+            assert "not running" in await tab.hear("reason")
+            async with daemon.serving():
+                assert (await tab.hear("status"))["state"] == "idle"
+                await tab.ask("frame")
+                assert await tab.hear("picture") == b"\0\0\0\1jpeg"
+            assert await tab.hear("gone")
+            async with daemon.serving():
+                await tab.hear("status")
+                await tab.ask("frame")
+                # Another daemon numbers its pictures from 1.
+                assert await tab.hear("picture") == b"\0\0\0\1jpeg"
 
 
-async def test_a_daemon_that_is_gone_is_told_and_asked_for_again(here: HubRig) -> None:
-    here.robot.is_gone = True
-    tab = here.opens()
-    await settled()
-    assert tab.heard[0] == {"gone": str(PageReason.NO_ANSWER)}
-    assert here.pauses[0] in {hub.RETRY_S, FRAME_PERIOD_S}
-    late = here.opens()
-    await settled()
-    assert {"status", "live"}.isdisjoint(key for each in late.heard for key in each)
-    here.robot.is_gone = False
-    async with asyncio.timeout(30):
-        while tab.heard[-1] != STATUS | LIVE:
-            await really_sleep(0.001)
-    assert set(here.pauses) == {hub.RETRY_S, FRAME_PERIOD_S}
+async def test_each_picture_is_got_once_and_given_to_who_wants_one(page: PageVisitor) -> None:
+    daemon = page.daemon
+    async with page.tab() as tab, page.tab() as other:
+        await tab.hear("status")
+        assert daemon.pictures == 0
+        for one in (tab, other):
+            await one.ask("frame")
+            assert await one.hear("picture") == b"\0\0\0\1jpeg"
+        await tab.ask("frame")
+        before = daemon.pictures
+        await eventually(lambda: daemon.pictures > before)
+        daemon.frame = 300
+        assert await tab.hear("picture") == b"\0\0\1\x2cjpeg"
+        await other.ask("frame")
+        assert await other.hear("picture") == b"\0\0\1\x2cjpeg", "the one in between is skipped"
 
 
-async def test_an_end_of_the_events_is_told(here: HubRig) -> None:
-    tab = here.opens()
-    await settled()
-    here.robot.events.put_nowait(None)
-    await settled()
-    assert {"gone": PageReason.ENDED} in tab.heard
-
-
-async def pictured(tab: Socket, number: int, jpeg: bytes) -> None:
-    async with asyncio.timeout(30):
-        while tab.heard[-1:] != [number.to_bytes(4, "big") + jpeg]:
-            await really_sleep(0.001)
-
-
-async def test_each_picture_is_got_once_and_given_to_who_wants_one(here: HubRig) -> None:
-    tab, other, third = here.opens(), here.opens(), here.opens()
-    await settled()
-    assert here.robot.times("/picture") == 0
-    tab.asks("frame")
-    other.asks("frame")
-    await pictured(tab, 1, b"one")
-    await pictured(other, 1, b"one")
-    assert here.robot.times("/picture") == 1
-    assert ("GET", "/picture", ("tag", "")) in here.robot.asked
-    tab.asks("frame")
-    here.robot.picture = Reply(304, "", b"")
-    await settled()
-    third.asks("frame")  # the same picture, for who has not seen it
-    await pictured(third, 1, b"one")
-    assert here.robot.asked[-1] == ("GET", "/picture", ("tag", '"1"'))
-    here.robot.picture = Reply(200, "image/jpeg", b"two", '"300"')
-    await pictured(tab, 300, b"two")
-    assert [each for each in other.heard if isinstance(each, bytes)] == [b"\0\0\0\1one"]
-    assert set(here.pauses) == {FRAME_PERIOD_S}
-
-
-@pytest.mark.parametrize(
-    "odd", [Reply(404, "application/json", b"{}"), Reply(200, "image/jpeg", b"x", '"x"'), None]
-)
-async def test_where_there_is_no_picture_it_is_asked_for_less_often(
-    here: HubRig, odd: Reply | None
+@pytest.mark.parametrize("frame", ["x", None])
+async def test_without_a_picture_the_hub_asks_for_one_less_often(
+    page: PageVisitor, frame: Any
 ) -> None:
-    tab = here.opens()
-    await settled()
-    if odd is None:
-        here.robot.is_gone = True
-    else:
-        here.robot.picture = odd
-    tab.asks("frame")
-    async with asyncio.timeout(30):
-        while NO_FRAME_S not in here.pauses:
-            await really_sleep(0.001)
-    assert not any(isinstance(each, bytes) for each in tab.heard)
+    page.daemon.frame = frame
+    async with page.tab() as tab:
+        await tab.ask("frame")
+        await eventually(lambda: page.daemon.pictures == 1)
+        await asyncio.sleep(0.1)
+        assert page.daemon.pictures == 1
 
 
-async def test_another_daemon_numbers_its_pictures_anew(here: HubRig) -> None:
-    tab = here.opens()
-    await settled()
-    tab.asks("frame")
-    await pictured(tab, 1, b"one")
-    here.robot.events.put_nowait(None)
-    here.robot.picture = Reply(200, "image/jpeg", b"new", '"1"')
-    async with asyncio.timeout(30):
-        while tab.heard[-1] != STATUS | LIVE:
-            await really_sleep(0.001)
-    tab.asks("frame")
-    await pictured(tab, 1, b"new")
-    assert here.robot.asked[-1] == ("GET", "/picture", ("tag", ""))
+async def test_without_a_tab_nothing_is_asked_for(page: PageVisitor) -> None:
+    async with page.tab() as tab:
+        async with page.tab() as other:
+            await other.hear("live")
+        page.daemon.events.put_nowait({"event": "look"})
+        assert await tab.hear("event"), "one is still open"
+    await eventually(lambda: page.daemon.following == 0)
+    async with page.tab() as tab:
+        assert await tab.hear() == STATE
+        assert page.daemon.following == 1
 
 
-async def test_sessions_and_the_program_end_their_tabs(here: HubRig) -> None:
-    mine, other = here.opens("mine"), here.opens("other")
-    await settled()
-    here.hub.end_session("mine")
-    await settled()
-    assert (mine.is_closed, other.is_closed) == (True, False)
-    here.hub.end()
-    await settled()
-    assert other.is_closed
-    assert all(task.done() for task in here.tabs)
+async def test_a_tab_may_say_a_hundred_things_a_second(page: PageVisitor) -> None:
+    async with page.tab() as tab:
+        for _ in range(2):
+            await tab.ask(*["frame"] * (MOST_MESSAGES - 1), "stop")
+            assert await tab.hear("stopped")
+            await asyncio.sleep(1.05)
+        await tab.ask(*["frame"] * 10 * MOST_MESSAGES)
+        await tab.closed()
 
 
-async def test_without_a_tab_nothing_is_asked_for(here: HubRig) -> None:
-    tab, other = here.opens(), here.opens()
-    await settled()
-    await tab.close()
-    await settled()
-    here.robot.events.put_nowait({"event": "look"})
-    await settled()
-    assert len(other.heard) == 2, "one is still open"
-    await other.close()
-    await settled()
-    before = len(here.robot.asked)
-    here.robot.events.put_nowait({"event": "state"})
-    await settled()
-    assert len(here.robot.asked) == before
-    again = here.opens()
-    await settled()
-    assert again.heard[0] == STATUS | LIVE
-    assert here.robot.times("/events") == 2
-
-
-async def test_it_is_full_with_as_many_tabs_as_it_takes(
-    here: HubRig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert hub.MOST_TABS == 32
-    monkeypatch.setattr(hub, "MOST_TABS", 2)
-    here.opens()
-    await settled()
-    assert not here.hub.is_full
-    tab = here.opens()
-    await settled()
-    assert here.hub.is_full
-    await tab.close()
-    await settled()
-    assert not here.hub.is_full
-
-
-async def test_a_tab_may_say_a_hundred_things_a_second(
-    here: HubRig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert MOST_MESSAGES == 100
-    now = 10.0
-    loop = asyncio.get_running_loop()
-    monkeypatch.setattr(loop, "time", lambda: now)
-    tab = here.opens()
-    await settled()
-    tab.asks("frame", 50)
-    await settled_all(tab)
-    now = 10.9
-    tab.asks("frame", 50)
-    await settled_all(tab)
-    assert not here.tabs[0].done()
-    now = 11.0
-    tab.asks("frame", 100)
-    await settled_all(tab)
-    now = 11.9
-    assert not here.tabs[0].done()
-    tab.asks("frame")
-    await settled_all(tab)
-    assert here.tabs[0].done()
-
-
-async def settled_all(tab: Socket) -> None:
-    while not tab.said.empty():
-        await really_sleep(0)
-    await settled()
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"do": 1}', '{"do": "shutdown"}', "{}"])
-async def test_what_the_page_never_sends_ends_the_tab(here: HubRig, text: str) -> None:
-    tab = here.opens()
-    await settled()
-    tab.says(text)
-    await settled()
-    assert here.tabs[0].done()
-    other = here.opens()
-    await settled()
-    other.said.put_nowait(WSMessage(WSMsgType.BINARY, b'{"do": "frame"}', None))
-    await settled()
-    assert here.tabs[1].done()
+@pytest.mark.parametrize("text", [*ODD_MESSAGES, '{"do": "shutdown"}', b'{"do": "frame"}'])
+async def test_what_the_page_never_sends_ends_the_tab(page: PageVisitor, text: str | bytes) -> None:
+    async with page.tab() as tab:
+        send = tab.socket.send_str if isinstance(text, str) else tab.socket.send_bytes
+        await send(text)  # type: ignore[arg-type]
+        await tab.closed()
 
 
 async def test_a_tab_that_does_not_keep_up_is_cut_off_when_its_queue_is_full() -> None:
-    transport = Transport()
-    tab = Tab("mine", Socket(), transport)  # type: ignore[arg-type]
+    transport = Mock()
+    tab = Tab("mine", Mock(), transport)
     for _ in range(QUEUE_LENGTH):
         tab.put("{}")
-    assert not transport.is_cut
+    assert not transport.abort.called
     tab.put("{}")
-    assert transport.is_cut
-    tab = Tab("mine", Socket(), None)  # type: ignore[arg-type]
-    for _ in range(QUEUE_LENGTH + 1):
-        tab.put("{}")
-    assert tab._queue.qsize() == QUEUE_LENGTH
+    assert transport.abort.called
 
 
-async def test_it_may_end_while_tabs_are_open_and_stops_under_way() -> None:
-    desk = HubRig()
-    async with desk.hub:
-        tab = desk.opens()
-        await settled()
-        tab.asks("stop")
-        await really_sleep(0)
-    for task in desk.tabs:
-        task.cancel()
-    assert desk.hub._following is not None
-    assert desk.hub._following.done()
+# The guide of a tab.
+
+
+async def test_nobody_calibrates_where_the_owner_has_not_allowed_it(
+    daemon: FakePageDaemon, options: PageOptions
+) -> None:
+    async with visited(daemon, replace(options, calibrates=False)) as page:
+        await page.log_in()
+        assert (await page.ask("GET", "/api/guide"))[1] == {"allowed": False}
+        assert await refused(page) == 403
+        assert page.daemon.posts() == []
+
+
+async def refused(page: PageVisitor) -> int:
+    """Return the status with which a guide is refused."""
+    with pytest.raises(aiohttp.WSServerHandshakeError) as refusal:
+        await page.visitor.ws_connect("/ws/guide", headers=page.own)
+    return refusal.value.status
+
+
+async def test_one_calibrates_at_a_time_until_the_tab_closes(page: PageVisitor) -> None:
+    async with page.tab("/ws/guide") as tab:
+        assert await tab.hear("heading") == "Calibrate"
+        assert page.daemon.maintenances == 1
+        assert await refused(page) == 409
+    await eventually(lambda: page.daemon.maintenances == 0)
+
+
+async def test_odd_messages_and_logging_out_end_a_guide(page: PageVisitor) -> None:
+    async with page.tab("/ws/guide") as tab:
+        await tab.hear("heading")
+        await tab.socket.send_str("")
+        await tab.closed()
+    await eventually(lambda: page.daemon.maintenances == 0)
+    async with page.tab("/ws/guide") as tab:
+        await tab.hear("heading")
+        await page.ask("POST", "/logout", page.own)
+        await eventually(lambda: page.daemon.maintenances == 0)
+        assert await tab.hear("ended")
+
+
+async def test_a_robot_that_is_busy_is_not_calibrated_and_the_page_says_why(
+    page: PageVisitor,
+) -> None:
+    why = {"reason_code": "busy", "reason_parameters": {"state": "turning"}}
+    page.daemon.refusal = {"error": "busy", "reason": "the robot is busy", **why}
+    async with page.tab("/ws/guide") as tab:
+        heard = await tab.hear()
+    assert heard["ended"] == "the robot is busy"
+    assert heard.items() >= why.items()
+
+
+def test_a_guide_process_reads_presses_until_its_input_ends() -> None:
+    written: list[dict[str, Any]] = []
+    undone = threading.Event()
+
+    def lines() -> Iterator[str]:
+        yield "nonsense\n"
+        for odd in ('"row": -1', '"row": "1"', '"corner": 4', '"x": 1.1', '"y": "0"'):
+            yield f'{{"do": "undo", "dialog": 1, {odd}}}\n'
+        yield '{"do": "undo", "dialog": 1}\n'
+        assert undone.wait(30)
+
+    def write(document: dict[str, Any]) -> None:
+        written.append(json.loads(json.dumps(document)))
+        if document["notice"]["text"]:
+            undone.set()
+
+    run_guide(FakeCalibrationClient().session, lines(), write)
+    texts = [one["notice"]["text"] for one in written if not one["busy"]]
+    assert texts == ["", GuideText.NOTHING_TO_UNDO]

@@ -1,4 +1,4 @@
-"""The page's server: files, WebSocket, where it is announced, how it starts and ends."""
+"""The page's server: its files, where it is announced, how it starts and ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -32,25 +31,17 @@ from robot.text.languages import LANGUAGES
 from robot.web import announcement
 from robot.web import main as page_program
 from robot.web.access import load_token
-from robot.web.announcement import Announcement, PageError, announcement_file, find_page
+from robot.web.announcement import PageError, announcement_file, find_page
 from robot.web.app import load_assets
-from robot.web.main import PageOptions, main, parse, serving
+from robot.web.main import PageOptions, main, make_announcement, parse, serving
 from solver.files import BadFile
+from tests.rig.page_server import TOKEN, FakePageDaemon, PageVisitor
 
 MOST_BYTES = 120 * 1024
+PROGRAM = [sys.executable, "-m", "robot.web.main", "--port", "0"]
 
 
-async def heard(socket: Any, kind: str) -> Any:
-    """The next message of a kind."""
-    async with asyncio.timeout(60):
-        async for message in socket:
-            found = json.loads(message.data) if isinstance(message.data, str) else {}
-            if kind in found:
-                return found[kind]
-    raise AssertionError("the socket was closed")
-
-
-def test_the_page_is_small_and_whole() -> None:
+def test_the_page_is_small_and_whole_and_loads_nothing_from_elsewhere() -> None:
     assets = load_assets()
     texts = {f"/static/{language}.json" for language in LANGUAGES}
     # A browser loads one language.
@@ -60,22 +51,15 @@ def test_the_page_is_small_and_whole() -> None:
     names = {file.name for file in files("robot.web").joinpath("static").iterdir()}
     assert {f"/static/{name}" for name in names - {"index.html"}} | {"/"} | texts == set(assets)
     for path, asset in assets.items():
-        text = gzip.decompress(asset.zipped).decode()
-        for named in re.findall(r'(?:src|href)="([^"#]+)"', text) if path == "/" else []:
-            assert named in assets, f"{path} names {named}"
-        for module in re.findall(r'from "\./([^"]+)"', text):
-            assert f"/static/{module}" in assets, f"{path} imports {module}"
-
-
-def test_nothing_is_loaded_from_elsewhere() -> None:
-    for path, asset in load_assets().items():
         text = gzip.decompress(asset.zipped).decode().replace("http://www.w3.org/2000/svg", "")
         assert not re.search(r"https?://|//[a-z]+\.[a-z]", text), path
+        named = re.findall(r'(?:src|href)="([^"#]+)"', text) if path == "/" else []
+        modules = [f"/static/{module}" for module in re.findall(r'from "\./([^"]+)"', text)]
+        assert {*named, *modules} <= assets.keys(), path
 
 
-async def test_files_come_zipped_and_only_once(page: Any) -> None:
+async def test_files_come_zipped_and_only_once(page: PageVisitor) -> None:
     async with page.visitor.get("/static/cube.js") as response:
-        assert response.status == 200
         assert response.headers["Content-Encoding"] == "gzip"
         assert response.content_type == "text/javascript"
         tag = response.headers["ETag"]
@@ -88,69 +72,44 @@ async def test_files_come_zipped_and_only_once(page: Any) -> None:
         assert (await response.text()).startswith("<!doctype html>")
 
 
-async def test_a_tab_hears_what_happens_and_stops_the_robot(page: Any) -> None:
-    await page.log_in()
-    async with page.visitor.ws_connect("/ws", headers={"Origin": page.url}) as socket:
-        assert (await heard(socket, "status"))["state"] == "idle"
-        page.daemon.events.put_nowait({"event": "state", "state": "homing"})
-        assert (await heard(socket, "event"))["state"] == "homing"
-        assert (await heard(socket, "status"))["state"] == "idle", "the status is asked for anew"
-        await socket.send_str('{"do": "stop"}')
-        assert await heard(socket, "stopped") is True
-        await socket.send_str('{"do": "estop"}')
-        assert await heard(socket, "stopped") is True
-    assert page.daemon.posts() == [("/stop", b"{}"), ("/stop", b'{"emergency": true}')]
-
-
-async def test_without_a_daemon_the_page_says_so(options: PageOptions, short_folder: Path) -> None:
-    async with serving(options, "t" * 43) as announced:
-        url = announced.urls[0].partition("/#")[0]
-        jar = aiohttp.CookieJar(unsafe=True)
-        own = {"Origin": url, "X-Cubist": "1"}
-        async with aiohttp.ClientSession(url, cookie_jar=jar, headers=own) as visitor:
-            await visitor.post("/login", json={"token": "t" * 43})
-            async with visitor.get("/api/status") as response:
-                assert response.status == 503
-                assert "not running" in (await response.json())["reason"]
-            async with visitor.ws_connect("/ws") as socket:
-                assert "not running" in await heard(socket, "gone")
-                await socket.send_str('{"do": "estop"}')
-                assert await heard(socket, "reason")
-
-
-async def test_the_address_is_announced_to_the_group_and_gone_at_the_end(
-    page: Any, short_folder: Path
+async def test_the_page_is_announced_to_the_group_until_it_ends_and_closes_its_tabs(
+    daemon: FakePageDaemon, options: PageOptions
 ) -> None:
-    file = announcement_file(short_folder / "control.sock")
-    assert stat.S_IMODE(file.stat().st_mode) == 0o640
-    found = find_page({"CUBIST_RUNTIME_DIR": str(short_folder)})
-    assert found.urls == (f"{page.url}/#{'t' * 43}",)
-    assert found.local
+    environ = {"CUBIST_RUNTIME_DIR": str(options.announce)}
+    async with contextlib.AsyncExitStack() as stack:
+        async with serving(options, TOKEN):
+            file = announcement_file(options.daemon)
+            assert stat.S_IMODE(file.stat().st_mode) == 0o640
+            found = find_page(environ)
+            url, _, token = found.urls[0].partition("/#")
+            assert (token, found.local) == (TOKEN, True)
+            jar = aiohttp.CookieJar(unsafe=True)
+            visitor = aiohttp.ClientSession(url, cookie_jar=jar)
+            page = PageVisitor(url, daemon, await stack.enter_async_context(visitor))
+            await page.log_in()
+            socket_ = await visitor.ws_connect("/ws", headers=page.own)
+            await socket_.send_json({"do": "stop"})
+        async with asyncio.timeout(60):
+            async for _ in socket_:
+                pass
+    assert not file.exists()
+    with pytest.raises(PageError, match="start one with `cubist-web`"):
+        find_page(environ)
+    found.model_copy(update={"process": 2**30}).publish(options.announce)
+    with pytest.raises(PageError, match="start one with `cubist-web`"):
+        find_page(environ)
 
 
-async def test_it_is_gone_at_the_end(options: PageOptions) -> None:
-    async with serving(options, "t" * 43):
-        assert (options.announce / "web.json").exists()
-    assert not (options.announce / "web.json").exists()
-    with pytest.raises(PageError, match="cubist-web"):
-        find_page({"CUBIST_RUNTIME_DIR": str(options.announce)})
-
-
-async def test_a_port_that_is_taken_is_said(page: Any, options: PageOptions) -> None:
-    in_use = f"127.0.0.1 port {page.port}: Address already in use.*; choose others with --bind"
-    with pytest.raises(match=in_use):
-        async with serving(replace(options, port=page.port), "t" * 43):
-            pass
-
-
-def test_the_program_says_so_too_and_ends_as_for_bad_usage(
+def test_a_port_that_is_taken_ends_the_program_as_bad_usage(
     short_folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(short_folder))
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(SystemExit) as left:
-        main(["--port", str(taken.getsockname()[1])])
+        main(["--port", str(port := taken.getsockname()[1])])
     assert left.value.code == 2
-    assert "--port" in caplog.text
+    assert re.search(
+        f"127.0.0.1 port {port}: Address already in use.*--bind and --port", caplog.text
+    )
     assert not (short_folder / "web.json").exists()
 
 
@@ -162,57 +121,44 @@ def test_the_token_is_kept_and_nobody_else_reads_it(tmp_path: Path) -> None:
     assert load_token(None) != load_token(None)
     (tmp_path / "token").write_text("short")
     assert len(load_token(tmp_path)) == 43
+    (tmp_path / "token").write_bytes(b"\xff")
+    with pytest.raises(StorageError, match=f"{tmp_path}/token: .*; remove it"):
+        load_token(tmp_path)
     with pytest.raises(StorageError):
         load_token(tmp_path / "nowhere")
 
 
-def test_a_token_that_cannot_be_read_is_said(tmp_path: Path) -> None:
-    (tmp_path / "token").write_bytes(b"\xff")
-    with pytest.raises(StorageError, match=f"{tmp_path}/token: .*; remove it"):
-        load_token(tmp_path)
-
-
-def test_what_is_said_of_the_page_in_its_environment_and_flags() -> None:
-    run = {"CUBIST_RUNTIME_DIR": "/r"}
-    plain = PageOptions(
-        bind="127.0.0.1",
-        port=8421,
-        names=(),
-        daemon=Path("/r/page.sock"),
-        announce=Path("/r"),
-        state=None,
-        calibrates=False,
-    )
-    assert parse([], run) == plain
-    told = {
+def test_options_come_from_the_environment_and_flags() -> None:
+    environ = {
+        "CUBIST_RUNTIME_DIR": "/r",
         "CUBIST_WEB_BIND": "0.0.0.0",
         "CUBIST_WEB_PORT": "80",
         "CUBIST_WEB_HOSTS": "a.example b.example",
         "CUBIST_WEB_RUNTIME_DIR": "/w",
         "CUBIST_WEB_STATE_DIR": "/s",
-        "CUBIST_WEB_CALIBRATE": "no",
+        "CUBIST_WEB_CALIBRATE": "yes",
     }
-    elsewhere = replace(
-        plain,
-        bind="0.0.0.0",
-        port=80,
-        names=("a.example", "b.example"),
-        announce=Path("/w"),
-        state=Path("/s"),
-    )
-    assert parse([], run | told) == elsewhere
+    names = ("a.example", "b.example")
+    told = PageOptions("0.0.0.0", 80, names, Path("/r/page.sock"), Path("/w"), Path("/s"), True)
+    assert parse([], environ) == told
     flags = "--bind ::1 --port 0 --host c.example --socket /d/s --runtime-dir /x --state-dir /y"
-    assert parse([*flags.split(), "--calibrate"], run | told) == PageOptions(
-        bind="::1",
-        port=0,
-        names=("a.example", "b.example", "c.example"),
-        daemon=Path("/d/s"),
-        announce=Path("/x"),
-        state=Path("/y"),
-        calibrates=True,
-    )
-    assert parse(["--socket", "/d/s"], {}).announce == Path("/d")
-    assert parse(["--port", "65535"], run).port == 65535
+    names = (*names, "c.example")
+    told = PageOptions("::1", 0, names, Path("/d/s"), Path("/x"), Path("/y"), True)
+    assert parse([*flags.split(), "--calibrate"], environ | {"CUBIST_WEB_CALIBRATE": "no"}) == told
+    found = parse(["--socket", "/d/s"], {})
+    assert (found.announce, found.bind, found.calibrates) == (Path("/d"), "127.0.0.1", False)
+
+
+@pytest.mark.parametrize(
+    ("flags", "environ"),
+    [
+        *((["--port", port], {}) for port in ("-1", "65536", "x", "８")),
+        ([], {"CUBIST_WEB_CALIBRATE": "perhaps"}),
+    ],
+)
+def test_options_that_cannot_be_are_bad_usage(flags: list[str], environ: dict[str, str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        parse(flags, environ | {"CUBIST_RUNTIME_DIR": "/r"})
 
 
 @pytest.mark.parametrize(
@@ -227,7 +173,6 @@ def test_what_is_said_of_the_page_in_its_environment_and_flags() -> None:
     ],
 )
 def test_addresses_that_others_can_use_come_first(
-    options: PageOptions,
     bind: str,
     outward: str | None,
     urls: list[str],
@@ -236,24 +181,15 @@ def test_addresses_that_others_can_use_come_first(
 ) -> None:
     monkeypatch.setattr(page_program, "_outward_address", lambda: outward)
     monkeypatch.setattr(socket, "gethostname", lambda: "pi.example.org")
-    found = page_program._make_announcement(replace(options, bind=bind), 80, "token")
+    found = make_announcement(bind, 80, "token")
     assert found.urls == tuple(f"http://{host}:80/#token" for host in urls)
     assert (found.process, found.local) == (os.getpid(), local)
 
 
-def test_an_announcement_is_believed_while_its_process_lives(short_folder: Path) -> None:
-    environ = {"CUBIST_RUNTIME_DIR": str(short_folder)}
-    page = Announcement(urls=("http://a:1/#t", "http://b:2/#t"), process=os.getpid(), local=False)
-    assert page.publish(short_folder) == short_folder / "web.json"
-    assert find_page(environ) == page
-    page.model_copy(update={"process": 2**30}).publish(short_folder)
-    with pytest.raises(PageError, match="start one with `cubist-web`"):
-        find_page(environ)
-
-
-def test_where_the_service_announces_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_s_page_and_one_that_may_not_be_read_have_their_remedies(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert announcement_file(SYSTEM_RUNTIME / "control.sock") == Path("/run/cubist-web/web.json")
-    assert announcement_file(Path("/r/control.sock")) == Path("/r/web.json")
     monkeypatch.setattr(announcement, "SYSTEM_WEB_RUNTIME", Path("/nonexistent"))
     with pytest.raises(PageError, match="sudo systemctl enable --now cubist-web"):
         find_page({"CUBIST_RUNTIME_DIR": str(SYSTEM_RUNTIME)})
@@ -266,19 +202,6 @@ def test_where_the_service_announces_its_page(monkeypatch: pytest.MonkeyPatch) -
         find_page({"CUBIST_RUNTIME_DIR": "/r"})
 
 
-@pytest.mark.parametrize("port", ["-1", "65536", "x", "８"])
-def test_a_port_that_cannot_be_is_bad_usage(port: str) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        parse(["--port", port], {"CUBIST_RUNTIME_DIR": "/r"})
-
-
-def test_a_setting_is_yes_or_no(capsys: pytest.CaptureFixture[str]) -> None:
-    assert parse([], {"CUBIST_WEB_CALIBRATE": "yes"}).calibrates
-    with pytest.raises(SystemExit, match="2"):
-        parse([], {"CUBIST_WEB_CALIBRATE": "perhaps"})
-    assert "yes or no" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"urls": 1}', '{"urls": [], "process": "x"}'])
 def test_a_damaged_announcement_is_none(
     short_folder: Path, text: str, monkeypatch: pytest.MonkeyPatch, capfd: Any
@@ -289,8 +212,8 @@ def test_a_damaged_announcement_is_none(
     assert "Restart cubist-web" in capfd.readouterr().err
 
 
-def as_nobody(work: Callable[[], int]) -> int:
-    """Exit code of what somebody does who is in none of the groups."""
+def exit_code_as_nobody(work: Callable[[], int]) -> int:
+    """Return the exit code for somebody who is in none of the groups."""
     child = os.fork()
     if child == 0:
         code = 99
@@ -314,15 +237,14 @@ def test_who_may_not_enter_the_page_s_folder_is_refused(
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(folder))
     run(["--help"])  # imports what nobody may read in a checkout of root's
     assert run(["web"]) == 3
-    assert as_nobody(lambda: run(["web"])) == 3
+    assert exit_code_as_nobody(lambda: run(["web"])) == 3
 
 
 async def test_the_program_and_the_command(
-    daemon: Any, short_folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
+    daemon: FakePageDaemon, short_folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(short_folder))
-    command = [sys.executable, "-m", "robot.web.main", "--port", "0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, env=dict(os.environ)) as process:
+    with subprocess.Popen(PROGRAM, stderr=subprocess.PIPE) as process:
         try:
             while not (short_folder / "web.json").exists():
                 assert process.poll() is None

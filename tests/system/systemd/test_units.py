@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from robot.api.rights import Program
+from robot.api.endpoints import Program
 from robot.computer.families.linux import OWN_PORT
 from robot.daemon.main import POWER_OFF_MARK
 from robot.daemon.service import parse
