@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import date
-from typing import Protocol
 
 from robot.api.models import DriftReport
 from robot.calibration.drift import (
@@ -32,11 +31,8 @@ IN_ORDER = frozenset({Outcome.SOLVED, Outcome.ALREADY_SOLVED, Outcome.DONE})
 """How a job ends after which the robot may adjust itself."""
 
 
-class Adjust(Protocol):
-    """Puts calibrated values into force between two jobs; see :meth:`Maintenance.adjust`."""
-
-    async def __call__(self, values: JsonMapping) -> None:
-        """Keep them and put the robot together anew."""
+Adjust = Callable[[JsonMapping], Awaitable[None]]
+"""Puts calibrated values into force between two jobs; see :meth:`Maintenance.adjust`."""
 
 
 class DriftWatch:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from typing import Literal
 
 from robot.api.calibrations import (
@@ -177,7 +177,7 @@ class Maintenance:
             self._require()
             if trial.renews:
                 await self._renew()
-            stored = await asyncio.to_thread(self._store.load, self._profile)
+            stored = await self._stored()
             kept = apply(self._profile, stored)
             profile = apply(self._profile, stored.changed(self._provisional))
             if self._counting:
@@ -194,8 +194,17 @@ class Maintenance:
 
     async def values(self) -> Calibration:
         """Return the calibration, including values that are only tried out."""
-        stored = await asyncio.to_thread(self._store.load, self._profile)
-        return stored.changed(self._provisional)
+        return (await self._stored()).changed(self._provisional)
+
+    async def _stored(self) -> Calibration:
+        return await asyncio.to_thread(self._store.load, self._profile)
+
+    @asynccontextmanager
+    async def _changing(self) -> AsyncIterator[Calibration]:
+        """Make one change in the mode, while no trial runs; yield the stored calibration."""
+        async with self._busy:
+            self._require()
+            yield await self._stored()
 
     async def versions(self) -> VersionList:
         """List all versions of this robot's calibration, the oldest first."""
@@ -207,9 +216,7 @@ class Maintenance:
     async def try_out(self, values: JsonMapping) -> Calibration:
         """Let these values count in place of those tried out before, until the mode ends; nothing
         of it is stored. Raises :class:`BadCalibration`."""
-        async with self._busy:
-            self._require()
-            stored = await asyncio.to_thread(self._store.load, self._profile)
+        async with self._changing() as stored:
             calibrated = apply(self._profile, stored.changed(values))
             require_plausible(self._profile, calibrated, values)
             self._provisional = dict(values)
@@ -225,9 +232,7 @@ class Maintenance:
         raises :class:`BadCalibration`. See :class:`robot.api.calibrations.CalibrationRequest`."""
         now, unsure = self._store.now(), uncertain or {}
         sources = {key: Source(how=how, at=now, uncertain=unsure.get(key)) for key in values}
-        async with self._busy:
-            self._require()
-            stored = await asyncio.to_thread(self._store.load, self._profile)
+        async with self._changing() as stored:
             return await self._keep(stored, stored.changed(values, sources), how)
 
     async def take_over(self, asked: ImportRequest) -> Calibration:
@@ -236,9 +241,7 @@ class Maintenance:
         Nobody has seen this robot with them: only values that are confirmed already stay so.
         Raises :class:`BadCalibration`.
         """
-        async with self._busy:
-            self._require()
-            stored = await asyncio.to_thread(self._store.load, self._profile)
+        async with self._changing() as stored:
             values, another = await self._values_to_import(asked)
             source = Source(how="import", at=self._store.now(), confirmed=False, robot=another)
             seen = {
@@ -304,10 +307,10 @@ class Maintenance:
                 raise Conflict(Note.of("nothing-before"))
             before: Calibration | None = None
             with suppress(BadCalibration):  # one that cannot be read is left this way
-                before = await asyncio.to_thread(self._store.load, self._profile)
+                before = await self._stored()
             made = await asyncio.to_thread(self._store.restore, self._profile, number)
             self._revision = Revision(self._store)
-            after = await asyncio.to_thread(self._store.load, self._profile)
+            after = await self._stored()
             await self._report()
             log.info("calibration: version %d of %s is in force now", made, self._profile.name)
             found = {} if before is None else changes(before.values, after.values)
@@ -324,7 +327,7 @@ class Maintenance:
         nothing has changed then.
         """
         async with self._busy:
-            stored = await asyncio.to_thread(self._store.load, self._profile)
+            stored = await self._stored()
             now = self._store.now()
             sources = {
                 key: Source(how="drift", at=now, confirmed=key in stored.confirmed)

@@ -9,49 +9,8 @@ from typing import TypeVar, get_type_hints
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
-from robot.api.calibrations import (
-    Calibration,
-    CalibrationRequest,
-    ImportRequest,
-    MaintenanceRequest,
-    Restored,
-    RestoreRequest,
-    VersionList,
-)
-from robot.api.endpoints import (
-    ACKNOWLEDGE,
-    CALIBRATION,
-    EVENTS,
-    HOME,
-    IMPORT_CALIBRATION,
-    LIVE,
-    MAINTENANCE,
-    PICTURE,
-    RESTORE_CALIBRATION,
-    RUN,
-    RUN_FILE,
-    RUNS,
-    SET_CALIBRATION,
-    SHUT_DOWN,
-    START,
-    STATUS,
-    STOP,
-    UNDO_CALIBRATION,
-    VERSIONS,
-    Acknowledged,
-    Endpoint,
-    Started,
-    StopReply,
-)
-from robot.api.models import (
-    ErrorReply,
-    Event,
-    LiveState,
-    RobotStatus,
-    ShutdownRequest,
-    StartRequest,
-    StopRequest,
-)
+from robot.api import calibrations, endpoints, models
+from robot.api.endpoints import Endpoint
 from robot.calibration.step import STEPS, AnyTrial
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
@@ -153,27 +112,27 @@ def _route(trial: AnyTrial) -> Route:
 
 
 async def _set_calibration(call: Call) -> BaseModel:
-    asked = call.body_as(CalibrationRequest)
+    asked = call.body_as(calibrations.CalibrationRequest)
     if asked.provisional:
         return await call.maintenance.try_out(asked.values)
     return await call.maintenance.save(asked.values, asked.how, asked.uncertain)
 
 
-async def _start(call: Call, request: StartRequest) -> Mapping[str, object]:
-    return Started(run=await call.controller.start(request))
+async def _start(call: Call, request: models.StartRequest) -> Mapping[str, object]:
+    return endpoints.Started(run=await call.controller.start(request))
 
 
 async def _stop(call: Call) -> Mapping[str, object]:
-    emergency = call.body_as(StopRequest).emergency
-    return StopReply(stopped=await call.controller.stop(emergency=emergency))
+    emergency = call.body_as(models.StopRequest).emergency
+    return endpoints.StopReply(stopped=await call.controller.stop(emergency=emergency))
 
 
 async def _acknowledge(call: Call) -> Mapping[str, object]:
-    return Acknowledged(acknowledged=await call.controller.acknowledge())
+    return endpoints.Acknowledged(acknowledged=await call.controller.acknowledge())
 
 
 async def _shutdown(call: Call) -> Mapping[str, object]:
-    return StopReply(stopped=await call.controller.shut_down(power_off=True))
+    return endpoints.StopReply(stopped=await call.controller.shut_down(power_off=True))
 
 
 async def _status(call: Call) -> BaseModel:
@@ -194,11 +153,11 @@ async def _run_file(call: Call) -> Content:
 
 
 ROUTES = (
-    Route(STATUS, "What the robot is doing", RobotStatus, _status),
-    Route(EVENTS, "What happens from now on, one JSON object per line", Event),
-    Route(LIVE, "The cube and the motion under way", LiveState, _live),
+    Route(endpoints.STATUS, "What the robot is doing", models.RobotStatus, _status),
+    Route(endpoints.EVENTS, "What happens from now on, one JSON object per line", models.Event),
+    Route(endpoints.LIVE, "The cube and the motion under way", models.LiveState, _live),
     Route(
-        PICTURE,
+        endpoints.PICTURE,
         "What a camera sees, or the last picture of the job under way",
         ("image/jpeg",),
         _picture,
@@ -206,83 +165,88 @@ ROUTES = (
         errors=(409, 503),
     ),
     Route(
-        MAINTENANCE,
+        endpoints.MAINTENANCE,
         "Calibrate: the mode lasts as long as this answer is read",
         Nothing,
-        body=MaintenanceRequest,
+        body=calibrations.MaintenanceRequest,
         errors=(409, 503),
     ),
     *(_route(trial) for step in STEPS.values() for trial in step.trials),
     Route(
-        CALIBRATION,
+        endpoints.CALIBRATION,
         "What is calibrated",
-        Calibration,
+        calibrations.Calibration,
         lambda call: call.maintenance.values(),
     ),
     Route(
-        SET_CALIBRATION,
+        endpoints.SET_CALIBRATION,
         "Set calibrated values",
-        Calibration,
+        calibrations.Calibration,
         _set_calibration,
-        body=CalibrationRequest,
+        body=calibrations.CalibrationRequest,
         errors=(409, 503, 507),
     ),
     Route(
-        IMPORT_CALIBRATION,
+        endpoints.IMPORT_CALIBRATION,
         "Replace all calibrated values; nobody has confirmed them on this robot",
-        Calibration,
-        lambda call: call.maintenance.take_over(call.body_as(ImportRequest)),
-        body=ImportRequest,
+        calibrations.Calibration,
+        lambda call: call.maintenance.take_over(call.body_as(calibrations.ImportRequest)),
+        body=calibrations.ImportRequest,
         errors=(409, 503, 507),
     ),
     Route(
-        UNDO_CALIBRATION,
+        endpoints.UNDO_CALIBRATION,
         "Take back what was kept last since maintenance began",
-        Calibration,
+        calibrations.Calibration,
         lambda call: call.maintenance.undo(),
         errors=(409, 503, 507),
     ),
-    Route(VERSIONS, "All versions kept", VersionList, lambda call: call.maintenance.versions()),
     Route(
-        RESTORE_CALIBRATION,
+        endpoints.VERSIONS,
+        "All versions kept",
+        calibrations.VersionList,
+        lambda call: call.maintenance.versions(),
+    ),
+    Route(
+        endpoints.RESTORE_CALIBRATION,
         "Go back to a version, or to the one before",
-        Restored,
-        lambda call: call.maintenance.restore(call.body_as(RestoreRequest).version),
-        body=RestoreRequest,
+        calibrations.Restored,
+        lambda call: call.maintenance.restore(call.body_as(calibrations.RestoreRequest).version),
+        body=calibrations.RestoreRequest,
         errors=(409, 503, 507),
     ),
     Route(
-        START,
+        endpoints.START,
         "Start a job",
-        Started,
-        lambda call: _start(call, call.body_as(StartRequest)),
-        body=StartRequest,
+        endpoints.Started,
+        lambda call: _start(call, call.body_as(models.StartRequest)),
+        body=models.StartRequest,
         errors=(409, 503),
     ),
-    Route(STOP, "Stop the robot", StopReply, _stop, body=StopRequest),
+    Route(endpoints.STOP, "Stop the robot", endpoints.StopReply, _stop, body=models.StopRequest),
     Route(
-        ACKNOWLEDGE,
+        endpoints.ACKNOWLEDGE,
         "Take the robot into use again after an emergency stop; nothing moves",
-        Acknowledged,
+        endpoints.Acknowledged,
         _acknowledge,
         errors=(409, 503),
     ),
     Route(
-        SHUT_DOWN,
+        endpoints.SHUT_DOWN,
         "Stop, then switch the robot off",
-        StopReply,
+        endpoints.StopReply,
         _shutdown,
-        body=ShutdownRequest,
+        body=models.ShutdownRequest,
     ),
     Route(
-        HOME,
+        endpoints.HOME,
         "Go to the start positions",
-        Started,
-        lambda call: _start(call, StartRequest(kind="home")),
+        endpoints.Started,
+        lambda call: _start(call, models.StartRequest(kind="home")),
         errors=(409, 503),
     ),
     Route(
-        RUNS,
+        endpoints.RUNS,
         "Records of past jobs, newest first, and which of them cannot be read",
         RunList,
         lambda call: call.controller.runs(int(call.query.get("count", "20"))),
@@ -291,7 +255,7 @@ ROUTES = (
         ),
     ),
     Route(
-        RUN,
+        endpoints.RUN,
         "One record",
         RunRecord,
         lambda call: call.controller.run_record(call.path["run"]),
@@ -299,7 +263,7 @@ ROUTES = (
         errors=(404,),
     ),
     Route(
-        RUN_FILE,
+        endpoints.RUN_FILE,
         "A file of a run: a picture that the record names, or run.json",
         tuple(MEDIA_TYPES.values()),
         _run_file,
@@ -326,12 +290,12 @@ _ALWAYS = (400, 405, 413)
 def document(version: str) -> JsonObject:
     """Return the OpenAPI description."""
     kinds = {kind for one in ROUTES for kind in (one.answer, one.body) if isinstance(kind, type)}
-    models = {kind for kind in kinds if issubclass(kind, BaseModel)} | {ErrorReply}
+    described = {kind for kind in kinds if issubclass(kind, BaseModel)} | {models.ErrorReply}
     _, definitions = models_json_schema(
-        [(model, "validation") for model in sorted(models, key=lambda model: model.__name__)],
+        [(model, "validation") for model in sorted(described, key=lambda model: model.__name__)],
         ref_template="#/components/schemas/{model}",
     )
-    schemas = definitions["$defs"] | {kind.__name__: _schema_of(kind) for kind in kinds - models}
+    schemas = definitions["$defs"] | {kind.__name__: _schema_of(kind) for kind in kinds - described}
     paths: JsonObject = {}
     for route in ROUTES:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)

@@ -32,7 +32,7 @@ from robot.records.storage import NOT_STORED, StorageError
 from robot.text.faults import FAULTS, Conflict
 from robot.text.messages import Note
 from solver.errors import CubistError, InvalidRequest, shortened
-from solver.files import BadFile
+from solver.files import BadFile, JsonObject
 
 log = logging.getLogger("cubistd.api")
 
@@ -137,20 +137,17 @@ def _with_caller(handler: Handler, program: Program | None) -> Handler:
 
 
 def _handler(controller: JobController, maintenance: Maintenance, route: Route) -> Handler:
-    if route.handler is not None:
-        return _answering(controller, maintenance, route)
-    return _events(controller) if route.endpoint == EVENTS else _lease(maintenance)
+    handle = route.handler
+    if handle is None:
+        return _events(controller) if route.endpoint == EVENTS else _lease(maintenance)
 
-
-def _answering(controller: JobController, maintenance: Maintenance, route: Route) -> Handler:
     async def handler(request: web.Request) -> web.StreamResponse:
         query = _checked_query(request, route)
         body = await _checked_body(request, route.body)
         _check_rights(body, CALLER.get().program)
         call = Call(controller, maintenance, body, dict(request.match_info), query)
-        assert route.handler is not None
         # If the client disconnects, the operation still finishes.
-        asked = asyncio.ensure_future(route.handler(call))
+        asked = asyncio.ensure_future(handle(call))
         asked.add_done_callback(lambda done: done.cancelled() or done.exception())
         answer = await asyncio.shield(asked)
         if isinstance(answer, BaseModel):
@@ -270,14 +267,15 @@ def explain(error: Exception) -> http_server.ErrorAnswer | None:
     if not isinstance(error, CubistError):
         return None
     status, name = _status_of(error)
-    note = _note_of(error)
-    told = {} if note is None else {"reason_code": note.code, "reason_parameters": note.parameters}
-    reason = complaint(error)
-    reply = ErrorReply.model_validate(
-        {"error": name, "reason": reason, "fault": _fault_of(error), **told}
-    )
-    more = reply.model_dump(exclude_none=True, exclude={"error", "reason"})
-    return http_server.ErrorAnswer(status, name, reason, more)
+    reply: JsonObject = {"error": name, "reason": complaint(error)}
+    if error.code in FAULTS:
+        reply["fault"] = error.code
+    note = error.args[0] if error.args else None
+    if isinstance(note, Note):
+        reply |= {"reason_code": note.code, "reason_parameters": note.parameters}
+    checked = ErrorReply.model_validate(reply)
+    more = checked.model_dump(exclude_none=True, exclude={"error", "reason"})
+    return http_server.ErrorAnswer(status, name, checked.reason, more)
 
 
 def _status_of(error: CubistError) -> tuple[int, str]:
@@ -292,14 +290,3 @@ def _status_of(error: CubistError) -> tuple[int, str]:
     invalid = isinstance(error, InvalidRequest) and error.code == InvalidRequest.code
     bad = invalid or isinstance(error, BadCalibration)
     return (400, "bad-request") if bad else (503, "robot")
-
-
-def _fault_of(error: CubistError) -> str | None:
-    """Return an error's code in the table of faults, if it has one."""
-    return error.code if error.code in FAULTS else None
-
-
-def _note_of(error: CubistError) -> Note | None:
-    """Return the error's text as a note, if it is one."""
-    told = error.args[0] if error.args else None
-    return told if isinstance(told, Note) else None

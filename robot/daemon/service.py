@@ -60,20 +60,13 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.envir
     page_calibrates = environ.get("CUBIST_WEB_CALIBRATE", "no")
     if page_calibrates not in {"yes", "no"}:
         parser.error(f"CUBIST_WEB_CALIBRATE: write yes or no, not {page_calibrates!r}")
+    found.page_calibrates |= page_calibrates == "yes"
+    found.runtime_dir = found.runtime_dir or runtime_directory(environ)
     try:
-        state_dir = found.state_dir or state_directory(environ)
+        found.state_dir = found.state_dir or state_directory(environ)
     except InvalidRequest as error:
         parser.error(str(error))
-    return Options(
-        profile=found.profile,
-        runtime_dir=found.runtime_dir or runtime_directory(environ),
-        state_dir=state_dir,
-        size=found.size,
-        port=found.port,
-        twin=found.twin,
-        log_level=found.log_level,
-        page_calibrates=found.page_calibrates or page_calibrates == "yes",
-    )
+    return Options(**vars(found))
 
 
 def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:

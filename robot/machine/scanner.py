@@ -153,7 +153,7 @@ class Scanner:
         return [by_look[view] for view in looks]
 
     def _settle(self, camera: str) -> None:
-        with self._in_use[camera], _explained():
+        with self._in_use[camera], _naming_faults():
             self._cameras[camera].settle()
 
     def _take_frame(self, looks: Sequence[FaceView], *, moved: bool) -> dict[FaceView, FaceImage]:
@@ -170,7 +170,7 @@ class Scanner:
 
     def _measure(self, frame: Frame, view: FaceView) -> FaceImage:
         camera = self._cameras[view.camera]
-        with self._in_use[view.camera], _explained():
+        with self._in_use[view.camera], _naming_faults():
             with self._stopwatch.timing("locate"):
                 grid = self._grid(camera, frame, self._views[view.camera, view.site])
             with self._stopwatch.timing("measure"):
@@ -233,7 +233,7 @@ class Scanner:
         return frame
 
     def _capture_frame(self, camera: str) -> Frame:
-        with self._in_use[camera], _explained():
+        with self._in_use[camera], _naming_faults():
             return self._cameras[camera].capture()
 
     def check_view(self, taken: Sequence[FaceImage]) -> None:
@@ -426,13 +426,10 @@ def from_jpeg(jpeg: bytes) -> NDArray[np.uint8]:
     return np.asarray(cv2.cvtColor(bgr, cv2.COLOR_BGR2RGB), dtype=np.uint8)
 
 
-class _explained:  # noqa: N801  # used like a function: `with _explained():`
-    """A camera's failure becomes a named fault of the robot."""
-
-    def __enter__(self) -> None:
-        """Nothing to do."""
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Translate."""
-        if isinstance(error, CameraError):
-            raise RobotError(error.trouble, str(error)) from error
+@contextmanager
+def _naming_faults() -> Iterator[None]:
+    """Raise a camera's failure as a named fault of the robot."""
+    try:
+        yield
+    except CameraError as error:
+        raise RobotError(error.trouble, str(error)) from error
