@@ -13,16 +13,8 @@ import pytest
 
 from robot.cli.main import run
 from solver.cube.cube import Cube
-from tests.rig.scenes import render_cube
+from tests.rig.scenes import SCHEMES, render_cube
 
-PALETTE = {
-    "U": (235, 235, 232),
-    "R": (178, 22, 34),
-    "F": (12, 138, 62),
-    "D": (240, 212, 24),
-    "L": (238, 98, 18),
-    "B": (14, 70, 168),
-}
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 
 
@@ -45,7 +37,7 @@ def scan(seed: int) -> tuple[str, Any]:
     """A cube and its measured colours."""
     rng = np.random.default_rng(seed)
     facelets = Cube.random(rng).facelets()
-    rgb = np.array([PALETTE[letter] for letter in facelets]) + rng.normal(0, 2, (54, 3))
+    rgb = np.array([SCHEMES["classic"][letter] for letter in facelets]) + rng.normal(0, 2, (54, 3))
     return facelets, np.clip(rgb, 0, 255).round(1)
 
 

@@ -19,6 +19,7 @@ from robot.text.faults import ScanError
 from solver.cube.cube import Cube
 from solver.cube.orientation import site_facelets
 from tests.rig.cameras import SceneCamera
+from tests.rig.scenes import SCHEMES
 from vision.cameras.base import Unsettled
 from vision.frame import Frame, Image
 from vision.locate.face import FaceGrid
@@ -29,14 +30,6 @@ from vision.measure.stickers import measure_face
 PROFILE = load_profile("cubotino-uno")
 CAMERA = PROFILE.cameras[0]
 QUADS = FaceGrid.from_corners(np.array(CAMERA.views[0].quad) * (640, 480), 3).quads
-COLOURS = {
-    "U": (230, 230, 225),
-    "R": (190, 20, 30),
-    "F": (20, 140, 60),
-    "D": (225, 205, 30),
-    "L": (230, 110, 20),
-    "B": (20, 60, 160),
-}
 
 
 class PaintedCamera(SceneCamera):
@@ -55,7 +48,7 @@ class PaintedCamera(SceneCamera):
         places = site_facelets(self.shown.orientation, 3)[site : site + 9]
         gain = (self.light * factor) ** (1 / 2.4)
         for quad, place in zip(QUADS, places.tolist(), strict=True):
-            rgb = np.clip(np.array(COLOURS[self._facelets[place]]) * gain, 0, 255)
+            rgb = np.clip(np.array(SCHEMES["classic"][self._facelets[place]]) * gain, 0, 255)
             cv2.fillConvexPoly(image, np.round(quad).astype(np.int32), rgb.tolist())
         return np.kron(image, np.ones((self._scale, self._scale, 1), np.uint8))
 

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import cv2
@@ -55,14 +54,9 @@ class DriftingRobot:
         """Switched on."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *reason: object) -> None:
         """Switch everything off."""
-        self.run.__exit__(kind, error, trace)
+        self.run.__exit__(*reason)
 
     @property
     def in_force(self) -> dict[str, dict[str, int]]:

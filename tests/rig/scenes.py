@@ -35,40 +35,16 @@ from vision.locate.six_faces import scan_frames
 
 FACES = "URFDLB"
 
-SCHEMES: dict[str, dict[str, tuple[int, int, int]]] = {
-    "classic": {
-        "U": (236, 236, 232),
-        "R": (178, 22, 34),
-        "F": (12, 138, 62),
-        "D": (240, 212, 24),
-        "L": (238, 98, 18),
-        "B": (14, 70, 168),
-    },
-    "bright": {
-        "U": (246, 246, 246),
-        "R": (222, 36, 48),
-        "F": (70, 200, 76),
-        "D": (244, 236, 52),
-        "L": (255, 134, 36),
-        "B": (24, 116, 222),
-    },
-    "japanese": {
-        "U": (226, 228, 220),
-        "R": (150, 18, 30),
-        "F": (0, 104, 60),
-        "D": (16, 44, 118),
-        "L": (214, 84, 22),
-        "B": (220, 190, 24),
-    },
-    "violet": {
-        "U": (240, 240, 240),
-        "R": (196, 26, 40),
-        "F": (30, 160, 80),
-        "D": (246, 218, 40),
-        "L": (112, 52, 146),
-        "B": (60, 150, 226),
-    },
+SCHEMES = {
+    scheme: dict(zip(FACES, (tuple(bytes.fromhex(one)) for one in colours.split()), strict=True))
+    for scheme, colours in {
+        "classic": "ecece8 b21622 0c8a3e f0d418 ee6212 0e46a8",
+        "bright": "f6f6f6 de2430 46c84c f4ec34 ff8624 1874de",
+        "japanese": "e2e4dc 96121e 00683c 102c76 d65416 dcbe18",
+        "violet": "f0f0f0 c41a28 1ea050 f6da28 703492 3c96e2",
+    }.items()
 }
+"""sRGB of the stickers of four makes, by the faces they are on."""
 
 
 @dataclass(frozen=True)

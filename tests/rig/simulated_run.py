@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeVar
 from unittest.mock import patch
 
@@ -46,20 +45,13 @@ from robot.twin.simulated import PinStream, SimulatedRobot
 from robot.twin.studio import Studio
 from solver.search import AnyCube
 from solver.solution import CancelFlag
+from tests.rig.pictures import to_linear
+from tests.rig.scenes import SCHEMES
 from tests.rig.simulated_time import VirtualBoard, VirtualLink, VirtualLoop, VirtualPort
 from vision.frame import Frame
 from vision.locate.face import FaceGrid
 from vision.measure.sticker_colours import FaceColours
 
-PAINT = {
-    "U": (0.80, 0.80, 0.80),
-    "R": (0.55, 0.03, 0.03),
-    "F": (0.03, 0.40, 0.08),
-    "D": (0.80, 0.60, 0.03),
-    "L": (0.85, 0.22, 0.02),
-    "B": (0.02, 0.08, 0.45),
-}
-"""Linear light of the stickers."""
 SPREAD = 0.01
 RECONNECT_S = 0.1
 """Of real time."""
@@ -154,12 +146,7 @@ class SimulatedRun:
         """Ready."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         """Switch everything off. A fault that never happened was too late, and tested nothing."""
         self._opened.close()
         assert kind is not None or not self._awaited, f"never happened: {self._awaited}"
@@ -339,7 +326,7 @@ class TruthfulScanner(Scanner):
         first = SITES.index(view.site) * count
         letters = self._robot.body.facelets()[first : first + count]
         seen = FaceColours(
-            np.array([PAINT[letter] for letter in letters], dtype=np.float32),
+            to_linear(np.array([SCHEMES["classic"][x] for x in letters], np.uint8)[None])[0],
             np.full((count, 3), SPREAD, dtype=np.float32),
             np.zeros(count, dtype=bool),
             np.ones(count, dtype=bool),

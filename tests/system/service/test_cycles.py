@@ -40,7 +40,6 @@ LONG = pytest.mark.long, pytest.mark.timeout(3600)
     ("name", "count", "settled"),
     [
         ("cubotino", 5, 3),
-        ("six-motor", 5, 3),
         *(pytest.param(name, 50, 5, marks=LONG) for name in ("cubotino", "two-arm", "six-motor")),
     ],
 )
