@@ -1,7 +1,7 @@
-"""How properties are tested: the same examples in every `make test`, new ones in `make test-long`.
+"""The examples of properties, the order of tests, and the signals that they begin with.
 
-No example has a deadline: the machine's speed is no property of the program. And in which order
-tests begin.
+`make test` tries the same examples every time, `make test-long` new ones. No example has a
+deadline: the machine's speed is no property of the program.
 """
 
 import signal
@@ -23,19 +23,21 @@ WHOLE_ROBOTS = ("system/install", "simulate", "system/service", "web", "calibrat
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whole robots come first: no process is left with a long one when the others have ended, and
-    what newcomers go through meanwhile has the processor while they wait.
-    """
+    """Whole robots come first: no process is left with a long one when the others have ended."""
     tests = Path(__file__).parent
     ranks = {tests / folder: rank for rank, folder in enumerate(WHOLE_ROBOTS)}
     items.sort(key=lambda item: ranks.get(item.path.parent, len(ranks)))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """A shell's background job ignores interrupts, and what it starts would do so too."""
+    """A shell's background job ignores two signals, and what it starts would do so too."""
     del config
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number, usual in (
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGQUIT, signal.SIG_DFL),
+    ):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, usual)
 
 
 @pytest.fixture(autouse=True)
