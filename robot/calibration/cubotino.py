@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robot.calibration.values import BadCalibration
-from robot.mechanism.flipper.settings import FlipperSettings
+from robot.mechanism.flipper import FlipperSettings
 from robot.settings import RobotProfile, Servo
 from robot.settings.actuators import LEAST_CLEAR_PART
 from solver.errors import shortened

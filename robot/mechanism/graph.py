@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from robot.settings.profile import RobotProfile
 from solver.cube.orientation import Orientation
@@ -161,6 +162,17 @@ class Mechanism:
     def size(self) -> int:
         """Layers of the cube."""
         return self.profile.cube.size
+
+    def steps_from(self, configuration: int) -> list[Transition]:
+        """Return the transitions that start in a configuration."""
+        return self._steps.get(configuration, [])
+
+    @cached_property
+    def _steps(self) -> dict[int, list[Transition]]:
+        found: dict[int, list[Transition]] = {}
+        for step in self.transitions:
+            found.setdefault(step.start, []).append(step)
+        return found
 
     @property
     def sites(self) -> frozenset[str]:

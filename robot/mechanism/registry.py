@@ -1,20 +1,25 @@
-"""The kinds of mechanism: how each is built as a graph, homed, and put into words.
+"""The kinds of mechanism: how each is built as a graph, checked, homed, and put into words.
 
-A kind is a folder beside this module. Its ``settings`` say what stands in a profile, its ``graph``
-registers the rest here, and ``robot/twin`` has its simulation under the same name.
+A kind is a folder beside this module. The folder itself has its settings in a profile, its
+``graph`` registers the rest here, and ``robot/twin`` has its simulation under the same name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, Generic, TypeVar
 
-from robot.mechanism.compile.soundness import check_reachable, check_turnable
+from robot.mechanism.compile.closure import reachable_nodes, rotate_orientation
+from robot.mechanism.frames import ORIENTATIONS
 from robot.mechanism.graph import Mechanism
+from robot.settings import BadProfile
 from robot.settings.base import Kinds
 from robot.settings.mechanisms import BUILT_IN_MECHANISMS, MechanismSettings
 from robot.settings.profile import RobotProfile
+from solver.cost import AXES
+from solver.cube.orientation import Orientation
 from solver.files import JsonMapping
 
 
@@ -100,3 +105,74 @@ def build_mechanism(profile: RobotProfile) -> Mechanism:
         check_turnable(graph)
         check_reachable(graph)
     return graph
+
+
+def check_turnable(mechanism: Mechanism) -> None:
+    """Raise :class:`BadProfile` if some face cannot be turned, at once or later on.
+
+    Every face of a 3x3x3 (one of each axis of a 2x2x2, whose layers can stand in for each other)
+    must be within reach, by a quarter turn, from every state the robot can get into; of larger
+    cubes also each number of layers up to half of them.
+    """
+    before: dict[int, list[int]] = {node: [] for node in sorted(reachable_nodes(mechanism))}
+    turning: dict[tuple[str, int], set[int]] = {}
+    for node in before:
+        configuration, held = divmod(node, ORIENTATIONS)
+        for step in mechanism.steps_from(configuration):
+            end = ORIENTATIONS * step.end + rotate_orientation(held, step.rotation)
+            before[end].append(node)
+            if len(step.turns) == 1 and step.turns[0][1] % 2:
+                face = Orientation(held).face_at(step.turns[0][0])
+                turning.setdefault((face, step.layers), set()).add(node)
+    names = "URFDLB" if mechanism.size > 2 else AXES
+    for faces, layers in product(names, range(1, mechanism.size // 2 + 1)):
+        goals = set[int]().union(*(turning.get((face, layers), ()) for face in faces))
+        safe = _nodes_leading_to(goals, before)
+        stuck = next((node for node in before if node not in safe), None)
+        if stuck is not None:
+            reason = _reason(mechanism, faces, stuck, bool(goals), layers)
+            raise BadProfile([mechanism.profile.complaint(("mechanism",), reason)])
+
+
+def _nodes_leading_to(goals: Iterable[int], before: Mapping[int, Iterable[int]]) -> set[int]:
+    """Nodes from which one of ``goals`` can be reached."""
+    seen = set(goals)
+    pending = list(seen)
+    while pending:
+        fresh = set(before[pending.pop()]) - seen
+        seen |= fresh
+        pending += fresh
+    return seen
+
+
+def _reason(mechanism: Mechanism, faces: str, stuck: int, ever: bool, layers: int) -> str:
+    what = " or ".join(faces) + (f" with {layers} layers" if layers > 1 else "")
+    if not ever:
+        return (
+            f"nobody can ever turn the face {what} of the cube; check the "
+            "ranges, the travel rows and who holds the cube"
+        )
+    configuration, held = divmod(stuck, ORIENTATIONS)
+    places = mechanism.configurations[configuration].positions
+    where = ", ".join(f"{name} at {place}" for name, place in places.items())
+    return (
+        f"with {where} and the cube held as {Orientation(held).name} the face "
+        f"{what} can no longer be turned; a range is too small or a way back is missing"
+    )
+
+
+def check_reachable(mechanism: Mechanism) -> None:
+    """Raise :class:`BadProfile` if some actuator has a position that it can never get to."""
+    reached = {node // ORIENTATIONS for node in reachable_nodes(mechanism)}
+    places = [set(configuration.positions.items()) for configuration in mechanism.configurations]
+    been = set().union(*(places[number] for number in reached))
+    complaints = []
+    for actuator, place in sorted(set().union(*places) - been, key=str):
+        quarters = " quarter turns" if isinstance(place, int) else ""
+        text = (
+            f"{actuator} can never get to {place}{quarters}; "
+            "a way to it is missing, or something is always in the way"
+        )
+        complaints.append(mechanism.profile.complaint(("actuators", actuator), text))
+    if complaints:
+        raise BadProfile(complaints)

@@ -22,7 +22,7 @@ BUILT_IN_MECHANISMS = ("flipper", "layered-flipper", "grippers", "direct")
 """Kinds that come with Cubist: each is a folder of robot/mechanism and a module of robot/twin."""
 
 MECHANISM_SETTINGS: Kinds[type[MechanismSettings]] = Kinds(
-    "kind of mechanism", "robot.mechanism.{kind}.settings", BUILT_IN_MECHANISMS
+    "kind of mechanism", "robot.mechanism.{kind}", BUILT_IN_MECHANISMS
 )
 """The settings of each kind of mechanism. Its graph is registered in ``robot.mechanism.registry``,
 its simulation in ``robot.twin.registry``."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from robot.calibration.auto.calibration import AutomaticCalibration
-from robot.mechanism.grippers.settings import GrippersSettings
+from robot.mechanism.grippers import GrippersSettings
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper

@@ -34,7 +34,7 @@ from robot.calibration.auto.rotations import Rotation
 from robot.calibration.auto.stepwise_move import StepwiseMove, stepwise_move
 from robot.calibration.step import Session
 from robot.calibration.steps.camera import Corners, Image, take_picture
-from robot.mechanism.direct.settings import DirectSettings
+from robot.mechanism.direct import DirectSettings
 from robot.settings import RobotProfile
 from robot.settings.profile import CameraSettings
 from robot.settings.stepper import Stepper

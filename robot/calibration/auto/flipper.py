@@ -50,7 +50,7 @@ from robot.calibration.auto.motors import let_turn, motor_finding
 from robot.calibration.auto.rotations import SpinningPart
 from robot.calibration.auto.stepwise_move import COARSE_US, FINE_US, Edge, stepwise_move
 from robot.calibration.step import Session
-from robot.mechanism.flipper.settings import FlipperSettings, Roll
+from robot.mechanism.flipper import FlipperSettings, Roll
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from robot.text.faults import CalibrationError

@@ -45,7 +45,7 @@ from robot.calibration.auto.motors import let_turn, motor_finding
 from robot.calibration.auto.rotations import Rotation, SpinningPart, TiltingGripper
 from robot.calibration.auto.stepwise_move import FINE_US, stepwise_move
 from robot.calibration.step import Session
-from robot.mechanism.grippers.settings import GripperSettings, GrippersSettings
+from robot.mechanism.grippers import GripperSettings, GrippersSettings
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from robot.settings.base import AXIS_OF, Site

@@ -153,15 +153,11 @@ def rotate_orientation(orientation: int, rotation: tuple[str, int] | None) -> in
 
 def reachable_nodes(mechanism: Mechanism) -> set[int]:
     """Return the nodes that some sequence of transitions reaches from the start."""
-    by_start: dict[int, list[Transition]] = {}
-    for step in mechanism.transitions:
-        by_start.setdefault(step.start, []).append(step)
-    start = mechanism.start
-    seen = {ORIENTATIONS * start.configuration + start.orientation.index}
+    seen = {ORIENTATIONS * mechanism.start.configuration + mechanism.start.orientation.index}
     pending = list(seen)
     while pending:
         configuration, orientation = divmod(pending.pop(), ORIENTATIONS)
-        for step in by_start.get(configuration, ()):
+        for step in mechanism.steps_from(configuration):
             node = ORIENTATIONS * step.end + rotate_orientation(orientation, step.rotation)
             if node not in seen:
                 seen.add(node)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
-from robot.mechanism.direct.settings import DirectSettings
+from robot.mechanism.direct import DirectSettings
 from robot.mechanism.durations import angle_left_us, rotation_us
 from robot.mechanism.graph import (
     ActuatorMotion,
@@ -50,12 +50,20 @@ def build_direct(profile: RobotProfile, robot: DirectSettings) -> Mechanism:
     spins = list(_spins(profile, robot))
     endings = [REST]
     steps: list[Transition] = []
-    for number, ending in enumerate(_growing(endings)):
+    for number, ending in enumerate(endings):  # which grow meanwhile
         for spin in spins:
             after, begin, duration = _follow(ending, spin)
             if after not in endings:
                 endings.append(after)
-            steps.append(_transition(spin, (number, endings.index(after)), begin, duration))
+            step = Transition(
+                number,
+                endings.index(after),
+                duration,
+                motions=tuple(replace(motion, offset_us=begin) for motion in spin.motions),
+                operations=tuple(replace(one, start_us=begin) for one in spin.operations),
+                turns=spin.turns,
+            )
+            steps.append(step)
     positions: dict[str, str | int] = dict.fromkeys(robot.motors.values(), 0)
     return Mechanism(
         profile=profile,
@@ -65,14 +73,6 @@ def build_direct(profile: RobotProfile, robot: DirectSettings) -> Mechanism:
         transitions=tuple(steps),
         start=State(0, Orientation(0)),
     )
-
-
-def _growing(endings: list[Ending]) -> Iterator[Ending]:
-    """The endings, including those found on the way."""
-    position = 0
-    while position < len(endings):
-        yield endings[position]
-        position += 1
 
 
 def _follow(ending: Ending, spin: Spin) -> tuple[Ending, int, int]:
@@ -101,39 +101,22 @@ def _spins(profile: RobotProfile, robot: DirectSettings) -> Iterator[Spin]:
 def _spin(
     profile: RobotProfile, robot: DirectSettings, axis: str, turned: list[tuple[Site, int]]
 ) -> Spin:
-    motions = tuple(_motion(profile, robot.motors[site], quarters) for site, quarters in turned)
-    free = max(
-        motion.duration_us
-        - angle_left_us(profile, motion.actuator, motion.quarters, robot.overlap_degrees)
-        for motion in motions
-    )
+    motions, operations, free_us = [], [], 0
+    for site, quarters in turned:
+        name = robot.motors[site]
+        takes_us = rotation_us(profile, name, quarters, held=True)
+        left_us = angle_left_us(profile, name, quarters, robot.overlap_degrees)
+        free_us = max(free_us, takes_us - left_us)
+        motions.append(ActuatorMotion(name, takes_us, quarters=quarters, held=True))
+        way = signed_quarters(quarters)
+        operations.append(Operation("turn", takes_us, site=site, quarter_turns=way))
     return Spin(
         axis=axis,
-        motions=motions,
-        operations=tuple(
-            Operation(
-                "turn", motion.duration_us, site=site, quarter_turns=signed_quarters(quarters)
-            )
-            for motion, (site, quarters) in zip(motions, turned, strict=True)
-        ),
+        motions=tuple(motions),
+        operations=tuple(operations),
         turns=tuple((site, quarters % 4) for site, quarters in turned),
-        free_us=free,
+        free_us=free_us,
         rest_us=max(motion.duration_us for motion in motions),
-    )
-
-
-def _motion(profile: RobotProfile, name: str, quarters: int) -> ActuatorMotion:
-    duration = rotation_us(profile, name, quarters, held=True)
-    return ActuatorMotion(name, duration, quarters=quarters, held=True)
-
-
-def _transition(spin: Spin, ends: tuple[int, int], begin: int, duration: int) -> Transition:
-    return Transition(
-        *ends,
-        duration_us=duration,
-        motions=tuple(replace(motion, offset_us=begin) for motion in spin.motions),
-        operations=tuple(replace(operation, start_us=begin) for operation in spin.operations),
-        turns=spin.turns,
     )
 
 

@@ -8,7 +8,7 @@ from itertools import product
 
 from robot.mechanism.clearance import clear_place, look_place, with_clear_place, with_look_place
 from robot.mechanism.durations import Rotary, travel_us
-from robot.mechanism.flipper.settings import ArmRole, ArmSettings, FlipperSettings, Roll
+from robot.mechanism.flipper import ArmRole, ArmSettings, FlipperSettings, Roll
 from robot.mechanism.graph import (
     ActuatorMotion,
     Configuration,
@@ -91,30 +91,22 @@ def _effect(arm: ArmSettings, place: str) -> str:
     return role.then if isinstance(role, Roll) else role
 
 
-def _effects(flipper: FlipperSettings, positions: tuple[str, ...]) -> list[str]:
-    return [_effect(arm, position) for arm, position in zip(flipper.arms, positions, strict=True)]
-
-
 def _arm_moves(
     profile: RobotProfile, flipper: FlipperSettings, pose: Pose, index: dict[Pose, int]
 ) -> Iterator[Transition]:
     """Every movement of one arm; entering a position that rolls needs the other arms open."""
     angle, positions = pose
-    for number, arm in enumerate(flipper.arms):
-        others = positions[:number] + positions[number + 1 :]
-        other_arms = flipper.arms[:number] + flipper.arms[number + 1 :]
-        free = all(
-            _effect(other, place) == "open" for other, place in zip(other_arms, others, strict=True)
-        )
+    placed = list(zip(flipper.arms, positions, strict=True))
+    for number, (arm, start) in enumerate(placed):
+        others = placed[:number] + placed[number + 1 :]
+        free = all(_effect(other, place) == "open" for other, place in others)
         for end, role in arm.positions.items():
-            duration = _arm_us(profile, arm, positions[number], end)
-            if duration is not None and (free or not isinstance(role, Roll)):
+            if start == end or (isinstance(role, Roll) and not free):
+                continue
+            duration = travel_us(profile, arm.actuator, start, end, held=False)
+            if duration is not None:
                 after = (angle, (*positions[:number], end, *positions[number + 1 :]))
-                yield _arm_move(arm, positions[number], end, duration, (index[pose], index[after]))
-
-
-def _arm_us(profile: RobotProfile, arm: ArmSettings, start: str, end: str) -> int | None:
-    return None if start == end else travel_us(profile, arm.actuator, start, end, held=False)
+                yield _arm_move(arm, start, end, duration, (index[pose], index[after]))
 
 
 def _arm_move(
@@ -122,17 +114,12 @@ def _arm_move(
 ) -> Transition:
     role = arm.positions[end]
     motion = ActuatorMotion(arm.actuator, duration, start=start, end=end)
-    moved = Operation("lid", duration, fields={"arm": arm.actuator, "to": end})
+    fields = {"arm": arm.actuator, "to": end}
     if not isinstance(role, Roll):
-        return Transition(*ends, duration, (motion,), (moved,))
+        return Transition(*ends, duration, (motion,), (Operation("lid", duration, fields=fields),))
     axis, quarters = role.rolls[0], {"": 1, "2": 2, "'": 3}[role.rolls[1:]]
-    rolled = Operation(
-        "rotate",
-        duration,
-        axis=axis,
-        quarter_turns=signed_quarters(quarters),
-        fields=dict(moved.fields),
-    )
+    way = signed_quarters(quarters)
+    rolled = Operation("rotate", duration, axis=axis, quarter_turns=way, fields=fields)
     return Transition(*ends, duration, (motion,), (rolled,), rotation=(axis, quarters))
 
 
@@ -141,37 +128,27 @@ def _table_moves(
 ) -> Iterator[Transition]:
     """The table turns the whole cube when all arms are open, the bottom layer when one holds."""
     angle, positions = pose
-    effects = _effects(flipper, positions)
+    effects = [_effect(arm, place) for arm, place in zip(flipper.arms, positions, strict=True)]
     if "block" in effects:
         return
     held = "hold" in effects
     for other, quarters in table.turns(angle):
         motion = table.motion(angle, other, quarters, held)
         if motion is not None:
-            ends = index[pose], index[other, positions]
-            yield _turn(ends, motion) if held else _spin(ends, motion)
+            yield _table_move((index[pose], index[other, positions]), motion)
 
 
-def _turn(ends: tuple[int, int], motion: ActuatorMotion) -> Transition:
-    turned = Operation(
-        "turn", motion.duration_us, site="D", quarter_turns=signed_quarters(motion.quarters)
-    )
-    turns = (("D", motion.quarters % 4),)
-    return Transition(*ends, motion.duration_us, (motion,), (turned,), turns=turns)
-
-
-def _spin(ends: tuple[int, int], motion: ActuatorMotion) -> Transition:
+def _table_move(ends: tuple[int, int], motion: ActuatorMotion) -> Transition:
     """The table's sense is that of a D turn, against that of ``y``."""
-    table = {"table": motion.actuator}
-    operation = Operation(
-        "rotate",
-        motion.duration_us,
-        axis="y",
-        quarter_turns=signed_quarters(-motion.quarters),
-        fields=table,
-    )
-    rotation = ("y", -motion.quarters % 4)
-    return Transition(*ends, motion.duration_us, (motion,), (operation,), rotation=rotation)
+    takes_us, quarters = motion.duration_us, motion.quarters
+    if motion.held:
+        way = signed_quarters(quarters)
+        turned = Operation("turn", takes_us, site="D", quarter_turns=way)
+        turns = (("D", quarters % 4),)
+        return Transition(*ends, takes_us, (motion,), (turned,), turns=turns)
+    way, table = signed_quarters(-quarters), {"table": motion.actuator}
+    spun = Operation("rotate", takes_us, axis="y", quarter_turns=way, fields=table)
+    return Transition(*ends, takes_us, (motion,), (spun,), rotation=("y", -quarters % 4))
 
 
 def _configuration(table: Rotary, flipper: FlipperSettings, pose: Pose) -> Configuration:

@@ -1,1 +1,116 @@
-"""Arms with grippers."""
+"""Grippers in a profile: at two to six sites, each with a rotation and jaws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from robot.settings.actuators import ClearPart, check_clear_part
+from robot.settings.base import AXIS_OF, OPPOSITE, Axis, Name, Site
+from robot.settings.document import Finding, Path
+from robot.settings.mechanisms import (
+    MECHANISM_SETTINGS,
+    Actuators,
+    Jaws,
+    MechanismSettings,
+    RotatingPart,
+    check_positions,
+)
+
+
+class GripperSettings(RotatingPart):
+    """A rotating gripper at a site: the actuators of its rotation and of its jaws.
+
+    Angles count clockwise seen from outside the site. Jaws that look the same after half a turn
+    have ``symmetry`` 2. ``jaws`` is the robot axis along which they lie at angle 0; in that
+    direction they are in the way of neighbours. ``covers``: what closed jaws hide on the two sites
+    they reach over: nothing, the ``middle`` of the row next to the gripper, or all of that ``row``.
+    Jaws that have opened by ``clear_part`` of their way are past the cube already; while the robot
+    looks at it, they need not open further.
+    """
+
+    rotation: Name
+    jaw: Name
+    open: Name = "open"
+    closed: Name = "closed"
+    symmetry: Literal[1, 2] = 2
+    jaws: Axis | None = None
+    covers: Literal["nothing", "middle", "row"] = "nothing"
+    clear_part: ClearPart = 1.0
+
+    @property
+    def motor(self) -> str:
+        """See :meth:`RotatingPart.motor`."""
+        return self.rotation
+
+    @property
+    def looks(self) -> int:
+        """See :meth:`RotatingPart.looks`."""
+        return 4 // self.symmetry
+
+
+class GrippersSettings(MechanismSettings):
+    """Grippers at two to six sites. At rest all are closed.
+
+    ``others``: while a layer turns, closed grippers of other axes ``hold`` the rest of the cube,
+    or must ``release`` it, a 2x2x2 then being held by two opposite grippers alone. ``regrip``: a
+    gripper may open, rotate and close again while layers of another axis turn ``at-once``, only
+    when its jaws are ``clear`` of the turning ones, or ``never``. ``holders``: how many grippers
+    must stay closed and still for the cube not to fall or slip; while a layer turns those beside
+    its axis count (any, where regrips are ``at-once``). ``square_degrees``: while the robot looks
+    at the cube, jaws may still open, or close already, when it is turned by so little.
+    """
+
+    kind: Literal["grippers"]
+    grippers: dict[Site, GripperSettings] = Field(min_length=2, max_length=6)
+    others: Literal["hold", "release"] = "hold"
+    regrip: Literal["clear", "at-once", "never"] = "clear"
+    holders: Annotated[int, Field(strict=True, ge=1, le=3)] = 1
+    square_degrees: Annotated[
+        float, Field(ge=0, le=10, description="degrees the cube may be off square, 0..10")
+    ] = 0.0
+
+    @property
+    def rotating(self) -> tuple[RotatingPart, ...]:
+        """All grippers."""
+        return tuple(self.grippers.values())
+
+    @property
+    def homed_first(self) -> tuple[str, ...]:
+        """Jaws close before grippers rotate."""
+        return tuple(gripper.jaw for gripper in self.grippers.values())
+
+    @property
+    def jaws(self) -> Mapping[Site, Jaws]:
+        """See :meth:`MechanismSettings.jaws`."""
+        return {site: Jaws(one.jaw, one.open, one.closed) for site, one in self.grippers.items()}
+
+    def check(self, actuators: Actuators, size: int) -> Iterator[Finding]:
+        """Every gripper can rotate, open and close, and together they can turn and hold a cube."""
+        place: Path = ("mechanism", "grippers")
+        for site, gripper in self.grippers.items():
+            path: Path = (*place, site)
+            yield from gripper.check(path, "rotation", actuators)
+            needed = {"open": gripper.open, "closed": gripper.closed}
+            yield from check_positions(path, "jaw", gripper.jaw, actuators, needed)
+            yield from check_clear_part(path, gripper.clear_part, actuators.get(gripper.jaw))
+            if gripper.jaws == AXIS_OF[site]:
+                text = f"jaws at {site} lie across its axis, not along {gripper.jaws}"
+                yield (*path, "jaws"), text
+        sites = set(self.grippers)
+        if len({AXIS_OF[site] for site in sites}) < 2:
+            yield place, "all grippers are on one axis: four faces can never be turned"
+        paired = any(OPPOSITE[site] in sites for site in sites)
+        if self.others == "release" and (size > 2 or not paired):
+            text = "only a 2x2x2 can be held by two opposite grippers alone: write hold"
+            yield ("mechanism", "others"), text
+        if self.others == "hold" and self.holders >= len(sites):
+            text = (
+                f"with {self.holders} of {len(sites)} grippers holding still none is left to turn"
+            )
+            yield ("mechanism", "holders"), text
+
+
+MECHANISM_SETTINGS["grippers"] = GrippersSettings

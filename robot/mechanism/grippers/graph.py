@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from itertools import product
 
 from robot.mechanism.clearance import clear_place, with_clear_place
-from robot.mechanism.graph import Configuration, Mechanism, State, Transition, weight_of
+from robot.mechanism.graph import Mechanism, State, Transition, weight_of
+from robot.mechanism.grippers import GrippersSettings
 from robot.mechanism.grippers.homing import home_grippers
 from robot.mechanism.grippers.jaws import (
     CARRIES,
@@ -25,12 +26,12 @@ from robot.mechanism.grippers.jaws import (
     angles_after,
     carries_of,
     carry_act,
+    configuration_of,
     regrip_acts,
     regrips_of,
     transition_of,
     turns_of,
 )
-from robot.mechanism.grippers.settings import GrippersSettings
 from robot.mechanism.grippers.showing import widen
 from robot.mechanism.registry import MECHANISMS, MechanismKind
 from robot.settings import BadProfile
@@ -59,7 +60,9 @@ def build_grippers(profile: RobotProfile, robot: GrippersSettings) -> Mechanism:
                 best[key] = step
     mechanism = Mechanism(
         profile=profile,
-        configurations=tuple(maker.configuration(angles) for angles in rests),
+        configurations=tuple(
+            configuration_of(maker.grippers, angles, profile.cube.size) for angles in rests
+        ),
         transitions=tuple(best.values()),
         start=State(index[start], Orientation(0)),
     )
@@ -87,19 +90,8 @@ class GripperMoves:
 
     def __init__(self, profile: RobotProfile, robot: GrippersSettings) -> None:
         self.robot = robot
-        self.size = profile.cube.size
         self.grippers = tuple(Gripper(profile, robot, site) for site in robot.grippers)
         self.axes = sorted({gripper.axis for gripper in self.grippers})
-
-    def configuration(self, angles: Angles) -> Configuration:
-        """Positions of all actuators at rest, and what the jaws hide."""
-        positions: dict[str, str | int] = {}
-        covered: dict[str, frozenset[int]] = {}
-        for gripper, angle in zip(self.grippers, angles, strict=True):
-            positions |= gripper.position(angle)
-            for site, stickers in gripper.covered_stickers(angle, self.size).items():
-                covered[site] = covered.get(site, frozenset()) | stickers
-        return Configuration(positions, covered=covered)
 
     def rests(self, angles: Angles) -> bool:
         """Return true if all jaws can be closed at these angles without colliding."""
@@ -166,29 +158,25 @@ class GripperMoves:
     ) -> Iterator[Transition]:
         turning = [m for m in moves if m is not None and m.gripper.axis == axis]
         opened = [m for m in moves if m is not None and m.gripper.axis != axis]
-        acts = [m.gripper.turn(m.angle, m.other, m.quarters) for m in turning]
-        begin = max((m.gripper.open_us for m in opened if self._early(m, axis)), default=0)
+        acts = [move.turn() for move in turning]
+        early = [m.gripper.open_us for m in opened if self._stays_clear(m.gripper, m.angle, axis)]
+        begin = max(early, default=0)
         done = [act.later(begin) for act in acts if act is not None]
         if len(done) < len(acts):
             return
         clear = begin + max(act.end_us for act in acts if act is not None)
-        not_before = {m.gripper.site: clear for m in opened if self._late(m, axis)}
+        late = [m.gripper for m in opened if self._stays_clear(m.gripper, m.other, axis)]
+        not_before = dict.fromkeys((gripper.site for gripper in late), clear)
         regrips = regrip_acts(opened, not_before)
         if regrips is not None:
             turns = tuple((m.gripper.site, m.quarters % 4) for m in turning)
             yield transition_of(ends, [*done, *regrips], turns=turns)
 
-    def _early(self, move: GripperMove, axis: str) -> bool:
-        """Return true if a regripping gripper must be open before layers of ``axis`` turn."""
+    def _stays_clear(self, gripper: Gripper, angle: int, axis: str) -> bool:
+        """Return true if the jaws must not be closed at an angle while layers of ``axis`` turn."""
         if self.robot.others == "release":
             return True
-        return self.robot.regrip == "clear" and move.gripper.blocks(move.angle, axis)
-
-    def _late(self, move: GripperMove, axis: str) -> bool:
-        """Return true if it must not close before they have turned."""
-        if self.robot.others == "release":
-            return True
-        return self.robot.regrip == "clear" and move.gripper.blocks(move.other, axis)
+        return self.robot.regrip == "clear" and gripper.blocks(angle, axis)
 
     def _regrips(self, angles: Angles, index: dict[Angles, int]) -> Iterator[Transition]:
         """Some grippers open, rotate and close; enough others hold the cube still."""

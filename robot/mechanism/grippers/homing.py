@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from robot.mechanism.grippers.settings import GrippersSettings
+from robot.mechanism.grippers import GrippersSettings
 from robot.mechanism.registry import HomeActuator, HomingRequest, HomingStep, MoveActuator
 from robot.settings.profile import RobotProfile
 

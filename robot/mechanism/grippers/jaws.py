@@ -8,8 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robot.mechanism.durations import Rotary, near_ends_us, travel_us
-from robot.mechanism.graph import SITE_AXIS, ActuatorMotion, Operation, Transition, signed_quarters
-from robot.mechanism.grippers.settings import GripperSettings, GrippersSettings
+from robot.mechanism.graph import (
+    SITE_AXIS,
+    ActuatorMotion,
+    Configuration,
+    Operation,
+    Transition,
+    signed_quarters,
+)
+from robot.mechanism.grippers import GripperSettings, GrippersSettings
 from robot.settings import BadProfile
 from robot.settings.base import AXIS_OF, Site
 from robot.settings.profile import RobotProfile
@@ -82,26 +89,12 @@ class Gripper:
         sites = SITES_OF_AXIS[self.jaws(angle)]
         return {site: _row_next_to(site, self.site, size, covers) for site in sites}
 
-    def position(self, angle: int, closed: bool = True) -> dict[str, str | int]:
+    def position(self, angle: int, closed: bool) -> dict[str, str | int]:
         """Return the gripper's places in a configuration."""
         return {
             self.rotary.actuator: self.rotary.position(angle),
             self.jaw: self._settings.closed if closed else self._settings.open,
         }
-
-    def turn(self, angle: int, other: int, quarters: int) -> Act | None:
-        """Turn the layer that is held."""
-        motion = self.rotary.motion(angle, other, quarters, held=True)
-        if motion is None:
-            return None
-        operation = Operation(
-            "turn", motion.duration_us, site=self.site, quarter_turns=signed_quarters(quarters)
-        )
-        return Act((motion,), (operation,), motion.duration_us)
-
-    def carry(self, angle: int, other: int, quarters: int) -> ActuatorMotion | None:
-        """Rotate with the whole cube in the jaws; the operation names the cube, not the gripper."""
-        return self.rotary.motion(angle, other, quarters, held=True)
 
     def near_square_us(self, motion: ActuatorMotion) -> tuple[int, int]:
         """Return the time at the begin and at the end of a rotation in which the cube is nearly
@@ -119,18 +112,6 @@ class Gripper:
     def _jaw_act(self, op: str, start: str, end: str, duration: int) -> Act:
         motion = ActuatorMotion(self.jaw, duration, start=start, end=end)
         return Act((motion,), (Operation(op, duration, fields={"gripper": self.site}),), duration)
-
-    def swivel(self, angle: int, other: int, quarters: int) -> Act | None:
-        """Rotate with open jaws."""
-        if quarters == 0:
-            return Act((), (), 0)
-        motion = self.rotary.motion(angle, other, quarters, held=False)
-        if motion is None:
-            return None
-        fields = {"gripper": self.site, "to": self.rotary.position(other)}
-        return Act(
-            (motion,), (Operation("home", motion.duration_us, fields=fields),), motion.duration_us
-        )
 
 
 def _free_axis(robot: GrippersSettings, axis: str) -> str:
@@ -164,21 +145,40 @@ class GripperMove:
     other: int
     quarters: int
 
+    def motion(self, *, held: bool) -> ActuatorMotion | None:
+        """The rotation, of what is ``held`` or with open jaws; None where a servo knows no way."""
+        return self.gripper.rotary.motion(self.angle, self.other, self.quarters, held)
+
+    def turn(self) -> Act | None:
+        """Turn the layer that is held."""
+        motion = self.motion(held=True)
+        if motion is None:
+            return None
+        takes_us, way = motion.duration_us, signed_quarters(self.quarters)
+        turned = Operation("turn", takes_us, site=self.gripper.site, quarter_turns=way)
+        return Act((motion,), (turned,), takes_us)
+
+    def swivel(self) -> Act | None:
+        """Rotate with open jaws."""
+        if self.quarters == 0:
+            return Act((), (), 0)
+        motion = self.motion(held=False)
+        if motion is None:
+            return None
+        to = self.gripper.rotary.position(self.other)
+        fields = {"gripper": self.gripper.site, "to": to}
+        operation = Operation("home", motion.duration_us, fields=fields)
+        return Act((motion,), (operation,), motion.duration_us)
+
 
 def turns_of(gripper: Gripper, angle: int) -> list[GripperMove]:
     """Every way to turn what the closed gripper holds."""
-    return [
-        GripperMove(gripper, angle, other, quarters)
-        for other, quarters in gripper.rotary.turns(angle)
-    ]
+    return [GripperMove(gripper, angle, *to) for to in gripper.rotary.turns(angle)]
 
 
 def regrips_of(gripper: Gripper, angle: int) -> list[GripperMove]:
     """Every way to rotate with open jaws."""
-    return [
-        GripperMove(gripper, angle, other, quarters)
-        for other, quarters in gripper.rotary.returns(angle)
-    ]
+    return [GripperMove(gripper, angle, *to) for to in gripper.rotary.returns(angle)]
 
 
 def carries_of(gripper: Gripper, angle: int, quarters: int) -> list[GripperMove]:
@@ -188,13 +188,27 @@ def carries_of(gripper: Gripper, angle: int, quarters: int) -> list[GripperMove]
     """
     wanted = quarters * SITE_AXIS[gripper.site][1]
     if gripper.rotary.endless:
-        useful = quarters in (1, 2, -1)
-        return (
-            [GripperMove(gripper, angle, (angle + wanted) % gripper.rotary.looks, wanted)]
-            if useful
-            else []
-        )
+        if quarters not in (1, 2, -1):
+            return []
+        return [GripperMove(gripper, angle, (angle + wanted) % gripper.rotary.looks, wanted)]
     return [move for move in turns_of(gripper, angle) if move.quarters == wanted]
+
+
+def configuration_of(
+    grippers: Iterable[Gripper], angles: Angles, size: int, holding: str | None = None
+) -> Configuration:
+    """Positions of all actuators, and what closed jaws hide.
+
+    Only grippers of the axis ``holding`` are closed; without it all are.
+    """
+    positions: dict[str, str | int] = {}
+    covered: dict[str, frozenset[int]] = {}
+    for gripper, angle in zip(grippers, angles, strict=True):
+        closed = holding in (None, gripper.axis)
+        positions |= gripper.position(angle, closed)
+        for site, stickers in gripper.covered_stickers(angle, size).items() if closed else ():
+            covered[site] = covered.get(site, frozenset()) | stickers
+    return Configuration(positions, covered=covered)
 
 
 def angles_after(angles: Angles, moves: Iterable[GripperMove | None]) -> Angles:
@@ -212,7 +226,7 @@ def regrip_acts(opened: list[GripperMove], not_before: Mapping[Site, int]) -> li
     swivels: list[Act] = []
     ready: dict[str, int] = {}
     for move in opened:
-        swivel = move.gripper.swivel(move.angle, move.other, move.quarters)
+        swivel = move.swivel()
         if swivel is None:
             return None
         swivels.append(swivel.later(move.gripper.open_us))
@@ -227,15 +241,13 @@ def regrip_acts(opened: list[GripperMove], not_before: Mapping[Site, int]) -> li
 
 def carry_act(axis: str, quarters: int, carrying: list[GripperMove]) -> Act | None:
     """The whole cube rotated by the grippers that carry it; None where one knows no such way."""
-    found = [move.gripper.carry(move.angle, move.other, move.quarters) for move in carrying]
+    found = [move.motion(held=True) for move in carrying]
     motions = [motion for motion in found if motion is not None]
     if len(motions) < len(found):
         return None
-    end_us = max(motion.duration_us for motion in motions)
+    end_us, way = max(motion.duration_us for motion in motions), signed_quarters(quarters)
     by = {"grippers": [move.gripper.site for move in carrying]}
-    operation = Operation(
-        "rotate", end_us, axis=axis, quarter_turns=signed_quarters(quarters), fields=by
-    )
+    operation = Operation("rotate", end_us, axis=axis, quarter_turns=way, fields=by)
     return Act(tuple(motions), (operation,), end_us)
 
 

@@ -20,6 +20,7 @@ from robot.mechanism.grippers.jaws import (
     angles_after,
     carries_of,
     carry_act,
+    configuration_of,
     regrips_of,
     transition_of,
 )
@@ -59,7 +60,7 @@ def widen(mechanism: Mechanism, profile: RobotProfile, grippers: tuple[Gripper, 
         profile=profile,
         configurations=(
             *mechanism.configurations,
-            *(_configuration(grippers, pose, size) for pose in opened),
+            *(configuration_of(grippers, angles, size, axis) for axis, angles in opened),
         ),
         transitions=(*mechanism.transitions, *steps.values()),
     )
@@ -68,19 +69,6 @@ def widen(mechanism: Mechanism, profile: RobotProfile, grippers: tuple[Gripper, 
 
 def _angles(grippers: tuple[Gripper, ...], configuration: Configuration) -> Angles:
     return tuple(gripper.rotary.angle(configuration.positions) for gripper in grippers)
-
-
-def _configuration(grippers: tuple[Gripper, ...], pose: Opened, size: int) -> Configuration:
-    axis, angles = pose
-    positions: dict[str, str | int] = {}
-    covered: dict[str, frozenset[int]] = {}
-    for gripper, angle in zip(grippers, angles, strict=True):
-        positions |= gripper.position(angle, closed=gripper.axis == axis)
-        for site, stickers in (
-            gripper.covered_stickers(angle, size).items() if gripper.axis == axis else ()
-        ):
-            covered[site] = covered.get(site, frozenset()) | stickers
-    return Configuration(positions, covered=covered)
 
 
 def _transitions(
@@ -148,7 +136,7 @@ def _near_square_us(axis: str, moves: tuple[GripperMove | None, ...]) -> tuple[i
         move.gripper.near_square_us(motion)
         for move in moves
         if move is not None and move.gripper.axis == axis
-        if (motion := move.gripper.carry(move.angle, move.other, move.quarters)) is not None
+        if (motion := move.motion(held=True)) is not None
     ]
     return (min(first for first, _ in found), min(last for _, last in found)) if found else (0, 0)
 
@@ -169,7 +157,7 @@ def _acts(axis: str, quarters: int, moves: tuple[GripperMove | None, ...]) -> li
     """The cube's rotation first, then those of open grippers; None where there is no such way."""
     made = [move for move in moves if move is not None]
     carrying = [move for move in made if move.gripper.axis == axis]
-    swivels = [m.gripper.swivel(m.angle, m.other, m.quarters) for m in made if m not in carrying]
+    swivels = [move.swivel() for move in made if move not in carrying]
     acts = [act for act in swivels if act is not None]
     if len(acts) < len(swivels) or not made:
         return None

@@ -1,1 +1,120 @@
-"""An elevator below a turntable, and a flipper that rolls the cube: any number of layers."""
+"""Layered flippers in a profile: elevator, turntable above it, flipper and squisher."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from robot.mechanism.flipper import Turntable
+from robot.settings.base import Name, Rotation, Settings
+from robot.settings.document import Finding, Path
+from robot.settings.mechanisms import (
+    MECHANISM_SETTINGS,
+    Actuators,
+    MechanismSettings,
+    RotatingPart,
+    check_positions,
+)
+
+
+class UpperTurntable(Turntable):
+    """The frame above the cube that turns what stands in it. Angles count clockwise from above."""
+
+
+class ElevatorSettings(Settings):
+    """The part that raises the cube: ``rows`` names its positions with 0, 1, 2 ... rows of the cube
+    in the turntable. It starts with none."""
+
+    actuator: Name
+    rows: tuple[Name, ...] = Field(min_length=3, max_length=8)
+
+
+class SwingSettings(Settings):
+    """The part that rolls a lowered cube: by ``rolls`` from the ``first`` of its positions to the
+    ``second``, and back again on its way back. Below a raised cube it moves empty."""
+
+    actuator: Name
+    first: Name = "first"
+    second: Name = "second"
+    rolls: Rotation = "x"
+
+
+class SquisherSettings(Settings):
+    """The part that holds the rows below the turntable. ``again``: it closes a second time after
+    each turn of layers, which squares those of larger cubes."""
+
+    actuator: Name
+    open: Name = "open"
+    closed: Name = "closed"
+    again: bool = False
+
+
+class LayeredFlipperSettings(MechanismSettings):
+    """Any number of upper layers is turned against the others, or the whole cube."""
+
+    most_layers: ClassVar[int] = 7
+
+    kind: Literal["layered-flipper"]
+    turntable: UpperTurntable
+    elevator: ElevatorSettings
+    flipper: SwingSettings
+    squisher: SquisherSettings
+
+    @property
+    def rotating(self) -> tuple[RotatingPart, ...]:
+        """The turntable."""
+        return (self.turntable,)
+
+    @property
+    def homed_first(self) -> tuple[str, ...]:
+        """Layers are turned square before they are let go, and the cube comes down before it is
+        rolled."""
+        return (self.turntable.actuator, self.squisher.actuator, self.elevator.actuator)
+
+    @property
+    def holding(self) -> tuple[tuple[str, str], ...]:
+        """See :meth:`MechanismSettings.holding`."""
+        return ((self.squisher.actuator, self.squisher.closed),)
+
+    def check(self, actuators: Actuators, size: int) -> Iterator[Finding]:
+        """Its parts can move as they must, and the elevator knows where each row is."""
+        path: Path = ("mechanism",)
+        yield from self.turntable.check((*path, "turntable"), "actuator", actuators)
+        yield from self._check_rows((*path, "elevator"), actuators, size)
+        swing = {"first": self.flipper.first, "second": self.flipper.second}
+        yield from check_positions(
+            (*path, "flipper"), "actuator", self.flipper.actuator, actuators, swing
+        )
+        if self.flipper.rolls[0] == "y" or self.flipper.rolls.endswith("2"):
+            yield (
+                (*path, "flipper", "rolls"),
+                "must be a quarter turn about x or z",
+            )
+        if self.flipper.first == self.flipper.second:
+            yield (*path, "flipper", "second"), "must be another position than the first"
+        squisher = {"open": self.squisher.open, "closed": self.squisher.closed}
+        yield from check_positions(
+            (*path, "squisher"), "actuator", self.squisher.actuator, actuators, squisher
+        )
+
+    def _check_rows(self, path: Path, actuators: Actuators, size: int) -> Iterator[Finding]:
+        name, rows = self.elevator.actuator, self.elevator.rows
+        yield from check_positions(path, "actuator", name, actuators, {})
+        if len(rows) != size + 1:
+            text = f"a cube of {size} layers needs {size + 1} positions, for 0 to {size} rows"
+            yield (*path, "rows"), f"{text}; these are {len(rows)}"
+        if name not in actuators:
+            return
+        places = actuators[name].places
+        for row in sorted(set(rows) - actuators[name].position_names):
+            known = ", ".join(sorted(actuators[name].position_names)) or "none"
+            yield (*path, "rows"), f"{name} has no position {row}; it has {known}"
+        heights = [places[row] for row in rows if row in places]
+        if heights not in (sorted(heights), sorted(heights, reverse=True)):
+            text = f"the places {heights} of {name} neither rise nor fall from row to row"
+            yield (*path, "rows"), text
+
+
+MECHANISM_SETTINGS["layered-flipper"] = LayeredFlipperSettings

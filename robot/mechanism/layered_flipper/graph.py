@@ -20,7 +20,7 @@ from robot.mechanism.graph import (
     Transition,
     signed_quarters,
 )
-from robot.mechanism.layered_flipper.settings import LayeredFlipperSettings
+from robot.mechanism.layered_flipper import LayeredFlipperSettings
 from robot.mechanism.registry import MECHANISMS, MechanismKind
 from robot.settings.profile import RobotProfile
 from solver.cube.orientation import Orientation
