@@ -65,8 +65,8 @@ def fastest_path_to(mechanism: Mechanism, approach: Plan, end: State) -> tuple[T
     candidates: list[list[Transition]] = []
     with suppress(PlanningError):
         candidates.append(path(path_closure(wider), node_of(start), node_of(end)))
-    for step in wider.transitions:
-        if step.start == start.configuration and step.end < len(mechanism.configurations):
+    for step in wider.steps_from(start.configuration):
+        if step.end < len(mechanism.configurations):
             with suppress(PlanningError):
                 rest = _path_at_rest(mechanism, state_after(wider, start, step), end)
                 candidates.append([step, *rest])

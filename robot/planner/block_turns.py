@@ -21,22 +21,40 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.mechanism.compile.closure import FAR, Closure, Weights, path_closure, rotate_orientation
-from robot.mechanism.compile.cost_model import Compiled, compile_mechanism, node_of
+from robot.mechanism.compile.closure import (
+    FAR,
+    Closure,
+    Weights,
+    microseconds_of,
+    path_closure,
+    rotate_orientation,
+)
+from robot.mechanism.compile.cost_model import (
+    Compiled,
+    Times,
+    compile_mechanism,
+    node_of,
+    refine,
+    to_classes,
+)
 from robot.mechanism.frames import ORIENTATIONS, reframe_table
 from robot.mechanism.graph import CALM, Mechanism, State, Transition, weight_of
 from robot.planner.plan import Plan, make_plan, moves_made
 from robot.planner.retrace import PlanningError, path
-from robot.planner.turn_classes import CutTurn, TurnClasses
-from solver.cost import AXES, BlockTurnTimes, CostModel, merge_moves
+from solver.cost import AXES, IMPOSSIBLE, BlockTurnTimes, CostModel, merge_moves
+from solver.cube.facelets import FACES
 from solver.cube.notation import Move
-from solver.cube.orientation import Orientation
+from solver.cube.orientation import Orientation, all_orientations
 
 Ints = NDArray[np.int64]
+
+CutTurn = tuple[int, int, int]
+"""Axis, cut and quarters: so many layers of the axis's first face, clockwise 1..3."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +157,7 @@ class BlockTurns:
         return BlockTurnsFrom(self, state)
 
     @cached_property
-    def _edges(self) -> dict[CutTurn, _Edges]:
+    def edges(self) -> dict[CutTurn, _Edges]:
         """The transitions that turn each cut, in every orientation."""
         rows: dict[CutTurn, list[tuple[int, int, int, int]]] = {}
         for number, step in enumerate(self.mechanism.transitions):
@@ -169,21 +187,9 @@ class BlockTurns:
         """The states just after a turn, those that cost the same merged."""
         return TurnClasses(self)
 
-    def edges_of(self, turn: CutTurn) -> _Edges | None:
-        """Return the transitions that turn a cut; None if there are none."""
-        return self._edges.get(turn)
-
-    def edges(self, turn: CutTurn) -> _Edges:
-        """Return the transitions that turn a cut; raises :class:`PlanningError` if there are
-        none."""
-        found = self.edges_of(turn)
-        if found is None:
-            raise PlanningError(f"{self.mechanism.name} cannot turn {_move(turn)}")
-        return found
-
     def weights_between(self, reached: _Reached, then: CutTurn) -> Weights:
         """Weights of the ways from states to a turn. int64[states, edges]."""
-        starts = self.edges(then).start
+        starts = self.edges[then].start
         if reached.turn is None:
             return self.closure.weights_between(reached.nodes, starts)
         key = reached.turn, reached.frame, then
@@ -295,7 +301,9 @@ class BlockTurnsFrom:
 
     def _turn(self, before: Sequence[_Reached], turn: CutTurn) -> _Reached:
         """The states after one more turn."""
-        edges = self._turns.edges(turn)
+        edges = self._turns.edges.get(turn)
+        if edges is None:
+            raise PlanningError(f"{self.name} cannot turn {_move(turn)}")
         ways = [one.weights[:, None] + self._turns.weights_between(one, turn) for one in before]
         sources = [way.argmin(axis=0) for way in ways]
         least = np.stack([way.min(axis=0) for way in ways])
@@ -319,3 +327,71 @@ class BlockTurnsFrom:
             legs.append([*way, self._turns.mechanism.transitions[at.edges.step[edge]]])
             at = before
         return [step for leg in reversed(legs) for step in leg]
+
+
+class TurnClasses:
+    """Single turns as matrices, for the search of a reduction.
+
+    The states just after a turn that cannot be told apart by what any turn costs from there are one
+    class, as in ``robot.mechanism.compile.cost_model``. A crane of N layers has 8 (N - 1) of them
+    on each axis: which face is up and which way the next roll goes, and so many rows raised.
+    """
+
+    def __init__(self, turning: BlockTurns) -> None:
+        self._turning = turning
+        cuts = range(1, turning.mechanism.size)
+        self._turns = tuple(product(range(3), cuts, range(1, 4)))
+        self._nodes = tuple(self._ends(axis) for axis in range(3))
+        self._classes = refine(
+            tuple(np.zeros(len(nodes), dtype=np.int64) for nodes in self._nodes),
+            [
+                [(turn[0], self._times(nodes, turn)) for turn in self._turns]
+                for nodes in self._nodes
+            ],
+        )
+        self.states = max(int(classes.max(initial=-1)) + 1 for classes in self._classes)
+
+    def times_from(self, start: State) -> BlockTurnTimes:
+        """The matrices, with those from ``start`` for a cube held in any way."""
+        cuts, states = self._turning.mechanism.size - 1, self.states
+        onward = np.full((3, 3, cuts, 3, states, states), IMPOSSIBLE, dtype=np.uint32)
+        for before, (nodes, classes) in enumerate(zip(self._nodes, self._classes, strict=True)):
+            _, members = np.unique(classes, return_index=True)
+            times = self._times_to_classes(nodes[members])
+            onward[before, ..., : len(members), :] = np.moveaxis(times, 0, -2)
+        first = np.full((36, 3, cuts, 3, states), IMPOSSIBLE, dtype=np.uint32)
+        for held in all_orientations():
+            up, front = (FACES.index(held.face_at(site)) for site in "UF")
+            seen = "".join(held.site_of(start.orientation.face_at(site)) for site in "UF")
+            node = node_of(State(start.configuration, Orientation.named(seen)))
+            first[6 * up + front] = self._times_to_classes(np.array([node]))[0]
+        return BlockTurnTimes(onward, first)
+
+    def _ends(self, axis: int) -> Ints:
+        """The nodes just after a turn on ``axis``."""
+        ends = [edges.end for turn, edges in self._turning.edges.items() if turn[0] == axis]
+        return np.unique(np.concatenate(ends)) if ends else np.zeros(0, dtype=np.int64)
+
+    def _times(self, starts: Ints, turn: CutTurn) -> Times:
+        """Microseconds from nodes through a turn to the nodes after turns on its axis."""
+        nodes = self._nodes[turn[0]]
+        least = np.full((len(starts), len(nodes)), FAR)
+        edges = self._turning.edges.get(turn)
+        if edges is not None:
+            ways = self._turning.closure.weights_between(starts, edges.start) + edges.weight
+            for column, end in zip(ways.T, np.searchsorted(nodes, edges.end), strict=True):
+                least[:, end] = np.minimum(least[:, end], column)
+        return microseconds_of(least)
+
+    def _times_to_classes(self, starts: Ints) -> Times:
+        """Microseconds from nodes through each turn to classes of its axis.
+
+        uint32[nodes, 3, N - 1, 3, classes]: axis, cut and quarters of the turn.
+        """
+        shape = (len(starts), 3, self._turning.mechanism.size - 1, 3, self.states)
+        found = np.full(shape, IMPOSSIBLE, dtype=np.uint32)
+        for axis, cut, quarters in self._turns:
+            classes = self._classes[axis]
+            times = to_classes(self._times(starts, (axis, cut, quarters)), classes)
+            found[:, axis, cut - 1, quarters - 1, : times.shape[1]] = times
+        return found

@@ -118,7 +118,12 @@ def compile_mechanism(mechanism: Mechanism) -> Compiled:
     known = _solve_nodes(mechanism)
     nodes = tuple(known[(row[known][:, :, known] < FAR).any(axis=(0, 1))] for row in full)
     rows = tuple(np.ascontiguousarray(full[axis][:, :, nodes[axis]]) for axis in range(3))
-    return Compiled(composites, nodes, rows, _refine(mechanism, rows, nodes))
+    resting = tuple(number_rows(residual_motion_us(mechanism, there)[:, None]) for there in nodes)
+    times = [
+        [(other, microseconds_of(rows[other][nodes[axis]])) for other in OTHER_AXES[axis]]
+        for axis in range(3)
+    ]
+    return Compiled(composites, nodes, rows, refine(resting, times))
 
 
 @lru_cache(maxsize=4)
@@ -168,28 +173,25 @@ def _relative(block: Weights, axis: int) -> Weights:
     return relative
 
 
-def _refine(
-    mechanism: Mechanism, rows: tuple[Weights, ...], nodes: tuple[Ints, ...]
-) -> tuple[Ints, ...]:
-    """Classes of the nodes of each axis, the coarsest that lose no cost."""
-    classes = tuple(number_rows(residual_motion_us(mechanism, there)[:, None]) for there in nodes)
-    times = [
-        [microseconds_of(rows[other][nodes[axis]]) for other in OTHER_AXES[axis]]
-        for axis in range(3)
-    ]
+def refine(classes: tuple[Ints, ...], times: list[list[tuple[int, Times]]]) -> tuple[Ints, ...]:
+    """Split ``classes`` of the nodes of each axis until they lose no cost, but no further.
+
+    ``times[axis]``: for each thing that may come next its axis, and its ``costs[node, ..., node
+    after it]``.
+    """
     while True:
-        finer = tuple(_split(classes, times[axis], axis) for axis in range(3))
+        finer = tuple(_split(classes, *one) for one in zip(classes, times, strict=True))
         if all(_count(new) == _count(old) for new, old in zip(finer, classes, strict=True)):
             return classes
         classes = finer
 
 
-def _split(classes: tuple[Ints, ...], times: list[Times], axis: int) -> Ints:
-    """Classes of one axis after looking one composite ahead."""
-    ahead = [classes[axis][:, None].astype(np.uint32)]
-    for other, costs in zip(OTHER_AXES[axis], times, strict=True):
-        ahead.append(to_classes(costs, classes[other]).reshape(len(costs), -1))
-    return number_rows(np.concatenate(ahead, axis=1))
+def _split(classes: tuple[Ints, ...], own: Ints, times: list[tuple[int, Times]]) -> Ints:
+    """Classes of one axis after looking one step ahead."""
+    if not len(own):
+        return own
+    ahead = [to_classes(costs, classes[axis]).reshape(len(own), -1) for axis, costs in times]
+    return number_rows(np.concatenate([own[:, None].astype(np.uint32), *ahead], axis=1))
 
 
 def to_classes(costs: Times, classes: Ints) -> Times:
