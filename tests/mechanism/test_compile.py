@@ -1,8 +1,8 @@
-"""Compiled cost models against plain shortest paths over the same transitions."""
+"""Paths without turns, and compiled cost models, against plain shortest paths over transitions."""
 
 from __future__ import annotations
 
-import heapq
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -11,17 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robot.mechanism.compile.closure import FAR, microseconds_of
+from robot.mechanism.compile.closure import FAR, microseconds_of, path_closure, turns_layers
 from robot.mechanism.compile.cost_model import (
     compile_mechanism,
     cost_model,
     number_rows,
     to_classes,
 )
-from robot.mechanism.graph import SITE_AXIS, Mechanism, State, Transition
+from robot.mechanism.frames import ORIENTATIONS
+from robot.mechanism.graph import SITE_AXIS, Mechanism, State, Transition, weight_of
 from robot.mechanism.registry import build_mechanism
 from robot.settings import load_profile
 from solver.cost import AXES, IMPOSSIBLE, CostModel, composite_of
+from tests.rig.timed_turns import in_order_of_cost
 
 ROBOTS = ["cubotino-uno", "mindcuber", "two-arm-2x2x2", *(f"reference/{x}" for x in "abd")]
 OTHER_LAYER = str.maketrans("DLB", "URF")
@@ -35,44 +37,33 @@ def built(name: str) -> Mechanism:
 @cache
 def reachable(name: str) -> list[State]:
     """The states that some transitions lead to."""
-    found = [built(name).start]
-    for state in found:
-        for step in built(name).transitions:
-            if step.start == state.configuration:
-                held = state.orientation
-                held = held.rotated(*step.rotation) if step.rotation else held
-                after = State(step.end, held)
-                if after not in found:
-                    found.append(after)
-    return found
+    start = built(name).start
+
+    def onward(state: State) -> Iterator[tuple[int, State]]:
+        for step in built(name).steps_from(state.configuration):
+            held = state.orientation
+            yield 0, State(step.end, held.rotated(*step.rotation) if step.rotation else held)
+
+    return [state for _, state in in_order_of_cost(start, onward)]
 
 
 def fastest_us(mechanism: Mechanism, state: State, composites: list[int]) -> int | None:
-    """The least time to perform composites in order, by a heap and nothing clever."""
+    """The least time to perform composites in order, by Dijkstra's search."""
     goal = [dict(zip(AXES[t[0]], t[1:], strict=True)) for t in map(composite_of, composites)]
     start = (state.configuration, state.orientation, 0, (0, 0))
-    best: dict[Any, int] = {start: 0}
-    heap: list[Any] = [(0, 0, start)]
-    count, finish = 0, None
-    while heap:
-        time_us, _, here = heapq.heappop(heap)
-        if time_us > best[here] or (finish is not None and time_us >= finish):
-            continue
-        for step in mechanism.transitions:
-            if step.start != here[0]:
-                continue
+
+    def onward(here: Any) -> Iterator[tuple[int, Any]]:
+        for step in mechanism.steps_from(here[0]) if here else ():
             after = _advance(here, step, goal, mechanism.size == 2)
             if after is None:
                 continue
-            total = time_us + step.duration_us
-            if after[2] == len(goal):
-                total += mechanism.configurations[step.end].residual_motion_us
-                finish = min(total, total if finish is None else finish)
-            elif total < best.get(after, total + 1):
-                best[after] = total
-                count += 1
-                heapq.heappush(heap, (total, count, after))
-    return finish
+            if after[2] < len(goal):
+                yield step.duration_us, after
+            else:
+                resting_us = mechanism.configurations[step.end].residual_motion_us
+                yield step.duration_us + resting_us, ()
+
+    return next((cost for cost, here in in_order_of_cost(start, onward) if not here), None)
 
 
 def _advance(here: Any, step: Transition, goal: list[dict[str, int]], pocket: bool) -> Any:
@@ -169,3 +160,29 @@ def test_times_are_weights_without_the_count_of_motions() -> None:
     times = microseconds_of(weights)
     assert times[:4].tolist() == [0, 0, 1, 70_000]
     assert (times[4:] == IMPOSSIBLE).all()
+
+
+# ---- paths without turns ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["cubotino-uno", "two-arm", "two-arm-2x2x2", "six-motor"])
+def test_no_path_is_shorter_and_none_turns_a_layer(name: str) -> None:
+    """And each leads back to where it began."""
+    mechanism = built(name)
+    closure = path_closure(mechanism)
+    assert not any(turns_layers(step, mechanism.size) for step in closure.steps.values())
+    onward: dict[int, list[tuple[int, int]]] = {}
+    for (start, end), step in closure.steps.items():
+        onward.setdefault(start, []).append((weight_of(step), end))
+    for configuration, far in enumerate(closure.from_zero):
+        source = ORIENTATIONS * configuration
+        expected = np.full(closure.nodes, FAR)
+        for weight, node in in_order_of_cost(source, lambda node: onward.get(node, ())):
+            expected[node] = weight
+        assert (far == expected).all()
+        for node in range(closure.nodes):
+            at, weight = node, 0
+            while (before := int(closure.before[configuration, at])) >= 0:
+                weight += weight_of(closure.steps[before, at])
+                at = before
+            assert (at == source and weight == far[node]) if far[node] < FAR else at == node

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from heapq import heappop, heappush
+from itertools import count, pairwise, product
+from typing import TypeVar
 
 import numpy as np
 
@@ -10,6 +13,29 @@ from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, TurnCosts, composite_
 from solver.cube.cube import Cube
 
 NEVER = int(IMPOSSIBLE)
+
+State = TypeVar("State", bound=Hashable)
+
+
+def in_order_of_cost(
+    start: State, onward: Callable[[State], Iterable[tuple[int, State]]]
+) -> Iterator[tuple[int, State]]:
+    """Yield the least cost of every state that can be reached, the cheapest first.
+
+    ``onward(state)`` gives the cost of each step from a state, and where it leads: Dijkstra's
+    search and nothing clever.
+    """
+    best, numbers = {start: 0}, count(1)
+    heap: list[tuple[int, int, State]] = [(0, 0, start)]
+    while heap:
+        cost, _, state = heappop(heap)
+        if cost > best[state]:
+            continue
+        yield cost, state
+        for more, after in onward(state):
+            if after not in best or cost + more < best[after]:
+                best[after] = cost + more
+                heappush(heap, (cost + more, next(numbers), after))
 
 
 def random_model(
