@@ -7,6 +7,8 @@ over it: for looking, a mechanism gets such places as positions of their own.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from robot.settings.actuators import Servo, TravelRow
 from robot.settings.profile import RobotProfile
 
@@ -63,8 +65,7 @@ def _with_place(
     if not isinstance(servo, Servo):
         raise TypeError(f"{actuator} is no servo")
     at = servo.positions_us
-    pulse = round(at[away_from] + part * (at[opened] - at[away_from]))
-    places = at | {name: pulse}
+    places = at | {name: round(at[away_from] + part * (at[opened] - at[away_from]))}
     rows = [
         row
         for known in servo.travel
@@ -72,44 +73,27 @@ def _with_place(
         for row in _rows_of(known, opened, name, places)
     ]
     updated = servo.model_copy(update={"positions_us": places, "travel": (*servo.travel, *rows)})
-    cameras = tuple(
-        camera.model_copy(
-            update={
-                "views": tuple(
-                    view.model_copy(update={"when": _when(view.when, actuator, opened, name)})
-                    for view in camera.views
-                )
-            }
-        )
-        for camera in profile.cameras
-    )
-    changed = {"actuators": profile.actuators | {actuator: updated}, "cameras": cameras}
+    cameras = []
+    for camera in profile.cameras:
+        views = []
+        for view in camera.views:
+            allowed = view.when.get(actuator, ())
+            more = {actuator: (*allowed, name)} if opened in allowed else {}
+            views.append(view.model_copy(update={"when": view.when | more}))
+        cameras.append(camera.model_copy(update={"views": tuple(views)}))
+    changed = {"actuators": profile.actuators | {actuator: updated}, "cameras": tuple(cameras)}
     return profile.model_copy(update=changed)
 
 
-def _rows_of(known: TravelRow, opened: str, name: str, places: dict[str, int]) -> list[TravelRow]:
+def _rows_of(
+    known: TravelRow, opened: str, name: str, places: dict[str, int]
+) -> Iterator[TravelRow]:
     """The two parts into which the new place divides a way to or from ``opened``."""
-    one, two = known.between
-    other = two if one == opened else one
+    (other,) = set(known.between) - {opened}
     share = (places[name] - places[other]) / (places[opened] - places[other])
-    return [
-        known.model_copy(
-            update={
-                "between": tuple(name if place == left_out else place for place in known.between),
-                "ms": known.ms * part,
-                "held_ms": None if known.held_ms is None else known.held_ms * part,
-            }
-        )
-        for left_out, part in ((opened, share), (other, 1 - share))
-        if 0 < part < 1
-    ]
-
-
-def _when(
-    when: dict[str, tuple[str, ...]], actuator: str, opened: str, name: str
-) -> dict[str, tuple[str, ...]]:
-    """The condition of a view, fulfilled at the new place too."""
-    allowed = when.get(actuator, ())
-    if opened not in allowed:
-        return when
-    return {**when, actuator: (*allowed, name)}
+    for left_out, part in ((opened, share), (other, 1 - share)):
+        if 0 < part < 1:
+            between = tuple(name if place == left_out else place for place in known.between)
+            held_ms = None if known.held_ms is None else known.held_ms * part
+            update = {"between": between, "ms": known.ms * part, "held_ms": held_ms}
+            yield known.model_copy(update=update)

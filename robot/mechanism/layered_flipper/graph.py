@@ -137,20 +137,15 @@ class _Builder:
         motion = self._travel(flipper.actuator, pose.flipper, after.flipper)
         if motion is None:
             return
-        fields = {"to": after.flipper}
+        takes_us, fields = motion.duration_us, {"to": after.flipper}
         if pose.rows:
-            swung = Operation("swing", motion.duration_us, fields=fields)
+            swung = Operation("swing", takes_us, fields=fields)
             yield self._step(pose, after, (motion,), swung)
             return
         axis, quarters = flipper.rolls[0], 3 if flipper.rolls.endswith("'") else 1
         quarters = quarters if onwards else 4 - quarters
-        rolled = Operation(
-            "rotate",
-            motion.duration_us,
-            axis=axis,
-            quarter_turns=signed_quarters(quarters),
-            fields=fields,
-        )
+        way = signed_quarters(quarters)
+        rolled = Operation("rotate", takes_us, axis=axis, quarter_turns=way, fields=fields)
         step = self._step(pose, after, (motion,), rolled)
         yield replace(step, rotation=(axis, quarters))
 
