@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from robot.mechanism.compile.closure import FAR, Weights, path_closure
 from robot.mechanism.compile.cost_model import node_of
 from robot.mechanism.frames import ORIENTATIONS
-from robot.mechanism.graph import CALM, Configuration, Mechanism, State
+from robot.mechanism.graph import CALM, Mechanism, State
 from robot.planner.plan import Plan, make_plan
 from robot.planner.retrace import PlanningError, path
 from robot.settings.base import microseconds
-from robot.settings.profile import View
 from solver.cube.facelets import FACES
 from solver.cube.orientation import Orientation, site_facelets
 
@@ -109,23 +108,15 @@ def find_places(mechanism: Mechanism, nodes: Iterable[int], faces: Iterable[str]
 
 def _looks(mechanism: Mechanism, node: int, wanted: list[str]) -> Iterator[FaceView]:
     number, held = divmod(node, ORIENTATIONS)
-    orientation = Orientation(held)
-    for camera, view, hidden in _views(mechanism, mechanism.configurations[number]):
-        face = orientation.face_at(view.site)
-        if face in wanted:
-            yield FaceView(camera, view.site, face, orientation, hidden)
-
-
-def _views(
-    mechanism: Mechanism, configuration: Configuration
-) -> Iterator[tuple[str, View, Stickers]]:
-    """Camera, view and hidden stickers of everything seen in a configuration."""
+    configuration, orientation = mechanism.configurations[number], Orientation(held)
     places = configuration.positions
     for camera in mechanism.profile.cameras:
         for view in camera.views:
-            if all(str(places.get(name)) in allowed for name, allowed in view.when.items()):
-                covered = configuration.covered.get(view.site, frozenset())
-                yield camera.name, view, covered | frozenset(view.hidden)
+            face = orientation.face_at(view.site)
+            is_seen = all(str(places.get(name)) in allowed for name, allowed in view.when.items())
+            if is_seen and face in wanted:
+                hidden = configuration.covered.get(view.site, frozenset()) | frozenset(view.hidden)
+                yield FaceView(camera.name, view.site, face, orientation, hidden)
 
 
 def _parts(

@@ -88,7 +88,9 @@ def plan_solve(  # noqa: PLR0913 - as solver.search.solve
         plan = plan_composites(mechanism, approach.end, solution.composites or ())
     else:
         plan = turns.plan(parse_moves(" ".join(solution.moves)))
-    bound = lower_bound_us(solution)
+    bound: int | None = solution.extra.get("lower_bound_us")
+    if solution.extra.get("proven"):
+        bound = solution.cost_us
     if approach.transitions:
         plan, bound = skip_rest(approach, plan), bound_with_approach(bound, approach)
     return replace(
@@ -147,11 +149,3 @@ def prepare(mechanism: Mechanism, cancel: CancelFlag, progress: Callable[[Progre
     if mechanism.size in LAYERED_SIZES:
         block_turns(mechanism)
     make_ready(mechanism.size, request)
-
-
-def lower_bound_us(solution: Solution) -> int | None:
-    """Return the time below which the search proved that there is no solution, if it did."""
-    if solution.extra.get("proven"):
-        return solution.cost_us
-    bound: int | None = solution.extra.get("lower_bound_us")
-    return bound
