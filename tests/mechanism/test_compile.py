@@ -11,13 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robot.mechanism.compile.closure import FAR, microseconds_of, path_closure, turns_layers
-from robot.mechanism.compile.cost_model import (
-    compile_mechanism,
-    cost_model,
-    number_rows,
-    to_classes,
-)
+from robot.mechanism.compile.closure import FAR, path_closure, turns_layers
+from robot.mechanism.compile.cost_model import compile_mechanism, cost_model
 from robot.mechanism.frames import ORIENTATIONS
 from robot.mechanism.graph import SITE_AXIS, Mechanism, State, Transition, weight_of
 from robot.mechanism.registry import build_mechanism
@@ -112,7 +107,7 @@ def turns_from_states(draw: Any) -> tuple[str, State, list[int]]:
     return name, state, composites
 
 
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(turns_from_states())
 def test_turns_cost_the_shortest_path_from_any_state(case: tuple[str, State, list[int]]) -> None:
     name, state, composites = case
@@ -140,26 +135,6 @@ def test_the_model_has_the_form_the_search_expects(name: str) -> None:
         assert (model.turns.next[axis, 15 * axis : 15 * axis + 15] == IMPOSSIBLE).all()
         others = np.delete(model.turns.next[axis], np.s_[15 * axis : 15 * axis + 15], axis=0)
         assert (others[:, 0].min(axis=-1) < IMPOSSIBLE).all()
-
-
-def test_equal_rows_are_numbered_alike_in_the_order_in_which_they_appear() -> None:
-    rows = np.array([[5, 1], [5, 2], [5, 1], [4, 1], [5, 2]], np.uint32)
-    assert number_rows(rows).tolist() == [0, 1, 0, 2, 1]
-    assert number_rows(np.zeros((0, 3), np.uint32)).tolist() == []
-
-
-def test_a_class_costs_what_its_cheapest_member_does() -> None:
-    costs = np.array([[9, 4, 7, 1], [2, 8, 3, 6]], np.uint32)
-    assert to_classes(costs, np.array([1, 0, 1, 0])).tolist() == [[1, 7], [6, 2]]
-    nothing = np.zeros((2, 0), np.uint32)
-    assert to_classes(nothing, np.zeros(0, np.int64)).shape == (2, 0)
-
-
-def test_times_are_weights_without_the_count_of_motions() -> None:
-    weights = np.array([0, 4095, 4096, 4096 * 70_000 + 5, FAR, FAR + 7])
-    times = microseconds_of(weights)
-    assert times[:4].tolist() == [0, 0, 1, 70_000]
-    assert (times[4:] == IMPOSSIBLE).all()
 
 
 # ---- paths without turns ------------------------------------------------------------------------

@@ -68,7 +68,7 @@ def turn_us(name, turn):
 def test_every_variant_costs_the_shortest_path(name):
     mechanism = variant(name)
     model = compiled(name).cost_model(mechanism.start)
-    for turns in ([D, F], [U, B], [(0, 2, 1), (1, 3, 0)]):
+    for turns in ([D, F], [(0, 2, 1), (1, 3, 0)]):
         composites = [composite_index(*turn) for turn in turns]
         assert model_us(model, composites) == fastest_us(mechanism, mechanism.start, composites)
 
