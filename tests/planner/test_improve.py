@@ -48,6 +48,7 @@ def test_a_cut_plan_is_the_whole_plan(planned):
     middle = turn_cube(cube, head)
     assert middle == cube.apply(" ".join(head.moves))
     assert replay(tail, middle.facelets()).is_solved
+    assert split_at(plan, plan.duration_us) is None
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.9])
@@ -64,11 +65,6 @@ def test_a_better_tail_fits_the_head_and_solves(planned, share):
         assert better.duration_us < tail.duration_us
 
 
-def test_nothing_is_left_to_cut_at_the_end(planned):
-    _, plan = planned
-    assert split_at(plan, plan.duration_us) is None
-
-
 def lasting(seconds, search_s, planned):
     """A plan of that many seconds, found in so long a search."""
     _, plan = planned
@@ -79,20 +75,16 @@ def lasting(seconds, search_s, planned):
 
 def test_a_plan_is_cut_where_its_rest_is_worth_searching(planned):
     assert where_to_cut_us(lasting(64, 0.3, planned)) == 4_000_000
-    assert where_to_cut_us(lasting(8, 0.05, planned)) == 500_000
     assert where_to_cut_us(lasting(8, 2.0, planned)) is None, "thought about long enough"
     assert where_to_cut_us(lasting(0.8, 0.02, planned)) is None, "the cut costs more"
+    assert where_to_cut_us(lasting(64, 0.3, planned), again=True) is None, "a small cube's rest"
     proven = replace(lasting(64, 0.3, planned), lower_bound_us=64_000_000)
     assert where_to_cut_us(proven) is None
-
-
-def test_the_rest_of_a_large_cube_is_cut_again(planned):
     crane = build_mechanism(for_cube(load_profile("crane"), 4))
     long = replace(lasting(84, 3.0, planned), mechanism=crane)
     assert where_to_cut_us(long) == where_to_cut_us(long, again=True) == 12_000_000
     assert where_to_cut_us(replace(long, search_s=1000.0)) is None, "thought about long enough"
     assert where_to_cut_us(replace(lasting(10, 3.0, planned), mechanism=crane)) is None
-    assert where_to_cut_us(lasting(64, 0.3, planned), again=True) is None, "a small cube's rest"
 
 
 def test_the_rule_stops_when_a_second_saves_less_than_a_second():

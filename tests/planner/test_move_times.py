@@ -21,7 +21,6 @@ from robot.planner import (
 )
 from robot.planner.survey import random_cube
 from robot.settings import load_profile
-from robot.settings.profile import for_cube
 from solver.cost import AXES, composite_index, merge_moves
 from solver.cube.notation import parse_moves
 
@@ -71,9 +70,6 @@ def test_each_merged_move_has_one_end_and_they_come_in_order(turns: list[tuple[s
     assert len(ends) == len(moves) and ends == sorted(ends)
 
 
-ROBOTS = ["cubotino", "four-arm", "crane"]
-
-
 def one_by_one(plan: Plan) -> list[Plan]:
     """A plan of its own for each move, from where the one before has ended."""
     state, plans = plan.start, []
@@ -85,19 +81,19 @@ def one_by_one(plan: Plan) -> list[Plan]:
     return plans
 
 
-def random_plan(robot: str, seed: int, size: int | None = None) -> Plan:
-    profile = for_cube(load_profile(robot), size)
-    cube = random_cube(profile.cube.size, np.random.default_rng(seed))
-    return plan_solve(cube, build_mechanism(profile), time_limit=0.3)
+def random_plan(robot: str, seed: int) -> Plan:
+    mechanism = build_mechanism(load_profile(robot))
+    cube = random_cube(mechanism.size, np.random.default_rng(seed))
+    return plan_solve(cube, mechanism, time_limit=0.1)
 
 
-@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize("robot", ["cubotino", "four-arm", "crane"])
 def test_it_is_the_sum_of_a_plan_for_each_move(robot: str) -> None:
     plan = random_plan(robot, 1)
     found = greedy_us(plan.mechanism, plan.start, plan.moves)
-    steps = [step for part in one_by_one(plan) for step in part.transitions]
-    owed = plan.mechanism.configurations[one_by_one(plan)[-1].end.configuration].residual_motion_us
-    assert found == sum(step.duration_us for step in steps) + owed
+    parts = one_by_one(plan)
+    last_us = plan.mechanism.configurations[parts[-1].end.configuration].residual_motion_us
+    assert found == last_us + sum(step.duration_us for part in parts for step in part.transitions)
     assert found >= plan.duration_us, "a plan is never slower than its moves one at a time"
 
 
@@ -110,6 +106,9 @@ def test_two_layers() -> None:
     first = plan.moves[:1]
     (alone,) = one_by_one(replace(plan, moves=first))
     assert greedy_us(plan.mechanism, plan.start, first) == alone.duration_us
+    # Its turns are named by three faces; no table has the others.
+    planner = SolvePlanner(plan.mechanism.profile, plan.mechanism)
+    assert planner.greedy_us([replace(plan, moves=("D",))]) is None
 
 
 def test_a_plan_in_two_parts_is_one_list_of_moves() -> None:
@@ -118,15 +117,5 @@ def test_a_plan_in_two_parts_is_one_list_of_moves() -> None:
     planner = SolvePlanner(profile, mechanism)
     head = plan_composites(mechanism, mechanism.start, [composite_index(0, 1, 0)])
     tail = plan_composites(mechanism, head.end, [composite_index(0, 1, 0)])
-    assert merge_moves([*head.moves, *tail.moves]) == ("U2",)
     half = plan_composites(mechanism, mechanism.start, [composite_index(0, 2, 0)])
     assert planner.greedy_us([head, tail]) == planner.greedy_us([half]) == half.duration_us
-
-
-def test_what_the_robot_cannot_turn_has_no_time() -> None:
-    """A two-layer cube's turns are told by three faces; no table has the others."""
-    profile = load_profile("two-arm-2x2x2")
-    mechanism = build_mechanism(profile)
-    start = mechanism.start
-    down = Plan(mechanism, (), start, start, moves=("D",))
-    assert SolvePlanner(profile, mechanism).greedy_us([down]) is None

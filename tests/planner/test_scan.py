@@ -15,7 +15,7 @@ from robot.mechanism.clearance import (
 )
 from robot.planner import build_mechanism, plan_scan, plan_solve, scan
 from robot.planner.retrace import PlanningError
-from robot.settings import BadProfile, load_profile, parse_profile, profile_path
+from robot.settings import load_profile, parse_profile, profile_path
 from solver.cube.cube import Cube
 from tests.rig.stickers import replay
 
@@ -40,20 +40,12 @@ def test_single_faces_can_be_looked_at_again(mechanism):
     assert plan_scan(mechanism, faces="").steps == ()
 
 
-def test_what_no_camera_sees_is_named():
-    text = (
-        profile_path("cubotino-uno").read_text().replace("when: {lid: [open]}", "when: {lid: []}")
-    )
-    with pytest.raises(PlanningError, match="U, R, F, D, L, B"):
-        plan_scan(build_mechanism(parse_profile(text)))
-
-
-@pytest.mark.parametrize("name", ["cubotino-uno", "two-arm", "four-arm"])
+@pytest.mark.parametrize("name", ["cubotino-uno", "two-arm"])
 def test_a_tour_may_be_left_after_any_look(name):
     mechanism = build_mechanism(load_profile(name))
     cube = Cube.random(np.random.default_rng(9))
     for step in plan_scan(mechanism).steps:
-        plan = plan_solve(cube, mechanism, step.plan.end, time_limit=0.15)
+        plan = plan_solve(cube, mechanism, step.plan.end, time_limit=0.03)
         assert plan.start == step.plan.end
         assert plan.initial_orientation == step.looks[0].orientation
         assert replay(plan, cube.facelets()).is_solved
@@ -88,23 +80,6 @@ def test_faces_behind_jaws_are_completed_by_a_second_look():
     assert shown == set(range(54))
 
 
-KEYS = {
-    "cubotino-uno": ["clear_part: 0.86", "look_part: 0.702"],
-    "mindcuber": ["clear_part: 0.86", "- {between: [rest, pull], ms: 800}"],
-    "two-arm": [", clear_part: 0.75", "square_degrees: 5"],
-    "four-arm": [", clear_part: 0.75", "square_degrees: 4"],
-}
-
-
-def without(name, keys):
-    """The shipped profile that does not say these things."""
-    text = profile_path(name).read_text()
-    for key in keys:
-        assert key in text
-        text = text.replace(key, "")
-    return build_mechanism(parse_profile(text))
-
-
 def test_a_lid_goes_back_only_as_far_as_it_must():
     """Of the whole way, 500 ms, 0.702 where the robot only looks, and 0.86 before the table turns.
 
@@ -127,16 +102,9 @@ def test_a_lid_goes_back_only_as_far_as_it_must():
 
 
 @pytest.mark.parametrize(
-    ("part", "text"), [("0.86", "less than clear_part, 0.86"), ("0.4", "look_part: .* 0.5")]
+    ("name", "degrees", "both_ends"), [("two-arm", 5, True), ("four-arm", 4, False)]
 )
-def test_a_place_for_looking_comes_before_that_for_turning(part, text):
-    profile = profile_path("cubotino-uno").read_text()
-    with pytest.raises(BadProfile, match=text):
-        parse_profile(profile.replace("look_part: 0.702", f"look_part: {part}"))
-
-
-@pytest.mark.parametrize("name", ["two-arm", "four-arm"])
-def test_jaws_still_move_while_the_cube_is_nearly_square(name):
+def test_jaws_still_move_while_the_cube_is_nearly_square(name, degrees, both_ends):
     """And never while it is further off than that."""
     mechanism = build_mechanism(load_profile(name))
     jaws = {one.jaw for one in mechanism.profile.mechanism.grippers.values()}
@@ -152,8 +120,11 @@ def test_jaws_still_move_while_the_cube_is_nearly_square(name):
                 assert motion.end_us < middle[0] or motion.offset_us > middle[1]
                 if begin < motion.end_us and motion.offset_us < end:
                     overlaps.add(motion.end == "closed")
-    assert overlaps == ({True, False} if name == "two-arm" else {False})
-    slower = plan_scan(without(name, KEYS[name][1:]))
+    assert overlaps == ({True, False} if both_ends else {False})
+    key = f"square_degrees: {degrees}"
+    text = profile_path(name).read_text()
+    assert key in text
+    slower = plan_scan(build_mechanism(parse_profile(text.replace(key, ""))))
     assert plan_scan(mechanism).duration_us < slower.duration_us
 
 
@@ -177,12 +148,3 @@ def test_a_place_to_look_from_is_reached_from_one_side_alone():
     assert None not in (arm.transition_us("pull", name), arm.transition_us(name, "pull"))
     assert arm.transition_us(name, "rest") is not None
     assert arm.transition_us("rest", name) is None
-
-
-def test_only_servos_stop_on_their_way():
-    text = profile_path("mindcuber").read_text()
-    with pytest.raises(BadProfile, match=r"clear_part: .* 0\.5, not 0\.3"):
-        parse_profile(text.replace("clear_part: 0.86", "clear_part: 0.3"))
-    text = profile_path("reference/a").read_text()
-    with pytest.raises(BadProfile, match=r"clear_part: only a servo can stop on its way"):
-        parse_profile(text.replace("actuator: lid", "actuator: lid\n      clear_part: 0.8"))

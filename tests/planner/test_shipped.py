@@ -15,15 +15,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from robot.cli.main import run
 from robot.mechanism.compile.cost_model import compile_mechanism, cost_model
 from robot.mechanism.graph import Mechanism
 from robot.planner import build_mechanism, plan_scan, plan_solve
-from robot.planner.survey import random_cube
-from robot.settings import list_profiles, load_profile
+from robot.settings import list_profiles, load_profile, profile_path
 from robot.settings.profile import for_cube, sizes_of
 from robot.twin.cube import scrambled
+from solver import two_phase
 from solver.cost import IMPOSSIBLE
 from solver.cube.cube import from_facelets
+from solver.tables import cache_directory
 from tests.rig.pins import PinDriver
 from tests.rig.stickers import replay
 
@@ -81,20 +83,68 @@ def test_it_sees_every_face_and_solves(name: str, size: int) -> None:
             shown |= look.shown_facelets(size)
     assert shown == set(range(6 * size * size))
     plan = plan_solve(cube, mechanism, scan.end, time_limit=0.3)
+    assert replay(plan, cube.facelets(), size).is_solved
     pins.play(plan.schedule())
     assert pins.robot.solved
     assert pins.robot.violations == []
-    assert plan.schedule().duration_us == plan.duration_us
-
-
-@each_robot
-def test_its_operations_solve_the_cube(name: str, size: int) -> None:
-    cube = random_cube(size, np.random.default_rng(size))
-    plan = plan_solve(cube, built(name, size), time_limit=0.3)
-    assert replay(plan, cube.facelets(), size).is_solved
     ends = [operation.end_us for operation in plan.operations]
     starts = [operation.start_us for operation in plan.operations]
-    assert max(ends) == plan.duration_us and starts == sorted(starts)
+    assert max(ends) == plan.duration_us == plan.schedule().duration_us
+    assert starts == sorted(starts)
+
+
+# ---- what `cubist robot` says of them -----------------------------------------------------------
+
+
+def test_check_tells_sizes_scan_and_mean(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["robot", "check", "six-motor", "--cubes", "2", "--time-limit", "0.1", "--json"]
+    assert run(command) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["name"], found["kind"], found["size"]) == ("six-motor", "direct", 3)
+    assert found["graph"]["classes"] == found["graph"]["configurations"] == 1
+    assert found["scan"] == {"stops": 1, "looks": 6, "duration_us": 200_000}
+    solves = found["solves"]
+    assert solves["cubes"] == 2
+    assert solves["best_us"] <= solves["mean_us"] <= solves["worst_us"] < 1_500_000
+    tables = found["tables"]
+    assert tables["metric"] == "axial-qtm"
+    two_phase.kernel("axial-qtm")
+    files = cache_directory().glob(f"phase?-axial-qtm.v{two_phase.TABLE_VERSION}.table")
+    assert tables["disk_bytes"] == sum(path.stat().st_size for path in files)
+
+
+def test_list_and_compare_put_robots_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    compared = ["reference/c", "reference/d"]
+    assert run(["robot", "compare", *compared, "--cubes", "1", "--time-limit", "0.1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert all(any(name.replace("/", "-") in line for line in lines) for name in compared)
+    assert run(["robot", "list", "--json"]) == 0
+    listed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    sizes = {robot["name"]: (robot["size"], robot["sizes"]) for robot in listed}
+    assert sizes["reference/d"] == (3, [3])
+    assert sizes["two-arm-2x2x2"] == (2, [2])
+    assert sizes["crane"] == (3, [2, 3, 4, 5, 6, 7])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "text"),
+    [
+        ("held_settle_ms", "held_settle_s", 2, "held_settle_s"),
+        (
+            "when: {lid: [open]}",
+            "when: {lid: []}",
+            1,
+            "no camera ever sees the faces U, R, F, D, L, B",
+        ),
+    ],
+)
+def test_a_robot_that_cannot_be_or_see_is_refused(
+    old: str, new: str, code: int, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(profile_path("cubotino-uno").read_text().replace(old, new))
+    assert run(["robot", "check", str(path), "--cubes", "0"]) == code
+    assert text in capsys.readouterr().out
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """A kind of mechanism from outside the package, which nobody has built."""
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Literal
 
 import pytest
@@ -172,59 +173,43 @@ def test_an_unregistered_kind_is_refused_with_those_there_are():
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
-        (
-            "layer: layer",
-            "lair: layer",
-            "toy.yaml:7: mechanism.lair: unknown key; did you",
-        ),
+        ("layer: layer", "lair: layer", "toy.yaml:7: mechanism.lair: unknown key; did you"),
         ("x: pitch", "x: pith", "toy.yaml:8: mechanism.rings.x: no actuator named pith"),
         ("x: pitch", "y: pitch", "toy.yaml:8: mechanism.rings.y"),
+        (", z: roll", "", "toy.yaml:5: mechanism: nobody can ever turn"),
     ],
 )
 def test_faults_of_a_new_kind_are_told_as_those_of_any(gimbal, old, new, complaint):
     with pytest.raises(BadProfile) as caught:
-        parse_profile(PROFILE.replace(old, new), "toy.yaml")
+        build_mechanism(parse_profile(PROFILE.replace(old, new), "toy.yaml"))
     assert complaint in str(caught.value)
-
-
-def test_a_new_kind_is_in_the_schema_of_profiles(gimbal):
     assert "GimbalSettings" in RobotProfile.model_json_schema()["$defs"]
 
 
-def test_what_a_new_kind_cannot_do_is_found(gimbal):
-    one_ring = PROFILE.replace("rings: {x: pitch, z: roll}", "rings: {x: pitch}")
-    with pytest.raises(BadProfile, match="nobody can ever turn"):
-        build_mechanism(parse_profile(one_ring))
-
-
-def test_a_new_kind_is_planned_and_simulated(gimbal):
+def test_a_new_kind_is_planned_simulated_and_drawn(gimbal):
     body = scrambled(3, 5)
-    hand = PinDriver(gimbal, body)
+    pins = PinDriver(gimbal, body)
     mechanism = build_mechanism(gimbal)
     tour = plan_scan(mechanism)
-    assert {look.face for step in tour.steps for look in step.looks} == set("URFDLB")
+    pictures = []
     for step in tour.steps:
         if step.moves:
-            hand.play(step.plan.schedule())
+            pins.play(step.plan.schedule())
+        assert {pins.robot.body.face_at(look.site) for look in step.looks} == {
+            look.face for look in step.looks
+        }
+        pictures.append(Studio(pins.robot, seed=1).shoot().image[100:300, 200:440].astype(int))
+    assert {look.face for step in tour.steps for look in step.looks} == set("URFDLB")
+    # Each step shows another face, with stickers of other colours.
+    assert all(abs(one - other).max() > 60 for one, other in pairwise(pictures))
     cube = Cube.from_facelets(body.held_upright().facelets())
-    plan = plan_solve(cube, mechanism, tour.end, time_limit=1.0)
+    plan = plan_solve(cube, mechanism, tour.end, time_limit=0.3)
     assert replay(plan, cube.facelets()).is_solved
-    hand.play(plan.schedule())
-    assert hand.robot.solved
-    assert not hand.robot.violations
-
-
-def test_a_new_kind_is_drawn(gimbal):
-    hand = PinDriver(gimbal, scrambled(3, 5))
-    studio = Studio(hand.robot, seed=1)
-    before = studio.shoot().image[100:300, 200:440].astype(int)
-    tipped = next(step.plan for step in plan_scan(build_mechanism(gimbal)).steps[1:])
-    hand.play(tipped.schedule())
-    after = studio.shoot().image[100:300, 200:440].astype(int)
-    assert abs(after - before).max() > 60  # another face, with stickers of other colours
-    plan = plan_solve(Cube.from_moves("D"), build_mechanism(gimbal), time_limit=1.0)
-    words = [operation_text(operation.as_dict()) for operation in plan.operations]
-    assert words == ["layer D: a quarter back", "clamp both rings"]
+    pins.play(plan.schedule())
+    assert pins.robot.solved
+    assert not pins.robot.violations
+    words = {operation_text(operation.as_dict()) for operation in plan.operations}
+    assert words >= {"layer D: a quarter back", "clamp both rings"}
 
 
 def test_a_new_kind_is_set_up_and_homed(gimbal):
