@@ -86,7 +86,7 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
             timed="solver.reduction.search:search",
         ),
         "heuristic-db": Algorithm(
-            "solver.nxn.shallow:search",
+            "solver.nxn.database:search",
             (),
             ("htm", "qtm"),
             "any size, shallow scrambles: breadth-first database and IDA*",

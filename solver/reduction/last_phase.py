@@ -84,21 +84,10 @@ class Shortest:
     ) -> Finish | None:
         """A short solution of the 3x3x3; None when the time was too short for any."""
         del below
-        result = two_phase.kernel("htm").solve(
-            reduction.cube.states,
-            time_limit=seconds,
-            threads=threads,
-            directions=6,
-            solutions=1,
-            target=-1,
-            model=None,
-            models=None,
-            cancel=request.cancel,
-            on_better=None,
-        )
-        if not result.solutions:
+        found = _solve(reduction, request, seconds, threads)
+        if found is None:
             return None
-        moves = parse_moves(" ".join(moves_of(result.solutions[0].composites)))
+        moves, _ = found
         return Finish(moves, self.cost((*reduction.moves, *moves)))
 
 
@@ -131,25 +120,41 @@ class Fastest:
         before_us, model = self._costs.after(reduction.moves)
         if below is not None and below <= before_us:
             return None
+        limit_us = NO_LIMIT if below is None else below - before_us
         start = two_phase.ready_from(model)
-        result = two_phase.kernel(start.metric).solve(
-            reduction.cube.states,
-            time_limit=seconds,
-            threads=threads,
-            directions=6,
-            solutions=1,
-            target=-1,
-            model=start.model,
-            models=start.models,
-            cancel=request.cancel,
-            on_better=None,
-            below=NO_LIMIT if below is None else below - before_us,
-        )
-        if not result.solutions:
+        found = _solve(reduction, request, seconds, threads, start, limit_us)
+        if found is None:
             return None
-        found = result.solutions[0]
-        moves = parse_moves(" ".join(moves_of(found.composites)))
-        return Finish(moves, before_us + found.cost)
+        moves, cost_us = found
+        return Finish(moves, before_us + cost_us)
+
+
+def _solve(
+    reduction: Reduction,
+    request: Request,
+    seconds: float,
+    threads: int,
+    start: two_phase.Start | None = None,
+    below: int = NO_LIMIT,
+) -> tuple[tuple[Move, ...], int] | None:
+    """The moves of the best solution of the 3x3x3 and its cost; None if there was no time."""
+    result = two_phase.kernel("htm" if start is None else start.metric).solve(
+        reduction.cube.states,
+        time_limit=seconds,
+        threads=threads,
+        directions=6,
+        solutions=1,
+        target=-1,
+        model=None if start is None else start.model,
+        models=None if start is None else start.models,
+        cancel=request.cancel,
+        on_better=None,
+        below=below,
+    )
+    if not result.solutions:
+        return None
+    best = result.solutions[0]
+    return parse_moves(" ".join(moves_of(best.composites))), best.cost
 
 
 Goal = Shortest | Fastest
