@@ -112,3 +112,8 @@ def replay_moves(facelets: str, moves: str, size: int) -> Stickers:
             first, last = (0, size) if letter in "xyz" else (size // 2, size // 2 + 1)
         cube.turn(LIKE.get(letter, letter), {"": 1, "2": 2, "'": 3}[suffix], last, first)
     return cube
+
+
+def solved_stickers(size: int) -> np.ndarray:
+    """Return the face of each sticker of a solved cube as a number. uint8[6 N^2]."""
+    return np.repeat(np.arange(6, dtype=np.uint8), size * size)

@@ -9,7 +9,15 @@ from typing import TypeVar
 
 import numpy as np
 
-from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, TurnCosts, composite_of, moves_of
+from solver.cost import (
+    COMPOSITES,
+    IMPOSSIBLE,
+    CostModel,
+    TurnCosts,
+    composite_index,
+    composite_of,
+    moves_of,
+)
 from solver.cube.cube import Cube
 
 NEVER = int(IMPOSSIBLE)
@@ -53,6 +61,18 @@ def random_model(
         following[axis, 15 * axis : 15 * axis + 15] = IMPOSSIBLE
     final = rng.integers(0, least // 2, (3, states), dtype=np.uint32)
     return CostModel(first, TurnCosts("random", following, final))
+
+
+THREE_FACES = [composite_index(axis, quarters, 0) for axis in range(3) for quarters in (1, 2, 3)]
+"""The turns of a 2x2x2, whose other layers can stand in for these."""
+
+
+def of_three_faces(model: CostModel) -> CostModel:
+    """Return the model of a robot that turns nothing else, and one face at a time."""
+    others = np.setdiff1d(np.arange(COMPOSITES), THREE_FACES)
+    model.first[others] = NEVER
+    model.turns.next[:, others] = NEVER
+    return model
 
 
 def six_motors(half_us: int = 32_000) -> CostModel:

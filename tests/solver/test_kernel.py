@@ -11,8 +11,6 @@ import importlib.util
 import inspect
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -26,22 +24,24 @@ from solver.nxn import database
 from solver.processors import spare_processors
 from solver.reduction.search import geometry
 from solver.search import ALGORITHMS
+from tests.rig.stickers import solved_stickers
 from tests.rig.timed_turns import six_motors
 
 ROOT = Path(__file__).parents[2]
 KERNEL = ROOT / "solver/native"
 
 
-@pytest.fixture(scope="module")
-def check() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("check_folders", ROOT / ".ci/check_folders.py")
+def load_script(path: Path) -> ModuleType:
+    """Return a program of the checkout that is in no package."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def test_folders_form_no_circle_and_each_has_python_names(check: ModuleType) -> None:
+def test_folders_form_no_circle_and_each_has_python_names(tmp_path: Path) -> None:
+    check = load_script(ROOT / ".ci/check_folders.py")
     assert check.circle_in(KERNEL) == ""
     bound = {included for folder, included, _ in check.includes(KERNEL) if folder == "bind"}
     folders = {file.parent.name for file in KERNEL.glob("*/*.cpp")} - {"bind"}
@@ -49,9 +49,6 @@ def test_folders_form_no_circle_and_each_has_python_names(check: ModuleType) -> 
     for file in KERNEL.glob("bind/bind_*.cpp"):
         subject = file.stem.removeprefix("bind_")
         assert f'const Bindings registered("{subject}"' in file.read_text(), file
-
-
-def test_a_circle_is_named_with_its_files(check: ModuleType, tmp_path: Path) -> None:
     for name, text in {
         "one/a.hpp": '#include "two/b.hpp"\n',
         "two/b.hpp": '#include "three/c.hpp"\n#include <one/x>\n',
@@ -110,10 +107,6 @@ def test_stubs_are_those_of_the_kernel() -> None:
 # ---- refusals -----------------------------------------------------------------------------------
 
 
-def go_on(_: object) -> bool:
-    return True
-
-
 def table(size: int) -> np.ndarray:
     return np.zeros(size, np.uint8)
 
@@ -126,10 +119,6 @@ def two_phase(more1: int, more2: int) -> object:
 def optimal(far: int, more: int) -> object:
     shape = _native.OptimalShape(1, far)
     return _native.OptimalTable(shape, table(_native.optimal_size(shape) + more))
-
-
-def make_optimal(metric: str) -> object:
-    return _native.make_optimal(metric, _native.OptimalShape(1, 0), table(9), 1, go_on)
 
 
 def turn_costs(following: int, final: int) -> object:
@@ -148,18 +137,10 @@ def block_times(size: int, states: int, more: int = 0, more_first: int = 0) -> o
     return _native.BlockTimes(size, np.zeros(count, np.uint32), np.zeros(first, np.uint32))
 
 
-def search_near(stickers: np.ndarray) -> object:
-    return database.empty(3, "htm").solve(stickers, 5, 1.0, None, lambda *_: None)
-
-
-def solved_stickers(size: int) -> np.ndarray:
-    return np.repeat(np.arange(6, dtype=np.uint8), size * size)
-
-
 def finish_with_a_wing_of_opposite_colours(size: int) -> object:
     shown = solved_stickers(size)
     shown[1] = 5  # beside B's own sticker of the same wing
-    return geometry(size).finish(shown, go_on)
+    return geometry(size).finish(shown, lambda _: True)
 
 
 MIRRORED = np.array([0, 4, 2, 3, 1, 5], np.uint8)[solved_stickers(3)]
@@ -170,7 +151,11 @@ REFUSED: list[tuple[str, Callable[..., object], list[tuple[object, ...]]]] = [
         _native.pocket_bfs,
         [(np.array([[slot, 0] for slot in range(8)], np.uint8), "axial")],
     ),
-    ("counts in htm or qtm", make_optimal, [("axial",)]),
+    (
+        "counts in htm or qtm",
+        _native.make_optimal,
+        [("axial", _native.OptimalShape(1, 0), table(9), 1, bool)],
+    ),
     ("phase-1 table of a wrong size", two_phase, [(-1, 0), (1, 0)]),
     ("phase-2 table of a wrong size", two_phase, [(0, -1), (0, 1)]),
     ("no distance is below 0", optimal, [(-1, 0)]),
@@ -187,7 +172,11 @@ REFUSED: list[tuple[str, Callable[..., object], list[tuple[object, ...]]]] = [
         block_times,
         [(4, 0), (4, _native.BLOCK_STATES + 1), (4, 2, 1), (4, 2, -1), (5, 2, 0, 1)],
     ),
-    ("not the stickers of a cube", search_near, [(solved_stickers(3)[:-1],), (MIRRORED,)]),
+    (
+        "not the stickers of a cube",
+        lambda shown: database.empty(3, "htm").solve(shown, 5, 1.0, None, lambda *_: None),
+        [(solved_stickers(3)[:-1],), (MIRRORED,)],
+    ),
     ("stickers of no cube", finish_with_a_wing_of_opposite_colours, [(4,), (5,), (6,)]),
 ]
 
@@ -226,14 +215,3 @@ def test_a_search_leaves_one_processor_to_link_and_cameras(monkeypatch, there_ar
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(there_are)))
     assert spare_processors() == threads
     assert load_profile("cubotino").policy.search_threads == threads
-
-
-def test_a_process_bound_to_one_processor_searches_on_it() -> None:
-    code = (
-        "import os, solver.processors as p; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])"
-        "; print(p.processors(), p.spare_processors())"
-    )
-    output = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert output.stdout.split() == ["1", "1"]

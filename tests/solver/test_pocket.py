@@ -1,23 +1,34 @@
 """2x2x2: textbook searches against complete tables, those against published counts, and times.
 
-The fastest solutions on made-up mechanisms are compared with every sequence of a few turns.
+The fastest solutions on made-up mechanisms are compared with every sequence of a few turns, those
+of a table of steps with Soltvvo's rules tried out sticker by sticker.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
 
+from robot.planner import build_mechanism, cost_model, plan_solve
+from robot.settings import load_profile
 from solver import pocket
-from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, TurnCosts, composite_index
-from solver.cube.notation import Move, length, parse_moves
+from solver.cost import IMPOSSIBLE, moves_of
+from solver.cube import facelets
+from solver.cube.notation import length, parse_moves
 from solver.cube.pocket import PocketCube, from_relative_to_dlb, relative_to_dlb
 from solver.errors import BadNotation, InvalidRequest, SearchError
+from solver.pocket import BySearch, ByTable, kernel
 from solver.search import solve
-from tests.rig.timed_turns import cost_of
+from tests.rig.timed_turns import (
+    THREE_FACES,
+    cost_of,
+    in_order_of_cost,
+    of_three_faces,
+    random_model,
+)
 
 COUNTS = {
     "htm": [1, 9, 54, 321, 1847, 9992, 50136, 227536, 870072, 1887748, 623800, 2644],
@@ -46,19 +57,12 @@ def test_solutions_are_as_short_as_the_table_says(algorithm, metric, rng, solves
         for turns in (*range(6), 14)
     ]
     if algorithm == "exact":
-        cubes += [PocketCube.random(rng).apply("x y'") for _ in range(60)]
+        cubes += [PocketCube.random(rng).apply("x y'") for _ in range(30)]
     for cube in cubes:
         solution = solve(cube, algorithm=algorithm, metric=metric)
         assert solution.length == table.distance(cube.relative.states) == solution.lower_bound
         assert solution.length == length(parse_moves(" ".join(solution.moves)), metric, 2)
         assert solves(cube.facelets(), " ".join(solution.moves), 2)
-
-
-def test_pruning_saves_positions_and_ida_star_saves_memory():
-    cube = PocketCube.from_moves("R U' F2 R' U F R2 U' F")
-    found = {name: solve(cube, algorithm=name).extra for name in TEXTBOOK}
-    assert found["bfs"]["nodes"] > found["bfs-pruned"]["nodes"] > 0
-    assert found["bfs"]["memory_bytes"] > 100 * found["ida-star"]["memory_bytes"] > 0
 
 
 # ---- the numbering of seven corners -------------------------------------------------------------
@@ -87,7 +91,7 @@ def test_turns_move_the_seven_places_as_published(name, places):
 
 
 def test_seven_corners_survive_both_ways_and_other_numberings_are_refused(rng):
-    for _ in range(50):
+    for _ in range(20):
         cube = PocketCube.random(rng)
         assert from_relative_to_dlb(*relative_to_dlb(cube)) == cube
     for corners, twists in (([0, 1, 2], [0, 0, 0]), ([0, 1, 2, 3, 4, 5, 5], [0] * 7)):
@@ -99,74 +103,115 @@ def test_seven_corners_survive_both_ways_and_other_numberings_are_refused(rng):
 
 # ---- the fastest on a robot ---------------------------------------------------------------------
 
-TURNS = [(axis, quarters) for axis in range(3) for quarters in (1, 2, 3)]
-STATES = 3
-LONGEST = 4
 
-
-@cache
-def turn_costs() -> TurnCosts:
-    """Return costs of 4 to 7 a turn, with some turns impossible and time owed at the end."""
-    rng = np.random.default_rng(5)
-    onward = np.full((3, COMPOSITES, STATES, STATES), IMPOSSIBLE, dtype=np.uint32)
-    for axis, quarters in TURNS:
-        for last in {0, 1, 2} - {axis}:
-            costs = rng.integers(4, 8, (STATES, STATES)).astype(np.uint32)
-            costs[rng.random((STATES, STATES)) < 0.3] = IMPOSSIBLE
-            costs[:, 0] = 7
-            onward[last, composite_index(axis, quarters, 0)] = costs
-    final = rng.integers(0, 3, (3, STATES)).astype(np.uint32)
-    return TurnCosts("made up", onward, final)
-
-
-def mechanism(seed: int) -> CostModel:
-    """Return a robot with random costs of the first turn; all share the table of its turns."""
-    rng = np.random.default_rng(seed)
-    first = np.full((COMPOSITES, STATES), IMPOSSIBLE, dtype=np.uint32)
-    for axis, quarters in TURNS:
-        first[composite_index(axis, quarters, 0)] = rng.integers(4, 8, STATES)
-    return CostModel(first, turn_costs())
-
-
-def cheapest_by_trying(cube: PocketCube, model: CostModel) -> int:
-    """Return the least cost over all sequences of up to ``LONGEST`` turns."""
-    best = 10**9
-    stack: list[tuple[PocketCube, tuple[tuple[int, int], ...]]] = [(cube, ())]
-    while stack:
-        at, turned = stack.pop()
-        if at.is_solved:
-            best = min(best, cost_of(model, tuple(composite_index(*turn, 0) for turn in turned)))
-        if len(turned) < LONGEST:
-            for axis, quarters in TURNS:
-                if not turned or turned[-1][0] != axis:
-                    after = at.move(Move("URF"[axis], quarters))
-                    stack.append((after, (*turned, (axis, quarters))))
-    return best
-
-
-@pytest.mark.parametrize(("seed", "scramble"), [(1, "R"), (2, "U F'"), (3, "F2 R")])
+@pytest.mark.parametrize(("seed", "scramble"), [(1, ""), (2, "R"), (3, "U F'"), (4, "F2 R")])
 def test_nothing_is_faster(seed, scramble, solves):
-    cube, model = PocketCube.from_moves(scramble), mechanism(seed)
+    """On a made-up robot, tried out in the order of cost."""
+    cube, model = PocketCube.from_moves(scramble), of_three_faces(random_model(seed, 3))
+
+    def onward(here):
+        at, axis, state = here
+        if at.is_solved:
+            yield 0 if axis is None else int(model.turns.final[axis, state]), (None, 0, 0)
+        for number in THREE_FACES:
+            costs = model.first[number] if axis is None else model.turns.next[axis, number, state]
+            after = at.move(parse_moves(moves_of([number])[0])[0])
+            for then, cost in enumerate(costs.tolist()):
+                if cost != IMPOSSIBLE:
+                    yield cost, (after, number // 15, then)
+
+    every = in_order_of_cost((cube, None, 0), onward)
+    fastest = next(cost for cost, (at, _, _) in every if at is None)
     solution = solve(cube, algorithm="exact", cost=model, time_limit=20)
     assert solution.extra["proven"]
     assert solves(cube.facelets(), " ".join(solution.moves), 2)
-    tried = cheapest_by_trying(cube, model)
-    assert tried < 4 * (LONGEST + 1), "longer sequences could be faster: widen the trial"
-    assert solution.cost_us == tried
-
-
-def test_solutions_cost_what_is_claimed(rng, solves):
-    model = mechanism(5)
-    for cube in (PocketCube.solved(), PocketCube.random(rng), PocketCube.random(rng)):
-        solution = solve(cube, algorithm="exact", cost=model, time_limit=20)
-        assert solves(cube.facelets(), " ".join(solution.moves), 2)
-        assert cost_of(model, solution.composites or ()) == solution.cost_us
+    assert solution.cost_us == fastest == cost_of(model, solution.composites or ())
 
 
 def test_costs_of_a_bigger_cube_are_refused():
-    model = mechanism(1)
-    first = model.first.copy()
-    first[composite_index(0, 0, 1)] = 5
-    bigger = CostModel(first, replace(model.turns, name="bigger"))
     with pytest.raises(SearchError, match="those of a 3x3x3"):
-        solve(PocketCube.from_moves("R"), algorithm="exact", cost=bigger)
+        solve(PocketCube.from_moves("R"), algorithm="exact", cost=random_model(1, 3))
+
+
+# ---- the table of fastest steps ------------------------------------------------------------------
+
+UNIT_US = 100_000
+PAIRS = ("RL", "FB")
+HOW_FAR = {0: 0, 1: 1, 2: 2, 3: 1}
+"""How far an arm turns, by clockwise quarters."""
+
+
+def pair_turns():
+    """What one step may do to the stickers: permutation and cost, 1 for the grip and the turns."""
+    found = []
+    for pair in PAIRS:
+        for turns in product(range(4), repeat=2):
+            if any(turns):
+                turned = np.arange(24)
+                for face, q in zip(pair, turns, strict=True):
+                    turned = turned[facelets.turn(2, face, 1, 1, q)] if q else turned
+                found.append((turned, 1 + max(HOW_FAR[q] for q in turns)))
+    return found
+
+
+def fewest(stickers, steps):
+    """The least cost to one colour a face, by trying everything in the order of cost."""
+    every = in_order_of_cost(
+        stickers, lambda here: ((cost, "".join(here[k] for k in turned)) for turned, cost in steps)
+    )
+    one_colour = (
+        cost for cost, here in every if all(len(set(here[k : k + 4])) == 1 for k in range(0, 24, 4))
+    )
+    return next(one_colour)
+
+
+def scrambled(seed, count, steps):
+    """A cube some steps away from solved."""
+    stickers = PocketCube.solved().facelets()
+    for number in np.random.default_rng(seed).integers(0, len(steps), count):
+        turned, _ = steps[number]
+        stickers = "".join(stickers[k] for k in np.argsort(turned))
+    return stickers
+
+
+@pytest.mark.parametrize(("seed", "count"), [(1, 1), (2, 2), (3, 2), (4, 3)])
+def test_arms_that_turn_both_ways_solve_in_the_fewest_units(seed, count):
+    steps = pair_turns()
+    stickers = scrambled(seed, count, steps)
+    mechanism = build_mechanism(load_profile("reference/soltvvo"))
+    plan = plan_solve(PocketCube.from_facelets(stickers), mechanism)
+    assert plan.optimal
+    assert plan.duration_us == UNIT_US * fewest(stickers, steps)
+
+
+def test_table_and_search_agree(rng, monkeypatch):
+    monkeypatch.setattr(pocket, "BALL_BYTES", 1_000_000)
+    model = model_of("soltvvo")
+    table, search = kernel(model.turns), BySearch(model.turns)
+    assert isinstance(table, ByTable)
+    assert pocket.steps_bytes(model_of("two-arm-2x2x2").turns) == 0, "it has too many states"
+    for _ in range(3):
+        states = PocketCube.random(rng).states
+        found = table.fastest(states, model.first, 0.0, None)
+        assert found.proven
+        assert found.cost == search.fastest(states, model.first, 60.0, None).cost
+
+
+def test_a_table_made_for_other_times_is_replaced(tmp_path, monkeypatch):
+    monkeypatch.setenv("CUBIST_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("solver.pocket.steps_bytes", lambda cost: 1000)
+    monkeypatch.setattr("solver._native.make_pocket_steps", lambda *_: True)
+    turns = model_of("soltvvo").turns
+    slower = replace(turns, next=np.where(turns.next == IMPOSSIBLE, turns.next, turns.next * 2))
+    kept = tmp_path / "pocket-soltvvo-big-01234567.v1.table"
+    kept.touch()
+    for costs in (turns, slower):
+        ByTable(costs)
+        of_soltvvo = set(tmp_path.glob("pocket-soltvvo-*")) - {kept}
+        assert len(of_soltvvo) == 1
+    assert kept.exists()
+
+
+def model_of(name):
+    mechanism = build_mechanism(load_profile(name))
+    return cost_model(mechanism, mechanism.start)

@@ -6,19 +6,26 @@ import contextlib
 import threading
 import time
 from collections.abc import Iterable
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from solver import _native
 from solver.cube.cube import Cube
 from solver.cube.facelets import FACES
-from solver.cube.notation import length, parse_moves
+from solver.cube.notation import Move, length, parse_moves
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import IllegalCube, InvalidRequest, SearchError
 from solver.reduction import phased
+from solver.reduction.last_phase import Fastest, Finish, Reduction, solve_reductions
 from solver.reduction.search import LARGEST, geometry, reduced_cube
 from solver.search import solve_many
 from solver.solution import CancelFlag, Request, Solution
+from tests.rig.stickers import solved_stickers
+from tests.rig.timed_turns import six_motors
+from tests.solver.test_kernel import ROOT, load_script
 
 THREADS = 3
 
@@ -31,7 +38,7 @@ def request(**changes) -> Request:
 def random_stickers(size: int, rng: np.random.Generator, count: int, widest: int) -> np.ndarray:
     """Return the stickers after ``count`` random turns of blocks up to ``widest`` layers."""
     turns = rng.integers((0, 1, 1), (6, widest + 1, 4), (count, 3)).tolist()
-    stickers = np.repeat(np.arange(6, dtype=np.uint8), size * size)
+    stickers = solved_stickers(size)
     geometry(size).turn(stickers, [(face, 1, width, q) for face, width, q in turns])
     return stickers
 
@@ -62,11 +69,9 @@ def solved(cube: StickerCube, solves, **changes) -> Solution:
     return solution
 
 
-@pytest.mark.parametrize("threads", [1, THREADS])
-@pytest.mark.parametrize(("size", "count"), [(4, 2), (5, 2), (6, 2), (7, 2), (8, 1)])
-def test_every_cube_is_solved(size, count, threads, rng, solves):
-    for _ in range(count):
-        solved(random_cube(size, rng), solves, threads=threads)
+@pytest.mark.parametrize("size", [4, 5, 6, 7, 8])
+def test_every_cube_is_solved(size, rng, solves):
+    solved(random_cube(size, rng), solves, threads=THREADS)
 
 
 @pytest.mark.long
@@ -87,7 +92,7 @@ def test_many_cubes_of_each_size_are_solved(size, count, rng, solves):
             assert cube.apply(" ".join(solve_many(cube, request())[0].moves)).is_solved
 
 
-@pytest.mark.parametrize("size", [4, 5, 6, 7, 8, 9])
+@pytest.mark.parametrize("size", [4, 5, 6, 7, 9])
 def test_exchanges_that_a_3x3x3_forbids_are_solved(size, rng, solves):
     """Two wings or two centres exchanged; on even cubes also an edge flipped, or two exchanged."""
     area = size * size
@@ -118,20 +123,19 @@ def same(*parts: np.ndarray) -> bool:
 
 
 def test_the_phases_of_a_4x4x4_do_what_they_are_for(rng):
-    for _ in range(3):
-        cube = random_cube(4, rng)
-        solution = solve_many(cube, request(time_limit=0.3))[0]
-        assert solution.phases is not None and solution.phase_names is not None
-        assert solution.phase_names[0] == "centres"
-        after = []
-        for phase in solution.phases[:3]:
-            cube = cube.apply(" ".join(phase))
-            after.append(stickers_of(cube).reshape(6, 4, 4))
-        one_axis, all_axes = ((faces[:, 1:3, 1:3] % 3).reshape(6, 4) for faces in after[:2])
-        assert any(same(np.concatenate([one_axis[k], one_axis[k + 3]])) for k in range(3))
-        assert all(same(np.concatenate([all_axes[k], all_axes[k + 3]])) for k in range(3))
-        for face in after[2]:
-            assert same(face[1:3, 1:3], face[0, 1:3], face[1:3, 0])
+    cube = random_cube(4, rng)
+    solution = solve_many(cube, request(time_limit=0.3))[0]
+    assert solution.phases is not None and solution.phase_names is not None
+    assert solution.phase_names[0] == "centres"
+    after = []
+    for phase in solution.phases[:3]:
+        cube = cube.apply(" ".join(phase))
+        after.append(stickers_of(cube).reshape(6, 4, 4))
+    one_axis, all_axes = ((faces[:, 1:3, 1:3] % 3).reshape(6, 4) for faces in after[:2])
+    assert any(same(np.concatenate([one_axis[k], one_axis[k + 3]])) for k in range(3))
+    assert all(same(np.concatenate([all_axes[k], all_axes[k + 3]])) for k in range(3))
+    for face in after[2]:
+        assert same(face[1:3, 1:3], face[0, 1:3], face[1:3, 0])
 
 
 @pytest.mark.parametrize("size", [6, 7])
@@ -180,7 +184,7 @@ def test_reductions_are_different_and_the_shortest_come_first(size, rng):
 def test_reductions_do_not_end_with_turns_the_3x3x3_may_begin_with(size, rng):
     stickers = stickers_of(random_cube(size, rng))
     for phases in reductions(size, stickers, threads=1, time_limit=0.6, count=300):
-        turns = [turn for turns in phases for turn in turns]
+        turns = [turned for turned_in_phase in phases for turned in turned_in_phase]
         axis = turns[-1][0] % 3
         while turns and turns[-1][0] % 3 == axis:
             face, first, last, _ = turns.pop()
@@ -189,50 +193,110 @@ def test_reductions_do_not_end_with_turns_the_3x3x3_may_begin_with(size, rng):
 
 def test_every_thread_has_the_whole_time(rng):
     stickers = stickers_of(random_cube(4, rng))
-    spent = {}
-    for threads in (1, THREADS):
+
+    def spent_s(threads: int) -> float:
         start = time.process_time()
         reductions(4, stickers, threads=threads, time_limit=0.2, count=1_000_000)
-        spent[threads] = time.process_time() - start
-    assert spent[THREADS] > 1.5 * spent[1]
+        return time.process_time() - start
+
+    cuts = _native.clock_cuts()
+    alone_s, together_s = spent_s(1), spent_s(THREADS)
+    if _native.clock_cuts() != cuts:
+        pytest.skip("other programs take the processors, and the clock ended a search")
+    assert together_s > 1.5 * alone_s
+
+
+# ---- the example of docs/reduction.md: each phase reaches the group that the essay names --------
+
+POLES = "UD"
+"""In the example the faces that the essay calls R and L."""
+
+
+@pytest.fixture(scope="module")
+def essay() -> ModuleType:
+    return load_script(ROOT / "docs/draw_reduction.py")
+
+
+@pytest.fixture(scope="module")
+def after(essay: ModuleType) -> dict[str, StickerCube]:
+    return dict(essay.cubes())
+
+
+def test_phases_turns_and_picture_are_up_to_date(essay: ModuleType) -> None:
+    assert [name for name, _ in essay.example()] == ["scramble", *phased.SIZES[5].names]
+    for name, moves in essay.example():
+        assert f"| {name} | {len(moves)} | `" in essay.PAGE.read_text()
+    assert essay.PICTURE.read_text() == essay.draw(), "run `make picture`"
+
+
+def test_each_phase_turns_as_its_group_allows(essay: ModuleType) -> None:
+    phases = dict(essay.example())
+
+    def quarters(name: str, *, wide: bool) -> set[str]:
+        moves = phases[name]
+        return {m.face for m in moves if m.quarters != 2 and (m.last == 2) == wide}
+
+    assert quarters("centres apart", wide=True) <= set(POLES)
+    for name in ("edges oriented", "four edges", "centres and edges", "3x3x3"):
+        assert not quarters(name, wide=True)
+    assert quarters("four edges", wide=False) <= set("FB")
+    assert quarters("centres and edges", wide=False) <= set("LR")
+    assert {m.face for m in phases["centres and edges"] if m.last == 2} <= set("UDFB")
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+def test_phases_of_the_example_and_of_any_cube_reach_their_groups(
+    essay: ModuleType, after: dict[str, StickerCube], seed: int | None
+) -> None:
+    cubes = list(after.values())
+    if seed is not None:
+        cube = random_cube(5, np.random.default_rng(seed))
+        solution = solve_many(cube, Request("reduction", "obtm", time_limit=0.3))[0]
+        cubes = [cube]
+        for phase in solution.phases or ():
+            cubes.append(cubes[-1].apply(" ".join(phase)))
+    _, centres, apart, _, four_edges, reduced, solved = cubes
+    assert any(essay.has_its_centres(centres, axis) for axis in range(3))
+    assert all(essay.has_its_centres(apart, axis) for axis in range(3))
+    assert len(essay.whole_edges(four_edges)) >= 4
+    assert len(essay.whole_edges(reduced)) == 12 and not reduced.is_solved
+    assert all(essay.has_its_centres(reduced, axis, apart=True) for axis in range(3))
+    assert solved.is_solved
 
 
 # ---- few turns ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("size", [4, 5, 6, 7])
-def test_a_cube_a_few_turns_from_solved_is_solved_by_as_few(size, rng, solves):
+def test_a_cube_a_few_turns_from_solved_is_solved_by_as_few(size, rng, solves, monkeypatch):
+    with monkeypatch.context() as without_tables:
+        without_tables.setattr("solver.reduction.phased.load", None)
+        without_tables.setattr("solver.two_phase.kernel", None)
+        assert solved(StickerCube.solved(size).apply("2Rw U"), solves).length == 2
     for held in ("", "x", "z2 x"):
         assert solved(StickerCube.solved(size).apply(held), solves).length == 0
     for scramble, most in (("2R U 2R' U'", 6), ("2R2 2F 2U'", 6), ("2Rw2 U", 2)):
         solution = solved(StickerCube.solved(size).apply(scramble), solves)
         assert solution.length <= most
         assert solution.phase_names == ("few turns",)
-    for _ in range(5):
+    for _ in range(3):
         cube = cube_of(random_stickers(size, rng, 4, size // 2), size)
         if not cube.is_solved:
             solution = solved(cube, solves)
             assert solution.lower_bound == solution.length <= 4
 
 
-def test_few_turns_need_no_tables(monkeypatch, solves):
-    monkeypatch.setattr("solver.reduction.phased.load", None)
-    monkeypatch.setattr("solver.two_phase.kernel", None)
-    assert solved(StickerCube.solved(7).apply("3Rw U"), solves).length == 2
-
-
 # ---- requests -----------------------------------------------------------------------------------
 
 
 def test_a_4x4x4_takes_few_turns_and_better_answers_are_reported(rng, solves):
-    for _ in range(2):
-        heard: list[Solution] = []
-        cube = random_cube(4, rng)
-        solution = solved(cube, solves, time_limit=3.0, target=48, on_better=heard.append)
-        assert solution.length <= 48  # after a second 43 on average, 47 at most in some hundred
-        lengths = [one.length for one in heard]
-        assert lengths == sorted(lengths, reverse=True)
-        assert heard[-1].moves == solution.moves
+    heard: list[Solution] = []
+    cube = random_cube(4, rng)
+    solution = solved(cube, solves, time_limit=3.0, target=48, on_better=heard.append)
+    assert solution.length <= 48  # after a second 43 on average, 47 at most in some hundred
+    lengths = [one.length for one in heard]
+    assert lengths == sorted(lengths, reverse=True)
+    assert heard[-1].moves == solution.moves
     heard.clear()
     solve_many(cube, request(time_limit=30.0, target=60, on_better=heard.append))
     assert len(heard) == 1, "a target ends the search"
@@ -282,3 +346,75 @@ def test_impossible_pieces_and_small_cubes_are_refused(pair, rng):
         solve_many(StickerCube("".join(letters), 5), request())
     with pytest.raises(InvalidRequest, match="size 3"):
         solve_many(Cube.solved(), request())
+
+
+# ---- the time given to the 3x3x3 of each reduction -----------------------------------------------
+
+
+class Goal:
+    """Records the looks; the 3x3x3 of each reduction costs its worth, or is not solved."""
+
+    def __init__(self, *worth: int | None) -> None:
+        rng = np.random.default_rng(1)
+        self.reductions = [Reduction(((Move("R"),),), Cube.random(rng)) for _ in worth]
+        self._worth = dict(zip((one.cube for one in self.reductions), worth, strict=True))
+        self.looks: list[tuple[int | None, float, int, int | None]] = []
+
+    def last_phase(
+        self, reduction: Reduction, asked: Any, seconds: float, threads: int, below: int | None
+    ) -> Finish | None:
+        worth = self._worth[reduction.cube]
+        self.looks.append((worth, round(seconds, 6), threads, below))
+        return None if worth is None else Finish((Move("U"),), worth)
+
+
+def costs_found(goal: Goal, now_s: float = 0.0, **asked: Any) -> list[int]:
+    """Return the costs of the solutions, in the order in which they are found."""
+    wanted = request(**({"time_limit": 1000.0} | asked))
+    clock: Any = SimpleNamespace(cpu_s=lambda: now_s)
+    found = solve_reductions(wanted, goal, iter(goal.reductions), clock)  # type: ignore[arg-type]
+    return [cost for _, cost in found]
+
+
+def test_every_round_is_four_times_as_long_for_a_quarter_of_the_reductions() -> None:
+    goal = Goal(*range(100, 140))
+    found = costs_found(goal)
+    seconds = [look[1] for look in goal.looks]
+    assert seconds == [0.01] * 40 + [0.04] * 10 + [0.16] * 2 + [0.64, 2.56]
+    worth = [look[0] for look in goal.looks]
+    assert found == worth == [*range(100, 140), *range(100, 110), 100, 101, 100, 100]
+    assert [look[3] for look in goal.looks] == [None] + [102] * 53
+
+
+def test_reductions_without_a_solution_get_longer_looks() -> None:
+    goal = Goal(*[None] * 8)
+    assert costs_found(goal) == []
+    assert [look[1] for look in goal.looks] == [0.01] * 8 + [0.04] * 2 + [0.16, 0.64, 2.56]
+    assert costs_found(Goal(None, 9, 8, None, 7, None, None, None)) == [9, 8, 7, 7, 8, 7, 7, 7]
+
+
+@pytest.mark.parametrize(("threads", "each"), [(1, 1), (2, 1), (5, 2), (8, 4)])
+def test_threads_are_shared_among_few_reductions(threads: int, each: int) -> None:
+    goal = Goal(5, 6)
+    assert costs_found(goal, threads=threads)[:2] == [5, 6]
+    assert {look[2] for look in goal.looks if look[1] == 0.01} == {each}
+    assert {look[2] for look in goal.looks if look[1] > 0.01} == {threads}
+
+
+def test_further_reductions_are_taken_while_there_is_time() -> None:
+    found = costs_found(Goal(*range(10)), time_limit=0.1)
+    # Three at a time: 0.4 * 0.1 / 0.013.
+    assert found == [0, 1, 2, 0, 0, 0, 0, 3, 4, 5, 3, 3, 3, 3, 6, 7, 8, 6, 6, 6, 6, 9, 9, 9]
+    assert costs_found(Goal(*range(10)), 0.2, time_limit=0.1) == [0], "there is always one"
+
+
+def test_the_fastest_end_costs_less_than_the_limit() -> None:
+    """On a robot on which every turn before the 3x3x3 takes 10 us."""
+    reduction = Reduction((parse_moves("R U"),), Cube.from_moves("U D2"))
+    costs: Any = SimpleNamespace(after=lambda moves: (10 * len(tuple(moves)), six_motors()))
+    goal = Fastest(costs)
+    fastest = Finish(parse_moves("U' D2"), 20 + 32_000)
+    for below in (None, 20 + 32_001):
+        assert goal.last_phase(reduction, request(), 0.1, 1, below) == fastest
+    for below in (20 + 32_000, 21, 20, 19):
+        assert goal.last_phase(reduction, request(), 0.1, 1, below) is None

@@ -1,4 +1,4 @@
-"""Tables on disk: made once, checked always, in a directory of the account's."""
+"""Tables on disk: made once, checked always, in a directory of the account's, and with progress."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import pwd
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -19,13 +21,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robot.api import paths
-from solver import tables
+from robot.planner import build_mechanism, cost_model
+from robot.settings import load_profile
+from solver import optimal, pocket, tables, thistlethwaite, two_phase
+from solver.cube.cube import Cube
+from solver.cube.pocket import PocketCube
 from solver.errors import SearchError
 from solver.files import user_directory
-from solver.solution import CancelFlag, Request
-from solver.tables import HEADER_SIZE, Bytes
+from solver.nxn.database import load as load_database
+from solver.search import make_ready, solve_many
+from solver.solution import CancelFlag, Progress, Request
+from solver.tables import HEADER_SIZE, Bytes, Making
 
 SIZE = 100_003
+
+Report = Callable[[float], bool]
 
 
 class Maker:
@@ -34,7 +44,7 @@ class Maker:
     def __init__(self) -> None:
         self.calls = 0
 
-    def __call__(self, data: Bytes, progress: Callable[[float], bool]) -> bool:
+    def __call__(self, data: Bytes, progress: Report) -> bool:
         self.calls += 1
         data[:] = expected(data.size)
         return progress(1.0)
@@ -54,14 +64,26 @@ def load(make: tables.Make, version: int = 1) -> Bytes:
     return tables.load("pattern", version, SIZE, make)
 
 
-def test_made_once_then_mapped(directory: Path) -> None:
-    make = Maker()
-    for _ in range(3):
-        table = load(make)
-        assert np.array_equal(table, expected())
-        assert not table.flags.writeable
-    assert make.calls == 1
-    assert [path.name for path in directory.iterdir()] == ["pattern.v1.table"]
+def test_made_once_then_mapped_and_replaced_by_a_newer_version(directory: Path) -> None:
+    """Older files of the same table go, those of others stay."""
+    others = {
+        "pattern-of-another-kind.v1.table",
+        "a.b.tmp",
+        "backup.7.tmp.gz",
+        "pattern.v1.table.bak",
+    }
+    directory.mkdir()
+    for name in (*others, "pattern.table", "pattern.v1.77.tmp", "nxn-8-htm-1.77.tmp"):
+        (directory / name).touch()
+    for version in (1, 3):
+        make = Maker()
+        for _ in range(3):
+            table = load(make, version)
+            assert np.array_equal(table, expected())
+            assert not table.flags.writeable
+        assert make.calls == 1
+        kept = {*others, f"pattern.v{version}.table"}
+        assert {path.name for path in directory.iterdir()} == kept
 
 
 def test_released_pages_are_read_again(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,23 +133,6 @@ def test_a_damaged_file_is_made_again(
             assert np.array_equal(load(make), expected())
     assert make.calls == 2
     assert "making it again" in caplog.text
-
-
-def test_a_newer_version_replaces_older_files_and_leaves_those_of_others(directory: Path) -> None:
-    others = {
-        "pattern-of-another-kind.v1.table",
-        "a.b.tmp",
-        "backup.7.tmp.gz",
-        "pattern.v1.table.bak",
-    }
-    directory.mkdir()
-    for name in (*others, "pattern.table", "pattern.v1.77.tmp", "nxn-8-htm-1.77.tmp"):
-        (directory / name).touch()
-    make = Maker()
-    load(make, version=1)
-    load(make, version=3)
-    assert make.calls == 2
-    assert {path.name for path in directory.iterdir()} == {*others, "pattern.v3.table"}
 
 
 def test_a_copy_in_huge_pages_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,25 +193,10 @@ def test_a_table_that_cannot_be_stored_stays_in_memory(
     assert not list(directory.glob("*.tmp"))
 
 
-def test_stopping_leaves_nothing_behind(directory: Path) -> None:
-    cancel = CancelFlag()
-    cancel.set()
-    stopped = pytest.raises(SearchError, match="pattern was stopped")
-    with stopped, tables.making("patterns", Request(cancel=cancel)):
-        load(Maker())
-    assert not list(directory.iterdir())
-    assert np.array_equal(load(Maker()), expected())
-
-
-@pytest.mark.parametrize(
-    "options", [["--algorithm", "two-phase"], ["--algorithm", "optimal"], ["--robot", "four-arm"]]
-)
-def test_an_interrupt_while_tables_are_made_leaves_no_file(
-    directory: Path, options: list[str]
-) -> None:
+def test_an_interrupt_while_tables_are_made_leaves_no_file(directory: Path) -> None:
     """Ctrl-C as soon as the file is begun; nothing of it may be taken for a table later on."""
     command = [sys.executable, "-m", "robot.cli.main", "solve", "--scramble", "R U F"]
-    process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     while process.poll() is None and not list(directory.glob("*.tmp")):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
@@ -280,27 +270,156 @@ def test_a_table_that_is_cut_short_in_use_is_named(
     assert make.calls == (mode != "another")
 
 
+# ---- progress -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def new_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Nothing is loaded; makers of the kernel fill nothing but report four steps."""
+
+    def make(*arguments: object) -> bool:
+        report: Report = arguments[-1]  # type: ignore[assignment]
+        return all(map(report, (0.0, 0.25, 0.5, 1.0)))
+
+    for name in ("make_phase1", "make_phase2", "make_optimal", "make_pocket_steps"):
+        monkeypatch.setattr(f"solver._native.{name}", make)
+    for module in (two_phase, optimal):
+        monkeypatch.setattr(module, "_kernels", {})
+    caches = (thistlethwaite.kernel, pocket.distances, pocket.kernel)
+    for each in caches:
+        each.cache_clear()
+    yield
+    for each in caches:
+        each.cache_clear()
+
+
+def load_for_robot(name: str, request: Request) -> None:
+    mechanism = build_mechanism(load_profile(name))
+    request = replace(request, cost=cost_model(mechanism, mechanism.start))
+    make_ready(mechanism.size, request)
+
+
+def load_by_search(algorithm: str, cube: Cube | PocketCube, request: Request) -> None:
+    solve_many(cube.apply("R U F"), replace(request, algorithm=algorithm))
+
+
+LOADERS: dict[str, Callable[[Request], object]] = {
+    "the pruning tables of two-phase in htm (52 MB)": partial(load_for_robot, "cubotino"),
+    "the pruning table of optimal in htm (41 MB)": optimal.kernel,
+    "the tables of the 2x2x2 for soltvvo": partial(load_for_robot, "soltvvo"),
+    "the database of cubes of size 4 in htm": lambda asked: load_database(
+        4, replace(asked, depth=2)
+    ),
+    "the four tables of": partial(load_by_search, "thistlethwaite", Cube.solved()),
+    "the distances of all 2x2x2": partial(load_by_search, "exact", PocketCube.solved()),
+}
+IN_MEMORY = {"the four tables of", "the distances of all 2x2x2"}
+
+
+@pytest.mark.usefixtures("new_process")
+@pytest.mark.parametrize("what", LOADERS)
+def test_tables_place_and_share_are_reported_once(what: str, directory: Path) -> None:
+    """And a cancelled request ends the making and leaves no file."""
+    flag = CancelFlag()
+    flag.set()
+    with pytest.raises(SearchError, match="stopped"):
+        LOADERS[what](Request(cancel=flag))
+    assert not list(directory.glob("*"))
+    heard: list[Progress] = []
+    for _ in range(2):
+        asked = Request(progress=lambda report: heard.append(report) if report.making else None)
+        LOADERS[what](asked)
+    assert {one.text for one in heard} == {heard[0].text}
+    assert heard[0].text.startswith(f"making {what}")
+    assert heard[0].text.endswith(" in memory" if what in IN_MEMORY else f" in {directory}")
+    done = [one.done for one in heard]
+    assert (done[0], done[-1], done.count(1.0)) == (0.0, 1.0, 1)
+    assert done == sorted(done)
+    assert any(0.0 < one < 1.0 for one in done)
+
+
+def test_the_remaining_time_is_estimated() -> None:
+    heard: list[Progress] = []
+    now = [100.0]
+    making = Making("it", Request(progress=heard.append), (3.0, 1.0), clock=lambda: now[0])
+    for table, done, at_s in ((0, 0.0, 100), (0, 0.5, 103), (0, 1.0, 106), (1, 0.5, 107)):
+        now[0] = at_s
+        making.begin_table(table)
+        assert making.report(done)
+    making.finish()
+    assert [one.done for one in heard] == [0.0, 0.375, 0.75, 0.875, 1.0]
+    assert [one.remaining_s for one in heard] == [None, 5.0, 2.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize("reported", [(), (0.0, 0.5)], ids=["not begun", "half"])
+def test_two_threads_make_a_table_once_and_both_hear_of_it(
+    reported: tuple[float, ...], directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    makes: list[str] = []
+    begun, waiting = threading.Event(), threading.Event()
+    heard: list[Progress] = []
+
+    def make(data: Bytes, report: Report) -> bool:
+        makes.append("once")
+        data[:] = 1
+        for done in reported:
+            assert report(done)
+        begun.set()
+        return waiting.wait(60)
+
+    def load(request: Request) -> None:
+        with tables.making("it", request):
+            assert np.all(tables.load("it", 1, 1000, make) == 1)
+
+    def wait(seconds: float) -> None:
+        waiting.set()
+        sleep(seconds)
+
+    first = threading.Thread(target=load, args=(Request(),))
+    first.start()
+    assert begun.wait(60)
+    sleep = time.sleep
+    monkeypatch.setattr("solver.tables.time.sleep", wait)
+    load(Request(progress=heard.append))
+    first.join()
+    assert makes == ["once"]
+    assert {one.text for one in heard} == ({f"making it in {directory}"} if reported else set())
+    assert [one.done for one in heard[:1] + heard[-1:]] == ([0.5, 1.0] if reported else [])
+
+
+def test_waiting_for_another_process_is_reported_and_can_be_stopped(directory: Path) -> None:
+    flag = CancelFlag()
+    heard: list[Progress] = []
+
+    def hear(progress: Progress) -> None:
+        heard.append(progress)
+        flag.set()
+
+    def make(data: Bytes, report: Report) -> bool:
+        raise AssertionError
+
+    with tables.hold_lock(directory, Making("another one", Request())):
+        stopped = pytest.raises(SearchError, match="Making it was stopped")
+        with stopped, tables.making("it", Request(progress=hear, cancel=flag)):
+            tables.load("it", 1, 1000, make)
+    assert heard[0].text == "waiting for another process that is making tables"
+    assert heard[0].making
+
+
 # ---- directories --------------------------------------------------------------------------------
 
 ACCOUNT = Path(pwd.getpwuid(os.getuid()).pw_dir)
 TEXTS = st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=8)
+PATHS = TEXTS | TEXTS.map("/".__add__)
 
 
-def found(**environ: str) -> Path:
-    return user_directory("XDG_CACHE_HOME", ".cache", "CUBIST_CACHE_DIR", environ)
-
-
-@pytest.mark.parametrize("home", ["", ".", "here", "~"])
-def test_the_environment_counts_if_it_names_a_folder(home: str) -> None:
-    assert found(HOME="/h") == Path("/h/.cache")
-    assert found(HOME="/h", XDG_CACHE_HOME="/x") == Path("/x")
-    assert found(HOME=home) == ACCOUNT / ".cache"
-    assert found(HOME="/h", XDG_CACHE_HOME=home) == Path("/h/.cache")
-
-
-@given(TEXTS, TEXTS)
-def test_nothing_is_ever_written_where_a_command_is_run(home: str, cache: str) -> None:
-    assert found(HOME=home, XDG_CACHE_HOME=cache).is_absolute()
+@given(PATHS, PATHS)
+def test_the_environment_counts_if_it_names_a_folder(home: str, cache: str) -> None:
+    """And nothing is ever written where a command is run."""
+    environ = {"HOME": home, "XDG_CACHE_HOME": cache}
+    found = user_directory("XDG_CACHE_HOME", ".cache", "CUBIST_CACHE_DIR", environ)
+    expected_home = Path(home) if home.startswith("/") else ACCOUNT
+    assert found == (Path(cache) if cache.startswith("/") else expected_home / ".cache")
 
 
 def test_tables_records_and_sockets_follow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
-"""The two-phase search: right answers in every metric, bounds that hold, and stopping."""
+"""The two-phase search: right answers in every metric and in a robot's time, bounds that hold, and
+stopping."""
 
 from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -12,54 +14,30 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solver import _native, two_phase
-from solver.cost import COMPOSITES, moves_of
+from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, composite_of, moves_of
 from solver.cube.cube import Cube
-from solver.cube.notation import METRICS, length, parse_moves
+from solver.cube.notation import FACE_TURNS, METRICS, length, parse_moves
 from solver.errors import InvalidRequest, SearchError
 from solver.search import algorithm_for, solve, solve_many
 from solver.solution import CancelFlag, Request, Solution
+from tests.rig.timed_turns import NEVER, cheapest_within, cost_of, random_model, six_motors
 
-SHORT = 0.02
 LONG = 100.0
 
-TURNS = [face + suffix for face in "URFDLB" for suffix in ("", "2", "'")]
-scrambles = st.lists(st.sampled_from(TURNS), max_size=30)
 
-
-@pytest.mark.parametrize("metric", METRICS)
-def test_random_cubes_are_solved(metric, rng, solves) -> None:
-    for cube in (Cube.solved(), *(Cube.random(rng) for _ in range(8))):
-        solution = solve(cube, metric=metric, time_limit=SHORT)
-        assert solves(cube.facelets(), " ".join(solution.moves), 3)
-        assert solution.length == length(parse_moves(" ".join(solution.moves)), metric)
-        assert solution.lower_bound <= solution.length
-        assert solution.state == cube.facelets()
-        assert solution.optimal if cube.is_solved else solution.length
-
-
-@settings(max_examples=40)
-@given(scrambles, st.sampled_from(METRICS))
+@settings(max_examples=60)
+@given(st.lists(st.sampled_from(FACE_TURNS), max_size=30), st.sampled_from(METRICS))
 def test_scrambles_are_solved_no_longer_than_they_are(replay, solves, scramble, metric) -> None:
-    stickers = Cube.solved().facelets()
-    for move in scramble:
-        stickers = replay(stickers, move, 3)
-    cube = Cube.from_facelets(stickers)
-    solution = solve(cube, metric=metric, time_limit=SHORT)
+    stickers = replay(Cube.solved().facelets(), " ".join(map(str, scramble)), 3)
+    solution = solve(Cube.from_facelets(stickers), metric=metric, time_limit=0.02)
+    assert solution.state == stickers
     assert solves(stickers, " ".join(solution.moves), 3)
-    scramble_length = length(parse_moves(" ".join(scramble)), metric)
-    if scramble_length <= 6:
+    assert solution.length == length(parse_moves(" ".join(solution.moves)), metric)
+    scramble_length = length(scramble, metric)
+    if solution.optimal or scramble_length <= 6:
         assert solution.length <= scramble_length
-    if solution.optimal:
-        assert solution.length <= scramble_length
-    assert solution.lower_bound <= scramble_length
-
-
-@pytest.mark.long
-def test_superflip(solves) -> None:
-    superflip = Cube.from_moves("U R2 F B R B2 R U2 L B2 R U' D' R2 F R' L B2 U2 F2")
-    solution = solve(superflip, target=20, time_limit=LONG)
-    assert solution.length == 20
-    assert solves(superflip.facelets(), " ".join(solution.moves), 3)
+    assert solution.lower_bound <= min(scramble_length, solution.length)
+    assert solution.optimal or solution.length
 
 
 def test_several_distinct_solutions(solves, rng) -> None:
@@ -94,13 +72,8 @@ def test_cancel_from_another_thread(rng) -> None:
     assert found.length > 0
 
 
-def test_the_deadline_is_processor_time(rng) -> None:
-    for limit in (0.02, 0.1):
-        solution = solve(Cube.random(rng), time_limit=limit)
-        assert solution.cpu_s <= 1.1 * limit
-
-
-def test_a_search_without_the_processor_is_cut_by_the_clock(rng) -> None:
+def test_the_deadline_is_processor_time_unless_there_is_none(rng) -> None:
+    assert solve(Cube.random(rng), time_limit=0.1).cpu_s <= 1.1 * 0.1
     begun = time.monotonic()
 
     def idle(_: Solution) -> None:
@@ -112,16 +85,16 @@ def test_a_search_without_the_processor_is_cut_by_the_clock(rng) -> None:
     assert not solve(Cube.random(rng), target=22, time_limit=LONG).cut_by_clock
 
 
-def test_a_failed_search_reports_whether_the_clock_cut_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_search_reports_whether_the_clock_cut_it(rng, monkeypatch) -> None:
     cancel = CancelFlag()
     cancel.set()
     with pytest.raises(SearchError) as ended:
-        solve(Cube.random(np.random.default_rng(20)), cancel=cancel)
+        solve(Cube.random(rng), cancel=cancel)
     assert not ended.value.cut_by_clock and ended.value.cpu_s >= 0
     cuts = iter([4, 5])
     monkeypatch.setattr("solver._native.clock_cuts", lambda: next(cuts))
     with pytest.raises(SearchError) as ended:
-        solve(Cube.random(np.random.default_rng(20)), cancel=cancel)
+        solve(Cube.random(rng), cancel=cancel)
     assert ended.value.cut_by_clock
 
 
@@ -145,11 +118,6 @@ def composite_lengths(metric: str) -> list[int]:
     return [length(parse_moves(" ".join(moves_of([n]))), metric) for n in range(COMPOSITES)]
 
 
-def in_phase2(cube: Cube) -> bool:
-    """Return whether cubies are oriented, with the middle edges in the middle."""
-    return not cube.states[:, 1].any() and set(cube.states[12:16, 0]) == {12 - 8, 5, 6, 7}
-
-
 def phase1_key(cube: Cube) -> bytes:
     middle = (cube.states[8:, 0] >= 4) & (cube.states[8:, 0] < 8)
     return cube.states[:, 1].tobytes() + middle.tobytes()
@@ -163,23 +131,21 @@ def test_phase1_distances_are_exact_near_the_goal(metric, depth) -> None:
     kernel = two_phase.kernel(metric)
     lengths = zip(COMPOSITE_CUBES, composite_lengths(metric), strict=True)
     turns = [turn for turn, counted in lengths if counted == 1]
-    known = {phase1_key(Cube.solved()): 0}
+    known = {phase1_key(Cube.solved())}
     frontier = [Cube.solved()]
     for distance in range(1, depth + 1):
-        reached = []
-        for cube in frontier:
-            for turn in turns:
-                after = cube * turn
-                if known.setdefault(phase1_key(after), distance) == distance:
-                    reached.append(after)
-        frontier = list({phase1_key(cube): cube for cube in reached}.values())
+        after = [cube * turn for cube in frontier for turn in turns]
+        reached = {phase1_key(cube): cube for cube in after}
+        frontier = [cube for key, cube in reached.items() if key not in known]
+        known |= reached.keys()
         assert all(kernel.phase1_distance(cube.states) == distance for cube in frontier)
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_phase2_bounds_hold(metric, rng) -> None:
     kernel, lengths = two_phase.kernel(metric), composite_lengths(metric)
-    allowed = [n for n in range(COMPOSITES) if in_phase2(COMPOSITE_CUBES[n])]
+    goal = phase1_key(Cube.solved())
+    allowed = [n for n, cube in enumerate(COMPOSITE_CUBES) if phase1_key(cube) == goal]
     assert len(allowed) == 15 + 3 + 3
     for _ in range(200):
         walk = rng.choice(allowed, size=rng.integers(0, 9)).tolist()
@@ -197,3 +163,70 @@ def test_phase2_bounds_hold(metric, rng) -> None:
 )
 def test_tables_fit_a_small_computer(metric, most) -> None:
     assert _native.phase1_size(metric) + _native.phase2_size(metric) <= most
+
+
+# ---- in a robot's time --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("states", "threads"), [(1, 1), (7, 3), (24, 1)])
+def test_the_cost_is_that_of_the_moves(states, threads, rng, solves) -> None:
+    model = random_model(states, states)
+    for cube in (Cube.solved(), Cube.random(rng)):
+        solution = solve(cube, cost=model, threads=threads, time_limit=0.1)
+        assert solves(cube.facelets(), " ".join(solution.moves), 3)
+        assert solution.moves == moves_of(solution.composites)
+        assert solution.cost_us == cost_of(model, solution.composites)
+        assert solution.cpu_s <= 1.1 * threads * 0.1
+
+
+@settings(max_examples=12)
+@given(st.integers(0, 10**6), st.lists(st.integers(0, 44), min_size=1, max_size=2))
+def test_short_scrambles_get_the_cheapest_of_all_short_ways(seed, scramble) -> None:
+    model = random_model(seed, 3)
+    cube = Cube.from_moves(" ".join(moves_of(scramble)))
+    best = cheapest_within(model, cube, 2)
+    assert solve(cube, cost=model, time_limit=0.3).cost_us <= best
+
+
+@pytest.mark.parametrize(
+    ("half_turn_us", "join", "metric"),
+    [(1000, sum, "htm"), (1100, max, "axial"), (1600, sum, "qtm"), (1600, max, "axial-qtm")],
+)
+def test_the_metric_that_follows_the_times_guides_the_search(half_turn_us, join, metric) -> None:
+    robot = random_model(1, 1, blocked=0)
+    for c in range(COMPOSITES):
+        turns = [half_turn_us if q == 2 else 1000 * (q > 0) for q in composite_of(c)[1:]]
+        robot.first[c] = join(turns)
+        robot.turns.next[:, c] = join(turns)
+    assert two_phase.ready_for(robot.turns).metric == metric
+
+
+def test_a_half_turn_is_weighed_in_quarter_turns() -> None:
+    motors = six_motors().turns
+    assert motors.half_turn_weight() == pytest.approx(1.6)
+    helpless = replace(motors, next=np.full_like(motors.next, NEVER))
+    assert helpless.half_turn_weight() == 1.0
+
+
+def test_every_start_is_searched_with_tables_prepared_once(rng) -> None:
+    cube, turns = Cube.random(rng), random_model(4, 6).turns
+    two_phase.ready_for.cache_clear()
+    for seed in range(6):
+        model = CostModel(random_model(seed, 6).first, turns)
+        solution = solve(cube, cost=model, time_limit=0.05)
+        assert solution.cost_us == cost_of(model, solution.composites)
+    assert two_phase.ready_for.cache_info().misses == 1
+
+
+@pytest.mark.parametrize("metric", ["htm", "axial"])
+def test_no_start_is_faster_than_the_bound_of_all(metric) -> None:
+    model = random_model(4, 6)
+    turns = _native.TurnCosts(model.turns.next, model.turns.final)
+    robot = _native.RobotTimes(turns, metric)
+    for seed in range(4):
+        # From where a first turn costs nothing, so that what is left is the bound of all starts.
+        first = np.where(np.arange(6) == seed, 0, IMPOSSIBLE).astype(np.uint32)
+        start = _native.CostModel(turns, np.broadcast_to(first, (COMPOSITES, 6)).copy())
+        least = _native.TimeModels(robot, start).least_us
+        assert least(0) == 0
+        assert all(least(n + 2) >= robot.least_us(n) for n in range(1, 20))

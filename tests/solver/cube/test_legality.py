@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solver.cube.cube import Cube
+from solver.cube.cube import Cube, from_facelets
 from solver.cube.facelets import FACES, slot_facelets
 from solver.cube.legality import CORNERS, EDGES
 from solver.cube.notation import Move
@@ -32,9 +32,9 @@ def show(*pieces: str, solved: str = SOLVED, size: int = 3) -> str:
     return "".join(letters)
 
 
-def refusal(facelets: str) -> IllegalCube:
+def refusal(facelets: Iterable[str], size: int = 3) -> IllegalCube:
     with pytest.raises(IllegalCube) as caught:
-        Cube.from_facelets(facelets)
+        from_facelets("".join(facelets), size)
     assert str(caught.value) == caught.value.reason
     return caught.value
 
@@ -69,6 +69,7 @@ def test_impossible_facelets_are_explained(facelets: str, detail: dict[str, Any]
     assert refusal(facelets).facts == detail
 
 
+@settings(max_examples=50)
 @given(st.integers(0, 2**32 - 1))
 def test_one_change_of_a_random_cube_is_always_refused(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -83,22 +84,20 @@ def test_one_change_of_a_random_cube_is_always_refused(seed: int) -> None:
         Cube(states)
 
 
-@pytest.mark.parametrize(("first", "second"), [(0, 7), (2, 5), (0, 1), (8, 9)])
+@pytest.mark.parametrize(("first", "second"), [(0, 7), (8, 9)])
 def test_two_swapped_pieces_are_named_unless_the_cube_is_scrambled(first: int, second: int) -> None:
     """In a scrambled cube the exchange of any two corners, or of any two edges, explains it."""
-
-    def refusal_of(cube: Cube) -> str:
+    names = [*CORNERS, *EDGES]
+    accused = []
+    for cube in (Cube.solved(), Cube.random(np.random.default_rng(7))):
         states = cube.states.copy()
         states[[first, second], 0] = states[[second, first], 0]
         with pytest.raises(IllegalCube) as refused:
             Cube(states)
-        return str(refused.value)
-
-    names = [*CORNERS, *EDGES]
-    assert f"{names[first]} and {names[second]} are" in refusal_of(Cube.solved())
-    accused = refusal_of(Cube.random(np.random.default_rng(7)))
-    assert "two corners, or two edges, are swapped" in accused
-    assert not any(piece in accused for piece in names)
+        accused.append(str(refused.value))
+    assert f"{names[first]} and {names[second]} are" in accused[0]
+    assert "two corners, or two edges, are swapped" in accused[1]
+    assert not any(piece in accused[1] for piece in names)
 
 
 @pytest.mark.parametrize(
@@ -122,11 +121,10 @@ def test_states_out_of_range_are_refused_with_their_range(
 
 
 def test_other_sizes_are_checked_too() -> None:
-    drawn = PocketCube.solved().facelets()
-    with pytest.raises(IllegalCube, match="corner DBR is twisted counter-clockwise"):
-        PocketCube.from_facelets(show("DBR=RDB", solved=drawn, size=2))
-    with pytest.raises(IllegalCube, match="colour U appears 24 times instead of 25"):
-        StickerCube.from_facelets("R" + str(StickerCube.solved(5))[1:], 5)
+    twisted = show("DBR=RDB", solved=PocketCube.solved().facelets(), size=2)
+    assert refusal(twisted, 2).reason == "corner DBR is twisted counter-clockwise"
+    too_few = refusal("R" + str(StickerCube.solved(5))[1:], 5)
+    assert too_few.reason == "colour U appears 24 times instead of 25"
 
 
 @pytest.mark.parametrize("kind", [Cube, PocketCube])
@@ -155,12 +153,6 @@ def exchange(letters: Letters, first: Any, second: Any) -> Letters:
     one, other = np.atleast_1d(first), np.atleast_1d(second)
     letters[np.concatenate([one, other])] = letters[np.concatenate([other, one])]
     return letters
-
-
-def refusal_of(letters: Letters, size: int) -> IllegalCube:
-    with pytest.raises(IllegalCube) as caught:
-        StickerCube.from_facelets("".join(letters), size)
-    return caught.value
 
 
 def rename(size: int, one: str, other: str) -> Letters:
@@ -200,18 +192,20 @@ def test_layers_that_no_turns_reach_are_refused_with_their_reason(
     sizes: list[int], change: Change, detail: dict[str, Any]
 ) -> None:
     for size in sizes:
-        error = refusal_of(change(letters_of(size), size), size)
-        assert detail.items() <= error.facts.items()
+        facts = refusal(change(letters_of(size), size), size).facts
+        assert detail.items() <= facts.items()
+        if detail.get("kind") == "scheme":  # the Japanese one: two have each other's places
+            opposite = {frozenset(pair) for pair in facts["opposite"]}
+            assert opposite == {*map(frozenset, ("UB", "RL", "FD"))}
 
 
-@pytest.mark.parametrize("size", [*SIZES, 10, 11])
+@pytest.mark.parametrize("size", [*SIZES, 11])
 def test_whatever_turns_reach_is_legal(size: int, rng: np.random.Generator) -> None:
     cube = StickerCube.solved(size)
-    for _ in range(10):
-        for _ in range(15):
-            first, last = sorted(rng.integers(1, size + 1, 2).tolist())
-            quarters = int(rng.integers(1, 4))
-            cube = cube.move(Move(FACES[int(rng.integers(6))], quarters, first, last))
+    for _ in range(100):
+        first, last = sorted(rng.integers(1, size + 1, 2).tolist())
+        quarters = int(rng.integers(1, 4))
+        cube = cube.move(Move(FACES[int(rng.integers(6))], quarters, first, last))
         assert StickerCube.from_facelets(cube.letters, size) == cube
 
 
@@ -220,21 +214,15 @@ def test_pieces_of_layers_are_named(size: int) -> None:
     letters = letters_of(size)
     a, b, c = slot_facelets("URB", size)
     letters[[a, b, c]] = letters[[c, a, b]]
-    assert str(refusal_of(letters, size)) == "corner URB is twisted counter-clockwise"
+    assert str(refusal(letters, size)) == "corner URB is twisted counter-clockwise"
     letters = letters_of(size)
     letters[wing("UF", size)] = letters[wing("UF", size)[::-1]]
-    assert refusal_of(letters, size).facts == {
+    assert refusal(letters, size).facts == {
         "kind": "duplicate-piece",
         "piece": "FU",
         "layer": 2,
         "slots": ["UF", "FU"],
     }
-
-
-def test_another_scheme_is_named_with_its_opposites() -> None:
-    """The Japanese scheme: two colours have each other's places."""
-    opposite = refusal_of(rename(4, "D", "B"), 4).facts["opposite"]
-    assert {frozenset(pair) for pair in opposite} == {*map(frozenset, ("UB", "RL", "FD"))}
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -255,7 +243,7 @@ def test_a_centre_too_many_is_named_with_its_place() -> None:
     letters = letters_of(size)
     own, other = (centre_slots(*spot, size) for spot in centre_spots(7)[:2])
     exchange(letters, own[letters[own] == "U"][0], other[letters[other] == "R"][0])
-    error = refusal_of(letters, size)
+    error = refusal(letters, size)
     assert error.facts == {"kind": "count", "face": "U", "count": 3, "centre": [row, column]}
     shown = f"row {(size + 1 + row) // 2}, column {(size + 1 + column) // 2}"
     assert str(error) == f"of the centres that turns bring to {shown}, 3 are U instead of 4"
