@@ -24,8 +24,12 @@ import pytest
 from robot.api.client import ControlClient, DaemonError
 from robot.api.endpoints import LIVE_EVENTS
 from robot.cli.main import run
+from robot.cli.simulate import exit_code as demo_code
+from robot.records.run_record import RunRecord
 from robot.records.runs import RunStore, utc_now
-from robot.text.faults import ScanError
+from robot.simulate.session import DemoOutcome
+from robot.text.faults import FAULTS, RobotError, ScanError
+from robot.text.outcomes import Outcome, exit_code
 from solver.errors import ExitCode
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
@@ -234,3 +238,72 @@ def test_no_daemon_says_how_to_start_it(
     assert "cubist simulate" in err, "no service is installed here"
     with pytest.raises(DaemonError):
         ControlClient().stop()
+
+
+class Ended:
+    """A daemon each of whose jobs has ended with the same outcome."""
+
+    def __init__(self, outcome: Outcome | None) -> None:
+        self.record = RunRecord(
+            id="000001", kind="solve", robot="fake", started_at=utc_now(), outcome=outcome
+        )
+
+    def start(self, kind: str, **more: Any) -> str:
+        return "000001"
+
+    def status(self) -> dict[str, Any]:
+        return {"job": None}
+
+    def run(self, run_id: str) -> dict[str, Any]:
+        return self.record.model_dump(mode="json")
+
+
+@pytest.mark.parametrize("outcome", [*Outcome, None])
+def test_one_outcome_has_one_exit_code_whichever_command_reports_it(
+    outcome: Outcome | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``test`` and ``demo`` are done only with a solved cube."""
+    ended = Ended(outcome)
+    monkeypatch.setattr("robot.cli.control.daemon_client", lambda: ended)
+    code = exit_code(outcome)
+    for command in (
+        ["start"],
+        ["home"],
+        ["scramble", "R"],
+        ["solve", "--execute", "--scramble", "R"],
+    ):
+        assert run([*command, "--json"]) == code
+    no = ExitCode.NO if code is ExitCode.DONE else code
+    is_solved = outcome is Outcome.SOLVED
+    assert run(["test", "--cycles", "1", "--json"]) == (code if is_solved else no)
+    for held in (True, False):
+        demo = DemoOutcome(held, (), ended.record, scan_s=1.0, turn_s=1.0, facelets="")
+        assert demo_code(demo) == (code if held else no)
+
+
+ONE_OF_EACH = {row.outcome: code for code, row in reversed(FAULTS.items())}.values()
+"""A fault of each outcome."""
+
+
+@pytest.mark.parametrize("code", ONE_OF_EACH)
+def test_every_fault_ends_a_job_or_a_request_as_the_table_says(
+    daemon: Any, ask: Ask, code: str
+) -> None:
+    row = FAULTS[code]
+    if code in {"unreadable", "no-cube", "two-cubes", "wrong-size", "face-covered"}:
+        daemon.scanner.odd = [ScanError("seen", "U", code)] * 3
+    else:
+        daemon.motion.faults = [RobotError(code)] * 3
+    ended, (record,), _ = ask("start")
+    assert (record["outcome"], ended) == (row.outcome, exit_code(row.outcome))
+    daemon.motion.open_fault = RobotError(code)
+    ask("stop", "--emergency")
+    ended, documents, err = ask("home")
+    assert (ended, documents) == (exit_code(row.outcome), [])
+    assert f"What to do: {row.remedy}" in err
+
+
+def test_what_the_state_forbids_is_a_no(daemon: Any, ask: Ask) -> None:
+    with ControlClient().maintenance():
+        assert ask("start")[0] == ask("home")[0] == ExitCode.NO
+    assert ask("start")[0] == ExitCode.DONE
