@@ -11,7 +11,15 @@ import click
 from robot.api.calibrations import FORMAT
 from robot.api.endpoints import CALIBRATION, IMPORT_CALIBRATION, RESTORE_CALIBRATION, VERSIONS
 from robot.cli.numbers import Whole
-from robot.cli.output import Listing, daemon_client, emit, json_option, note, refuse_two_outputs
+from robot.cli.output import (
+    Listing,
+    answer,
+    daemon_client,
+    emit,
+    json_option,
+    note,
+    refuse_two_outputs,
+)
 from robot.cli.texts import MAKERS, calibration_lines, day_of, minute_of, value_text
 from solver.errors import ExitCode
 from solver.files import BadFile, parse_json, read_text
@@ -75,10 +83,8 @@ def diff(profile: str | None, as_json: bool) -> int:
     if not changed:
         note(f"no differences: {found.robot} uses the values of its profile")
     for key, before, after in changed:
-        if as_json:
-            emit({"key": key, "profile": before, "calibrated": after})
-        else:
-            click.echo(f"{key}: {before} -> {after}")
+        document = {"key": key, "profile": before, "calibrated": after}
+        answer(document, as_json, f"{key}: {before} -> {after}")
     return ExitCode.DONE
 
 
@@ -208,12 +214,6 @@ def _require_same_cube(exported: object, present: object, file: Path) -> None:
 
 
 def _report(found: CalibrationJson, as_json: bool) -> None:
-    if as_json:
-        emit(found)
-    else:
-        note(f"{_robot(found)}: {len(found['values'])} calibrated values")
-
-
-def _robot(found: CalibrationJson) -> str:
-    """Return the robot's name and the size of cube it is set up for."""
-    return f"{found['robot']} ({'x'.join([str(found['size'])] * 3)})"
+    size = "x".join([str(found["size"])] * 3)
+    text = f"{found['robot']} ({size}): {len(found['values'])} calibrated values"
+    answer(found, as_json, lambda: note(text))

@@ -14,7 +14,7 @@ import click
 from robot.api.client import ControlClient
 from robot.api.endpoints import SHUT_DOWN
 from robot.cli.numbers import Whole
-from robot.cli.output import daemon_client, emit, json_option, note
+from robot.cli.output import answer, daemon_client, json_option, note
 from robot.cli.texts import (
     TerminalText,
     duration_text,
@@ -49,11 +49,7 @@ def start(wait: bool, as_json: bool) -> int:
 def stop(emergency: bool, as_json: bool) -> int:
     """Stop the robot: it finishes the current motion and holds."""
     stopped = daemon_client().stop(emergency=emergency)
-    if as_json:
-        emit({"stopped": stopped})
-    else:
-        click.echo("stopped" if stopped else "nothing to stop")
-    return ExitCode.DONE
+    return answer({"stopped": stopped}, as_json, "stopped" if stopped else "nothing to stop")
 
 
 @click.command()
@@ -61,11 +57,8 @@ def stop(emergency: bool, as_json: bool) -> int:
 def acknowledge(as_json: bool) -> int:
     """Acknowledge an emergency stop, without moving the robot."""
     acknowledged = daemon_client().acknowledge()
-    if as_json:
-        emit({"acknowledged": acknowledged})
-    else:
-        click.echo("acknowledged" if acknowledged else "there is no emergency stop to acknowledge")
-    return ExitCode.DONE
+    text = "acknowledged" if acknowledged else "there is no emergency stop to acknowledge"
+    return answer({"acknowledged": acknowledged}, as_json, text)
 
 
 @click.command()
@@ -95,12 +88,8 @@ def shutdown(yes: bool, as_json: bool) -> int:
     """Stop the robot, then switch the Raspberry Pi off cleanly."""
     if not yes:
         click.confirm("Switch the robot off?", abort=True, err=True)
-    answer = daemon_client().call(SHUT_DOWN, {})
-    if as_json:
-        emit(answer)
-    else:
-        click.echo("the robot is shutting down; wait for the light to go out")
-    return ExitCode.DONE
+    text = "the robot is shutting down; wait for the light to go out"
+    return answer(daemon_client().call(SHUT_DOWN, {}), as_json, text)
 
 
 def run_job(kind: str, wait: bool, as_json: bool, **more: str | None) -> int:
@@ -113,17 +102,10 @@ def run_job(kind: str, wait: bool, as_json: bool, **more: str | None) -> int:
         note("stopping the robot")
         client.stop()
         raise
-    if not wait:
-        _tell_started(run_id, as_json)
-        return ExitCode.DONE
-    return follow(client, run_id, as_json)
-
-
-def _tell_started(run_id: str, as_json: bool) -> None:
-    if as_json:
-        emit({"run": run_id})
-    else:
-        click.echo(f"run {run_id} started; `cubist status --watch` follows it")
+    if wait:
+        return follow(client, run_id, as_json)
+    text = f"run {run_id} started; `cubist status --watch` follows it"
+    return answer({"run": run_id}, as_json, text)
 
 
 POLL_S = 0.2
@@ -147,10 +129,7 @@ def follow(
         note("stopping the robot")
         client.stop()
     record = client.run(run_id)
-    if as_json:
-        emit(record)
-    else:
-        tell(record)
+    answer(record, as_json, lambda: tell(record))
     return exit_code(record["outcome"])
 
 
@@ -301,25 +280,18 @@ def _perform(client: ControlClient, kind: str, about: str) -> RunRecordJson:
 
 
 def _tell_cycle(number: int, cycles: int, record: RunRecordJson, as_json: bool) -> None:
-    if as_json:
-        kept = ("id", "kind", "outcome", "reason", "duration_s", "planned_us", "executed_us")
-        emit({"cycle": number} | {key: value for key, value in record.items() if key in kept})
-    else:
-        run = say(TerminalText.RUN, run=record["id"])
-        reason = f": {record['reason']}" if record["reason"] else ""
-        ended = ending_text(record["outcome"], record["duration_s"])
-        click.echo(f"{number}/{cycles}  {run} {ended}{reason}")
+    kept = ("id", "kind", "outcome", "reason", "duration_s", "planned_us", "executed_us")
+    document = {"cycle": number} | {key: value for key, value in record.items() if key in kept}
+    run = say(TerminalText.RUN, run=record["id"])
+    reason = f": {record['reason']}" if record["reason"] else ""
+    ended = ending_text(record["outcome"], record["duration_s"])
+    answer(document, as_json, f"{number}/{cycles}  {run} {ended}{reason}")
 
 
 def _tell_summary(records: Sequence[RunRecordJson], as_json: bool) -> None:
     figures = summary(records)
-    if as_json:
-        emit(figures)
-    elif "mean_s" in figures:
-        click.echo(
-            f"solved {figures['solved']} of {figures['cycles']}: "
-            f"mean {duration_text(figures['mean_s'])}, best {duration_text(figures['best_s'])}, "
-            f"worst {duration_text(figures['worst_s'])}"
-        )
-    else:
-        click.echo(f"solved {figures['solved']} of {figures['cycles']}")
+    text = f"solved {figures['solved']} of {figures['cycles']}"
+    if "mean_s" in figures:
+        times = [f"{one} {duration_text(figures[f'{one}_s'])}" for one in ("mean", "best", "worst")]
+        text += f": {', '.join(times)}"
+    answer(figures, as_json, text)

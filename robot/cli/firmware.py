@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 import click
 
 from robot.cli.numbers import RegisteredName, Whole
-from robot.cli.output import Listing, emit, json_option, note, require_terminal
+from robot.cli.output import Listing, answer, json_option, note, require_terminal
 from robot.computer.board_family import (
     BuiltFirmware,
     FirmwareError,
@@ -27,30 +26,6 @@ from robot.settings import RobotProfile, load_profile
 from solver.errors import ExitCode
 
 BOARD_NAMES = ", ".join(f"{name} ({board.title})" for name, board in firmware_boards().items())
-Command = TypeVar("Command", bound=Callable[..., object])
-
-
-def board_option(command: Command) -> Command:
-    """Add ``--board``."""
-    return click.option(
-        "--board",
-        type=RegisteredName(firmware_boards),
-        help=f"{BOARD_NAMES} (default: all boards).",
-    )(command)
-
-
-def port_options(command: Command) -> Command:
-    """Add ``--port`` and ``--baud``."""
-    command = click.option(
-        "--baud",
-        type=Whole(1_200, 4_000_000),
-        default=500_000,
-        show_default=True,
-        help="Speed of the link.",
-    )(command)
-    return click.option("--port", required=True, help="Serial port, see /dev/serial/by-id.")(
-        command
-    )
 
 
 @click.group(cls=Listing)
@@ -59,7 +34,9 @@ def firmware() -> None:
 
 
 @firmware.command(name="build")
-@board_option
+@click.option(
+    "--board", type=RegisteredName(firmware_boards), help=f"{BOARD_NAMES} (default: all boards)."
+)
 @json_option
 def build_command(board: str | None, as_json: bool) -> int:
     """Build the firmware and report its size."""
@@ -107,7 +84,7 @@ def _require_tools(kinds: Iterable[str]) -> None:
 
 
 def _board_at(robot: RobotProfile | None, at: SerialPort) -> str | None:
-    """The kind of board that a robot has at a port; None where that is not known."""
+    """Return the kind of board that a robot has at a port; None if that is not known."""
     if robot is None:
         return None
     boards = robot.every_board.items()
@@ -134,43 +111,45 @@ def _flash(kind: str, at: SerialPort, name: str, as_json: bool) -> None:
     require([*family.build_packages, *family.flash_packages])  # where the family was not known
     built = build(kind)
     family.flash(built, at.device)
-    if as_json:
-        named = {"name": name} if name else {}
-        emit({"board": kind, "port": at.device, "version": FIRMWARE_VERSION} | named)
-        return
     which = f" of board {name}, {at.device}" if name else ""
-    click.secho(f"Firmware {FIRMWARE_VERSION} is on the {built.board.title}{which}.", fg="green")
+    text = f"Firmware {FIRMWARE_VERSION} is on the {built.board.title}{which}."
+    document = {"board": kind, "port": at.device, "version": FIRMWARE_VERSION}
+    named = {"name": name} if name else {}
+    answer(document | named, as_json, click.style(text, fg="green"))
 
 
 @firmware.command()
-@port_options
+@click.option("--port", required=True, help="Serial port, see /dev/serial/by-id.")
+@click.option(
+    "--baud",
+    type=Whole(1_200, 4_000_000),
+    default=500_000,
+    show_default=True,
+    help="Speed of the link.",
+)
 @json_option
 def version(port: str, baud: int, as_json: bool) -> int:
     """Show what the board at PORT runs; exit code 1 when it should be flashed."""
     found = ask(port, baud)
     right = matches(found)
-    if as_json:
-        emit(
-            {
-                "board": found.board.name.lower(),
-                "version": found.firmware_version,
-                "expected": FIRMWARE_VERSION,
-                "matches": right,
-                "steps_per_s": [found.rate_one, found.rate_two, found.rate_six],
-                "reset_cause": found.reset_cause.name.lower(),
-            }
-        )
-    else:
-        click.echo(f"{found.board.name}: firmware {found.firmware_version}")
-        if not right:
-            click.secho(
-                f"Expected {FIRMWARE_VERSION}: cubist firmware flash --port {port}", fg="yellow"
-            )
+    document = {
+        "board": found.board.name.lower(),
+        "version": found.firmware_version,
+        "expected": FIRMWARE_VERSION,
+        "matches": right,
+        "steps_per_s": [found.rate_one, found.rate_two, found.rate_six],
+        "reset_cause": found.reset_cause.name.lower(),
+    }
+    text = f"{found.board.name}: firmware {found.firmware_version}"
+    if not right:
+        remedy = f"Expected {FIRMWARE_VERSION}: cubist firmware flash --port {port}"
+        text += "\n" + click.style(remedy, fg="yellow")
+    answer(document, as_json, text)
     return ExitCode.DONE if right else ExitCode.NO
 
 
 def choose_port(ports: Sequence[SerialPort], named: str | None) -> SerialPort:
-    """The port of this name, else the only one with a board, else the one a person chooses.
+    """Return the port of this name, else the only one with a board, else one a person chooses.
 
     Raises :class:`FirmwareError` that names the ports there are, or ``UsageError`` where several
     boards are connected and nobody can be asked.
@@ -196,7 +175,7 @@ def choose_port(ports: Sequence[SerialPort], named: str | None) -> SerialPort:
 
 
 def choose_board(port: SerialPort, needed: str | None) -> str:
-    """The kind of board at a port: as it shows itself, as the robot needs it, or as a person says.
+    """Return the kind of board at a port: its own word, the robot's need, or a person's answer.
 
     Raises :class:`FirmwareError` where the first two differ, ``UsageError`` where neither is
     known and nobody can be asked.
@@ -220,18 +199,15 @@ def choose_board(port: SerialPort, needed: str | None) -> str:
 
 def _report(built: BuiltFirmware, as_json: bool) -> None:
     board = built.board
-    if as_json:
-        emit(
-            {
-                "board": board.name,
-                "hex": str(built.hex),
-                "flash_bytes": built.flash_bytes,
-                "static_ram_bytes": built.static_ram_bytes,
-                "version": FIRMWARE_VERSION,
-            }
-        )
-        return
-    click.echo(
+    document = {
+        "board": board.name,
+        "hex": str(built.hex),
+        "flash_bytes": built.flash_bytes,
+        "static_ram_bytes": built.static_ram_bytes,
+        "version": FIRMWARE_VERSION,
+    }
+    text = (
         f"{board.title}: {built.flash_bytes} of {board.flash_bytes} bytes of flash, "
         f"{built.static_ram_bytes} of {board.ram_bytes} bytes of RAM   {built.hex}"
     )
+    answer(document, as_json, text)

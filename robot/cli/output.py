@@ -19,7 +19,7 @@ import click
 
 from robot.api.paths import running_simulation
 from robot.records.storage import is_standard_output
-from solver.errors import printable
+from solver.errors import ExitCode, printable
 
 if TYPE_CHECKING:
     from robot.api.client import ControlClient
@@ -244,6 +244,19 @@ def emit(document: Mapping[str, object]) -> None:
     """Print one JSON object on a line of standard output, at once."""
     sys.stdout.write(json.dumps(document, ensure_ascii=False, separators=(", ", ": ")) + "\n")
     sys.stdout.flush()
+
+
+def answer(
+    document: Mapping[str, object], as_json: bool, shown: str | Callable[[], object]
+) -> ExitCode:
+    """Print a document as JSON, or for people a text or what a function prints; return "done"."""
+    if as_json:
+        emit(document)
+    elif callable(shown):
+        shown()
+    else:
+        click.echo(shown)
+    return ExitCode.DONE
 
 
 def complain(message: str) -> None:

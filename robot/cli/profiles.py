@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from robot.cli.numbers import Number, Whole, size_option
-from robot.cli.output import Listing, emit, json_option, note
+from robot.cli.output import Listing, answer, emit, json_option, note
 from robot.settings import (
     DEFAULT_PROFILE,
     BadProfile,
+    Complaint,
     RobotProfile,
     list_profiles,
     load_profile,
@@ -49,13 +51,10 @@ def check_profiles(profiles: tuple[str, ...], as_json: bool) -> int:
 def show(profile: str | None, as_json: bool) -> int:
     """Show a profile with every default filled in."""
     document = load_profile(profile or DEFAULT_PROFILE).model_dump(mode="json")
-    if as_json:
-        emit(document)
-    else:
-        import yaml
+    import yaml
 
-        click.echo(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), nl=False)
-    return ExitCode.DONE
+    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+    return answer(document, as_json, text.removesuffix("\n"))
 
 
 @config.command()
@@ -63,11 +62,7 @@ def show(profile: str | None, as_json: bool) -> int:
 def schema(as_json: bool) -> int:
     """Print the JSON schema of profiles, for editors that complete and check YAML."""
     document = RobotProfile.model_json_schema()
-    if as_json:
-        emit(document)
-    else:
-        click.echo(json.dumps(document, indent=2))
-    return ExitCode.DONE
+    return answer(document, as_json, json.dumps(document, indent=2))
 
 
 @config.command("import-cubotino")
@@ -122,14 +117,8 @@ def _plain(value: object) -> str:
 
 def _answer_bad_profile(name: str, error: BadProfile, as_json: bool) -> ExitCode:
     """Print all that is wrong with a profile; return the exit code."""
-    if as_json:
-        found = [
-            {"file": item.file, "line": item.line, "key": item.key, "text": item.text}
-            for item in error.complaints
-        ] or [{"file": name, "line": 0, "key": "", "text": str(error)}]
-        emit({"profile": name, "ok": False, "complaints": found})
-    else:
-        click.echo(str(error))
+    found = [asdict(item) for item in error.complaints or [Complaint(name, 0, "", str(error))]]
+    answer({"profile": name, "ok": False, "complaints": found}, as_json, str(error))
     return exit_code_of(error)
 
 
@@ -142,11 +131,8 @@ def _check_one(name: str, as_json: bool) -> ExitCode:
         build_mechanism(profile)
     except BadProfile as error:
         return _answer_bad_profile(name, error, as_json)
-    if as_json:
-        emit({"profile": name, "ok": True, "title": profile.title})
-    else:
-        click.echo(f"{name}: {profile.title}: all right")
-    return ExitCode.DONE
+    document = {"profile": name, "ok": True, "title": profile.title}
+    return answer(document, as_json, f"{name}: {profile.title}: all right")
 
 
 _cubes = click.option(
@@ -173,18 +159,15 @@ def list_(as_json: bool) -> int:
     """List the robots that come with Cubist."""
     for name in (*list_profiles(), *list_profiles(reference=True)):
         profile = load_profile(name)
-        if as_json:
-            about = {
-                "name": name,
-                "title": profile.title,
-                "kind": profile.mechanism.kind,
-                "size": profile.cube.size,
-                "sizes": sizes_of(profile),
-                "path": str(profile_path(name)),
-            }
-            emit(about)
-        else:
-            click.echo(f"{name:16} {profile.title}")
+        about = {
+            "name": name,
+            "title": profile.title,
+            "kind": profile.mechanism.kind,
+            "size": profile.cube.size,
+            "sizes": sizes_of(profile),
+            "path": str(profile_path(name)),
+        }
+        answer(about, as_json, f"{name:16} {profile.title}")
     return ExitCode.DONE
 
 
@@ -204,10 +187,7 @@ def check_robot(profile: str, size: int | None, cubes: int, search_s: float, as_
         found = _survey(profile, size, cubes, search_s)
     except BadProfile as error:
         return _answer_bad_profile(profile, error, as_json)
-    if as_json:
-        emit(found.as_dict())
-    else:
-        _print_one(found)
+    answer(found.as_dict(), as_json, lambda: _print_one(found))
     return ExitCode.NO if found.scan is None and found.drivable else ExitCode.DONE
 
 

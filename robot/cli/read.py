@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ import click
 
 from robot.cli.numbers import Whole
 from robot.cli.output import (
+    answer,
     emit,
     json_option,
     note,
@@ -74,7 +75,8 @@ def read(
     report = _Report(as_json, explain)
     if faces is not None:
         return _read_photographs(faces, size, report)
-    documents = list(_colour_documents(colours or "-"))
+    source = colours or "-"
+    documents = list(parse_json_values(read_text(source, MAX_COLOUR_BYTES), source))
     if explain is not None and len(documents) > 1:
         raise click.UsageError("--explain draws one cube, but the file holds more")
     return worst(_read_colours(each, size, report) for each in documents)
@@ -159,14 +161,13 @@ class _Report:
 
     def refusal(self, reason: str, doubtful: Sequence[str], face: str | None = None) -> None:
         """Say why there is no answer, and which ``face`` to photograph again."""
-        if self.as_json:
-            emit({"error": "unreadable", "reason": reason, "doubtful": list(doubtful)})
-            return
-        note(f"unreadable: {reason}")
+        told = [f"unreadable: {reason}"]
         if doubtful:
-            note(f"doubtful stickers: {', '.join(doubtful)}")
+            told.append(f"doubtful stickers: {', '.join(doubtful)}")
         if face is not None:
-            note(f"what to do: take the picture of face {face} again, without reflections")
+            told.append(f"what to do: take the picture of face {face} again, without reflections")
+        document = {"error": "unreadable", "reason": reason, "doubtful": list(doubtful)}
+        answer(document, self.as_json, lambda: note("\n".join(told)))
 
     def _reading(self, reading: CubeReading, seconds: float) -> None:
         if self.as_json:
@@ -201,8 +202,3 @@ class _Report:
         from vision.explain import explain, png
 
         write_given(self.explain, png(explain(colours, outcome, looks)))
-
-
-def _colour_documents(source: str) -> Iterator[object]:
-    """The JSON documents in a file, one after the other, whatever their lines."""
-    return parse_json_values(read_text(source, MAX_COLOUR_BYTES), source)

@@ -13,7 +13,7 @@ import click
 
 from robot.api.paths import Simulation, running_simulation
 from robot.cli.numbers import SEED, Number, RegisteredName, misadjust_option, size_option
-from robot.cli.output import Listing, emit, interrupted_by, json_option, note, run_async
+from robot.cli.output import Listing, answer, emit, interrupted_by, json_option, note, run_async
 from robot.computer.board_family import simulations
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile, profile_file
 from robot.settings.profile import for_cube
@@ -119,10 +119,7 @@ def demo(  # noqa: PLR0913, PLR0917  # one argument per option
     )
     display = SilentDisplay() if as_json else display_for(sys.stderr)
     outcome = _run(options, display, shown_on_a_page if web else nothing_beside)
-    if as_json:
-        emit(outcome.as_dict())
-    else:
-        print_outcome(outcome, sys.stdout)
+    answer(outcome.as_dict(), as_json, lambda: print_outcome(outcome, sys.stdout))
     return exit_code(outcome)
 
 
@@ -308,8 +305,4 @@ def _do(request: JsonObject, done: str, as_json: bool) -> int:
     if simulation is None:
         raise SimulationError("no simulated robot runs: start one with `cubist simulate`")
     ask(simulation, request)
-    if as_json:
-        emit(request | {"done": True})
-    else:
-        click.echo(done)
-    return ExitCode.DONE
+    return answer(request | {"done": True}, as_json, done)

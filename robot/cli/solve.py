@@ -11,6 +11,7 @@ import click
 
 from robot.cli.numbers import Number, Whole
 from robot.cli.output import (
+    answer,
     complain,
     emit,
     json_option,
@@ -197,8 +198,8 @@ def _solve_one(text: str, job: SearchJob, timeline: Path | None, as_json: bool) 
         known = {"cpu_s": error.cpu_s, "cut_by_clock": error.cut_by_clock}
         return _refuse(text, Outcome.NO_SOLUTION, error, as_json, **known)
     with printing_beside(timeline):
-        for answer in answers:
-            _print(answer, as_json)
+        for found in answers:
+            _print(found, as_json)
     if answers[0]["cut_by_clock"] and not as_json:
         note(CUT_BY_CLOCK)
     if timeline:
@@ -208,20 +209,16 @@ def _solve_one(text: str, job: SearchJob, timeline: Path | None, as_json: bool) 
     return ExitCode.DONE
 
 
-def _print(answer: JsonObject, as_json: bool) -> None:
+def _print(found: JsonObject, as_json: bool) -> None:
     if as_json:
-        emit(answer)
+        emit(found)
         return
     from robot.cli.solution_text import print_answer
 
-    print_answer(answer)
+    print_answer(found)
 
 
 def _refuse(text: str, name: str, error: CubistError, as_json: bool, **more: object) -> ExitCode:
-    if as_json:
-        emit(
-            {"state": text.removeprefix("--scramble "), "error": name, "reason": str(error)} | more
-        )
-    else:
-        complain(str(error))
+    document = {"state": text.removeprefix("--scramble "), "error": name, "reason": str(error)}
+    answer(document | more, as_json, lambda: complain(str(error)))
     return exit_code_of(error)

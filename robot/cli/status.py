@@ -6,7 +6,6 @@ import contextlib
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -17,6 +16,7 @@ from robot.api.client import ControlClient
 from robot.api.endpoints import LIVE_EVENTS, RobotState
 from robot.cli.numbers import Whole
 from robot.cli.output import (
+    answer,
     daemon_client,
     emit,
     json_option,
@@ -29,11 +29,13 @@ from robot.cli.texts import (
     calibration_lines,
     drift_lines,
     duration_text,
-    ending_text,
+    fault_lines,
+    homed_text,
+    last_run_text,
     progress_text,
-    remedy_of,
     say,
     state_name,
+    warning_lines,
 )
 from robot.text.languages import chosen_catalogue
 from solver.errors import CubistError, ExitCode
@@ -75,44 +77,27 @@ def status(watch: bool, as_json: bool) -> int:
 def _tell_now(client: ControlClient, as_json: bool) -> int:
     """Print the status; the exit code it means."""
     now = client.status()
-    if as_json:
-        emit(now)
-    else:
-        tell_status(now)
+    answer(now, as_json, lambda: tell_status(now))
     return ExitCode.NO if now["state"] == RobotState.FAULT else ExitCode.DONE
 
 
 def tell_status(now: RobotStatusJson) -> None:
     """Print a status for a person."""
-    said = chosen_catalogue()
     click.secho(state_name(now["state"]), fg=state_colour(now["state"]), bold=True, nl=False)
-    about = [now["robot"]]
-    about += [say(TerminalText.SIMULATED)] if now["simulated"] else []
-    if now["state"] != RobotState.HOMING:
-        about.append(say(TerminalText.HOMED if now["homed"] else TerminalText.NOT_HOMED))
-    about.append(say(TerminalText.PROCESS, version=now["version"], process=now["process"]))
-    click.echo(f"  {', '.join(about)}")
+    simulated = say(TerminalText.SIMULATED) if now["simulated"] else ""
+    process = say(TerminalText.PROCESS, version=now["version"], process=now["process"])
+    about = (now["robot"], simulated, homed_text(now), process)
+    click.echo(f"  {', '.join(filter(None, about))}")
     if now["job"]:
         job = now["job"]
         click.echo(f"  {say(TerminalText.RUN, run=job['run'])}: {_work(job)}, ", nl=False)
         click.echo(duration_text(job["elapsed_s"]))
     elif (preparation := now["preparation"]) is not None:
         click.echo(f"  {_work(preparation)}")
-    if now["fault"]:
-        click.echo(f"  {said.cause(now['fault'])}")
-        click.echo(f"  {remedy_of(now['fault'])}")
-    for line in (*_calibration_lines(now), *drift_lines(now)):
+    calibrated = calibration_lines(now["calibration"], now["robot"], simulated=now["simulated"])
+    lines = (*fault_lines(now), *calibrated, *drift_lines(now), *warning_lines(now))
+    for line in filter(None, (*lines, last_run_text(now))):
         click.echo(f"  {line}")
-    for warning in now["warnings"]:
-        click.echo(f"  {said.note(warning, now.get('notes', []))}")
-    if now["last_run"]:
-        last = now["last_run"]
-        ended = ending_text(last["outcome"], last["duration_s"])
-        click.echo(f"  {say(TerminalText.LAST_RUN, run=last['id'], ended=ended)}")
-
-
-def _calibration_lines(now: RobotStatusJson) -> Iterator[str]:
-    return calibration_lines(now["calibration"], now["robot"], simulated=now["simulated"])
 
 
 def _work(work: JobStatusJson | PreparationJson) -> str:

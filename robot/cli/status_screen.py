@@ -12,16 +12,18 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from robot.api.endpoints import LIVE, RobotState
+from robot.api.endpoints import LIVE
 from robot.cli.output import state_colour
 from robot.cli.texts import (
     TerminalText,
     duration_text,
-    ending_text,
+    fault_lines,
+    homed_text,
+    last_run_text,
     progress_text,
-    remedy_of,
     say,
     state_name,
+    warning_lines,
 )
 from robot.text.languages import chosen_catalogue
 from robot.text.terminal import FACE_COLOURS, moves_text, net_of, progress_bar
@@ -30,13 +32,7 @@ from solver.cube.notation import parse_moves
 
 if TYPE_CHECKING:
     from robot.api.client import ControlClient
-    from robot.api.endpoints import (
-        JobStatusJson,
-        LiveCubeJson,
-        LiveStateJson,
-        PreparationJson,
-        RobotStatusJson,
-    )
+    from robot.api.endpoints import LiveCubeJson, LiveStateJson, RobotStatusJson
 
 POLL_S = 0.25
 WIDTH = 80
@@ -119,42 +115,24 @@ def _cube_and_job(
 def _job(now: RobotStatusJson, width: int) -> RenderableType:
     """Draw the state, what the robot does, how long that has taken and how far it is."""
     state = Text(state_name(now["state"]).upper(), style=f"bold {state_colour(now['state'])}")
-    if now["state"] != RobotState.HOMING:
-        homed = say(TerminalText.HOMED if now["homed"] else TerminalText.NOT_HOMED)
-        state.append(f"  {homed}", style="dim")
+    state.append(f"  {homed_text(now)}", style="dim")
     lines: list[RenderableType] = [state]
     work = now["job"] or now["preparation"]
     if now["job"]:
         run = say(TerminalText.RUN, run=now["job"]["run"])
         lines.append(Text(f"{run}, {duration_text(now['job']['elapsed_s'])}", style="dim"))
     if work is not None:
-        lines += [Text(), Text(chosen_catalogue().step(work), style="bold"), *_how_far(work, width)]
-    elif last := now["last_run"]:
-        lines += [
-            Text(),
-            Text(
-                say(
-                    TerminalText.LAST_RUN,
-                    run=last["id"],
-                    ended=ending_text(last["outcome"], last["duration_s"]),
-                )
-            ),
-        ]
+        lines += [Text(), Text(chosen_catalogue().step(work), style="bold")]
+        if work["progress"] is not None:
+            lines.append(progress_bar(work["progress"], progress_text(work), width))
+    elif last := last_run_text(now):
+        lines += [Text(), Text(last)]
     return Group(*lines)
 
 
-def _how_far(work: JobStatusJson | PreparationJson, width: int) -> list[RenderableType]:
-    if work["progress"] is None:
-        return []
-    return [progress_bar(work["progress"], progress_text(work), width)]
-
-
 def _troubles(now: RobotStatusJson) -> list[RenderableType]:
-    """The fault with its remedy, and warnings."""
-    lines: list[RenderableType] = []
-    said = chosen_catalogue()
-    if fault := now["fault"]:
-        lines += [Text(said.cause(fault), style="bold red"), Text(remedy_of(fault))]
-    notes = now["notes"]
-    lines += [Text(said.note(told, notes), style="yellow") for told in now["warnings"]]
+    """Draw the fault with its remedy, and warnings."""
+    fault = zip(fault_lines(now), ("bold red", ""), strict=False)
+    lines = [Text(text, style=style) for text, style in fault]
+    lines += [Text(text, style="yellow") for text in warning_lines(now)]
     return [Text(), *lines] if lines else []

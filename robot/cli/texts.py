@@ -131,6 +131,34 @@ def remedy_of(fault: FaultRecordJson) -> str:
     return say(TerminalText.WHAT_TO_DO, remedy=said or say(TerminalText.JOURNAL))
 
 
+def fault_lines(now: RobotStatusJson) -> list[str]:
+    """Return what is wrong with the robot and what to do about it; nothing without a fault."""
+    fault = now["fault"]
+    return [chosen_catalogue().cause(fault), remedy_of(fault)] if fault else []
+
+
+def warning_lines(now: RobotStatusJson) -> list[str]:
+    """Return the warnings of a status."""
+    said, notes = chosen_catalogue(), now.get("notes", [])
+    return [said.note(warning, notes) for warning in now["warnings"]]
+
+
+def homed_text(now: RobotStatusJson) -> str:
+    """Return whether the robot is homed; nothing while it homes."""
+    if now["state"] == "homing":
+        return ""
+    return say(TerminalText.HOMED if now["homed"] else TerminalText.NOT_HOMED)
+
+
+def last_run_text(now: RobotStatusJson) -> str:
+    """Return which run was the last and how it ended; nothing if there was none."""
+    last = now["last_run"]
+    if not last:
+        return ""
+    ended = ending_text(last["outcome"], last["duration_s"])
+    return say(TerminalText.LAST_RUN, run=last["id"], ended=ended)
+
+
 def events_on_the_way(record: RunRecordJson) -> Sequence[str]:
     """Return what went wrong before the end of a run, each once, without what ended it."""
     said, notes = chosen_catalogue(), record["notes"]
