@@ -19,7 +19,7 @@ from robot.settings.profile import (
     for_cube,
 )
 from robot.settings.stepper import Stepper
-from vision.cameras.registry import has_number, is_plugged_in, options_of
+from vision.cameras.registry import camera_kind
 
 
 def check_profile(profile: RobotProfile) -> list[Finding]:
@@ -223,11 +223,12 @@ def _check_cameras(cameras: Sequence[CameraSettings]) -> Iterator[Finding]:
         if camera.name in names:
             yield ("cameras", index, "name"), f"another camera is called {camera.name} already"
         names.add(camera.name)
-        for key in sorted(camera.options.keys() - options_of(camera.kind)):
+        kind = camera_kind(camera.kind)
+        for key in sorted(camera.options.keys() - kind.options):
             yield ("cameras", index, key), f"cameras of kind {camera.kind} have none: leave it out"
-        if has_number(camera.kind) and not str(camera.device).isdecimal():
+        if kind.numbered and not str(camera.device).isdecimal():
             yield ("cameras", index, "device"), f"a {camera.kind} camera is a number, 0 or more"
-        if not is_plugged_in(camera.kind):
+        if not kind.plugged_in:
             continue
         owner = devices.setdefault((camera.kind, camera.device), camera.name)
         if owner != camera.name:

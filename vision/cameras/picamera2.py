@@ -62,72 +62,50 @@ _WHOLE = 0.98
 """Share of the sensor's width and height that counts as all of it."""
 
 
-class CompletedRequest(Protocol):
-    """The part of ``picamera2.request.CompletedRequest`` that is used here."""
+class _CompletedRequest(Protocol):
+    """The part of ``picamera2.request.CompletedRequest`` that is used here.
 
-    def make_array(self, name: str) -> NDArray[np.uint8]:
-        """Pixels of a stream, valid until ``release``."""
+    An array is valid until ``release``.
+    """
 
-    def get_metadata(self) -> dict[str, Any]:
-        """The picture's metadata."""
-
-    def release(self) -> None:
-        """Give the buffer back."""
+    def make_array(self, name: str) -> NDArray[np.uint8]: ...
+    def get_metadata(self) -> dict[str, Any]: ...
+    def release(self) -> None: ...
 
 
-class PiCamera(Protocol):
-    """The part of ``picamera2.Picamera2`` that is used here."""
+class _PiCamera(Protocol):
+    """The part of ``picamera2.Picamera2`` that is used here.
+
+    A sensor mode has a ``size`` and ``crop_limits`` (x, y, width, height). Controls act some frames
+    after they were set. A request with ``flush`` is exposed after the call.
+    """
 
     camera_controls: Mapping[str, tuple[Any, Any, Any]]
 
     @property
-    def sensor_modes(self) -> list[dict[str, Any]]:
-        """The sensor's modes with their ``size`` and ``crop_limits`` (x, y, width, height)."""
-
+    def sensor_modes(self) -> list[dict[str, Any]]: ...
     def create_video_configuration(
         self, main: dict[str, Any], *, sensor: dict[str, Any]
-    ) -> dict[str, Any]:
-        """A configuration for a stream of pictures."""
-
-    def configure(self, camera_config: dict[str, Any]) -> None:
-        """Take a configuration."""
-
-    def start(self) -> None:
-        """Begin to take pictures."""
-
-    def set_controls(self, controls: Mapping[str, Any]) -> None:
-        """Set controls; they act some frames later."""
-
-    def autofocus_cycle(self, wait: float) -> bool:
-        """Focus once; False if that failed."""
-
-    def capture_metadata(self, wait: float) -> dict[str, Any]:
-        """Metadata of the next picture."""
-
-    def capture_request(self, wait: float, *, flush: bool) -> CompletedRequest:
-        """The next picture, with ``flush`` one exposed after the call."""
-
-    def cancel_all_and_flush(self) -> None:
-        """Cancel all pending requests."""
-
-    def stop(self) -> None:
-        """Stop taking pictures."""
-
-    def close(self) -> None:
-        """Give the camera back."""
+    ) -> dict[str, Any]: ...
+    def configure(self, camera_config: dict[str, Any]) -> None: ...
+    def start(self) -> None: ...
+    def set_controls(self, controls: Mapping[str, Any]) -> None: ...
+    def autofocus_cycle(self, wait: float) -> bool: ...
+    def capture_metadata(self, wait: float) -> dict[str, Any]: ...
+    def capture_request(self, wait: float, *, flush: bool) -> _CompletedRequest: ...
+    def cancel_all_and_flush(self) -> None: ...
+    def stop(self) -> None: ...
+    def close(self) -> None: ...
 
 
-class CameraLibrary(Protocol):
+class _CameraLibrary(Protocol):
     """The part of the class ``picamera2.Picamera2`` that is used here."""
 
-    def __call__(self, number: int) -> PiCamera:
-        """Open a camera."""
-
-    def global_camera_info(self) -> list[dict[str, Any]]:
-        """All cameras of this computer."""
+    def __call__(self, number: int) -> _PiCamera: ...
+    def global_camera_info(self) -> list[dict[str, Any]]: ...
 
 
-def _library() -> CameraLibrary:
+def _library() -> _CameraLibrary:
     """Return the class ``Picamera2``; raises :class:`CameraError`."""
     try:
         from picamera2 import Picamera2
@@ -139,11 +117,11 @@ def _library() -> CameraLibrary:
         else:
             told = f"picamera2 cannot be loaded: {root_sentence(error)}"
         raise CameraError("", CameraTrouble.SOFTWARE, told) from error
-    library: CameraLibrary = Picamera2
+    library: _CameraLibrary = Picamera2
     return library
 
 
-def open_picamera2(number: int) -> PiCamera:
+def open_picamera2(number: int) -> _PiCamera:
     """Return the Raspberry Pi camera of a number.
 
     Raises :class:`CameraError`, or libcamera's own error if the camera is missing or in use.
@@ -218,7 +196,7 @@ class Picamera2Camera:
         lens_position: float | None = None,
         sensor_size: tuple[int, int] | None = None,
         clock: Clock = monotonic_us,
-        open_device: Callable[[int], PiCamera] = open_picamera2,
+        open_device: Callable[[int], _PiCamera] = open_picamera2,
     ) -> None:
         self.name = name
         self.unsettled: frozenset[Unsettled] = frozenset()
@@ -227,7 +205,7 @@ class Picamera2Camera:
         self._lens_position = lens_position
         self._sensor_size = sensor_size
         self._open_device = open_device
-        self._camera: PiCamera | None = None
+        self._camera: _PiCamera | None = None
         self._locked: dict[str, Any] = {}
         self._guard = CameraGuard(name, clock)
 
@@ -295,7 +273,7 @@ class Picamera2Camera:
             except Exception as error:  # what comes next has to be tried all the same
                 log.warning("camera %s: closing it: %s", self.name, root_sentence(error))
 
-    def _open(self) -> PiCamera:
+    def _open(self) -> _PiCamera:
         if self._camera is not None:
             return self._camera
         try:
@@ -306,7 +284,7 @@ class Picamera2Camera:
         self._call(lambda: self._start(camera), "it did not start", CameraTrouble.FAILED)
         return camera
 
-    def _start(self, camera: PiCamera) -> None:
+    def _start(self, camera: _PiCamera) -> None:
         size = self._sensor_size or self._whole_view(camera)
         configuration = camera.create_video_configuration(
             main={"size": self._resolution, "format": _FORMAT},
@@ -315,7 +293,7 @@ class Picamera2Camera:
         camera.configure(configuration)
         camera.start()
 
-    def _whole_view(self, camera: PiCamera) -> tuple[int, int] | None:
+    def _whole_view(self, camera: _PiCamera) -> tuple[int, int] | None:
         try:
             return whole_view(camera.sensor_modes, self._resolution)
         except Exception as error:  # it tries each of them, the largest in much memory
@@ -350,7 +328,7 @@ class Picamera2Camera:
             why = f" within {_WAIT_S:.0f} s" if is_late else f": {root_sentence(error)}"
             raise CameraError(self.name, trouble, failure + why) from error
 
-    def _frame(self, camera: PiCamera) -> Frame:
+    def _frame(self, camera: _PiCamera) -> Frame:
         request = camera.capture_request(wait=_WAIT_S, flush=True)
         try:
             # The buffer goes back to the camera: keep a copy.
@@ -360,7 +338,7 @@ class Picamera2Camera:
             request.release()
         return Frame(image, self.name, int(metadata["SensorTimestamp"]) // 1000)
 
-    def _focus(self, camera: PiCamera) -> bool:
+    def _focus(self, camera: _PiCamera) -> bool:
         """Find the focus, or put the lens where the profile says; False if none was found."""
         if "AfMode" not in camera.camera_controls:
             return True
@@ -375,7 +353,7 @@ class Picamera2Camera:
         return is_found
 
     @staticmethod
-    def _focus_once(camera: PiCamera) -> bool:
+    def _focus_once(camera: _PiCamera) -> bool:
         try:
             return camera.autofocus_cycle(wait=_FOCUS_S)
         except (TimeoutError, KeyError):  # of metadata without AfState
@@ -383,12 +361,12 @@ class Picamera2Camera:
             camera.set_controls({"AfTrigger": _AF_CANCEL})
             return False
 
-    def _set(self, camera: PiCamera, controls: Mapping[str, Any]) -> None:
+    def _set(self, camera: _PiCamera, controls: Mapping[str, Any]) -> None:
         """Set the controls this camera has: picamera2 refuses all if it does not know one."""
         known = {k: v for k, v in controls.items() if k in camera.camera_controls}
         self._call(lambda: camera.set_controls(known), "it takes no settings")
 
-    def _steady_metadata(self, camera: PiCamera) -> dict[str, Any]:
+    def _steady_metadata(self, camera: _PiCamera) -> dict[str, Any]:
         """Metadata of a picture after exposure and white balance came to rest."""
         before: dict[str, Any] = {}
         steady = 0
@@ -400,7 +378,7 @@ class Picamera2Camera:
             before = now
         return before
 
-    def _shows(self, camera: PiCamera, wanted: Mapping[str, Any]) -> bool:
+    def _shows(self, camera: _PiCamera, wanted: Mapping[str, Any]) -> bool:
         """Wait until pictures show the settings; False if they do not after many pictures.
 
         Controls act some frames after they were set, and one (``AeEnable``) is not in the metadata:
@@ -414,7 +392,7 @@ class Picamera2Camera:
                 return True
         return False
 
-    def _expose(self, camera: PiCamera, exposure_us: int) -> bool:
+    def _expose(self, camera: _PiCamera, exposure_us: int) -> bool:
         self._set(camera, {"ExposureTime": exposure_us})
         return self._shows(camera, {"ExposureTime": exposure_us})
 

@@ -59,18 +59,6 @@ class CameraKind:
     options: frozenset[str] = frozenset()
     numbered: bool = False
 
-    @classmethod
-    def from_module(
-        cls,
-        module: str,
-        *,
-        plugged_in: bool = True,
-        options: frozenset[str] = frozenset(),
-        numbered: bool = False,
-    ) -> CameraKind:
-        """Return a kind whose functions are in ``module``."""
-        return cls(module, module, plugged_in, options, numbered)
-
 
 def _refuse_simulated(
     device: int | str, resolution: tuple[int, int], name: str, /, **options: object
@@ -83,14 +71,19 @@ def _refuse_simulated(
     )
 
 
+_PICAMERA2, _USB, _FOLDER = (
+    f"vision.cameras.{module}" for module in ("picamera2", "usb", "photographs")
+)
+
 _KINDS: dict[str, CameraKind] = {
-    "picamera2": CameraKind.from_module(
-        "vision.cameras.picamera2",
+    "picamera2": CameraKind(
+        _PICAMERA2,
+        _PICAMERA2,
         options=frozenset({"lens_position", "sensor_size"}),
         numbered=True,
     ),
-    "usb": CameraKind.from_module("vision.cameras.usb"),
-    "folder": CameraKind.from_module("vision.cameras.photographs", plugged_in=False),
+    "usb": CameraKind(_USB, _USB),
+    "folder": CameraKind(_FOLDER, _FOLDER, plugged_in=False),
     "simulated": CameraKind(_refuse_simulated, plugged_in=False),
 }
 
@@ -113,19 +106,9 @@ def camera_kinds() -> tuple[str, ...]:
     return tuple(_KINDS)
 
 
-def is_plugged_in(kind: str) -> bool:
-    """Return whether cameras of this kind are devices, each of which has one user."""
-    return kind in _KINDS and _KINDS[kind].plugged_in
-
-
-def options_of(kind: str) -> frozenset[str]:
-    """Return the keys that a profile may give cameras of this kind beyond those that all have."""
-    return _KINDS[kind].options if kind in _KINDS else frozenset()
-
-
-def has_number(kind: str) -> bool:
-    """Return whether the device of such a camera is a number."""
-    return kind in _KINDS and _KINDS[kind].numbered
+def camera_kind(name: str) -> CameraKind:
+    """Return the kind of this name; nothing is known of one that is not registered."""
+    return _KINDS.get(name, CameraKind(name, plugged_in=False))
 
 
 def open_camera(

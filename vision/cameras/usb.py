@@ -11,6 +11,7 @@ import contextlib
 import errno
 import fcntl
 import logging
+import math
 import os
 import struct
 from collections.abc import Callable, Mapping
@@ -127,6 +128,20 @@ def _unusable(path: Path, error: OSError) -> CameraError:
 _AUTO_EXPOSURE, _MANUAL_EXPOSURE = 3.0, 1.0
 """V4L2_EXPOSURE_APERTURE_PRIORITY and V4L2_EXPOSURE_MANUAL, which OpenCV passes through."""
 
+_LOCKS = {
+    Unsettled.EXPOSURE: (
+        cv2.CAP_PROP_AUTO_EXPOSURE,
+        _MANUAL_EXPOSURE,
+        cv2.CAP_PROP_EXPOSURE,
+        -math.inf,
+    ),
+    Unsettled.WHITE_BALANCE: (cv2.CAP_PROP_AUTO_WB, 0.0, cv2.CAP_PROP_WB_TEMPERATURE, 1.0),
+    Unsettled.FOCUS: (cv2.CAP_PROP_AUTOFOCUS, 0.0, cv2.CAP_PROP_FOCUS, 0.0),
+}
+"""The automatic and what switches it off, the setting it has found, and its least value: some
+drivers know no temperature or position, but keep what they have found.
+"""
+
 _SETTLED = 0.015
 """Relative change of the mean colour from picture to picture that counts as none."""
 
@@ -145,26 +160,20 @@ that has no such format keeps its own.
 """
 
 
-class Capture(Protocol):
-    """The part of ``cv2.VideoCapture`` that is used here."""
+class _Capture(Protocol):
+    """The part of ``cv2.VideoCapture`` that is used here.
 
-    def grab(self) -> bool:
-        """Take the next picture out of the driver."""
+    Pictures are B G R; ``set`` returns False if the driver does not know the property.
+    """
 
-    def retrieve(self) -> tuple[bool, cv2.typing.MatLike]:
-        """Decode the picture taken, B G R."""
-
-    def get(self, propId: int, /) -> float:  # noqa: N803  # OpenCV's name
-        """A property of the device."""
-
-    def set(self, propId: int, value: float, /) -> bool:  # noqa: N803  # OpenCV's name
-        """Set a property; False if the driver does not know it."""
-
-    def release(self) -> None:
-        """Give the device back."""
+    def grab(self) -> bool: ...
+    def retrieve(self) -> tuple[bool, cv2.typing.MatLike]: ...
+    def get(self, propId: int, /) -> float: ...  # noqa: N803  # OpenCV's name
+    def set(self, propId: int, value: float, /) -> bool: ...  # noqa: N803  # OpenCV's name
+    def release(self) -> None: ...
 
 
-def open_v4l2(device: int | str) -> Capture:
+def open_v4l2(device: int | str) -> _Capture:
     """Open a V4L2 device by number or path; raises :class:`CameraError`."""
     path = device_path(device)
     examine(path)
@@ -190,7 +199,7 @@ class UsbCamera:
         name: str = "usb",
         *,
         clock: Clock = monotonic_us,
-        open_device: Callable[[int | str], Capture] = open_v4l2,
+        open_device: Callable[[int | str], _Capture] = open_v4l2,
     ) -> None:
         self.name = name
         self.unsettled: frozenset[Unsettled] = frozenset()
@@ -198,7 +207,7 @@ class UsbCamera:
         self._resolution = resolution
         self._clock = clock
         self._open_device = open_device
-        self._capture: Capture | None = None
+        self._capture: _Capture | None = None
         self._focuses = False
         self._guard = CameraGuard(name, clock)
 
@@ -223,7 +232,7 @@ class UsbCamera:
             except Exception as error:  # nothing else can be done with it
                 log.warning("camera %s: closing it: %s", self.name, root_sentence(error))
 
-    def _open(self) -> Capture:
+    def _open(self) -> _Capture:
         if self._capture is not None:
             return self._capture
         try:
@@ -237,7 +246,7 @@ class UsbCamera:
         self._call(lambda: self._prepare(capture))
         return capture
 
-    def _prepare(self, capture: Capture) -> None:
+    def _prepare(self, capture: _Capture) -> None:
         capture.set(cv2.CAP_PROP_FOURCC, _MJPG)
         capture.set(cv2.CAP_PROP_FRAME_WIDTH, float(self._resolution[0]))
         capture.set(cv2.CAP_PROP_FRAME_HEIGHT, float(self._resolution[1]))
@@ -257,7 +266,7 @@ class UsbCamera:
         capture = self._open()
         return self._call(lambda: self._take(capture, fresh=fresh))
 
-    def _take(self, capture: Capture, *, fresh: bool) -> Frame:
+    def _take(self, capture: _Capture, *, fresh: bool) -> Frame:
         for _ in range(_DAMAGED):
             self._grab(capture, fresh=fresh)
             taken = self._clock()
@@ -266,7 +275,7 @@ class UsbCamera:
                 return Frame(_rgb(image), self.name, taken)
         raise self._close_as_vanished()
 
-    def _grab(self, capture: Capture, *, fresh: bool) -> None:
+    def _grab(self, capture: _Capture, *, fresh: bool) -> None:
         for _ in range(_BUFFERED):
             asked = self._clock()
             if not capture.grab():
@@ -290,42 +299,23 @@ class UsbCamera:
             steady = steady + 1 if same else 0
             before = mean
 
-    def _adapt(self, capture: Capture) -> None:
+    def _adapt(self, capture: _Capture) -> None:
         capture.set(cv2.CAP_PROP_AUTO_EXPOSURE, _AUTO_EXPOSURE)
         capture.set(cv2.CAP_PROP_AUTO_WB, 1.0)
         self._focuses = capture.set(cv2.CAP_PROP_AUTOFOCUS, 1.0)
 
-    def _lock(self, capture: Capture) -> frozenset[Unsettled]:
+    def _lock(self, capture: _Capture) -> frozenset[Unsettled]:
         """Lock the settings found; return those that the driver refused."""
-        locked = {
-            Unsettled.EXPOSURE: self._lock_exposure(capture),
-            Unsettled.WHITE_BALANCE: self._lock_white_balance(capture),
-            # A lens that no driver moves is as good as a locked one.
-            Unsettled.FOCUS: not self._focuses or self._lock_focus(capture),
-        }
-        return frozenset(what for what, is_locked in locked.items() if not is_locked)
-
-    @staticmethod
-    def _lock_exposure(capture: Capture) -> bool:
-        exposure = capture.get(cv2.CAP_PROP_EXPOSURE)
-        return capture.set(cv2.CAP_PROP_AUTO_EXPOSURE, _MANUAL_EXPOSURE) and capture.set(
-            cv2.CAP_PROP_EXPOSURE, exposure
-        )
-
-    @staticmethod
-    def _lock_white_balance(capture: Capture) -> bool:
-        temperature = capture.get(cv2.CAP_PROP_WB_TEMPERATURE)
-        if not capture.set(cv2.CAP_PROP_AUTO_WB, 0.0):
-            return False
-        # Some drivers know no temperature, but keep the gains they have found.
-        return temperature <= 0 or capture.set(cv2.CAP_PROP_WB_TEMPERATURE, temperature)
-
-    @staticmethod
-    def _lock_focus(capture: Capture) -> bool:
-        position = capture.get(cv2.CAP_PROP_FOCUS)
-        if not capture.set(cv2.CAP_PROP_AUTOFOCUS, 0.0):
-            return False
-        return position < 0 or capture.set(cv2.CAP_PROP_FOCUS, position)
+        refused = set()
+        for what, (automatic, manual, setting, least) in _LOCKS.items():
+            if what is Unsettled.FOCUS and not self._focuses:
+                continue  # a lens that no driver moves is as good as a locked one
+            found = capture.get(setting)
+            if not capture.set(automatic, manual) or (
+                found >= least and not capture.set(setting, found)
+            ):
+                refused.add(what)
+        return frozenset(refused)
 
 
 def _rgb(image: cv2.typing.MatLike) -> NDArray[np.uint8]:

@@ -293,25 +293,16 @@ def relaxed_costs(sticker_cost: Floats, namings: Ints, where: Iterable[Orbit]) -
     return np.array(kernel_pieces(tuple(where)).relaxed_costs(cost, np.ascontiguousarray(namings)))
 
 
-@dataclass(frozen=True)
-class CheapestNaming:
-    """Number ``naming`` of some namings leads to the cheapest cube, which costs ``cost``; for
-    ``solved`` of them it was necessary to find the cheapest cube exactly.
-    """
-
-    naming: int
-    cost: float
-    solved: int
-
-
 def cheapest_naming(
     sticker_cost: Floats, namings: Ints, size: int, limit: float
-) -> CheapestNaming | None:
-    """The naming whose cheapest legal cube costs least; None if none costs less than ``limit``.
+) -> tuple[int, float] | None:
+    """The number of the naming whose cheapest legal cube costs least, and that cost.
+
+    None if none costs less than ``limit``.
 
     ``namings`` int[n, 6] as for :func:`relaxed_costs`. Bounds leave few cubes to be found.
     """
     cost = np.ascontiguousarray(sticker_cost)
     rows = np.ascontiguousarray(namings)
-    found = CheapestNaming(*kernel_pieces(orbits(size)).cheapest_naming(cost, rows, limit))
-    return found if found.naming >= 0 else None
+    naming, least, _ = kernel_pieces(orbits(size)).cheapest_naming(cost, rows, limit)
+    return (naming, least) if naming >= 0 else None

@@ -192,8 +192,9 @@ def _cheapest(
         seen = candidate.explanation.stickers(size)
         found = cheapest_naming(cost[seen], candidate.order.colours[None], size, limit)
         if found is not None:
-            leader = min(leader, found.cost + prior)
-            near.append((found.cost + prior, candidate))
+            total = found[1] + prior
+            leader = min(leader, total)
+            near.append((total, candidate))
     return near, False
 
 

@@ -182,7 +182,7 @@ def _rival_naming(
     best = cheapest_naming(cost, orders, size, limit)
     if best is None:
         return None
-    order: Ints = orders[best.naming]
+    order: Ints = orders[best[0]]
     return ranked_cubes(cost[:, order], size, 1)[0], order
 
 

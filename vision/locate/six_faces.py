@@ -69,24 +69,16 @@ def scan_frames(
     """
     sizes = SIZES if size is None else (size,)
     pictures = {f: frames[f].image for f in FACES}
-    cube = locate_cube(pictures, sizes, may_doubt=may_doubt)
-    grids = cube.grids
+    grids, doubt = locate_cube(pictures, sizes, may_doubt=may_doubt)
     looks = {f: measure_face(frames[f], grids[f].quads, fit=grids[f].fit) for f in FACES}
-    return CubeScan(frames, grids, StickerColours.from_faces(looks), cube.doubt)
-
-
-@dataclass(frozen=True, eq=False)
-class LocatedCube:
-    """One grid per picture, all of one size; ``doubt`` as in :class:`CubeScan`."""
-
-    grids: dict[str, FaceGrid]
-    doubt: OddView | None = None
+    return CubeScan(frames, grids, StickerColours.from_faces(looks), doubt)
 
 
 def locate_cube(
     pictures: Mapping[str, Image], sizes: Collection[int] = SIZES, *, may_doubt: bool = False
-) -> LocatedCube:
-    """One grid per picture, all of the size that explains the pictures best together.
+) -> tuple[dict[str, FaceGrid], OddView | None]:
+    """One grid per picture, all of the size that explains the pictures best together, and the
+    doubt as in :class:`CubeScan`.
 
     ``may_doubt`` as in :func:`scan_frames`. Raises :class:`vision.locate.face.NoFace` naming the
     pictures without a face of that size, as :class:`vision.locate.view_check.OddView` if it is
@@ -110,7 +102,7 @@ def locate_cube(
     if not missing and _is_doubtful(grids):
         for name, image in pictures.items():
             _check_view(name, image, size)
-    return LocatedCube(grids, doubt)
+    return grids, doubt
 
 
 def _find(pictures: Mapping[str, Image], sizes: Collection[int]) -> tuple[dict[str, FaceGrid], int]:
