@@ -40,7 +40,7 @@ SERVO_PINS = 9, 10
 PORT_LIMIT_S = 60.0
 BOOTED_LATER_S = 1.0
 FASTER = 1e-4
-"""What the second of two boards has ahead."""
+"""Relative lead of the second board's clock."""
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
 SETUPS: tuple[ActuatorSetup, ...] = (
     ServoSetup("holder", pin=9, minimum_us=500, maximum_us=2500, start_us=1500, home_ms=100),
@@ -73,14 +73,14 @@ class Witness:
     answer: Callable[[bytes], None]
     records: list[tuple[int, int, int]] = field(default_factory=list)
     turner_steps: int = 200
-    """Where the turner is, from the end stop's edge."""
+    """Position of the turner, counted from the end stop's edge."""
     pressed: Callable[[int], bool] = lambda steps: steps <= 0
-    """Whether the end stop is, with the turner there."""
+    """Return true if the end stop is pressed with the turner there."""
     active_high: bool = False
     """The level of a pressed end stop."""
     resets: int = 0
     chips: PwmChips | None = None
-    """What makes the pulses of a board that only says how long they are."""
+    """Chips that make the pulses of a board that only sends their lengths."""
     stack_left: int = 1 << 16
     """Fewest bytes there ever were between the stack of a simulated AVR and its variables."""
 
@@ -179,7 +179,7 @@ every_board = pytest.mark.parametrize("rig", ["host_rig", "linux_rig", "uno"], i
 
 
 def program(name: str) -> Path:
-    """Where the build installs a program of the firmware for this computer."""
+    """Return the path of a firmware program built for this computer."""
     return Path(sys.executable).with_name(name)
 
 

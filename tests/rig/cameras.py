@@ -163,7 +163,7 @@ PICAMERA2_RAISES: dict[str, tuple[Exception, ...]] = {
     "stop": (RuntimeError("Failed to stop camera: No such device"),),
     "close": (RuntimeError("Failed to release camera: Device or resource busy"),),
 }
-"""By method of Picamera2: what came out of it, on some computer or other."""
+"""Errors that methods of Picamera2 have raised on some computer."""
 
 
 class FakePicamera2(_Library):
@@ -245,7 +245,7 @@ class FakePicamera2(_Library):
 
     @staticmethod
     def _score(mode: Mode, wanted: tuple[int, int], bits: int) -> float:
-        """As Picamera2._make_libcamera_config has it: the lowest is taken."""
+        """Return the score of Picamera2._make_libcamera_config: the lowest wins."""
 
         def apart(desired: float, actual: float) -> float:
             return (actual - desired) / 4 if actual > desired else (desired - actual) * 2
@@ -338,7 +338,7 @@ _OPENCV = (
 V4L2_RAISES: dict[str, tuple[Exception, ...]] = dict.fromkeys(
     ("grab", "retrieve", "get", "set", "release"), _OPENCV
 )
-"""By method of cv2.VideoCapture: what came out of it, on some computer or other."""
+"""Errors that methods of cv2.VideoCapture have raised on some computer."""
 
 
 class FakeV4l2(_Library):

@@ -68,7 +68,7 @@ class FakeMotionController:
     _cancel: threading.Event = field(default_factory=threading.Event)
     _emergency: bool = False
     _halted: bool = False
-    """What moves is told to end: a flag alone reaches only what has not begun yet."""
+    """True if the motion under way has to end; a cancel flag alone only holds back the next."""
 
     def open(self) -> None:
         self.done.append("open")
@@ -167,7 +167,7 @@ class FakeMotionController:
 
 @dataclass
 class FakePlan:
-    """As much of a plan as a job needs."""
+    """The part of a plan that a job needs."""
 
     moves: tuple[str, ...] = ()
     duration_us: int = 1000

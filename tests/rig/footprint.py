@@ -1,4 +1,4 @@
-"""What a process holds, at rest and at the worst moment: of a daemon over many solves, and of
+"""Memory of a process, at rest and at its peak: a daemon over many solves, and
 `cubist solve -` over many cubes."""
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Footprint:
 
 
 def footprint(process: int) -> Footprint:
-    """What the process holds now."""
+    """Return the current figures of a process."""
     memory, status = _fields(process, "smaps_rollup"), _fields(process, "status")
     return Footprint(
         anonymous_kb=_kb(memory["Anonymous"]),
@@ -118,7 +118,7 @@ class Footprints:
 
     @property
     def growth_kb(self) -> int:
-        """From the settled daemon to the most it ever held at rest after that."""
+        """Growth from the settled daemon to the most it held at rest later."""
         first, *later = [one.anonymous_kb for one in self.settled]
         return max(later, default=first) - first
 

@@ -46,7 +46,7 @@ RAISES: dict[str, tuple[Exception, ...]] = {
     "remove_event_detect": (LgpioError("unknown handle"), KeyError(17)),
     "cleanup": (LgpioError("GPIO busy"), RuntimeError("Module not imported correctly!")),
 }
-"""By function: what came out of it, on some computer or other."""
+"""Errors that functions of the module have raised on some computer."""
 
 
 class FakeModule(ModuleType):
@@ -121,5 +121,5 @@ class FakeModule(ModuleType):
         setattr(self, call, fails)
 
     def given_back(self) -> bool:
-        """Whether no pin is in use."""
+        """Return true if no pin is in use."""
         return not (self.callbacks or self.outputs or self.pulls)

@@ -65,7 +65,7 @@ def temperature_rgb(kelvin: float) -> Linear:
 
 @dataclass(frozen=True)
 class Exposure:
-    """What lies between the scene and the file, for one photograph; see :func:`expose`.
+    """Light, lens and sensor of one photograph; see :func:`expose`.
 
     ``gains`` multiply linear R G B; ``slope`` is the change of light across the picture to the
     right and down, ``vignette`` the loss in the corners; ``shadow`` (angle, offset in half
@@ -320,7 +320,7 @@ def side_by_side(left: Picture, right: Picture) -> Picture:
 
 
 def in_the_left_part(corners: Corners) -> Corners:
-    """Where corners in the left picture are after :func:`side_by_side`."""
+    """Return where corners of the left picture are after :func:`side_by_side`."""
     return (corners + 0.5) * 0.75 - 0.5
 
 

@@ -40,7 +40,7 @@ Linear = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SyntheticScan:
-    """What was measured, the facelets a reader should say, and a line to find bad cases by."""
+    """Measured colours, the facelets a reader should return, and a line to find bad cases by."""
 
     colours: StickerColours
     facelets: str
@@ -147,7 +147,7 @@ def _look(
 
 
 def _places(size: int, room: Room) -> Linear:
-    """Where the stickers are in the square picture, -1..1 across and down, float[N * N, 2]."""
+    """Return the stickers' places in a square picture, -1..1 across and down, float[N * N, 2]."""
     steps = (2 * np.arange(size) - (size - 1)) / size * room.reach
     return np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
 
@@ -222,7 +222,7 @@ def outcome(colours: StickerColours, truth: str, mistake: Explanation) -> str:
 
 
 OTHER_SCHEME = str.maketrans("DB", "BD")
-"""Between the usual colour scheme and the Japanese one: yellow and blue change places."""
+"""Exchange of yellow and blue, between the usual colour scheme and the Japanese one."""
 
 
 def _faultless(reading: CubeReading, truth: str, mistake: Explanation) -> bool:

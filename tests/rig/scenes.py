@@ -485,7 +485,7 @@ def shining(
 
 
 def overexposed(exposure: Exposure, corners: Corners, rng: np.random.Generator) -> Exposure:
-    """So much light that orange and yellow come near each other, with a reflection at times."""
+    """Overexpose until orange and yellow look alike, with a reflection at times."""
     shone = shining(exposure, corners, rng, least=0)
     return shone.brighter(rng.uniform(1.0, 1.9) / max(exposure.gains))
 
@@ -516,7 +516,7 @@ def render_scene(kind: str, seed: int, size: int = 3, faces: str = FACES) -> Ren
 
 
 def _orange_beside_yellow(seed: int, size: int) -> int:
-    """How often the two stand beside each other on the cube that :func:`render_cube` draws."""
+    """Count orange stickers beside yellow ones on the cube that :func:`render_cube` draws."""
     facelets = random_facelets(size, np.random.default_rng([seed, size]))
     faces = np.array(list(facelets)).reshape(6, size, size)
     pairs = np.concatenate(

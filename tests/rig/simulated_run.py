@@ -54,7 +54,7 @@ from vision.measure.sticker_colours import FaceColours
 
 SPREAD = 0.01
 RECONNECT_S = 0.1
-"""Of real time."""
+"""Real seconds."""
 SEARCH_S = 60.0
 """Far more than it takes to find a first solution."""
 NO_FRAME = Frame(np.zeros((8, 8, 3), dtype=np.uint8), "none", 0)
@@ -74,7 +74,7 @@ class TimedFault:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a simulated run ended: by the simulated robot, and by the daemon."""
+    """The end of a simulated run, as the simulated robot and the daemon see it."""
 
     solved: bool
     violations: tuple[Violation, ...]
@@ -168,7 +168,7 @@ class SimulatedRun:
 
     @property
     def folder(self) -> str:
-        """Where the daemon keeps its records."""
+        """Folder of the daemon's records."""
         return self._folder.name
 
     @property
@@ -182,7 +182,7 @@ class SimulatedRun:
         return self.ports[FIRST_BOARD]
 
     def due(self) -> list[TimedFault]:
-        """What is to happen in the motion that begins now; not to be asked for again."""
+        """Return the faults of the motion that begins, each once."""
         due = [fault for fault in self._faults if fault.stage is self.state()]
         self._faults = [fault for fault in self._faults if fault not in due]
         return due
@@ -250,12 +250,12 @@ class SimulatedRunMotion(MotionController):
         return super().perform(schedule, progress)
 
     def vanish(self) -> None:
-        """As if the daemon's process were killed: no goodbye to the board."""
+        """Disconnect without a goodbye to the board, like a daemon that is killed."""
         self._disconnect()
         self._ready = False
 
     def press_stop(self) -> None:
-        """What :meth:`stop` does, for the loop that runs the motion."""
+        """Stop like :meth:`stop`, from the loop that runs the motion."""
         self._cancel.set()
         if self._thread is not None:
             self.stopping = self._run.loop.create_task(self._thread.link.stop())

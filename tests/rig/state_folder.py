@@ -16,7 +16,7 @@ SEEN = Source(how="person", at=datetime(2026, 5, 3, 12, 0, tzinfo=UTC))
 
 
 def kept(robot: str, values: JsonMapping) -> Calibration:
-    """What a person has kept on a robot."""
+    """Return a calibration with values that a person has kept."""
     return Calibration(robot=robot).changed(values, dict.fromkeys(values, SEEN))
 
 

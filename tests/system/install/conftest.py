@@ -20,7 +20,7 @@ CHECKOUT = HERE.parents[2]
 BOOT_LIMIT_S = 600
 SYSTEM_PYTHON = "/usr/bin/python3"
 SIMULATOR = CHECKOUT / ".venv/bin/python"
-"""What runs the simulated robot in the container, too."""
+"""Interpreter that also runs the simulated robot in the container."""
 NEEDED_BYTES = 3 * 1024**3
 """Two versions of the program in memory, and what runs."""
 

@@ -29,7 +29,7 @@ CACHE = CHECKOUT / "build" / "debian"
 CODENAMES = {"12": "bookworm", "13": "trixie"}
 NEWCOMER = "newcomer"
 INCLUDED = "ca-certificates,passwd,sudo,tzdata"
-"""What every installed Debian has and a minimal root has not."""
+"""Packages of every installed Debian that a minimal root lacks."""
 OLDEST_S = 30 * 24 * 3600
 """Older archives are made again: the packages in them were replaced."""
 APT = Path("/etc/apt")
@@ -116,7 +116,7 @@ def local_places() -> list[Path]:
 
 
 def pip_settings() -> Mapping[str, str]:
-    """Where pip takes packages from, by its files and its environment, which comes last."""
+    """Return pip's places of packages, by its files and its environment, which comes last."""
     command = [sys.executable, "-m", "pip", "config", "list"]
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     lines = [line.partition("=") for line in listed.splitlines() if "=" in line]
@@ -126,7 +126,7 @@ def pip_settings() -> Mapping[str, str]:
 
 
 def apt_options() -> str:
-    """How apt fetches here (proxies, dates), as apt.conf."""
+    """Return this machine's options for fetching (proxies, dates), as apt.conf."""
     listed = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True)
     fetching = r"Acquire::(?!IndexTargets|CompressionTypes|GzipIndexes|cdrom)"
     kept = re.compile(fetching + r"[^ ]+ \"[^\"]+\";")

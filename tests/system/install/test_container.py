@@ -1,4 +1,4 @@
-"""What an owner goes through on this machine's own Debian: install, solve, upgrade, uninstall."""
+"""An owner's story on this machine's own Debian: install, solve, upgrade, uninstall."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def facts(
     run_scenario: RunScenario,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Mapping[str, str]:
-    """What the scenario found, by name."""
+    """Facts that the scenario found, by name."""
     share = tmp_path_factory.mktemp("owner")
     shutil.copy(HERE / "scenario", share / "scenario")
     shutil.copy(HERE / "simulated_robot.py", share)

@@ -19,9 +19,9 @@ from tests.system.install.debian_root import (
 pytestmark = pytest.mark.timeout(3600)
 
 REPOSITORY = "/host/cubist.bundle"
-"""What stands in README for the repository, in the root."""
+"""Address of the repository in the root, in place of README's."""
 QUICK = "ARGS='-m quick -rfEs'"
-"""What stands before `make test`: the tests that need what the two commands make, and few more."""
+"""Arguments of `make test`: the tests that need what the two commands make, and few more."""
 CASES = [
     pytest.param("13-demo", id="Debian 13, demo first"),
     pytest.param("13-test", id="Debian 13, test first", marks=pytest.mark.long),

@@ -18,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parents[2]
 NEW_VERSION = "9.0"
 NEEDED = "systemd,systemd-sysv,udev,python3,libstdc++6,zlib1g"
-"""What the package depends on, and what boots: apt gets no network."""
+"""Packages that ours depends on, and those that boot: apt gets no network."""
 
 pytestmark = [
     pytest.mark.long,
@@ -76,7 +76,7 @@ def facts(
     run_scenario: RunScenario,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Mapping[str, str]:
-    """What the scenario found, by name."""
+    """Facts that the scenario found, by name."""
     share = tmp_path_factory.mktemp("package")
     shutil.copy(HERE / "package_scenario", share / "scenario")
     shutil.copy(package, share / "old.deb")

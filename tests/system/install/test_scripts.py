@@ -1,4 +1,4 @@
-"""What the installers' scripts do before anything is built; `test_container.py` runs them whole."""
+"""The installers' scripts up to the build; `test_container.py` runs them whole."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_folder_for_temporary_files_is_taken_unless_it_is_memory(
 
 
 def told_where_memory_is_small(tools: Path, folder: Path, answer: str | None) -> tuple[int, str]:
-    """What building says where there is little memory, at a terminal if there is an answer."""
+    """Build with little memory, at a terminal if there is an answer; return code and message."""
     program(tools, "python", VENV_FAILS)
     program(tools, "awk", f"#!/bin/sh\necho {SMALL_MB}\n")
     ours, theirs = os.openpty()

@@ -38,7 +38,7 @@ PROGRAMS = ("qemu-system-x86_64", "apt-get", "dpkg-deb", "make", "gcc")
 
 
 class Unavailable(Exception):
-    """Why there is no such machine here."""
+    """The machine cannot be made here; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +52,18 @@ class Kernel:
 
     @property
     def image(self) -> Path:
-        """What boots."""
+        """Kernel image that boots."""
         [image] = (self.folder / "boot").glob("vmlinuz-*")
         return image
 
     def module(self, name: str) -> Path | None:
-        """The file of a module; None for what is built in."""
+        """Return the file of a module; None if it is built in."""
         files = [*self.made, *self.folder.glob("lib/modules/*/kernel/**/*.ko*")]
         return next((path for path in files if path.name.split(".")[0] == name), None)
 
 
 def quiet(*command: str | Path, folder: Path) -> str:
-    """Run a command in a folder; its standard output. Raises :class:`Unavailable`."""
+    """Run a command in a folder and return its standard output; raises :class:`Unavailable`."""
     done = subprocess.run(
         [str(word) for word in command], cwd=folder, capture_output=True, text=True, check=False
     )
@@ -93,7 +93,7 @@ def fetch_kernel(folder: Path) -> Kernel:
 
 
 def _packages(folder: Path) -> tuple[list[str], str]:
-    """The kernel, what it takes to build a module for it, its source, and busybox; its release."""
+    """Return the packages of the kernel, its source, its build and busybox; and its release."""
     image = _depends("linux-image-amd64", "linux-image-", folder)[0]
     release = image.removeprefix("linux-image-").removesuffix("-unsigned")
     headers = f"linux-headers-{release}"
@@ -116,7 +116,7 @@ def _depends(package: str, pattern: str, folder: Path) -> list[str]:
 
 
 def _make_modules(folder: Path) -> tuple[Path, ...]:
-    """The modules, built in ``module``."""
+    """Build the modules in ``module``."""
     [archive] = (folder / "usr/src").glob("linux-source-*.tar.xz")
     names = [f"{archive.name.removesuffix('.tar.xz')}/{name}" for name in SOURCES]
     where = ("--one-top-level=module", "--transform=s|.*/||")
@@ -141,7 +141,7 @@ MODULES = (
     *("netfs", "fscache", "9pnet", "9pnet_virtio", "9p", "configfs"),
     *("gpio-simulator", "i2c-dev", "i2c-stub", "pwm-pca9685"),
 )
-"""In the order in which they are loaded; a kernel that has one built in has no file for it."""
+"""Modules in the order of loading; one that is built in has no file."""
 OPTIONS = {"i2c-stub": "chip_addr=0x40"}
 INSIDE = """cd /run
 export LG_WD=/run RPI_LGPIO_REVISION=c03114 PYTHONPATH=/mnt/packages:{checkout}
@@ -151,7 +151,7 @@ for scenario in {scenarios}; do
 done
 """
 PREEMPTION = "preempt=full"
-"""As the kernel of Raspberry Pi OS is built."""
+"""Preemption of the kernel of Raspberry Pi OS."""
 EMULATED = ("-cpu", "max", "-icount", "shift=2,sleep=off")
 
 
@@ -191,7 +191,7 @@ def _command(kernel: Kernel, share: Path) -> list[str]:
 
 
 def _make_first_files(kernel: Kernel) -> None:
-    """What the kernel starts with: busybox, the modules, and ``init``."""
+    """Pack the first files: busybox, the modules, and ``init``."""
     first = kernel.folder / "first"
     for name in ("bin", "modules"):
         (first / name).mkdir(parents=True, exist_ok=True)

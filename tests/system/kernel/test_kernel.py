@@ -33,7 +33,7 @@ Found = dict[str, Any]
 
 @pytest.fixture(scope="session")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Found]:
-    """What each scenario found in the machine."""
+    """Results of each scenario in the machine."""
     try:
         kernel = fetch_kernel(tmp_path_factory.mktemp("kernel"))
     except Unavailable as reason:
@@ -53,7 +53,7 @@ def test_the_panel_hears_fingers_and_wires_and_no_noise(found: dict[str, Found])
 
 @pytest.fixture
 def lines(found: dict[str, Found]) -> Found:
-    """What came of a motor at GPIO lines."""
+    """Results of a motor at GPIO lines."""
     return found["lines"]
 
 
@@ -66,7 +66,7 @@ def run(lines: Found, request: pytest.FixtureRequest) -> Found:
 
 INTERVAL_US = 1e6 / FASTEST
 WAY_US = 60.0
-"""Between steps the way into the kernel differs by so much."""
+"""Difference between the ways of two steps into the kernel."""
 DRIVER_NEEDS_US = 2.0
 
 
@@ -122,7 +122,7 @@ def test_steps_are_in_time_for_the_motor_and_its_driver(run: Found) -> None:
 
 @pytest.fixture
 def servos(found: dict[str, Found]) -> Found:
-    """What came of eight servos at a PCA9685."""
+    """Results of eight servos at a PCA9685."""
     return found["servo_board"]
 
 
@@ -132,12 +132,12 @@ ON_LOW, ON_HIGH, OFF_LOW, OFF_HIGH = range(4)
 """Registers of a channel, in their order."""
 ASLEEP = 0x10
 OFF = 0x1000
-"""In the two registers that switch a channel off: no pulses, whatever else they say."""
+"""Bit of the registers that switch a channel off: no pulses at all."""
 AT_50_HZ = 0x79
 
 
 def counts(pulse_us: float) -> float:
-    """Of a pulse, in a frame of 20 ms."""
+    """Return the counts of a pulse in a frame of 20 ms."""
     return pulse_us * COUNTS / FRAME_US
 
 
@@ -154,7 +154,7 @@ def pulses(servos: Found) -> list[tuple[int, int]]:
 
 
 def duties_ns(servos: Found) -> list[int]:
-    """What the driver was asked for, in the same order."""
+    """Return the pulses that the driver was asked for, in the same order."""
     return [int(text.partition("duty_cycle=")[2].split()[0]) for text in servos["applied"]]
 
 

@@ -75,7 +75,7 @@ async def test_calibration_that_is_broken_off_changes_nothing_and_can_be_begun_a
 async def test_after_a_power_cut_motors_that_may_stand_askew_are_asked_for(
     make_bench: MakeBench,
 ) -> None:
-    """Nobody could turn them back, and nothing has counted on."""
+    """Nobody could turn them back, and nothing has counted their steps since."""
     move = Endpoint[dict[str, object]]("POST", "/maintenance/move")
     async with make_bench("six-motor") as bench:
         async with bench.firmware(), bench.daemon() as (child, _):

@@ -27,7 +27,7 @@ COMMANDS: tuple[Callable[[random.Random], list[str]], ...] = (
     lambda _: ["stop"],
     lambda _: ["runs", "--count", "3"],
 )
-"""What a person may be at when something dies."""
+"""Commands that may be under way when something dies."""
 
 LONGEST_S = 2.5
 """Latest moment of a kill after the command was typed; most of what it does is over by then."""

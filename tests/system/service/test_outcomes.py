@@ -1,4 +1,4 @@
-"""How a job may end, as people and programs are told: what is in view, jams, cubes that slip."""
+"""Ends of a job, as people and programs see them: odd views, jams, cubes that slip."""
 
 from __future__ import annotations
 

@@ -203,7 +203,7 @@ def test_the_target_of_the_profile_decides_and_no_comment(
 
 
 def test_pins_and_buses_belong_to_groups_that_there_are() -> None:
-    """As udev sees them before the rules for serial ports begin."""
+    """The rules before those for serial ports give them to groups."""
     rules, _, _ = (FOLDER / "70-cubist.rules").read_text().partition("GOTO")
     owners = re.findall(
         r'^SUBSYSTEM=="([\w-]+)",.* GROUP="(\w+)", MODE="0660"$', rules, re.MULTILINE

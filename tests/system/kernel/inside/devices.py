@@ -53,23 +53,23 @@ class Chip:
         self._lines = Path("/sys/devices/platform") / device / self.name
 
     def unplug(self) -> None:
-        """It is gone, whoever uses it."""
+        """Remove it from under whoever uses it."""
         (self._config / "live").write_text("0")
 
     def remove(self) -> None:
-        """It was never there."""
+        """Remove it with its configuration."""
         self.unplug()
         (self._config / "bank0").rmdir()
         self._config.rmdir()
 
     @property
     def number(self) -> int:
-        """Of its device, ``/dev/gpiochipN``."""
+        """Number of its device, ``/dev/gpiochipN``."""
         return int(self.name.removeprefix("gpiochip"))
 
     @property
     def base(self) -> int:
-        """What the kernel adds to a line's number where it counts the lines of all chips."""
+        """Number of its first line among the lines of all chips."""
         [base] = self._lines.parent.glob("gpio/gpiochip*/base")
         return int(base.read_text())
 
@@ -79,7 +79,7 @@ class Chip:
         (self._lines / f"sim_gpio{pin}" / "pull").write_text(pull)
 
     def level(self, pin: int) -> int:
-        """What an output drives."""
+        """Return the level that an output drives."""
         return int((self._lines / f"sim_gpio{pin}" / "value").read_text())
 
     def bounce(self, pin: int, closed: bool) -> None:
@@ -172,7 +172,7 @@ async def configured(link: Link) -> None:
 
 
 async def fault_of(deed: Coroutine[Any, Any, Any]) -> str:
-    """What is told of something that goes wrong."""
+    """Return the fault that something ends with, or "nothing"."""
     try:
         await asyncio.wait_for(deed, PATIENCE_S)
     except RobotError as fault:

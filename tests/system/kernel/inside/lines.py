@@ -32,9 +32,9 @@ from tests.system.kernel.inside.devices import (
 )
 
 LABEL = "pinctrl-bcm2711"
-"""Of the chip that has the header of a Raspberry Pi 4."""
+"""Label of the chip behind the header of a Raspberry Pi 4."""
 STEP, DIRECTION, ENABLE, SENSOR = 27, 17, 22, 4
-"""Those of a CUBOTone."""
+"""Pins of a CUBOTone."""
 VALUE = "gpio/gpio_value"
 Change = Sequence[float]
 """Time in seconds, pin and value of a line that was set."""
@@ -66,7 +66,7 @@ INDEXED = replace(MOTOR, homing=None, check=TurnCheckSetup(SENSOR, every_steps=1
 
 @dataclass
 class Shaft:
-    """What the motor turns: its steps are counted at the lines, and it moves a switch."""
+    """The motor's shaft: it counts steps at the lines and moves a switch."""
 
     chip: Chip
     at: int
@@ -101,28 +101,28 @@ def change_of(note: Note, chip: Chip) -> tuple[int, int]:
 
 
 def lines_in(notes: Sequence[Note], chip: Chip) -> list[Change]:
-    """What was set, in its order."""
+    """Return the values that programs set, in order."""
     changes = ((note.time_s, *change_of(note, chip)) for note in notes)
     return [change for change in changes if change[1] >= 0]
 
 
 def times_us(changes: Sequence[Change], pin: int, level: int) -> list[float]:
-    """When a line went to a level."""
+    """Return the times at which a line went to a level."""
     return [time_s * 1e6 for time_s, at, value in changes if (at, value) == (pin, level)]
 
 
 def intervals_us(changes: Sequence[Change], pin: int) -> list[float]:
-    """Between the rising edges of a line."""
+    """Return the intervals between rising edges of a line."""
     return [after - before for before, after in pairwise(times_us(changes, pin, 1))]
 
 
 def errors_us(changes: Sequence[Change], pin: int, planned_us: float) -> list[float]:
-    """How much shorter or longer than planned these are, the least first."""
+    """Return the intervals' differences from the plan, the smallest first."""
     return sorted(abs(interval - planned_us) for interval in intervals_us(changes, pin))
 
 
 def quantile(ordered: Sequence[float], part: float) -> float:
-    """The value that this part of them does not exceed."""
+    """Return the value that this part of the values does not exceed."""
     return ordered[min(len(ordered) - 1, int(part * len(ordered)))]
 
 
@@ -192,7 +192,7 @@ async def steps(chip: Chip) -> dict[str, Any]:
 
 
 def settled(way: MotionProfile) -> MotionProfile:
-    """With time at its end in which this scenario hears of the last step and moves the switch."""
+    """Extend a motion so that this scenario hears of the last step and moves the switch."""
     return replace(way, duration_us=way.duration_us + SETTLE_US)
 
 

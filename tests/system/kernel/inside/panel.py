@@ -93,7 +93,7 @@ def light(chip: Chip) -> list[Any]:
 
 
 def complaint(pin: int) -> str:
-    """What a program is told that wants a pin."""
+    """Ask for a pin and return the error, or "nothing"."""
     gpio = RpiGpio()
     try:
         gpio.setup_input(pin, "up")

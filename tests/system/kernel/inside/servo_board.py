@@ -99,7 +99,7 @@ class ServoBoard:
         return data[0]
 
     def counts(self, channels: Sequence[int]) -> list[list[int]]:
-        """Where each channel switches on and off, in its registers."""
+        """Return the registers that switch each channel on and off."""
         return [
             [
                 self.read(base + low) | self.read(base + low + 1) << 8
@@ -111,7 +111,7 @@ class ServoBoard:
 
 
 def export() -> list[str]:
-    """As the service does before it starts; what it complained of."""
+    """Export channels as the service does before it starts; return its complaints."""
     done = subprocess.run(
         [EXPORT],
         env=os.environ | {"CUBIST_BOARD_GROUP": GROUP},
