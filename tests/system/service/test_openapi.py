@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from robot.simulate.follow import DaemonFollower
 
 from robot.simulate.processes import running
+from robot.simulate.progress import DaemonFollower
 from tests.rig.workbench import Bench
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")

@@ -6,8 +6,8 @@ import asyncio
 import json
 
 import pytest
-from robot.simulate.follow import DaemonFollower
 
+from robot.simulate.progress import DaemonFollower
 from robot.twin.cube import scrambled
 from robot.twin.studio import OddScene
 from tests.rig.workbench import LIMIT_S, Bench
