@@ -159,10 +159,6 @@ class CalibrationStore:
                 return found[1]
         return self.files.folder
 
-    def drop(self, robot: str, number: int) -> None:
-        """Remove a version that was taken back."""
-        self.files.drop(robot, number)
-
     def others(self, robot: str) -> dict[str, datetime]:
         """Return when other robots, by name, were calibrated last."""
         found: dict[str, datetime] = {}
@@ -341,7 +337,7 @@ class Revision:
             return None
         before = self._before[-1]
         if len(self._before) == 1:
-            self._store.drop(before.robot, self._number)
+            self._store.files.drop(before.robot, self._number)
             self._number = None
         else:
             before = self._store.save(before, self._by, self._number)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -21,7 +17,6 @@ from robot.settings import load_profile
 from robot.settings.actuators import Servo
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import parse_misadjustment
-from robot.twin.registry import degree_us, parts_of
 from robot.twin.studio import OddScene
 from solver.cube.cube import Cube
 from solver.files import JsonObject
@@ -100,14 +95,6 @@ def test_a_robot_that_was_not_built_as_drawn_calibrates_itself() -> None:
     assert 0.6 < after / before < 1.6
 
 
-@contextmanager
-def robot(misadjusted: str = "7") -> Iterator[tuple[SimulatedRun, SimulatedCalibration]]:
-    with SimulatedRun(
-        load_profile("cubotino"), scrambled(3, 1), misadjusted=parse_misadjustment(misadjusted)
-    ) as run:
-        yield run, SimulatedCalibration(run)
-
-
 def test_a_proof_is_planned_by_what_is_kept_too() -> None:
     with SimulatedRun(load_profile("cubotino"), scrambled(3, 1)) as run:
         session = SimulatedCalibration(run)
@@ -125,89 +112,22 @@ def test_a_proof_is_planned_by_what_is_kept_too() -> None:
         assert run.robot.violations == []
     assert proof.solved and again.solved
     assert again.facelets != Cube.solved().facelets(), "a solved cube is scrambled first"
-    assert 1.4 < proof.planned_us / proof.planned_before_us <= 2.0
+    assert proof.planned_us > proof.planned_before_us, "what is tried out is slower"
     assert proof.executed_us == pytest.approx(proof.planned_us, rel=0.01)
 
 
-def failed(session: SimulatedCalibration) -> str:
-    measurement = AutomaticCalibration(session)
-    with session.maintenance():
-        for _ in measurement.measure():
-            pass
-    assert not measurement.is_found
-    assert measurement.values == {}
-    assert measurement.document["calibrated"] is False
-    assert session.calibration.values == {}
-    because: str = measurement.document["because"]
-    assert because in measurement.text
-    return because
-
-
 def test_without_a_cube_in_view_nothing_moves() -> None:
-    with robot() as (_, session):
+    with SimulatedRun(load_profile("cubotino"), scrambled(3, 1)) as run:
+        session = SimulatedCalibration(run)
         for camera in session.cameras.values():
             camera.studio.disturbances.odd = OddScene.NO_CUBE
-        assert "put a scrambled cube in" in failed(session)
-        assert set(session.trials) == {"picture"}
-
-
-@pytest.mark.parametrize(
-    ("jammed", "why"),
-    [
-        ("holder", "the cube does not turn with holder"),
-        pytest.param("lid", "lid went 300 us", marks=pytest.mark.long),
-    ],
-)
-def test_a_servo_that_does_not_move_is_named(jammed: str, why: str) -> None:
-    with robot() as (run, session):
-        run.robot.jam(jammed)
-        assert why in failed(session)
-
-
-def test_a_camera_that_shows_the_face_cut_off_when_it_turns_is_named() -> None:
-    with robot("11:2") as (_, session):
-        assert "too near to the border of the picture" in failed(session)
-
-
-PLACE_FOR_SEVEN = [[0.26892, 0.11743], [0.69297, 0.17039], [0.69132, 0.7253], [0.21242, 0.67956]]
-"""Where the camera of robot 7 has the face."""
-
-
-@pytest.mark.parametrize(
-    ("only", "keys"),
-    [
-        ("lid", {f"actuators.lid.positions_us.{place}" for place in ("open", "close", "flip")}),
-        ("times", {"actuators.holder.travel"}),
-        ("colours", {"colours"}),
-    ],
-)
-@pytest.mark.long
-def test_one_stage_is_found_anew_and_the_rest_is_kept(only: str, keys: set[str]) -> None:
-    profile, truth = load_profile("cubotino"), parse_misadjustment("7")
-    per_degree = degree_us(profile, parts_of(profile).rotations)
-    true = {
-        f"actuators.{name}.positions_us.{place}": round(
-            truth.servo(name, servo, per_degree).pulse(pulse)
-        )
-        for name, servo in profile.actuators_of(Servo).items()
-        for place, pulse in servo.positions_us.items()
-    }
-    with robot("7") as (run, session):
-        kept: dict[str, Any] = true | {"cameras.top.views.U.quad": PLACE_FOR_SEVEN}
-        if only == "lid":
-            kept["actuators.lid.positions_us.close"] += 40
-        session.keep(kept)
-        measurement = AutomaticCalibration(session, only=only)
+        measurement = AutomaticCalibration(session)
         with session.maintenance():
-            for _ in measurement.measure():
-                pass
-            assert session.stored.values == kept
-        assert measurement.document.get("because", "") == ""
-        assert set(measurement.values) == keys
-        assert run.robot.violations == []
-        for key, value in measurement.values.items():
-            if key in true:
-                assert value == pytest.approx(true[key], abs=2 * per_degree)
+            assert list(measurement.measure()) == []
+        assert set(session.trials) == {"picture"}
+    assert "put a scrambled cube in" in measurement.document["because"]
+    assert (measurement.is_found, measurement.values) == (False, {})
+    assert session.calibration.values == {}
 
 
 OPEN = ("right-jaw.positions_us.open", "down-jaw.positions_us.open")

@@ -238,21 +238,6 @@ def test_what_is_too_far_away_or_stopped_stays_and_is_named(steps: int, is_stopp
         assert abs(degrees(run)) > 5 and degrees(run) == away
 
 
-@pytest.mark.parametrize("names", [("right",), None])
-def test_a_person_is_told_once(names: tuple[str, ...] | None) -> None:
-    with robot() as (run, _):
-        known = ConfirmedRange(confirmable(SIX_MOTOR))
-        motion = SimulatedMotion(run, SIX_MOTOR, known, [])
-        motion.mark_positions_lost(LostPositions.of_calibration(names))
-        with pytest.raises(RobotError) as raised:
-            motion.home()
-        all_of_them = ", ".join(SIX_MOTOR.actuators_of(Stepper))
-        assert f"{'right' if names else all_of_them} may" in str(raised.value)
-        assert "square by hand" in raised.value.remedy
-        motion.home()
-        motion.close()
-
-
 JAWS = ("front-jaw", "back-jaw", "left-jaw")
 STEPS = 20
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Collection, Iterator
 from statistics import mean
@@ -35,6 +36,9 @@ MARGIN = 1.04
 NOT_FOR_TIMES = frozenset({RequestError.code, "emergency-stop", "calibration-stopped"})
 """Codes of errors that say nothing about times: a person stopped the robot, or the daemon refused
 the request for a reason that is no fault of the robot."""
+
+STEP = 0.05
+"""Part of the times by which each trial of shorter times is faster than the one before."""
 
 PROOFS = 2
 FILMS = 6
@@ -255,7 +259,8 @@ class AutomaticCalibration(Measurement):
         """
         base = self.session.calibrated
         good = [0.0]
-        for part in steps_to(self._faster):
+        for number in range(1, math.ceil(self._faster / STEP - 1e-9) + 1):
+            part = min(number * STEP, self._faster)
             self.session.try_out(self._found | shorten_times(base, filmed, part))
             if not self._is_faultless():
                 good = good[:-1] or good
@@ -354,19 +359,6 @@ def _why_not(profile: RobotProfile) -> str:
     else:
         why = "is not built like a robot that finds its positions itself so far"
     return f"{profile.name} {why}, see docs/calibration.md: use `cubist calibrate all`"
-
-
-STEP = 0.05
-"""Part of the times by which each test is faster than the one before."""
-
-
-def steps_to(part: float) -> Iterator[float]:
-    """The parts that are tried out, up to what was asked for."""
-    count = 1
-    while count * STEP < part - 1e-9:
-        yield count * STEP
-        count += 1
-    yield part
 
 
 def shorten_times(profile: RobotProfile, filmed: Collection[str], part: float) -> JsonObject:

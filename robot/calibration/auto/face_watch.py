@@ -50,18 +50,17 @@ class RotationGauge:
     """One camera that looks at one face from above.
 
     The first face that it sees, and ``zero`` degrees from it, is where degrees count from; its
-    quadrilateral gives the plane in which they are measured. ``sign`` is 1 for a table whose angles
-    grow clockwise in the picture.
+    quadrilateral gives the plane in which they are measured. Angles of what turns the cube count
+    clockwise from below, so that they fall as the face turns clockwise in the picture.
     """
 
-    def __init__(self, session: Session, camera: CameraSettings, view: View, sign: int) -> None:
+    def __init__(self, session: Session, camera: CameraSettings, view: View) -> None:
         self._session = session
         self.profile = session.profile
         self._camera = camera.name
         self._size = self.profile.cube.size
         self._resolution = camera.resolution
         self._usual = np.array(view.quad) * camera.resolution
-        self._sign = sign
         self._plane: Floats | None = None
         self._level_grid: FaceGrid | None = None
         self.zero = 0.0
@@ -171,7 +170,7 @@ class RotationGauge:
         flat = self._plane_corners(corners)
         if square_error(flat) > LIFTED:
             return None
-        return nearest_quarter(self._sign * degrees_of(flat) - self.zero, near)
+        return nearest_quarter(-degrees_of(flat) - self.zero, near)
 
     def measure_turn(
         self, first: tuple[Floats, Floats], later: tuple[Floats, Floats], near: float
@@ -192,8 +191,7 @@ class RotationGauge:
         quarters = int(np.argmin(off))
         if off[quarters] > OTHER_FACE:
             return None
-        turn = _angle(np.roll(after, -quarters, axis=0)) - _angle(before)
-        degrees = self._sign * turn
+        degrees = _angle(before) - _angle(np.roll(after, -quarters, axis=0))
         return degrees + 360 * round((near - degrees) / 360)
 
     @property
@@ -213,7 +211,7 @@ class RotationGauge:
     def corners_at(self, degrees: float) -> Corners:
         """Return the corners of the face turned to an angle, in the order of the site's drawing."""
         assert self._plane is not None
-        square = rotate_points(UNIT_SQUARE, self._sign * (degrees + self.zero))[None]
+        square = rotate_points(UNIT_SQUARE, -degrees - self.zero)[None]
         return np.asarray(cv2.perspectiveTransform(square, np.linalg.inv(self._plane))[0])
 
 

@@ -82,19 +82,16 @@ def _film_servo(bench: Bench, asked: FilmRequest) -> Film:
     """
     machine = bench.machine
     slew = slew_between(bench.profile, asked.actuator, (asked.between[0], asked.between[1]))
-    aside = [(other, _place(bench, other, at)) for other, at in asked.aside.items()]
+    aside = [
+        (other, servo_between(bench.profile, other, (at, at))[1][0])
+        for other, at in asked.aside.items()
+    ]
     machine.motion.home()
     for other, place in aside:
         machine.motion.jog(other, place)
     frames = watch_slew(machine, slew, lambda: _reduce(machine.scanner.frame(asked.camera)))
     machine.motion.home()
     return Film(pictures=[_locate_face(frame, bench.profile.cube.size) for frame in frames])
-
-
-def _place(bench: Bench, name: str, position: str) -> int:
-    """The pulse of a servo's named position; raises ``InvalidRequest``."""
-    _, (place, _) = servo_between(bench.profile, name, (position, position))
-    return place
 
 
 def _reduce(frame: Frame) -> tuple[Frame, float]:

@@ -124,8 +124,7 @@ class FlipperFinder(Finder):
             )
         self._rolls_beyond = holds * rolls > 0
         self._towards_hold = 1 if holds > 0 else -1
-        # Angles of the table count clockwise from below; the camera is above.
-        self.watch = RotationGauge(session, *view_from_above(profile), sign=-1)
+        self.watch = RotationGauge(session, *view_from_above(profile))
         table = stepwise_move(session, profile, self._motor)
         self.table = SpinningPart(self.watch, table, self._quarters)
         self._side = -1

@@ -206,7 +206,7 @@ class GripperFinder(Finder):
         profile = session.calibrated
         mechanism = mechanism_of(profile, GrippersSettings)
         self._session = session
-        self.watch = RotationGauge(session, *view_from_above(profile), sign=-1)
+        self.watch = RotationGauge(session, *view_from_above(profile))
         below = mechanism.grippers[BELOW]
         ((site, beside),) = ((at, one) for at, one in mechanism.grippers.items() if at != BELOW)
         self._below = SpinningPart(
@@ -298,7 +298,7 @@ class RingFinder(Finder):
     def __init__(self, session: Session) -> None:
         profile = session.calibrated
         mechanism = mechanism_of(profile, GrippersSettings)
-        self.watch = RotationGauge(session, *view_from_above(profile), sign=-1)
+        self.watch = RotationGauge(session, *view_from_above(profile))
         self._session = session
         self._grippers = {
             site: RingGripper(session, self.watch, site, one)

@@ -370,10 +370,6 @@ def position_keys(profile: RobotProfile) -> dict[str, str]:
     return {f"{one.actuator}.{one.name}": one.key for one in _positions(profile, profile, nothing)}
 
 
-def _place_all(session: Session, given: Mapping[str, int]) -> Iterator[Measurement]:
-    yield AllPositions(session, given)
-
-
 STEPS["positions"] = Step(
     name="positions",
     title="Positions: servos, steppers and grippers",
@@ -384,6 +380,6 @@ STEPS["positions"] = Step(
     trials=[MOVING],
     columns=("actuator", "position", "value", "profile", "confirmed", "since"),
     items=position_items,
-    unattended=_place_all,
+    unattended=lambda session, given: [AllPositions(session, given)],
     is_done=lambda profile, found: found.confirmed.keys() >= set(position_keys(profile).values()),
 )

@@ -120,13 +120,13 @@ def measured_travel(bench: Bench, asked: TravelRequest) -> Travel:
     )
 
 
-def motion_in(pictures: Sequence[tuple[int, Grey]], still: int = STILL_PICTURES) -> Motion | None:
-    """Return the motion in a series of pictures, the first ``still`` of which show it at rest.
+def motion_in(pictures: Sequence[tuple[int, Grey]]) -> Motion | None:
+    """Return the motion in a series of pictures, the first few of which show it at rest.
 
     None where nothing moves, where it still does at the end, or where it was out of sight on the
     way: a part of a motion must not be taken for all of it.
     """
-    moved = _find_changes(pictures, still)
+    moved = _find_changes(pictures)
     if len(moved) < FEWEST_CHANGES or moved[-1] == len(pictures) - 2:
         return None
     if any(later - sooner > LONGEST_GAP for sooner, later in pairwise(moved)):
@@ -143,11 +143,9 @@ def motion_in(pictures: Sequence[tuple[int, Grey]], still: int = STILL_PICTURES)
     )
 
 
-def why_unseen(
-    pictures: Sequence[tuple[int, Grey]], planned_us: int, still: int = STILL_PICTURES
-) -> str:
+def why_unseen(pictures: Sequence[tuple[int, Grey]], planned_us: int) -> str:
     """Return why :func:`motion_in` finds none that should take about ``planned_us``."""
-    moved = _find_changes(pictures, still)
+    moved = _find_changes(pictures)
     if moved and moved[-1] == len(pictures) - 2:
         return f"the picture still changes after {PATIENCE * planned_us / 1e3:.0f} ms"
     rate = rate_of([time for time, _ in pictures])
@@ -170,12 +168,12 @@ def rate_of(times_us: Sequence[int]) -> float:
     return (len(times_us) - 1) * 1e6 / took_us if took_us else 0.0
 
 
-def _find_changes(pictures: Sequence[tuple[int, Grey]], still: int) -> list[int]:
+def _find_changes(pictures: Sequence[tuple[int, Grey]]) -> list[int]:
     """Return the numbers of pictures that differ from the next one."""
     changes = [
         float(np.abs(after - before).mean()) for (_, before), (_, after) in pairwise(pictures)
     ]
-    threshold = max(LEAST_CHANGE, NOISE_FACTOR * max(changes[: still - 1], default=0.0))
+    threshold = max(LEAST_CHANGE, NOISE_FACTOR * max(changes[: STILL_PICTURES - 1], default=0.0))
     return [number for number, change in enumerate(changes) if change > threshold]
 
 
