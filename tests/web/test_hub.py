@@ -212,17 +212,17 @@ async def test_one_calibrates_at_a_time_until_the_tab_closes(page: PageVisitor) 
     await eventually(lambda: page.daemon.maintenances == 0)
 
 
-async def test_odd_messages_and_logging_out_end_a_guide(page: PageVisitor) -> None:
+@pytest.mark.parametrize("ending", ["odd message", "logging out"])
+async def test_odd_messages_and_logging_out_end_a_guide(page: PageVisitor, ending: str) -> None:
     async with page.tab("/ws/guide") as tab:
         await tab.hear("heading")
-        await tab.socket.send_str("")
-        await tab.closed()
-    await eventually(lambda: page.daemon.maintenances == 0)
-    async with page.tab("/ws/guide") as tab:
-        await tab.hear("heading")
-        await page.ask("POST", "/logout", page.own)
+        if ending == "odd message":
+            await tab.socket.send_str("")
+            await tab.closed()
+        else:
+            await page.ask("POST", "/logout", page.own)
+            assert await tab.hear("ended")
         await eventually(lambda: page.daemon.maintenances == 0)
-        assert await tab.hear("ended")
 
 
 async def test_a_robot_that_is_busy_is_not_calibrated_and_the_page_says_why(
