@@ -7,9 +7,9 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from luma.core.device import dummy
@@ -18,7 +18,6 @@ from luma.core.interface import serial
 from luma.lcd import device as lcd
 from PIL import Image
 
-from robot.api.client import ControlClient, DaemonError
 from robot.display import drawing
 from robot.display.device import DISPLAY_LOST, LumaDisplay
 from robot.display.drawing import draw
@@ -151,21 +150,12 @@ OLED = DisplaySettings(controller="ssd1306", width=128, height=64, address=0x3D)
 SPI = DisplaySettings(controller="st7789", width=240, height=240, dc_gpio=27, reset_gpio=22)
 
 
-class Pins:
-    """A GPIO library that notes which pins are used, and how they are left."""
+class Pins(FakeModule):
+    """A GPIO library as luma uses it; ``outputs`` stay as they are left."""
 
-    OUT, HIGH, LOW = "out", True, False
+    HIGH, LOW = 1, 0
 
-    def __init__(self) -> None:
-        self.levels: dict[int, bool] = {}
-
-    def setup(self, pin: int, _: str) -> None:
-        self.levels[pin] = False
-
-    def output(self, pin: int, level: bool) -> None:
-        self.levels[pin] = level
-
-    def cleanup(self, _: object = None) -> None:
+    def cleanup(self, pins: object = None) -> None:
         """Pins are given back."""
 
 
@@ -228,16 +218,16 @@ def test_a_real_driver_gets_whole_pictures_and_only_its_own_pins(
     pins, bus = wires
     device = LumaDisplay(settings)
     assert bus.opened == at
-    assert set(pins.levels) == used
+    assert set(pins.outputs) == used
     light = settings.backlight_gpio
-    assert light is None or pins.levels[light], "the light is on"
+    assert light is None or pins.outputs[light], "the light is on"
     bus.sent.clear()
     device.display(Image.new(device.mode, device.size, "white"))
     bits = {"RGB": 18, "1": 1}[device.mode]
     assert 8 * sum(map(len, bus.sent)) >= bits * settings.width * settings.height
     device.cleanup()
     assert not bus.is_open
-    assert light is None or not pins.levels[light], "the light is off"
+    assert light is None or not pins.outputs[light], "the light is off"
 
 
 @pytest.mark.parametrize(
@@ -333,21 +323,52 @@ def test_pins_that_cannot_be_had_are_no_matter_of_wires(monkeypatch: pytest.Monk
     assert "wires" not in str(fault.value)
 
 
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """luma's dummy in place of the display; ``display`` and ``cleanup`` note their calls."""
+    made = dummy(240, 240)
+    made.display, made.cleanup = Mock(), Mock()
+    monkeypatch.setattr("robot.display.main.LumaDisplay", lambda _: made)
+    monkeypatch.setattr("robot.display.main.PERIOD_S", 0.001)
+    return made
+
+
 def test_a_display_that_is_lost_is_started_again(
-    screen: Screen, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    screen: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def lose(*_: object) -> None:
-        raise PanelError("the display st7789 does not answer: Remote I/O error", code=DISPLAY_LOST)
-
-    def look(*_: object) -> Any:
-        raise DaemonError("gone")
-
-    monkeypatch.setattr(Screen, "display", lose)
-    monkeypatch.setattr(ControlClient, "status", look)
+    screen.display.side_effect = PanelError("Remote I/O error", code=DISPLAY_LOST)
     with pytest.raises(SystemExit) as ended:
-        main(["--profile", "cubotino"])
-    assert ended.value.code == 1 and Screen.off
+        main(["--profile", "cubotino", "--socket", "/nowhere"])
+    assert ended.value.code == 1 and screen.cleanup.called
     assert "Remote I/O error" in caplog.text
+
+
+def test_it_draws_what_has_changed_and_switches_off(
+    screen: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = threading.Event()
+    views = [view_of(now, TURNING, RUNS, ENGLISH) for now in (IDLE, IDLE, AT_WORK, AT_WORK)]
+
+    def look(_: RobotWatch) -> Screenful:
+        if len(views) == 1:
+            ended.set()
+        return views.pop(0)
+
+    monkeypatch.setattr(RobotWatch, "look", look)
+    show_until(ended, SPI, FakeClient(), ENGLISH)
+    assert screen.display.call_count == 2 and screen.cleanup.called
+
+
+def test_japanese_without_letters_is_english(
+    screen: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(drawing, "FONTS", (Path("/absent"), *drawing.FONTS[1:]))
+    ended = threading.Event()
+    screen.display.side_effect = lambda _: ended.set()
+    show_until(ended, SPI, FakeClient(IDLE, RUNS), catalogue("ja"))
+    assert "fonts-noto-cjk" in caplog.text
+    english = draw(view_of(IDLE, NOTHING, RUNS, ENGLISH), (240, 240))
+    assert screen.display.call_args.args[0].tobytes() == english.tobytes()
 
 
 def test_without_pillow_it_says_so_too() -> None:
@@ -383,65 +404,6 @@ def test_it_follows_the_daemon_and_only_watches() -> None:
     assert daemon.asked == []
 
 
-class Screen(dummy):  # type: ignore[misc]
-    """luma's dummy, which counts what is drawn."""
-
-    drawn = 0
-    ended = threading.Event()
-    off = False
-
-    def display(self, image: Image.Image) -> None:
-        super().display(image)
-        Screen.drawn += 1
-
-    def cleanup(self) -> None:
-        Screen.off = True
-
-
-@pytest.fixture
-def screen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Screen]:
-    Screen.drawn, Screen.off = 0, False
-    made = Screen(240, 240)
-    monkeypatch.setattr("robot.display.main.LumaDisplay", lambda _: made)
-    yield made
-
-
-class Looks(threading.Event):
-    """Ends after so many waits, without waiting."""
-
-    def __init__(self, count: int, then: Callable[[int], None] = lambda _: None) -> None:
-        super().__init__()
-        self.left = count
-        self.then = then
-
-    def wait(self, timeout: float | None = None) -> bool:
-        self.left -= 1
-        self.then(self.left)
-        if self.left == 0:
-            self.set()
-        return True
-
-
-def test_it_draws_what_has_changed_and_switches_off(screen: Screen) -> None:
-    daemon = FakeClient(IDLE, RUNS)
-
-    def change(left: int) -> None:
-        daemon.now = AT_WORK if left <= 2 else IDLE
-
-    show_until(Looks(5, change), SPI, daemon, ENGLISH)
-    assert (Screen.drawn, Screen.off) == (2, True)
-
-
-def test_japanese_without_letters_is_english(
-    screen: Screen, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(drawing, "FONTS", (Path("/absent"), *drawing.FONTS[1:]))
-    show_until(Looks(1), SPI, FakeClient(IDLE, RUNS), catalogue("ja"))
-    assert "fonts-noto-cjk" in caplog.text
-    english = draw(view_of(IDLE, NOTHING, RUNS, ENGLISH), (240, 240))
-    assert screen.image is not None and screen.image.tobytes() == english.tobytes()
-
-
 def test_letters_that_are_damaged_are_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -466,9 +428,7 @@ def test_pictures_for_the_documentation(tmp_path: Path) -> None:
     for controller, (width, height) in PANELS[1:]:
         sheet = Image.new("RGB", (count * (width + gap) + gap, height + 2 * gap), "#808080")
         for place, view in enumerate(views):
-            device = dummy(width, height, mode="1" if controller == "ssd1306" else "RGB")
-            device.display(draw(view, device.size, device.mode))
-            sheet.paste(device.image.convert("RGB"), (gap + place * (width + gap), gap))
+            picture = draw(view, (width, height), "1" if controller == "ssd1306" else "RGB")
+            sheet.paste(picture.convert("RGB"), (gap + place * (width + gap), gap))
         name = controller if SIZES[controller] == (width, height) else f"{width}x{height}"
         sheet.save(kept / f"display-{name}.png")
-        assert sheet.getcolors(1 << 20) is not None
