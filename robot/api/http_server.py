@@ -30,6 +30,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from aiohttp import ClientPayloadError, web
@@ -103,26 +104,12 @@ class HttpServer:
     async def serving(self, listener: socket.socket) -> AsyncIterator[None]:
         """Serve at ``listener``, which is bound already, and close it when the context ends."""
         with contextlib.closing(listener):
-            async with self._running() as (server, journal):
-                connections = _Connections(_affordable(self), journal)
-                loop = asyncio.get_running_loop()
-
-                def make() -> _Connection:
-                    return _Connection(
-                        server,
-                        self,
-                        journal,
-                        connections,
-                        loop=loop,
-                        access_log=_SILENT,
-                        keepalive_timeout=HEAD_LIMIT_S,
-                        lingering_time=LINGER_S,
-                        auto_decompress=False,
-                    )
-
+            connections = _Connections(self)
+            async with self._running(connections.journal) as server:
+                make = partial(_Connection, server, connections, asyncio.get_running_loop())
                 listener.setblocking(False)
                 listener.listen(BACKLOG)
-                accepting = asyncio.create_task(_accept(listener, make, connections, journal))
+                accepting = asyncio.create_task(_accept(listener, make, connections))
                 try:
                     yield
                 finally:
@@ -131,9 +118,8 @@ class HttpServer:
                     listener.close()  # nobody else connects while the last answers are sent
 
     @contextlib.asynccontextmanager
-    async def _running(self) -> AsyncIterator[tuple[Any, SparingLog]]:
+    async def _running(self, journal: SparingLog) -> AsyncIterator[Any]:
         """Run aiohttp's server, which gets its connections from us."""
-        journal = SparingLog(self.log)
         runner = web.AppRunner(
             self.app,
             shutdown_timeout=1.0,
@@ -144,7 +130,7 @@ class HttpServer:
             await runner.setup()
             server: Any = runner.server
             server.request_handler = _answering_errors(server.request_handler, self, journal)
-            yield server, journal
+            yield server
         finally:
             await runner.cleanup()
 
@@ -199,11 +185,12 @@ class SparingLog:
 
 
 class _Connections:
-    """The open connections of a server, at most ``limit``; the oldest comes first."""
+    """The open connections of a server, with its journal; the oldest comes first."""
 
-    def __init__(self, limit: int, journal: SparingLog) -> None:
-        self._limit = limit
-        self._journal = journal
+    def __init__(self, server: HttpServer) -> None:
+        self.server = server
+        self.journal = SparingLog(server.log)
+        self._limit = _affordable(server)
         self._open: dict[_Connection, str] = {}
 
     def add(self, connection: _Connection, peer: str) -> None:
@@ -236,7 +223,7 @@ class _Connections:
             victim, about = next(reversed(self._open)), "all are kept; the newest is closed"
         else:
             return
-        self._journal.write("room", f"too many connections: {about}", logging.WARNING)
+        self.journal.write("room", f"too many connections: {about}", logging.WARNING)
         self.remove(victim)
         victim.abort()
 
@@ -244,19 +231,22 @@ class _Connections:
 class _Connection(RequestHandler):
     """A client's connection; input that is not HTTP is answered too."""
 
-    __slots__ = ("_connections", "_journal", "_server", "is_kept")
+    __slots__ = ("_connections", "is_kept")
 
     def __init__(
         self,
         manager: Any,  # noqa: ANN401  # aiohttp's server, which it does not export
-        server: HttpServer,
-        journal: SparingLog,
         connections: _Connections,
-        **settings: Any,  # noqa: ANN401  # aiohttp's own
+        loop: asyncio.AbstractEventLoop,
     ) -> None:
-        super().__init__(manager, **settings)
-        self._server = server
-        self._journal = journal
+        super().__init__(
+            manager,
+            loop=loop,
+            access_log=_SILENT,
+            keepalive_timeout=HEAD_LIMIT_S,
+            lingering_time=LINGER_S,
+            auto_decompress=False,
+        )
         self._connections = connections
         self.is_kept = False
 
@@ -295,15 +285,16 @@ class _Connection(RequestHandler):
         """Return the answer to an unreadable request, and log a line instead of a traceback."""
         if request.writer.output_size > 0 or isinstance(exc, ConnectionError):
             raise ConnectionError("an answer has begun, or nobody is there to get one")
+        server, journal = self._connections.server, self._connections.journal
         if status >= http.HTTPStatus.INTERNAL_SERVER_ERROR:
             self.log_exception("a request failed", exc_info=exc)
-            refused = ErrorAnswer(status, "internal", self._server.internal)
+            refused = ErrorAnswer(status, "internal", server.internal)
         else:
             reason = _quote(message or str(exc))
-            self._journal.write("not-http", f"not HTTP/1.1: {reason}")
+            journal.write("not-http", f"not HTTP/1.1: {reason}")
             refused = ErrorAnswer(status, "bad-request", f"not HTTP/1.1: {reason}")
-        answer = _answer(refused, None, self._server)
-        answer.headers.update(self._server.headers)
+        answer = _answer(refused, None, server)
+        answer.headers.update(server.headers)
         answer.force_close()
         return answer
 
@@ -312,25 +303,24 @@ class _Connection(RequestHandler):
         error = kwargs.get("exc_info")
         if isinstance(error, BODY_ERRORS):
             text = f"a request's body cannot be read: {_quote(str(error))}"
-            self._journal.write("body", text)
+            self._connections.journal.write("body", text)
         else:
             text = str(args[0]) if args else "a request failed"
             found = error if isinstance(error, BaseException) else None
-            self._journal.write(text, text, logging.ERROR, found)
+            self._connections.journal.write(text, text, logging.ERROR, found)
 
 
 async def _accept(
     listener: socket.socket,
     make: Callable[[], _Connection],
     connections: _Connections,
-    journal: SparingLog,
 ) -> None:
     """Accept connections; if the system has no room for one, close an idle one of ours.
 
     Whatever goes wrong with one connection, the next is accepted. asyncio's own loop would log a
     traceback for each that waits, and once more every second.
     """
-    loop = asyncio.get_running_loop()
+    loop, journal = asyncio.get_running_loop(), connections.journal
     while True:
         try:
             accepted, _ = await loop.sock_accept(listener)
