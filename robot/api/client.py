@@ -63,7 +63,7 @@ _ABSENCES: Mapping[int, Absence] = {
 }
 
 
-class DaemonError(CubistError, ConnectionError):
+class DaemonError(CubistError):
     """The daemon cannot be talked to; ``why`` says what is in the way."""
 
     code = "no-daemon"

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-import aiohttp
 import yaml
 
+from robot.api.client import DaemonError
 from robot.api.endpoints import LIVE_EVENTS, RobotState
 from robot.api.models import Event
 from robot.machine.scanner import from_jpeg
@@ -339,7 +339,7 @@ class Demo:
 
     async def _fetch_picture(self, daemon: DaemonFollower) -> None:
         """Fetch the robot's picture for the display; without one the demo goes on."""
-        with contextlib.suppress(OSError, aiohttp.ClientError, ValueError):
+        with contextlib.suppress(DaemonError, ValueError):
             if (jpeg := await daemon.picture()) is not None:
                 self._progress.picture = from_jpeg(jpeg)
 
@@ -386,7 +386,7 @@ async def unless_ended(work: Coroutine[object, object, T], children: Sequence[Ch
     watches = [asyncio.create_task(child.wait_for_end()) for child in children]
     try:
         await asyncio.wait({main, *watches}, return_when=asyncio.FIRST_COMPLETED)
-        if main.done() and isinstance(main.exception(), OSError | aiohttp.ClientError):
+        if main.done() and isinstance(main.exception(), OSError | DaemonError):
             # Who talks to a process may notice its death before we are told of it.
             await asyncio.wait(watches, timeout=NOTICE_S, return_when=asyncio.FIRST_COMPLETED)
         for watch in watches:

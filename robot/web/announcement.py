@@ -23,7 +23,7 @@ MODE = 0o640
 PageAddress = Annotated[str, Field(pattern=r"^http://[!-~]+:[0-9]{1,5}/#[!-~]+$", max_length=500)]
 
 
-class PageError(CubistError, ConnectionError):
+class PageError(CubistError):
     """No page was found for this daemon.
 
     ``code`` is ``no-page``, or ``damaged-announcement`` if its file cannot be used.
