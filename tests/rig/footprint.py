@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -11,15 +12,15 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 
 from robot.records.latency import STAGES
-from robot.settings import RobotProfile, load_profile
+from robot.settings import RobotProfile
 from robot.simulate.progress import DaemonFollower
 from robot.text.outcomes import Outcome
 from solver.cube.cube import Cube
+from tests.rig.profiles import changed
 from tests.rig.workbench import Bench, workbench
 
 SAMPLE_EVERY_S = 0.005
@@ -27,72 +28,52 @@ SAMPLE_EVERY_S = 0.005
 
 @dataclass(frozen=True)
 class Footprint:
-    """Kilobytes of memory, counts of what else is open."""
+    """Kilobytes of memory of a process's own, counts of what else is open."""
 
     anonymous_kb: int
-    resident_kb: int
-    proportional_kb: int
     files: int
     threads: int
 
 
 def footprint(process: int) -> Footprint:
     """Return the current figures of a process."""
-    memory, status = _fields(process, "smaps_rollup"), _fields(process, "status")
     return Footprint(
-        anonymous_kb=_kb(memory["Anonymous"]),
-        resident_kb=_kb(memory["Rss"]),
-        proportional_kb=_kb(memory["Pss"]),
-        files=len(list(Path(f"/proc/{process}/fd").iterdir())),
-        threads=int(status["Threads"]),
+        _read(process, "smaps_rollup", "Anonymous"),
+        len(list(Path(f"/proc/{process}/fd").iterdir())),
+        _read(process, "status", "Threads"),
     )
 
 
-def highest_resident_kb(process: int) -> int:
-    """The most that the process ever had resident, as the kernel kept it."""
-    return _kb(_fields(process, "status")["VmHWM"])
+def _read(process: int, file: str, name: str) -> int:
+    lines = Path(f"/proc/{process}/{file}").read_text().splitlines()
+    [value] = [line.split()[1] for line in lines if line.startswith(f"{name}:")]
+    return int(value)
 
 
-class AnonymousPeak:
-    """Watches a process's anonymous memory, of which the kernel keeps no maximum."""
+@contextlib.contextmanager
+def watch_anonymous(process: int) -> Iterator[list[int]]:
+    """Yield a list with the peak of anonymous memory, of which the kernel keeps no maximum."""
+    peak_kb, is_over = [0], threading.Event()
 
-    def __init__(self, process: int) -> None:
-        self.kb = 0
-        self._process = process
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="anonymous-peak")
+    def watch() -> None:
+        with contextlib.suppress(OSError, ValueError):  # it ended; who runs it says so
+            while not is_over.wait(SAMPLE_EVERY_S):
+                peak_kb[0] = max(peak_kb[0], _read(process, "status", "RssAnon"))
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *reason: object) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        try:
-            while not self._ended.wait(SAMPLE_EVERY_S):
-                now = _kb(_fields(self._process, "status")["RssAnon"])
-                self.kb = max(self.kb, now)
-        except (ProcessLookupError, FileNotFoundError, KeyError):
-            pass  # it ended; who runs it says so
-
-
-def _fields(process: int, name: str) -> dict[str, str]:
-    lines = Path(f"/proc/{process}/{name}").read_text().splitlines()
-    return dict(line.split(":", 1) for line in lines if ":" in line)
-
-
-def _kb(value: str) -> int:
-    return int(value.split(maxsplit=1)[0])
+    thread = threading.Thread(target=watch, name="anonymous-peak")
+    thread.start()
+    try:
+        yield peak_kb
+    finally:
+        is_over.set()
+        thread.join()
 
 
 SPEED = float(os.environ.get("CUBIST_SPEED", "30"))
 """Less, where the computer is busy with other things."""
 
 ATTEMPTS = 4
-LARGE = (1920, 1080)
+LARGE = [1920, 1080]
 
 SETTLED = 5
 """Solves after which everything has been imported, and every table and thread is there."""
@@ -125,11 +106,7 @@ class Footprints:
 
 def seen_by_large_cameras(name: str) -> RobotProfile:
     """A shipped profile; the CUBOTino's camera has 1920x1080, where its places hold as well."""
-    profile = load_profile(name)
-    if name != "cubotino":
-        return profile
-    cameras = [camera.model_copy(update={"resolution": LARGE}) for camera in profile.cameras]
-    return profile.model_copy(update={"cameras": tuple(cameras)})
+    return changed(name, {"cameras.0.resolution": LARGE} if name == "cubotino" else {})
 
 
 async def footprints_of(
@@ -143,11 +120,12 @@ async def footprints_of(
     ):
         process = child.process.pid
         start, after = footprint(process), []
-        with AnonymousPeak(process) as anonymous:
+        with watch_anonymous(process) as peak_kb:
             for seed in range(count):
                 await solve(bench, view, seed)
                 after.append(footprint(process))
-        return Footprints(start, after, anonymous.kb, highest_resident_kb(process), settled)
+        resident_kb = _read(process, "status", "VmHWM")
+        return Footprints(start, after, peak_kb[0], resident_kb, settled)
 
 
 async def solve(bench: Bench, view: DaemonFollower, seed: int) -> None:

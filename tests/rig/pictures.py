@@ -230,7 +230,7 @@ def random_room(rng: np.random.Generator, resolution: tuple[int, int]) -> Linear
         else:
             end = rng.uniform(0, 1, 2) * resolution
             thickness = int(rng.integers(1, max(2, height // 24)))
-            cv2.line(image, _pixel(start), _pixel(end), colour, thickness, cv2.LINE_AA)
+            cv2.line(image, as_pixel(start), as_pixel(end), colour, thickness, cv2.LINE_AA)
     return to_linear(image)
 
 
@@ -242,7 +242,8 @@ def _clutter_colour(rng: np.random.Generator) -> tuple[int, int, int]:
     return red, green, blue
 
 
-def _pixel(point: NDArray[np.float64]) -> tuple[int, int]:
+def as_pixel(point: NDArray[np.float64]) -> tuple[int, int]:
+    """Return a point as OpenCV takes it."""
     return int(point[0]), int(point[1])
 
 
@@ -269,10 +270,10 @@ def _draw_beam(
     pitch = rng.uniform(0.02, 0.06) * image.shape[0]
     count = int(rng.integers(4, 16))
     end = start + along * pitch * count
-    cv2.line(image, _pixel(start), _pixel(end), colour, int(pitch * 1.1), cv2.LINE_AA)
+    cv2.line(image, as_pixel(start), as_pixel(end), colour, int(pitch * 1.1), cv2.LINE_AA)
     hole = tuple(int(c * 0.25) for c in colour)
     for k in range(count):
-        middle = _pixel(start + along * pitch * (k + 0.5))
+        middle = as_pixel(start + along * pitch * (k + 0.5))
         cv2.circle(image, middle, max(1, int(pitch * 0.3)), hole, -1, cv2.LINE_AA)
 
 
@@ -297,7 +298,7 @@ def with_hand(
         tip = middle - along * side * (reach - 0.5 + rng.uniform(-0.1, 0.1))
         tip = tip + across * width * 1.05 * (number - (fingers - 1) / 2)
         end = tip + along * 3 * side
-        cv2.line(cover, _pixel(tip), _pixel(end), 0.8 + 0.05 * number, int(width), cv2.LINE_AA)
+        cv2.line(cover, as_pixel(tip), as_pixel(end), 0.8 + 0.05 * number, int(width), cv2.LINE_AA)
     tone = np.array(SKIN[rng.integers(len(SKIN))]) * rng.uniform(0.6, 1.05)
     share = np.clip(1.3 * cv2.GaussianBlur(cover, (0, 0), 1.2), 0, 1)[..., None]
     shade = 0.55 + 0.5 * cv2.GaussianBlur(cover, (0, 0), width / 4)[..., None]

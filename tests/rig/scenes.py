@@ -7,7 +7,7 @@ and the light, and returns six frames in Kociemba's orientation with the truth.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -23,6 +23,7 @@ from tests.rig.pictures import (
     SKIN,
     Exposure,
     Linear,
+    as_pixel,
     expose,
     random_exposure,
     random_room,
@@ -65,15 +66,6 @@ class Make:
 Corners = NDArray[np.float64]
 
 
-def _no_hand(scene: Linear, corners: Corners, rng: np.random.Generator) -> None:
-    """Nothing holds the cube."""
-
-
-def _as_lit(exposure: Exposure, corners: Corners, rng: np.random.Generator) -> Exposure:
-    """Light and camera stay as they were drawn."""
-    return exposure
-
-
 @dataclass(frozen=True)
 class Surroundings:
     """Where a cube is photographed: what differs from a robot's camera in a room.
@@ -87,8 +79,8 @@ class Surroundings:
     share: tuple[float, float] = (0.3, 0.75)
     hand_held: bool = False
     background: Callable[[np.random.Generator, tuple[int, int]], Linear] = random_room
-    hold: Callable[[Linear, Corners, np.random.Generator], None] = _no_hand
-    light: Callable[[Exposure, Corners, np.random.Generator], Exposure] = _as_lit
+    hold: Callable[[Linear, Corners, np.random.Generator], None] = lambda *_: None
+    light: Callable[[Exposure, Corners, np.random.Generator], Exposure] = lambda lit, *_: lit
 
 
 ROBOT = Surroundings()
@@ -176,25 +168,15 @@ def _scrambled(size: int, rng: np.random.Generator) -> StickerCube:
 def _random_make(rng: np.random.Generator, stickerless: bool | None) -> Make:
     plain = bool(rng.random() < 0.4) if stickerless is None else stickerless
     scheme = list(SCHEMES)[rng.integers(len(SCHEMES))]
-    if plain:
-        return Make(
-            stickerless=True,
-            part=float(rng.uniform(0.945, 0.975)),
-            corner=float(rng.uniform(0.08, 0.2)),
-            bevel=float(rng.uniform(0.03, 0.1)),
-            body=int(rng.integers(15, 50)),
-            scheme=scheme,
-            logo=bool(rng.random() < 0.2),
-        )
-    white = rng.random() < 0.12
+    white = not plain and rng.random() < 0.12
     return Make(
-        stickerless=False,
-        part=float(rng.uniform(0.8, 0.91)),
-        corner=float(rng.uniform(0.04, 0.25)),
-        bevel=0.0,
-        body=int(rng.integers(150, 215) if white else rng.integers(8, 36)),
+        stickerless=plain,
+        part=float(rng.uniform(0.945, 0.975) if plain else rng.uniform(0.8, 0.91)),
+        corner=float(rng.uniform(0.08, 0.2) if plain else rng.uniform(0.04, 0.25)),
+        bevel=float(rng.uniform(0.03, 0.1)) if plain else 0.0,
+        body=int(rng.integers(*((15, 50) if plain else (150, 215) if white else (8, 36)))),
         scheme=scheme,
-        logo=bool(rng.random() < 0.35),
+        logo=bool(rng.random() < (0.2 if plain else 0.35)),
     )
 
 
@@ -250,15 +232,8 @@ class _Camera:
     def jittered(self, rng: np.random.Generator) -> _Camera:
         """The cube never lies twice in quite the same way."""
         shift = rng.normal(0, 0.008 * self.resolution[1], 2)
-        return _Camera(
-            self.resolution,
-            self.tilt,
-            self.azimuth,
-            self.roll + np.radians(rng.normal(0, 0.8)),
-            self.distance,
-            self.focal,
-            (self.aim[0] + shift[0], self.aim[1] + shift[1]),
-        )
+        aim = (self.aim[0] + shift[0], self.aim[1] + shift[1])
+        return replace(self, roll=self.roll + np.radians(rng.normal(0, 0.8)), aim=aim)
 
     @property
     def rotation(self) -> NDArray[np.float64]:
@@ -389,7 +364,7 @@ def _paste(scene: Linear, texture: Linear, corners: NDArray[np.float64]) -> None
     area[:] = area * (1 - share) + placed * share
 
 
-def borderless(make: Make, rng: np.random.Generator, *schemes: str) -> Make:
+def borderless(make: Make, rng: np.random.Generator, schemes: Sequence[str] = ()) -> Make:
     """A stickerless cube whose pieces nearly touch: hardly a line between two of one colour."""
     return replace(
         make,
@@ -430,9 +405,9 @@ def room_with_skin(rng: np.random.Generator, resolution: tuple[int, int]) -> Lin
     palm = rng.uniform(0.35, 0.65, 2) * resolution
     cover = np.zeros((height, width), dtype=np.float32)
     axes = tuple(int(v) for v in rng.uniform(0.3, 0.55, 2) * height)
-    cv2.ellipse(cover, _pixel(palm), axes, rng.uniform(0, 180), 0.0, 360.0, 1.0, -1)
+    cv2.ellipse(cover, as_pixel(palm), axes, rng.uniform(0, 180), 0.0, 360.0, 1.0, -1)
     arm = palm + np.array([rng.uniform(-0.5, 0.5) * width, height])
-    cv2.line(cover, _pixel(palm), _pixel(arm), 1.0, int(0.35 * height), cv2.LINE_AA)
+    cv2.line(cover, as_pixel(palm), as_pixel(arm), 1.0, int(0.35 * height), cv2.LINE_AA)
     _lay_skin(scene, cover, 0.1 * height, rng)
     return scene
 
@@ -456,7 +431,7 @@ def fingers(scene: Linear, corners: Corners, rng: np.random.Generator) -> None:
             tip = place + out * (width / 2 - side * rng.uniform(-0.02, 0.09))
             lean = out + rng.uniform(-0.25, 0.25) * (b - a) / side
             cv2.line(
-                cover, _pixel(tip), _pixel(tip + lean * 2 * side), 1.0, int(width), cv2.LINE_AA
+                cover, as_pixel(tip), as_pixel(tip + lean * 2 * side), 1.0, int(width), cv2.LINE_AA
             )
     _lay_skin(scene, cover, 0.06 * side, rng)
 
@@ -490,18 +465,15 @@ def overexposed(exposure: Exposure, corners: Corners, rng: np.random.Generator) 
     return shone.brighter(rng.uniform(1.0, 1.9) / max(exposure.gains))
 
 
-def usual_borderless(make: Make, rng: np.random.Generator) -> Make:
-    """Borderless with orange and yellow among its colours."""
-    return borderless(make, rng, "classic", "bright")
-
-
 SCENES: dict[str, Surroundings] = {
     "shine": Surroundings(make=borderless, light=shining, hand_held=True),
     "hand": Surroundings(
         make=borderless, background=room_with_skin, hold=fingers, light=shining, hand_held=True
     ),
     "white-wall": Surroundings(make=borderless, background=white_wall, hand_held=True),
-    "orange-yellow": Surroundings(make=usual_borderless, light=overexposed, hand_held=True),
+    "orange-yellow": Surroundings(
+        make=partial(borderless, schemes=("classic", "bright")), light=overexposed, hand_held=True
+    ),
     "far": Surroundings(share=(60 / 1080, 120 / 1080), hand_held=True),
     "white-body": Surroundings(make=white_bodied, hand_held=True),
 }
@@ -526,10 +498,6 @@ def _orange_beside_yellow(seed: int, size: int) -> int:
         ]
     )
     return int(np.isin(pairs, ["DL", "LD"]).sum())
-
-
-def _pixel(point: NDArray[np.float64]) -> tuple[int, int]:
-    return int(point[0]), int(point[1])
 
 
 NEAR = 0.3
