@@ -15,8 +15,8 @@ from robot.twin.cube import scrambled
 from robot.twin.simulated import RECORD, Kind, PinStream, SimulatedRobot
 from robot.twin.studio import Studio
 from tests.bench.figures import children_cpu_s, chosen, emit, timed
-from tests.rig import simulated_time
 from tests.rig.simulated_run import SimulatedRun
+from tests.rig.simulated_time import DAMAGES
 
 DEMOS = 5
 STEPS = 20_000
@@ -59,7 +59,6 @@ def _demo(seed: int) -> dict[str, Any]:
 
 
 ROBOTS = ("mindcuber", *["six-motor"] * 9, "cubotino", *["six-motor"] * 9)
-DAMAGES = ("drop", "repeat", "insert", "flip", "reorder")
 
 
 def measure_campaign() -> None:
@@ -82,7 +81,7 @@ def measure_campaign() -> None:
 def _solve(seed: int, rate: float) -> tuple[str, int]:
     """Return how a solve ended, and how many violations the simulated robot saw."""
     profile = load_profile(ROBOTS[seed % len(ROBOTS)])
-    damage = getattr(simulated_time, DAMAGES[(seed + seed // len(ROBOTS)) % len(DAMAGES)])
+    damage = list(DAMAGES.values())[(seed + seed // len(ROBOTS)) % len(DAMAGES)]
     with SimulatedRun(profile, scrambled(profile.cube.size, seed), seed=seed) as run:
         run.port.outwards.damage = damage(rate)
         run.port.inwards.damage = damage(rate)

@@ -7,9 +7,10 @@ import pytest
 from robot.link import Link
 from robot.motion.schedule import Schedule
 from robot.motion.stepper import stepper_move
+from robot.simulate.boards import nothing
 from robot.text.faults import LinkError, RobotError
-from tests.rig import simulated_time
 from tests.rig.boards import LIMITS, Rig, in_turn, running, to_and_fro
+from tests.rig.simulated_time import DAMAGES, silence
 
 LENGTHS = [5, 9, 14, 5, 7, 9, 11, 5, 14, 7]
 """By which the turns of a plan are told apart."""
@@ -33,11 +34,11 @@ def link(rig: Rig) -> Link:
 
 
 @pytest.mark.parametrize("rig", ["host_rig"], indirect=True)
-@pytest.mark.parametrize("damage", ["drop", "repeat", "insert", "flip", "reorder"])
+@pytest.mark.parametrize("damage", DAMAGES)
 async def test_a_bad_line_costs_time_but_no_turn(link: Link, rig: Rig, damage: str) -> None:
     """What is told is waited for, though its frame is lost: a status before it says nothing."""
     for line in (rig.port.outwards, rig.port.inwards):
-        line.damage = getattr(simulated_time, damage)(0.05)
+        line.damage = DAMAGES[damage](0.05)
     execution = await link.run(PLAN)
     assert rig.pins.moves() == EXPECTED
     assert execution.turns_done == len(EXPECTED)
@@ -53,13 +54,13 @@ async def test_a_bad_line_costs_time_but_no_turn(link: Link, rig: Rig, damage: s
 async def test_a_dead_host_leaves_the_robot_at_rest(link: Link, rig: Rig) -> None:
     """Nothing more is heard of the host: hold, then the safe state, latched."""
     run = await running(link, LONG_PLAN)
-    rig.port.outwards.damage = simulated_time.silence
+    rig.port.outwards.damage = silence
     with pytest.raises(RobotError) as caught:
         await run
     assert caught.value.code in ("link-lost", "host-lost")
     made = rig.pins.moves()
     assert all(abs(move) == 200 for move in made)
-    rig.port.outwards.damage = simulated_time.nothing
+    rig.port.outwards.damage = nothing
     await link.open()
     await link.configure()
     assert rig.pins.moves() == made
@@ -67,7 +68,7 @@ async def test_a_dead_host_leaves_the_robot_at_rest(link: Link, rig: Rig) -> Non
 
 async def test_an_emergency_stop_gets_through_a_bad_line(link: Link, rig: Rig) -> None:
     run = await running(link, LONG_PLAN)
-    rig.port.outwards.damage = simulated_time.flip(0.05)
+    rig.port.outwards.damage = DAMAGES["flip"](0.05)
     rig.port.write(bytes(3000))
     await link.emergency_stop()
     with pytest.raises(RobotError) as caught:

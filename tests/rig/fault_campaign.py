@@ -14,9 +14,10 @@ from robot.link.wire import EMERGENCY_STOP, WireFrame
 from robot.records.runs import RunStore, RunWriter
 from robot.settings import RobotProfile, load_profile
 from robot.settings.profile import for_cube
+from robot.simulate.boards import nothing
 from robot.twin.cube import scrambled
-from tests.rig import simulated_time
 from tests.rig.simulated_run import FaultAction, SimulatedRun, TimedFault, Verdict
+from tests.rig.simulated_time import DAMAGES, silence
 
 QUARTER = 200
 PLAY = 30
@@ -232,18 +233,18 @@ def spoil_the_line(damage: str, rate: float) -> FaultAction:
     """Make the line a bad one, both ways."""
 
     def spoil(r: SimulatedRun) -> None:
-        r.port.outwards.damage = getattr(simulated_time, damage)(rate)
-        r.port.inwards.damage = getattr(simulated_time, damage)(rate)
+        r.port.outwards.damage = DAMAGES[damage](rate)
+        r.port.inwards.damage = DAMAGES[damage](rate)
 
     return spoil
 
 
 def lose_all_acknowledgements(r: SimulatedRun) -> None:
-    r.port.inwards.damage = simulated_time.silence
+    r.port.inwards.damage = silence
 
 
 def mend_the_line(r: SimulatedRun) -> None:
-    r.port.inwards.damage = r.port.outwards.damage = simulated_time.nothing
+    r.port.inwards.damage = r.port.outwards.damage = nothing
 
 
 def session_of(r: SimulatedRun) -> LinkSession:

@@ -20,27 +20,9 @@ from typing import Any, Protocol, TypeVar
 
 from robot.link import LinkGroup, LinkThread
 from robot.settings.board_table import TICKS_PER_S
-from robot.simulate.boards import Damage, Line, flip, nothing
+from robot.simulate.boards import Damage, Line, flip
 from robot.text.faults import Fault, LinkError
 from robot.twin.simulated import RECORD, Kind
-
-__all__ = [
-    "BoardDied",
-    "Damage",
-    "Line",
-    "PinListener",
-    "VirtualBoard",
-    "VirtualLink",
-    "VirtualLoop",
-    "VirtualPort",
-    "drop",
-    "flip",
-    "insert",
-    "nothing",
-    "reorder",
-    "repeat",
-    "silence",
-]
 
 BUSY_STEP_TICKS = 1_000
 """Time granted at once while something has just been said and an answer may come."""
@@ -270,6 +252,12 @@ def reorder(rate: float) -> Damage:
         return out
 
     return damage
+
+
+DAMAGES: dict[str, Callable[[float], Damage]] = {
+    damage.__name__: damage for damage in (drop, repeat, insert, flip, reorder)
+}
+"""Kinds of bad lines, each by the rate of its errors."""
 
 
 def silence(_rng: random.Random, _byte: bytes) -> bytes:

@@ -35,7 +35,6 @@ def facts(
     """Facts that the scenario found, by name."""
     share = tmp_path_factory.mktemp("owner")
     shutil.copy(HERE / "scenario", share / "scenario")
-    shutil.copy(HERE / "simulated_robot.py", share)
     shutil.copytree(wheels, share / "wheels")
     (share / "broken").mkdir()
     break_wheel(next(wheels.glob("cubist-*.whl")), share / "broken")
