@@ -183,6 +183,7 @@ OPERATIONS: list[dict[str, Any]] = [
 @pytest.mark.parametrize(
     ("state", "fraction", "words"),
     [
+        (RobotState.SCANNING, None, ("● look", "looking at F")),
         (RobotState.SOLVING, None, ("R U2", "think")),
         (RobotState.TURNING, 0.3, ("layer D: a quarter back", "30 %")),
         (RobotState.TURNING, 0.6, ("whole cube about x", "60 %")),
@@ -190,39 +191,26 @@ OPERATIONS: list[dict[str, Any]] = [
     ],
 )
 def test_live_picture_shows_cube_plan_and_stages(
-    state: RobotState, fraction: float | None, words: tuple[str, ...]
+    monkeypatch: pytest.MonkeyPatch,
+    state: RobotState,
+    fraction: float | None,
+    words: tuple[str, ...],
 ) -> None:
+    """The camera's picture is beside the cube while the robot looks."""
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    monkeypatch.setenv("TERM", "xterm-256color")
     progress = DemoProgress("CUBOTino", facelets=SOLVED, moves="R U2", violations=2)
     progress.operations, progress.planned_us = OPERATIONS, 2_000_000
+    progress.picture, progress.step = np.full((48, 64, 3), (200, 30, 40), np.uint8), "looking at F"
     progress.enter(state)
     progress.fraction = fraction
-    text = Text.from_ansi(shown_on_a_terminal(progress)).plain
+    drawn = shown_on_a_terminal(progress)
+    text = Text.from_ansi(drawn).plain
     assert text.count("██") % 54 == 0 < text.count("██")
+    assert ("38;2;200;30;40" in drawn) == (fraction is None and state is not RobotState.SOLVING)
     for word in ("CUBOTino", "2 violations", *words):
         assert word in text
     assert operation_text(OPERATIONS[0]) == "lid to close"
-
-
-def test_the_camera_is_shown_beside_the_cube_while_it_looks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for name, value in (("COLUMNS", "80"), ("LINES", "24"), ("COLORTERM", "truecolor")):
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("TERM", "xterm-256color")
-    camera = np.full((48, 64, 3), (200, 30, 40), np.uint8)
-    camera[24:] = (20, 60, 210)
-    progress = DemoProgress("CUBOTino", facelets=SOLVED, picture=camera, moves="R U R' U' " * 6)
-    progress.enter(RobotState.SCANNING)
-    progress.step = "looking at F (3 of 6)"
-    drawn = shown_on_a_terminal(progress)
-    assert "38;2;200;30;40" in drawn and "38;2;20;60;210" in drawn, "upper and lower half"
-    lines = Text.from_ansi(drawn).plain.splitlines()
-    assert len(lines) <= 24 and max(map(len, lines)) <= 80
-    beside = [line for line in lines if "▀" in line]
-    assert len(beside) >= 8 and all("█" in line for line in beside[:9])
-    assert min(line.count("▀") for line in beside) >= 16
-    text = "\n".join(lines)
-    assert "● look" in text and "looking at F (3 of 6)" in text
 
 
 def status(**more: Any) -> Any:
