@@ -32,14 +32,17 @@ async def test_what_is_known_while_a_plan_is_played_follows_it(link: Link, rig: 
     await link.run(in_turn(servo_slew("lid", 1500, 1200, 450_000)))
     run = asyncio.create_task(link.run(two_turns()))
     seen: list[tuple[str, ...]] = []
+    reported: set[tuple[str, ...]] = set()
     while not run.done() and rig.board.running:
         await asyncio.sleep(0.01)
-        known = link.ledger.last_positions
+        known, progress = link.ledger.last_positions, link.ledger.run
         assert known is not None
+        if progress is not None:
+            reported.add(progress.moving_at_last_report())
         if known.moving and known.moving not in seen:
             seen.append(known.moving)
             assert known.positions["holder"] == (1500 if "holder" in known.moving else 2400)
-    assert seen == [("holder",), ("lid",)]
+    assert seen == [("holder",), ("lid",)] and reported >= set(seen)
     assert link.ledger.last_positions == LastPositions(
         {"holder": 2400, "lid": 1500, "turner": 0, "pusher": 0}
     )
