@@ -79,6 +79,13 @@ async def test_an_index_sensor_is_looked_at_without_homing_too(rig: Rig, active_
     assert (caught.value.code, caught.value.detail) == ("not-in-place", "turner")
 
 
+async def test_homing_backwards_ends_ahead_of_the_load_by_its_play(host_rig: Rig) -> None:
+    turner = next(one for one in host_rig.link().actuators if one.name == "turner")
+    link = await host_rig.homed_link(setups=(replace(turner, backlash_steps=20),))
+    assert link.ledger.homed == {"turner": 0}
+    assert 56 <= host_rig.pins.turner_steps <= 60
+
+
 async def test_stop_finishes_the_turn(link: Link, rig: Rig) -> None:
     run = await running(link, to_and_fro(200))
     await link.stop()
