@@ -38,31 +38,27 @@ def planned():
     return Cube.solved().apply(" ".join(plan.moves)).inverse, plan
 
 
-def test_a_cut_plan_is_the_whole_plan(planned):
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+def test_a_plan_is_cut_and_a_better_tail_fits_the_head(planned, share):
     cube, plan = planned
-    head, tail = split_at(plan, 20_000_000)
-    assert head.duration_us >= 20_000_000 > head.duration_us - head.transitions[-1].duration_us
+    cut_us = int(share * plan.duration_us)
+    head, tail = split_at(plan, cut_us)
+    assert head.duration_us >= cut_us
+    assert (
+        len(head.transitions) == 1 or head.duration_us - head.transitions[-1].duration_us < cut_us
+    )
     assert head.duration_us + tail.duration_us == plan.duration_us
     assert head.end == tail.start and tail.end == plan.end
     assert head.transitions + tail.transitions == plan.transitions
     middle = turn_cube(cube, head)
     assert middle == cube.apply(" ".join(head.moves))
     assert replay(tail, middle.facelets()).is_solved
-    assert split_at(plan, plan.duration_us) is None
-
-
-@pytest.mark.parametrize("share", [0.0, 0.2, 0.9])
-def test_a_better_tail_fits_the_head_and_solves(planned, share):
-    cube, plan = planned
-    head, tail = split_at(plan, int(share * plan.duration_us))
-    better = plan_solve(turn_cube(cube, head), plan.mechanism, tail.start, time_limit=0.1)
+    better = plan_solve(middle, plan.mechanism, tail.start, time_limit=0.1)
     assert head.end == better.start
-    assert head.duration_us >= share * plan.duration_us
-    assert replay(better, turn_cube(cube, head).facelets()).is_solved
-    if share > 0.5:
-        assert better.duration_us >= tail.duration_us, "the last turns are as good as they can be"
-    else:
-        assert better.duration_us < tail.duration_us
+    assert replay(better, middle.facelets()).is_solved
+    # The last turns are as good as they can be.
+    assert (better.duration_us < tail.duration_us) == (share < 0.5)
+    assert split_at(plan, plan.duration_us) is None
 
 
 def lasting(seconds, search_s, planned):

@@ -201,15 +201,21 @@ def test_overlap_saves_the_angle_that_is_left_and_no_more():
     assert max(operation.end_us for operation in early.operations) == early.duration_us
 
 
-def test_the_simulated_robot_bears_a_small_overlap_and_no_motor_moves_twice_at_once():
+def test_the_same_motor_never_moves_twice_at_once():
+    mechanism = build_mechanism(overlapping(20))
+    turns = [composite_index(*turn) for turn in ((0, 1, 0), (0, 1, 0), (1, 1, 0), (0, 2, 0))]
+    schedule = plan_composites(mechanism, mechanism.start, turns).schedule()
+    busy = {}
+    for turn in schedule.turns:
+        motion = schedule.profiles[turn.profile]
+        assert turn.start_us >= busy.get(motion.actuator, 0)
+        busy[motion.actuator] = turn.start_us + motion.duration_us
+
+
+def test_the_simulated_robot_bears_a_small_overlap():
     profile = overlapping(6)
     body = scrambled(3, 2)
     plan = plan_solve(Cube.from_facelets(body.facelets()), build_mechanism(profile), time_limit=0.3)
-    busy = {}
-    for turn in plan.schedule().turns:
-        motion = plan.schedule().profiles[turn.profile]
-        assert turn.start_us >= busy.get(motion.actuator, 0)
-        busy[motion.actuator] = turn.start_us + motion.duration_us
     pins = PinDriver(profile, body)
     pins.play(plan.schedule())
     assert pins.robot.solved and pins.robot.violations == []
