@@ -149,15 +149,6 @@ def exchanges(size: int) -> object:
     return [[len(part) for part in one or []] for one in found], digest(found)
 
 
-def few_turns(size: int) -> object:
-    found = []
-    for turns in ((0, 1, 1, 1), (1, 2, 2, 3), (2, 1, 2, 2), (3, 1, 1, 1)), ((4, 2, 2, 1),), ():
-        shown = solved_stickers(size)
-        geometry(size).turn(shown, list(turns))
-        found.append(geometry(size).few_turns(shown))
-    return found
-
-
 def block_times(size: int, states: int) -> _native.BlockTimes:
     rng = np.random.default_rng(size)
     ways = rng.integers(100, 900, (3, 3, size - 1, 3, states, states)).astype(np.uint32) * 1000
@@ -166,15 +157,6 @@ def block_times(size: int, states: int) -> _native.BlockTimes:
     ways[range(3), range(3)] = NEVER
     first = rng.integers(100, 900, (36, 3, size - 1, 3, states)).astype(np.uint32) * 1000
     return _native.BlockTimes(size, ways, first)
-
-
-def turns_of_blocks() -> object:
-    """Return what turns of blocks take; from some ways to hold the cube there is no way."""
-    rng = np.random.default_rng(9)
-    turns = [(int(f), 1, int(w), int(q)) for f, w, q in rng.integers((0, 1, 1), (6, 4, 4), (12, 3))]
-    times = block_times(5, 3)
-    held = product(((0, 2), (1, 3), (5, 4)), (1, 2, 5, 12))
-    return [times.time_us(up, front, turns[:count]) for (up, front), count in held]
 
 
 def reductions(size: int, limit_s: float, timed: bool, seed: int) -> object:
@@ -281,8 +263,6 @@ SEARCHES: dict[Callable[..., object], Iterable[tuple[Any, ...]]] = {
         *(("qtm", 4, "3 0", 1200), ("axial-qtm", 4, "3 0", 1200)),
     ],
     exchanges: product((4, 5, 6, 7, 8, 9, 12)),
-    few_turns: product((4, 5, 6, 7)),
-    turns_of_blocks: [()],
     reduction_table: [(4,), (5,)],
     reductions: [
         *((4, 0.0, False, 0), (4, 0.0, False, 1), (4, 0.0, True, 1), (4, FOR_EVER, False, 0)),
