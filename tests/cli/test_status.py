@@ -178,7 +178,7 @@ def test_every_cube_fits_an_ordinary_terminal(size: int, width: int) -> None:
     assert width < 80 or len(lines) <= 24
 
 
-@pytest.mark.parametrize("profile", ["cubotino", "four-arm", "six-motor"])
+@pytest.mark.parametrize("profile", ["cubotino", "six-motor"])
 def test_the_drawn_cube_follows_the_motion_until_it_is_solved(profile: str) -> None:
     """Whatever the robot: each move is struck off when its last turn has ended."""
     counts = []
