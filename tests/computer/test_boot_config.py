@@ -208,11 +208,9 @@ NOT_OURS = "line 1 of config.txt sets PWM up, but not for GPIO 12 and 13"
         ),
         ("cubotino", "dtoverlay=pwm-gpio,gpio=12\ndtoverlay=pwm-gpio,gpio=13", ZERO, []),
         ("cubotino", "dtoverlay=pwm-gpio,gpio=12\ndtoverlay=pwm,pin=13,func=4", ZERO, []),
-        (
-            "cubotino",
-            "dtoverlay=pwm-2chan,pin=12,func=2,pin2=13,func2=4",
-            ZERO,
-            [Need(NOT_OURS, "", f"Replace that line by: {SERVOS}")],
+        *(
+            ("cubotino", text, ZERO, [Need(NOT_OURS, "", f"Replace that line by: {SERVOS}")])
+            for text in ("dtoverlay=pwm-2chan,pin=12,func=2,pin2=13,func2=4", ONE_SERVO)
         ),
         (
             "other pins",

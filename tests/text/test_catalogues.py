@@ -167,6 +167,7 @@ def test_every_fault_is_told(language: str) -> None:
         else:
             assert row.about not in said.cause(fault) and row.cause not in said.cause(fault)
             assert said.remedy(fault) != row.remedy
+            assert said.part("left-jaw") != "left-jaw"
 
 
 HOME = FAULTS["home-missing"]
