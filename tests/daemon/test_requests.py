@@ -25,7 +25,6 @@ from robot.daemon import server
 from robot.daemon.job_control import JobController
 from robot.daemon.routes import ROUTES, document
 from robot.motion.schedule import motion_error
-from robot.records.documents import MOST_PROBLEMS
 from robot.records.storage import NOT_STORED, StorageError
 from robot.text.faults import Conflict, Fault, LinkError, RobotError, ScanError
 from robot.text.messages import Note
@@ -396,14 +395,6 @@ async def test_what_is_no_http_or_not_described_is_refused_in_json(
         assert status == 400
         (told,) = [one.getMessage() for one in caplog.records if one.levelno >= logging.INFO]
         assert len(told) < 300 and told.partition(": ")[2], "why"
-
-
-async def test_of_many_problems_some_are_told_and_the_others_counted(path: Path) -> None:
-    body = json.dumps({f"key{number}": 1 for number in range(MOST_PROBLEMS + 4)}).encode()
-    data = await asyncio.to_thread(talk, path, request("POST", "/stop", body))
-    assert assert_refused_in_json(data) == [400]
-    told = data.decode()
-    assert told.count("key") == MOST_PROBLEMS and told.count("; and 4 more") == 1
 
 
 TEXTS = st.one_of(st.text(max_size=20), st.sampled_from([DIGITS, "1", "%00", "%", "..", "/", "?"]))

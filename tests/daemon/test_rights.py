@@ -9,12 +9,13 @@ import json
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
+from aiohttp import web
 
 from robot.api.endpoints import Program
 from robot.daemon.job_control import JobController
@@ -50,37 +51,42 @@ def test_a_program_has_its_routes_and_a_new_route_is_nobody_s(program: Program) 
     assert allowed == RIGHTS[program]
 
 
-@pytest.fixture(params=Program)
-async def program(
-    request: pytest.FixtureRequest,
-    controller: JobController,
-    fake: Any,
-    maintenance_of: Any,
-    short_folder: Path,
-) -> AsyncIterator[tuple[Program, Path]]:
-    program: Program = request.param
-    app = make_app(controller, maintenance_of(controller, fake), "1", program)
-    path = program.socket_beside(short_folder / "control.sock")
-    async with serving(app, path, program.group):
-        yield program, path
+Sockets = dict[Program | None, aiohttp.ClientSession]
 
 
+@pytest.fixture
+async def sockets(
+    controller: JobController, fake: Any, maintenance_of: Any, short_folder: Path
+) -> AsyncIterator[Sockets]:
+    """A client of each socket of one daemon."""
+    control, maintenance = short_folder / "control.sock", maintenance_of(controller, fake)
+    async with contextlib.AsyncExitStack() as stack:
+        sessions: Sockets = {}
+        for program in (None, *Program):
+            path = program.socket_beside(control) if program else control
+            app = make_app(controller, maintenance, "1", program)
+            await stack.enter_async_context(serving(app, path))
+            connector = aiohttp.UnixConnector(str(path))
+            sessions[program] = await stack.enter_async_context(
+                aiohttp.ClientSession("http://localhost", connector=connector)
+            )
+        yield sessions
+
+
+@pytest.mark.parametrize("program", Program)
 async def test_a_program_that_was_taken_over_gets_no_other_route(
-    program: tuple[Program, Path], fake: Any
+    sockets: Sockets, program: Program, fake: Any
 ) -> None:
     """It asks for everything, as what it may not ask for does not exist."""
-    who, path = program
-    async with aiohttp.ClientSession(
-        "http://localhost", connector=aiohttp.UnixConnector(str(path))
-    ) as session:
-        denied = [(one.method, one.path) for one in ROUTES if not who.may_ask(one.endpoint)]
-        for method, route in [*denied, ("GET", "/openapi.json")]:
-            target = route.replace("{run}", "1").replace("{name}", "run.json")
-            async with session.request(method, target, json={}) as response:
-                assert response.status in {404, 405}, (method, route)
-                assert (await response.json())["error"] in {"not-found", "method-not-allowed"}
-        async with session.get("/status") as response:
-            assert response.status == 200
+    session = sockets[program]
+    denied = [(one.method, one.path) for one in ROUTES if not program.may_ask(one.endpoint)]
+    for method, route in [*denied, ("GET", "/openapi.json")]:
+        target = route.replace("{run}", "1").replace("{name}", "run.json")
+        async with session.request(method, target, json={}) as response:
+            assert response.status in {404, 405}, (method, route)
+            assert (await response.json())["error"] in {"not-found", "method-not-allowed"}
+    async with session.get("/status") as response:
+        assert response.status == 200
     assert fake.motion.done in ([], ["open"]), "nothing has moved"
 
 
@@ -91,26 +97,21 @@ POSITION = {"actuators.lid.positions_us.open": 1345}
 
 @pytest.mark.parametrize("provisional", [False, True])
 async def test_the_display_sets_colours_and_nothing_that_counts_as_confirmed(
-    controller: JobController,
-    fake: Any,
-    maintenance_of: Any,
-    short_folder: Path,
-    provisional: bool,
+    sockets: Sockets, provisional: bool
 ) -> None:
-    async with opened(controller, maintenance_of(controller, fake), short_folder) as sockets:
-        display = sockets[Program.DISPLAY]
-        async with display.post("/maintenance", json={"place": "display"}) as lease:
-            assert lease.status == 200
-            for values in (POSITION, COLOURS | POSITION, {"coloursx": 1}, dict.fromkeys(POSITION)):
-                body = {"values": values, "provisional": provisional}
-                async with display.put("/calibration", json=body) as answer:
-                    assert answer.status == 400, values
-                    assert "may not set" in (await answer.json())["reason"]
-            async with display.get("/calibration") as answer:
-                assert (await answer.json())["values"] == {}
-            body = {"values": COLOURS, "provisional": provisional}
+    display = sockets[Program.DISPLAY]
+    async with display.post("/maintenance", json={"place": "display"}) as lease:
+        assert lease.status == 200
+        for values in (POSITION, COLOURS | POSITION, {"coloursx": 1}, dict.fromkeys(POSITION)):
+            body = {"values": values, "provisional": provisional}
             async with display.put("/calibration", json=body) as answer:
-                assert answer.status == 200, await answer.text()
+                assert answer.status == 400, values
+                assert "may not set" in (await answer.json())["reason"]
+        async with display.get("/calibration") as answer:
+            assert (await answer.json())["values"] == {}
+        body = {"values": COLOURS, "provisional": provisional}
+        async with display.put("/calibration", json=body) as answer:
+            assert answer.status == 200, await answer.text()
 
 
 ASKS_AS_ANOTHER = """
@@ -136,90 +137,43 @@ for method, path, body in (
 
 @pytest.mark.parametrize("who", [None, Program.GUIDE])
 async def test_only_the_program_that_calibrates_may_keep_and_move(
-    controller: JobController,
-    fake: Any,
-    maintenance_of: Any,
-    short_folder: Path,
-    who: Program | None,
+    sockets: Sockets, fake: Any, short_folder: Path, who: Program | None
 ) -> None:
     """Another process at the same socket, and the same process at another, are refused."""
-    maintenance = maintenance_of(controller, fake)
-    async with opened(controller, maintenance, short_folder) as sockets:
-        owner = sockets[who]
-        async with owner.post("/maintenance", json={}) as lease:
-            assert lease.status == 200
-            for other in sockets.keys() - {who, Program.PAGE}:
-                async with sockets[other].put("/calibration", json={"values": {}}) as answer:
-                    assert answer.status == 409, other
-            path = (who or Program.PAGE).socket_beside(short_folder / "control.sock")
-            path = path if who else short_folder / "control.sock"
-            asking = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-c", ASKS_AS_ANOTHER, str(path)), stdout=asyncio.subprocess.PIPE
-            )
-            told, _ = await asking.communicate()
-            lines = told.decode().splitlines()
-            assert len(lines) == 4
-            assert all(line.startswith("409 the robot is being calibrated") for line in lines)
-            async with owner.put("/calibration", json={"values": POSITION}) as answer:
-                assert answer.status == 200, "on another connection of the same process"
+    owner, path = sockets[who], short_folder / "control.sock"
+    async with owner.post("/maintenance", json={}) as lease:
+        assert lease.status == 200
+        for other in sockets.keys() - {who, Program.PAGE}:
+            async with sockets[other].put("/calibration", json={"values": {}}) as answer:
+                assert answer.status == 409, other
+        path = who.socket_beside(path) if who else path
+        asking = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", ASKS_AS_ANOTHER, str(path)), stdout=asyncio.subprocess.PIPE
+        )
+        told, _ = await asking.communicate()
+        lines = told.decode().splitlines()
+        assert len(lines) == 4
+        assert all(line.startswith("409 the robot is being calibrated") for line in lines)
+        async with owner.put("/calibration", json={"values": POSITION}) as answer:
+            assert answer.status == 200, "on another connection of the same process"
     assert "jog" not in " ".join(fake.motion.done)
-
-
-@contextlib.asynccontextmanager
-async def opened(
-    controller: JobController, maintenance: Any, folder: Path
-) -> AsyncIterator[dict[Program | None, aiohttp.ClientSession]]:
-    """Serve all sockets, and give a client of each."""
-    control = folder / "control.sock"
-    async with contextlib.AsyncExitStack() as stack:
-        sessions: dict[Program | None, aiohttp.ClientSession] = {}
-        for program in (None, *Program):
-            path = program.socket_beside(control) if program else control
-            app = make_app(controller, maintenance, "1", program)
-            await stack.enter_async_context(serving(app, path))
-            connector = aiohttp.UnixConnector(str(path))
-            sessions[program] = await stack.enter_async_context(
-                aiohttp.ClientSession("http://localhost", connector=connector)
-            )
-        yield sessions
-
-
-@pytest.fixture
-def groups(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, int]], None]:
-    """Make groups known that this computer need not have."""
-
-    def know(found: dict[str, int]) -> None:
-        def by_name(name: str) -> Any:
-            return grp.struct_group((name, "x", found[name], []))
-
-        monkeypatch.setattr(grp, "getgrnam", by_name)
-
-    return know
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root makes files of another group")
 async def test_the_socket_is_its_group_s_alone(
-    controller: JobController,
-    fake: Any,
-    maintenance_of: Any,
-    short_folder: Path,
-    groups: Callable[[dict[str, int]], None],
+    short_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The page's user reaches its socket, and not the control socket beside it."""
-    groups({"cubist-page": 61_001})
+    page_group = grp.struct_group(("cubist-page", "x", 61_001, []))
+    monkeypatch.setattr(grp, "getgrnam", lambda name: {page_group.gr_name: page_group}[name])
     short_folder.chmod(0o711)
-    maintenance = maintenance_of(controller, fake)
-    async with contextlib.AsyncExitStack() as stack:
-        control = short_folder / "control.sock"
-        page = Program.PAGE.socket_beside(control)
-        for program, path in ((None, control), (Program.PAGE, page)):
-            app = make_app(controller, maintenance, "1", program)
-            group = program.group if program else None
-            await stack.enter_async_context(serving(app, path, group))
-        assert json.loads(_as_user(61_002, 61_001, control, page)) == {
-            "control.sock": False,
-            "page.sock": True,
-        }
+    control, page = short_folder / "control.sock", short_folder / "page.sock"
+    async with (
+        serving(web.Application(), control),
+        serving(web.Application(), page, Program.PAGE.group),
+    ):
+        reached = json.loads(_as_user(61_002, 61_001, control, page))
+    assert reached == {"control.sock": False, "page.sock": True}
 
 
 def _as_user(user: int, group: int, *paths: Path) -> str:

@@ -78,47 +78,47 @@ def test_a_simulated_robot_that_is_not_there_is_the_robot_s_failure(tmp_path: Pa
     assert start(tmp_path, "--twin", str(tmp_path / "twin.sock"), "--port", "/dev/null") == 3
 
 
-def test_a_directory_that_cannot_be_made_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def make_link(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("run", Path.touch),
+        ("run/cubistd.lock", os.mkfifo),
+        ("run/cubistd.lock", Path.mkdir),
+        ("run/cubistd.lock", make_link),
+    ],
+)
+def test_what_is_in_the_way_of_its_directory_or_lock_is_named(
+    tmp_path: Path, name: str, make: Callable[[Path], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "run").write_text("")
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    make(path)
     assert start(tmp_path) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert " ERROR   " in line and str(tmp_path / "run") in line
+    assert " ERROR   " in line and f"{path}: " in line
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/zero")])
-def test_a_lock_that_is_no_file_is_named(
-    tmp_path: Path, make: Callable[[Path], None], capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "run").mkdir()
-    make(tmp_path / "run/cubistd.lock")
-    assert start(tmp_path) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "cubistd.lock: " in line and line.endswith("remove it")
-
-
-SETTINGS = {
-    "profile": ("mindcuber", "v-arms", "cubotino"),
-    "runtime_dir": ("/r", "/a", None),
-    "state_dir": ("/s", "/b", None),
-    "size": ("4", "2", None),
-    "port": ("/dev/tty", "/p", None),
-    "twin": ("/t", "/q", None),
-    "log_level": ("debug", "error", "info"),
-}
-"""By option: what the environment has, what its flag has, and the default."""
-
-
-@pytest.mark.parametrize("name", SETTINGS)
-def test_a_flag_comes_before_the_environment(name: str) -> None:
-    own, given, default = SETTINGS[name]
+@pytest.mark.parametrize(
+    ("name", "own", "given"),
+    [
+        ("profile", "mindcuber", "v-arms"),
+        ("runtime_dir", "/r", "/a"),
+        ("state_dir", "/s", "/b"),
+        ("size", "4", "2"),
+        ("port", "/dev/tty", "/p"),
+        ("twin", "/t", "/q"),
+        ("log_level", "debug", "error"),
+    ],
+)
+def test_a_flag_comes_before_the_environment(name: str, own: str, given: str) -> None:
     environment = {f"CUBIST_{name.upper()}": own}
-    flag = f"--{name.replace('_', '-')}"
     assert str(getattr(parse([], environment), name)) == own
+    flag = f"--{name.replace('_', '-')}"
     assert str(getattr(parse([flag, given], environment), name)) == given
-    if not name.endswith("_dir"):
-        assert getattr(parse([], {}), name) == default
 
 
 def test_an_account_without_home_is_asked_for_a_directory(
@@ -181,10 +181,11 @@ def test_a_second_owner_is_told_who_holds_the_lock_and_a_killed_one_leaves_none(
 @pytest.mark.parametrize("abstract", [False, True])
 def test_the_service_manager_hears_how_it_is(abstract: bool, tmp_path: Path) -> None:
     address = f"@cubist-test-{os.getpid()}" if abstract else str(tmp_path / "notify")
+    notifier = Notifier(address)
+    notifier.alive()  # the manager is not there yet
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind("\0" + address[1:] if abstract else address)
         manager.settimeout(30)
-        notifier = Notifier(address)
         notifier.ready("two\nlines  here")
         notifier.status("idle")
         notifier.alive()
@@ -196,13 +197,6 @@ def test_the_service_manager_hears_how_it_is(abstract: bool, tmp_path: Path) -> 
         "WATCHDOG=1",
         "STOPPING=1\nSTATUS=bye",
     ]
-    notifier.alive()  # the manager has gone
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
-        if not abstract:
-            Path(address).unlink()
-        manager.bind("\0" + address[1:] if abstract else address)
-        notifier.status("back")
-        assert manager.recv(200) == b"STATUS=back"
     Notifier(None).alive()
 
 

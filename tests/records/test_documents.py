@@ -21,13 +21,14 @@ from robot.calibration.store import CalibrationStore
 from robot.calibration.versions import CubeSizes
 from robot.cli.main import run
 from robot.daemon.service import hold_lock
-from robot.records.documents import read_document
+from robot.records.documents import MOST_PROBLEMS, Nothing, check_document, read_document
 from robot.records.runs import RunStore
 from robot.settings import load_profile
 from robot.web.access import load_token
 from robot.web.announcement import FILE_NAME as PAGE
 from robot.web.announcement import find_page
 from solver.errors import CubistError, one_line
+from solver.files import BadFile
 
 ROOT = Path(__file__).resolve().parents[2]
 CUBOTINO = load_profile("cubotino")
@@ -180,6 +181,14 @@ def test_a_record_that_somebody_edited_is_refused_with_the_reason(
     error = capsys.readouterr().err
     assert told in error
     assert "internal error" not in error and "pydantic" not in error
+
+
+def test_of_many_problems_some_are_named_and_the_others_counted() -> None:
+    document = dict.fromkeys(f"key{number}" for number in range(MOST_PROBLEMS + 4))
+    with pytest.raises(BadFile) as raised:
+        check_document(document, Nothing, "it")
+    assert str(raised.value).count("key") == MOST_PROBLEMS
+    assert str(raised.value).endswith("; and 4 more")
 
 
 READING = {"loads", "load", "read_text", "read_bytes", "model_validate_json"}
