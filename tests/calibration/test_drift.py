@@ -227,7 +227,7 @@ def begin_with(robot: DriftingRobot, degrees: float) -> None:
 def test_a_robot_that_drifts_fails_and_says_why(tmp_path: Path) -> None:
     with drifting(tmp_path, self_adjust=False, check_after=False) as robot:
         begin_with(robot, 0.0)
-        assert robot.solve(3, 2.6, "R") == 2
+        assert robot.solve_and_drift(3, 2.6, "R") == 2
         codes = {violation.kind for violation in robot.robot.violations}
         assert "flip-not-square" in codes
         assert robot.in_force["holder"] == CUBOTINO.actuators["holder"].places
@@ -244,7 +244,7 @@ def test_a_robot_that_drifts_fails_and_says_why(tmp_path: Path) -> None:
 def test_a_robot_that_may_adjust_itself_goes_on_solving(tmp_path: Path) -> None:
     with drifting(tmp_path, self_adjust=True, check_after=False) as robot:
         begin_with(robot, 0.0)
-        assert robot.solve(3, 2.6, "R") == 3
+        assert robot.solve_and_drift(3, 2.6, "R") == 3
         assert robot.robot.violations == []
         corrections = robot.drifts.load(
             apply(robot.profile, robot.calibrations.load(robot.profile)), robot.today
@@ -271,7 +271,7 @@ def test_a_camera_that_was_turned_moves_no_servo(tmp_path: Path, robot: RobotPro
         places = turning.in_force
         begin_with(turning, 0.0)
         turning.turn_camera(3.0)
-        assert turning.solve(4, 0.0, "R") == 4
+        assert turning.solve_and_drift(4, 0.0, "R") == 4
         assert turning.in_force == places
         assert [note.code for note in turning.records[-1].notes] == ["camera-turned"]
         _, watch, _ = turning.daemon()
@@ -291,9 +291,9 @@ def test_grippers_that_drift_are_followed_the_one_below_by_turns_the_other_by_ti
         for _ in range(FIRST_SOLVES):
             record = record.add_solve(everywhere)
         robot.drifts.save(record)
-        assert robot.solve(1, 2.0, "R") == 1
+        assert robot.solve_and_drift(1, 2.0, "R") == 1
         first = robot.drifts.load(robot.profile, robot.today)
-        assert robot.solve(1, 0.0, "R") == 1
+        assert robot.solve_and_drift(1, 0.0, "R") == 1
         later = robot.drifts.load(robot.profile, robot.today)
         assert robot.robot.violations == []
     for name in GRIPPERS:
@@ -322,7 +322,7 @@ def test_a_drift_of_a_fifth_of_a_degree_ends_fifty_solves_unless_it_is_followed(
     tmp_path: Path, profile: RobotProfile, self_adjust: bool
 ) -> None:
     with drifting(tmp_path, self_adjust=self_adjust, robot=profile) as robot:
-        solved = robot.solve(50, 0.2)
+        solved = robot.solve_and_drift(50, 0.2)
         if self_adjust:
             assert (solved, robot.robot.violations) == (50, [])
         else:
@@ -355,7 +355,7 @@ def test_a_correction_in_force_whose_estimate_cannot_be_kept_is_not_taken_for_no
     monkeypatch.setattr(DriftStore, "save", full)
     with drifting(tmp_path, self_adjust=True, check_after=False) as robot:
         begin_with(robot, -4.0)
-        assert robot.solve(1, 0.0, "R") == 1
+        assert robot.solve_and_drift(1, 0.0, "R") == 1
         assert robot.in_force["holder"] != CUBOTINO.actuators["holder"].places
         assert "was not followed" not in caplog.text
         assert "the disk is full" in caplog.text

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Self
 
 import cv2
 import numpy as np
@@ -19,12 +17,11 @@ from robot.daemon.drift_watch import IN_ORDER, DriftWatch
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.machine.assembly import Machine
-from robot.machine.confirmed_range import ConfirmedRange
 from robot.records.run_record import RunRecord
 from robot.records.runs import RunStore
 from robot.settings import RobotProfile
 from robot.simulate.simulation import cube_after
-from robot.twin.cube import CubeBody, scrambled
+from robot.twin.cube import scrambled
 from robot.twin.render import Image
 from tests.rig.simulated_calibration import SimulatedMotion, cameras_of, machine_of
 from tests.rig.simulated_run import FirstSolutionPlanner, SimulatedRun, kept_memory
@@ -32,31 +29,20 @@ from tests.rig.simulated_run import FirstSolutionPlanner, SimulatedRun, kept_mem
 FIRST_DAY = date(2026, 5, 3)
 
 
-class DriftingRobot:
-    """One robot, its daemon's parts and its state directory; use as a context manager.
+class DriftingRobot(SimulatedRun):
+    """One robot, its daemon's parts and its state directory.
 
     ``records`` are those of its solves, a day apart; ``in_force`` the positions of its servos.
     """
 
     def __init__(self, profile: RobotProfile, state_dir: Path) -> None:
-        self.profile = profile
+        super().__init__(profile, scrambled(profile.cube.size, 1))
         self.today = FIRST_DAY
         self.records: list[RunRecord] = []
-        self.run = SimulatedRun(profile, scrambled(profile.cube.size, 1))
-        self.robot = self.run.robot
         self.calibrations = CalibrationStore(state_dir)
         self.drifts = DriftStore(state_dir)
         self._state_dir = state_dir
-        self._contact = ConfirmedRange({}, simulated=True)
-        self._cameras = cameras_of(self.run)
-
-    def __enter__(self) -> Self:
-        """Switched on."""
-        return self
-
-    def __exit__(self, *reason: object) -> None:
-        """Switch everything off."""
-        self.run.__exit__(*reason)
+        self._cameras = cameras_of(self)
 
     @property
     def in_force(self) -> dict[str, dict[str, int]]:
@@ -76,18 +62,14 @@ class DriftingRobot:
         for camera in self._cameras.values():
             camera.lens = turned
 
-    def solve(self, cubes: int, degrees: float, moves: str | None = None) -> int:
-        """Solve so many cubes with one daemon, drifting by some degrees after each; how many were
-        solved without a violation, up to the first that was not. ``moves`` scramble each cube; by
-        default each is another at random."""
+    def solve_and_drift(self, cubes: int, degrees: float, moves: str | None = None) -> int:
+        """Solve cubes with one daemon, drifting by some degrees after each.
 
-        def next_cube() -> CubeBody:
-            if moves is not None:
-                return cube_after(self.profile.cube.size, moves)
-            return scrambled(self.profile.cube.size, len(self.records) + 1)
-
+        Returns how many were solved without a violation, up to the first that was not. ``moves``
+        scramble each cube; by default each is another at random.
+        """
         with kept_memory():
-            return asyncio.run(self._solve(cubes, next_cube, lambda: self.robot.drift(degrees)))
+            return asyncio.run(self._solve_all(cubes, degrees, moves))
 
     def daemon(self) -> tuple[JobController, DriftWatch, Maintenance]:
         """The parts of a daemon."""
@@ -97,7 +79,7 @@ class DriftingRobot:
             version="drifting",
         )
         maintenance = Maintenance(
-            controller, self.profile, self.calibrations, self._contact, self._machine
+            controller, self.profile, self.calibrations, self.contact, self._machine
         )
         watch = DriftWatch(
             self.profile, self.calibrations, self.drifts, maintenance.adjust, lambda: self.today
@@ -105,15 +87,15 @@ class DriftingRobot:
         controller.drift = watch
         return controller, watch, maintenance
 
-    async def _solve(
-        self, cubes: int, next_cube: Callable[[], CubeBody], drift: Callable[[], None]
-    ) -> int:
+    async def _solve_all(self, cubes: int, degrees: float, moves: str | None) -> int:
+        size = self.profile.cube.size
         controller, watch, _ = self.daemon()
         await watch.begin()
         await controller.open()
         try:
             for solved in range(cubes):
-                self.robot.insert(next_cube())
+                random = scrambled(size, len(self.records) + 1)
+                self.robot.insert(random if moves is None else cube_after(size, moves))
                 run = await controller.start(StartRequest(kind="solve"))
                 await controller.finished()
                 self.records.append(await controller.run_record(run))
@@ -121,11 +103,11 @@ class DriftingRobot:
                 if not in_order or self.robot.violations:
                     return solved
                 self.today += timedelta(days=1)
-                drift()
+                self.robot.drift(degrees)
             return cubes
         finally:
             await controller.close()
 
     def _machine(self, calibrated: RobotProfile) -> Machine:
-        motion = SimulatedMotion(self.run, calibrated, self._contact, [])
+        motion = SimulatedMotion(self, calibrated, self.contact, [])
         return machine_of(calibrated, motion, self._cameras, FirstSolutionPlanner)
