@@ -104,7 +104,7 @@ def test_seven_corners_survive_both_ways_and_other_numberings_are_refused(rng):
 # ---- the fastest on a robot ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("seed", "scramble"), [(1, ""), (2, "R"), (3, "U F'"), (4, "F2 R")])
+@pytest.mark.parametrize(("seed", "scramble"), [(1, ""), (2, "R"), (3, "U F'")])
 def test_nothing_is_faster(seed, scramble, solves):
     """On a made-up robot, tried out in the order of cost."""
     cube, model = PocketCube.from_moves(scramble), of_three_faces(random_model(seed, 3))

@@ -88,11 +88,11 @@ def test_made_once_then_mapped_and_replaced_by_a_newer_version(directory: Path) 
 
 def test_released_pages_are_read_again(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages of tables without a file are kept: they would be lost."""
-    size = 40 << 20
+    size = 12 << 20
     table = tables.load("large", 1, size, Maker())
     before_kb = _resident_kb()
     tables.release_pages(table)
-    assert _resident_kb() < before_kb - size // 1024 + 5_000
+    assert _resident_kb() < before_kb - size // 1024 + 4_000
     assert np.array_equal(table, expected(size))
     monkeypatch.setenv("CUBIST_CACHE_DIR", "/proc/nowhere")
     for kept in (load(Maker()), tables.copy_to_huge_pages(table)):
