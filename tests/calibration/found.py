@@ -24,16 +24,15 @@ degrees or more, the cube still turns past them, as calibrating shows; more only
 
 @dataclass(frozen=True)
 class Outcome:
-    """``off_degrees``: of each servo position from the truth; ``uncertain_degrees``: by how much it
+    """The last line of ``cubist calibrate auto --json``, as ``document``, and what it is worth.
+
+    ``off_degrees``: of each servo position from the truth; ``uncertain_degrees``: by how much it
     says that it may be. ``wrong_motors``: what was found of steppers and is not so.
     ``travel_parts``: each time that was found as a part of the true one. ``wider_degrees``: by how
     much more than needed jaws open.
-    ``planned_s``: mean plans of the proofs by the values before and by those found."""
+    """
 
-    because: str
-    solved: int
-    took_s: float
-    planned_s: tuple[float, float] | None
+    document: Mapping[str, Any]
     off_degrees: Mapping[str, float]
     uncertain_degrees: Mapping[str, float]
     wrong_motors: Mapping[str, Any]
@@ -51,7 +50,7 @@ class Outcome:
         violations: Sequence[Violation],
         kept: Mapping[str, Any],
     ) -> Outcome:
-        """Judge the last line of ``cubist calibrate auto --json``."""
+        """Judge what was found."""
         values = document["values"]
         per_degree = degree_us(profile, parts_of(profile).rotations)
         off = position_errors(profile, truth, values)
@@ -68,21 +67,14 @@ class Outcome:
             for row in values.get(f"actuators.{name}.travel", ()):
                 start, end = (settings.positions_us[position] for position in row["between"])
                 parts.append(row["ms"] / (abs(end - start) / speed * 1e3))
-        return cls(
-            because=document.get("because", ""),
-            solved=document["solved"],
-            took_s=document["took_s"],
-            planned_s=(document["planned_before_s"], document["planned_s"])
-            if "planned_s" in document
-            else None,
-            off_degrees=off,
-            uncertain_degrees=uncertain,
-            wrong_motors=wrong_motors(profile, truth, values),
-            travel_parts=parts,
-            wider_degrees=wider_degrees(profile, off),
-            violations=violations,
-            kept_before_the_end=kept,
-        )
+        wrong, wider = wrong_motors(profile, truth, values), wider_degrees(profile, off)
+        return cls(document, off, uncertain, wrong, parts, wider, violations, kept)
+
+    @property
+    def why_not(self) -> str:
+        """Why it could not be calibrated; empty where two cubes were solved."""
+        solved = self.document["solved"]
+        return str(self.document.get("because", "" if solved == 2 else f"solved {solved}"))
 
 
 def wider_degrees(profile: RobotProfile, off: Mapping[str, float]) -> dict[str, float]:
