@@ -38,6 +38,9 @@ QUAD = "cameras.top.views.U.quad"
 TRAVEL = "actuators.holder.travel"
 LID_TRAVEL = "actuators.lid.travel"
 
+SLIPPED = "cube-slipped"
+Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
+
 
 class Turning:
     """A table whose films show a quarter turn in so many microseconds."""
@@ -242,9 +245,6 @@ def test_times_are_shortened_while_cubes_are_solved(robot: Robot) -> None:
     assert robot.proofs == [*[False, True] * 3, False, *[False, True]]
 
 
-SLIPPED = "cube-slipped"
-
-
 @pytest.mark.parametrize(
     "failure",
     [False, RobotError(SLIPPED), RequestError(503, "robot", "the cube has slipped", SLIPPED)],
@@ -277,9 +277,6 @@ def test_filmed_times_stay_and_all_others_get_shorter(part: float) -> None:
     for after, was in zip(made["lid"].travel, before["lid"].travel, strict=True):
         assert after.ms == pytest.approx(was.ms * (1 - part), abs=0.1)
     assert made["lid"].settle_ms["close"] == pytest.approx(200 * (1 - part), abs=0.1)
-
-
-Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 
 
 class BrokenOff:

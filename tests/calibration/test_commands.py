@@ -39,6 +39,10 @@ ALL_OF_IT = confirmable(CUBOTINO)
 LID = "actuators.lid.positions_us"
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 
+MENU: tuple[str, ...] = ()
+ALL = ("all", "--robot", "cubotino", "--real")
+FILE = {"format": 2, "robot": "cubotino", "size": 3, "values": {}}
+
 
 def until_idle(client: ControlClient) -> None:
     """The daemon notices within a moment that a connection has gone."""
@@ -101,10 +105,6 @@ def test_without_a_terminal_nobody_is_asked(
 ) -> None:
     assert run(["calibrate", *arguments]) == 2
     assert "there is no terminal to ask at" in capfd.readouterr().err
-
-
-MENU: tuple[str, ...] = ()
-ALL = ("all", "--robot", "cubotino", "--real")
 
 
 @pytest.mark.parametrize(
@@ -223,9 +223,6 @@ def test_a_file_confirms_only_what_was_confirmed_here(
         assert unconfirmed() == [other]
         with pytest.raises(RequestError, match="nothing was kept"):
             client.call(Endpoint("POST", "/calibration/undo"), {})
-
-
-FILE = {"format": 2, "robot": "cubotino", "size": 3, "values": {}}
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,14 @@ TRIALS = [trial for name, step in STEPS.items() if name != BY_ITSELF for trial i
 SOLVED = "".join(face * 9 for face in FACES)
 QUAD = "cameras.top.views.U.quad"
 
+TABLE = {"actuator": "table"}
+MOTOR = "actuators.table."
+LONGER = [
+    {"between": ["rest", "hold"], "ms": 360.0, "held_ms": None, "one_way": False},
+    {"between": ["hold", "pull"], "ms": 450.0, "held_ms": None, "one_way": False},
+    {"between": ["rest", "pull"], "ms": 800.0, "held_ms": None, "one_way": False},
+]
+
 
 @dataclass(frozen=True)
 class Case:
@@ -58,14 +66,6 @@ class Case:
     def name(self) -> str:
         return " ".join([self.step, *self.row])
 
-
-TABLE = {"actuator": "table"}
-MOTOR = "actuators.table."
-LONGER = [
-    {"between": ["rest", "hold"], "ms": 360.0, "held_ms": None, "one_way": False},
-    {"between": ["hold", "pull"], "ms": 450.0, "held_ms": None, "one_way": False},
-    {"between": ["rest", "pull"], "ms": 800.0, "held_ms": None, "one_way": False},
-]
 
 CASES = (
     Case(

@@ -24,6 +24,9 @@ from tests.calibration.found import LEAST_WIDER, MOST_WIDER, Outcome, calibrated
 from tests.rig.simulated_calibration import SimulatedCalibration
 from tests.rig.simulated_run import SimulatedRun
 
+OPEN = ("right-jaw.positions_us.open", "down-jaw.positions_us.open")
+"""Not seen by the camera: as far from ``closed`` as in the profile."""
+
 
 @given(
     slope=st.floats(0.05, 0.5) | st.floats(-0.5, -0.05),
@@ -124,10 +127,6 @@ def test_without_a_cube_in_view_nothing_moves() -> None:
     assert "put a scrambled cube in" in measurement.document["because"]
     assert (measurement.is_found, measurement.values) == (False, {})
     assert session.calibration.values == {}
-
-
-OPEN = ("right-jaw.positions_us.open", "down-jaw.positions_us.open")
-"""Not seen by the camera: as far from ``closed`` as in the profile."""
 
 
 def test_two_grippers_find_all_their_positions() -> None:

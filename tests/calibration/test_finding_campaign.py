@@ -48,6 +48,10 @@ NOT_SEEN: dict[str, tuple[str, ...]] = {
 
 profiles = pytest.mark.parametrize("name", SEEDS)
 
+QUICKER = 1.25
+SLOWEST = {"holder": 500 / 0.7, "lid": 450 / 0.6}
+"""Microseconds of pulse a second at which the profile's times are just enough."""
+
 
 @pytest.mark.long
 @pytest.mark.timeout(4 * 3600)
@@ -113,11 +117,6 @@ def solves_as_it_is(name: str, seed: int) -> bool:
 def test_uncalibrated_at_most_a_fifth_of_them_solves_a_cube(name: str) -> None:
     solved = [seed for seed in UNCALIBRATED if solves_as_it_is(name, seed)]
     assert len(solved) <= math.floor(len(UNCALIBRATED) / 5), solved
-
-
-QUICKER = 1.25
-SLOWEST = {"holder": 500 / 0.7, "lid": 450 / 0.6}
-"""Microseconds of pulse a second at which the profile's times are just enough."""
 
 
 @pytest.mark.long

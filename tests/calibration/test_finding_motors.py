@@ -51,6 +51,15 @@ FOUR_ARM = load_profile("four-arm")
 MINDCUBER = load_profile("mindcuber")
 TABLE = MINDCUBER.actuators_of(Stepper)["table"]
 
+FASTEST = load_profile("six-motor").actuators_of(Stepper)["up"].max_speed_steps_per_s
+PROFILE = load_profile("six-motor")
+CAMERA = PROFILE.cameras[0]
+SITES: tuple[Site, ...] = ("U", "R", "F")
+Image = NDArray[np.uint8]
+STRAIGHT = place_camera(CAMERA)
+PAINTER = Painter(STRAIGHT, 2.0)
+"""Its first picture takes ten times as long as any other."""
+
 
 @given(
     factor=st.sampled_from(MICROSTEPS),
@@ -200,9 +209,6 @@ def test_a_motor_shows_its_steps_without_turning_far(factor: float, play: float)
     assert motor.widest < 8.6, "one step further than the sweep"
 
 
-FASTEST = load_profile("six-motor").actuators_of(Stepper)["up"].max_speed_steps_per_s
-
-
 class Loses:
     """A session whose motors lose steps down to a part of their speed; the camera sees whole turns
     after a part of one."""
@@ -267,18 +273,6 @@ def test_all_motors_are_as_slow_as_the_worst_with_a_margin() -> None:
         assert speed == round(motor.max_speed_steps_per_s * 0.64)
         start = last.values[f"actuators.{name}.start_speed_steps_per_s"]
         assert start == min(motor.start_speed_steps_per_s, speed)
-
-
-PROFILE = load_profile("six-motor")
-CAMERA = PROFILE.cameras[0]
-SITES: tuple[Site, ...] = ("U", "R", "F")
-
-Image = NDArray[np.uint8]
-
-
-STRAIGHT = place_camera(CAMERA)
-PAINTER = Painter(STRAIGHT, 2.0)
-"""Its first picture takes ten times as long as any other."""
 
 
 def picture(optics: Optics, body: CubeBody | None, *layers: tuple[str, float]) -> Image:

@@ -44,6 +44,12 @@ CUBOTINO = load_profile("cubotino")
 TWO_ARM = load_profile("two-arm")
 QUARTERS = {"ccw": -1, "home": 0, "cw": 1}
 
+SIZE = (640, 480)
+HALF = 100.0
+"""Pixels of half a face that is square in the middle of the picture."""
+DEGREES = st.floats(-400, 400)
+SITES = st.sampled_from(["R", "L", "F", "B"])
+
 
 class Servo:
     """A session with one servo; what it drives lags behind by half of ``slack`` us."""
@@ -314,14 +320,6 @@ def test_a_film_shows_one_face_after_the_other(tilting: tuple[Watch, Any], sign:
     assert degrees == pytest.approx(expected, abs=0.1)
     assert part.read_film(pictured((1.0, 0), (2.0, 0), miss=0.2), 90.0) == []
     assert part.read_film(pictured(), 90.0) == []
-
-
-SIZE = (640, 480)
-HALF = 100.0
-"""Pixels of half a face that is square in the middle of the picture."""
-
-DEGREES = st.floats(-400, 400)
-SITES = st.sampled_from(["R", "L", "F", "B"])
 
 
 def spun(degrees: float, points: Any = UNIT_SQUARE) -> Any:

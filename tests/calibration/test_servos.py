@@ -55,6 +55,10 @@ from tests.rig.state_folder import kept
 
 NOISE = 0.8
 
+LIMIT_S = 240.0
+OPEN = "actuators.lid.positions_us.open"
+CUBOTINO = load_profile("cubotino")
+
 
 def pictures(positions: list[float], every_us: int = 10_000) -> list[tuple[int, Grey]]:
     """A bright bar at these places of a dark, noisy picture."""
@@ -102,9 +106,6 @@ def test_a_camera_that_is_too_slow_is_blamed_for_a_motion_between_two_pictures()
     unseen = pictures([20.0] * 20, every_us=83_000)
     assert "12 pictures/s are too few" in why_unseen(unseen, planned_us=170_000)
     assert "nothing in the picture moves" in why_unseen(unseen, planned_us=700_000)
-
-
-LIMIT_S = 240.0
 
 
 def test_a_servo_s_travel_is_watched_while_it_moves(fake: Any) -> None:
@@ -231,10 +232,6 @@ def test_two_films_agree_within_a_twentieth(other: float, agree: bool) -> None:
     assert (travel_us([filmed(other), filmed(100_000)]) is not None) is agree
     found = travel_us([filmed(120_000, 9), filmed(100_000), filmed(100_100)])
     assert found is not None and found[0] == pytest.approx(100_050, abs=1), "one differs"
-
-
-OPEN = "actuators.lid.positions_us.open"
-CUBOTINO = load_profile("cubotino")
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,10 @@ INDEX = {
     "offset_steps": 10,
 }
 
+MINDCUBER = load_profile("mindcuber")
+SPEED = SpeedRequest(actuator="table")
+KEY = "actuators.table"
+
 
 def flipper(homing: bool = False, play: int = 0, **table: Any) -> RobotProfile:
     """A flipper whose table is a stepper; ``table`` is what its profile says otherwise."""
@@ -161,10 +165,6 @@ class Table:
         return 0, np.full((2, 2), away, np.float32)
 
 
-MINDCUBER = load_profile("mindcuber")
-SPEED = SpeedRequest(actuator="table")
-
-
 @pytest.fixture
 def table() -> Table:
     return Table()
@@ -250,9 +250,6 @@ def test_a_turn_is_whole_where_it_looks_so(
     assert tried_steps(bench(table), TABLE).found_steps == found
     table.is_blind = True
     assert tried_steps(bench(table), TABLE).found_steps is None
-
-
-KEY = "actuators.table"
 
 
 class Motor(FakeCalibrationClient):

@@ -65,6 +65,12 @@ SCENES: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 STOPS = ("emergency stop", "stop", "Ctrl-C", "lost connection", "button")
 
+SIX_MOTOR, FOUR_ARM = load_profile("six-motor"), load_profile("four-arm")
+TURN = SIX_MOTOR.actuators_of(Stepper)["right"].steps_per_turn or 0
+ASKEW = TURN // 20
+JAWS = ("front-jaw", "back-jaw", "left-jaw")
+STEPS = 20
+
 
 @contextmanager
 def daemon(command: tuple[str, ...]) -> Iterator[VirtualDaemon]:
@@ -192,11 +198,6 @@ def test_it_rests_with_the_true_reason(command: tuple[str, ...], how: str, part:
         assert "calibration from before stays in force" in ended.err
 
 
-SIX_MOTOR, FOUR_ARM = load_profile("six-motor"), load_profile("four-arm")
-TURN = SIX_MOTOR.actuators_of(Stepper)["right"].steps_per_turn or 0
-ASKEW = TURN // 20
-
-
 @contextmanager
 def robot() -> Iterator[tuple[SimulatedRun, SimulatedCalibration]]:
     """A robot that was wired otherwise than its profile says."""
@@ -236,10 +237,6 @@ def test_what_is_too_far_away_or_stopped_stays_and_is_named(steps: int, is_stopp
             session.motion.emergency_stop()
         assert session.motion.bring_back(["right"]) == ("right",)
         assert abs(degrees(run)) > 5 and degrees(run) == away
-
-
-JAWS = ("front-jaw", "back-jaw", "left-jaw")
-STEPS = 20
 
 
 def test_a_first_pulse_leaves_the_others_and_homing_brings_all_to_their_start() -> None:

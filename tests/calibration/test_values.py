@@ -39,6 +39,36 @@ RIGHT = "actuators.right"
 HOLDER = "actuators.holder.travel"
 QUAD = "cameras.top.views.U.quad"
 
+ALL_OF_IT = confirmable(CUBOTINO)
+LID = "actuators.lid.positions_us"
+LIMITS = "actuators.lid.limits_us"
+REPRESENTATIVE = ("cubotino", "two-arm", "six-motor", "crane")
+SHIPPED = {
+    "t_min_pulse_width": "1",
+    "t_max_pulse_width": "2",
+    "t_servo_close": "0",
+    "t_servo_open": "-0.33",
+    "t_servo_read": "-0.5",
+    "t_servo_flip": "-0.9",
+    "t_servo_rel_delta": "0.02",
+    "t_flip_to_close_time": "0.6",
+    "t_close_to_flip_time": "0.6",
+    "t_flip_open_time": "0.5",
+    "t_open_close_time": "0.3",
+    "t_rel_time": "0.2",
+    "b_min_pulse_width": "1",
+    "b_max_pulse_width": "2",
+    "b_servo_CCW": "-1",
+    "b_servo_CW": "1",
+    "b_home": "0",
+    "b_rel_CCW": "0.04",
+    "b_extra_home_CW": "0.12",
+    "b_spin_time": "0.7",
+    "b_rotate_time": "0.8",
+    "b_rel_time": "0.2",
+}
+"""Those that CUBOTino comes with."""
+
 
 @pytest.mark.parametrize(
     ("key", "value", "why"),
@@ -79,11 +109,6 @@ def test_what_differs_is_listed_in_order() -> None:
     ]
 
 
-ALL_OF_IT = confirmable(CUBOTINO)
-LID = "actuators.lid.positions_us"
-LIMITS = "actuators.lid.limits_us"
-
-
 @pytest.mark.parametrize(
     ("values", "why"),
     [
@@ -119,9 +144,6 @@ def test_limits_that_an_old_file_widened_are_kept_said_once_and_not_in_force(
     require_possible(CUBOTINO, found, after)
     store.save(after)
     assert store.load(CUBOTINO).values[LIMITS] == [500, 2500]
-
-
-REPRESENTATIVE = ("cubotino", "two-arm", "six-motor", "crane")
 
 
 @pytest.mark.parametrize(
@@ -237,35 +259,6 @@ def test_the_daemon_keeps_and_tries_out_nothing_that_cannot_be(daemon: Any, ask:
     assert ask("calibration", "show")[1][0]["values"] == {}
 
 
-pytestmark = pytest.mark.quick
-
-SHIPPED = {
-    "t_min_pulse_width": "1",
-    "t_max_pulse_width": "2",
-    "t_servo_close": "0",
-    "t_servo_open": "-0.33",
-    "t_servo_read": "-0.5",
-    "t_servo_flip": "-0.9",
-    "t_servo_rel_delta": "0.02",
-    "t_flip_to_close_time": "0.6",
-    "t_close_to_flip_time": "0.6",
-    "t_flip_open_time": "0.5",
-    "t_open_close_time": "0.3",
-    "t_rel_time": "0.2",
-    "b_min_pulse_width": "1",
-    "b_max_pulse_width": "2",
-    "b_servo_CCW": "-1",
-    "b_servo_CW": "1",
-    "b_home": "0",
-    "b_rel_CCW": "0.04",
-    "b_extra_home_CW": "0.12",
-    "b_spin_time": "0.7",
-    "b_rotate_time": "0.8",
-    "b_rel_time": "0.2",
-}
-"""Those that CUBOTino comes with."""
-
-
 def settings_file(folder: Path, **changes: Any) -> Path:
     path = folder / "Cubotino_T_servo_settings.txt"
     kept = {key: value for key, value in (SHIPPED | changes).items() if value is not None}
@@ -273,6 +266,7 @@ def settings_file(folder: Path, **changes: Any) -> Path:
     return path
 
 
+@pytest.mark.quick
 def test_the_settings_it_comes_with_are_those_of_the_profile(tmp_path: Path) -> None:
     profile = load_profile("cubotino")
     found = import_cubotino(settings_file(tmp_path), profile)
@@ -354,6 +348,7 @@ def test_what_is_wrong_with_a_file_is_named(
         import_cubotino(tmp_path / "settings.txt", load_profile("cubotino"))
 
 
+@pytest.mark.quick
 def test_the_command_writes_what_can_be_imported(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -28,6 +28,26 @@ CUBOTINO, TWO_ARM = load_profile("cubotino"), load_profile("two-arm")
 MY_ROBOT = CUBOTINO.model_copy(update={"name": "my-robot"})
 OPEN = "actuators.lid.positions_us.open"
 
+HOSTILE: dict[str, Any] = {
+    "damaged": "{",
+    "not a number": '{"format": 3, "robot": "cubotino", "at": "2026-05-03T12:00:00Z", "values": '
+    '{"policy.search_s": {"how": "person", "at": "2026-05-03T12:00:00Z", "value": NaN}}}',
+    "newer": json.dumps({"format": FORMAT + 1, "robot": "cubotino", "anything": []}),
+    "another robot's": json.dumps({"format": 2, "robot": "two-arm", "values": {OPEN: 1}}),
+    "a path for a robot": json.dumps({"format": 2, "robot": "../../etc", "values": {}}),
+    "a list": "[1]",
+    "values that are none": json.dumps({"format": 2, "robot": "cubotino", "values": 3}),
+    "binary": b"\xff\xfe\x00",
+}
+CRANE = load_profile("crane")
+QUAD = "cameras.top.views.U.quad"
+ROW = "actuators.elevator.positions_steps.row-1"
+HIGHEST = "actuators.elevator.positions_steps.row-5"
+SPEED = "actuators.turntable.max_speed_steps_per_s"
+WHITE = "colours.U"
+OWN, COMMON = (QUAD, ROW, WHITE), (SPEED, "actuators.flipper.positions_us.front")
+SIZES = (None, 2, 4, 5, 7)
+
 
 def save(store: CalibrationStore, pulse: int, by: Maker = "person") -> int:
     return store.save(kept("cubotino", {OPEN: pulse}), by).version
@@ -148,19 +168,6 @@ def test_a_session_is_one_version_that_is_undone_step_by_step(tmp_path: Path) ->
     assert store.files.numbers("cubotino") == [1], "nothing is left of it"
 
 
-HOSTILE: dict[str, Any] = {
-    "damaged": "{",
-    "not a number": '{"format": 3, "robot": "cubotino", "at": "2026-05-03T12:00:00Z", "values": '
-    '{"policy.search_s": {"how": "person", "at": "2026-05-03T12:00:00Z", "value": NaN}}}',
-    "newer": json.dumps({"format": FORMAT + 1, "robot": "cubotino", "anything": []}),
-    "another robot's": json.dumps({"format": 2, "robot": "two-arm", "values": {OPEN: 1}}),
-    "a path for a robot": json.dumps({"format": 2, "robot": "../../etc", "values": {}}),
-    "a list": "[1]",
-    "values that are none": json.dumps({"format": 2, "robot": "cubotino", "values": 3}),
-    "binary": b"\xff\xfe\x00",
-}
-
-
 @pytest.mark.parametrize("earlier", [True, False], ids=["calibration.json", "a version"])
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_what_cannot_be_read_is_said_with_the_way_back_and_kept(
@@ -275,16 +282,6 @@ def test_sizes_that_nobody_takes_are_told_once(
     file.write_text(json.dumps(document | {"of_size": {"4": {OPEN: 1}}}))
     store.load(CUBOTINO)
     assert "values for 4, but" in caplog.text
-
-
-CRANE = load_profile("crane")
-QUAD = "cameras.top.views.U.quad"
-ROW = "actuators.elevator.positions_steps.row-1"
-HIGHEST = "actuators.elevator.positions_steps.row-5"
-SPEED = "actuators.turntable.max_speed_steps_per_s"
-WHITE = "colours.U"
-OWN, COMMON = (QUAD, ROW, WHITE), (SPEED, "actuators.flipper.positions_us.front")
-SIZES = (None, 2, 4, 5, 7)
 
 
 def store_of(folder: Path, size: int | None) -> CalibrationStore:
