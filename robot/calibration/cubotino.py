@@ -30,7 +30,7 @@ POSITIONS: Mapping[str, Mapping[str, str]] = {
 """Actuator -> position -> key of CUBOTino's file."""
 READ = "t_servo_read"
 PULSES = {"lid": "t", "holder": "b"}
-"""What the keys of a servo's shortest and longest pulse begin with."""
+"""First letter of the keys of a servo's shortest and longest pulse."""
 WITHOUT_COUNTERPART: Mapping[str, str] = {
     "t_servo_rel_delta": "the lid is closed to the position itself",
     "b_rel_CCW": "calibrate the holder's overshoot instead",

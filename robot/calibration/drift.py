@@ -45,7 +45,7 @@ FORMAT = 2
 FIRST_SOLVES = 3
 """They say where the faces are on a robot that is in order."""
 WEIGHT = 1 / 3
-"""Of the latest solve in the slow mean."""
+"""Weight of the latest solve in the slow mean."""
 ADJUST_FROM_DEGREES = 0.75
 """Less than that is the dead band of a servo."""
 WARN_FROM_DEGREES = 2.0

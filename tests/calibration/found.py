@@ -1,4 +1,4 @@
-"""What came of a robot's calibrating itself, against the truth that it could not see."""
+"""The outcome of a robot's calibrating itself, against the truth that it could not see."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Outcome:
 
 
 def wider_degrees(profile: RobotProfile, off: Mapping[str, float]) -> dict[str, float]:
-    """Of each jaw, by how much further than in truth it opens; less: negative."""
+    """Return by how much further than needed each jaw opens; less: negative."""
     mechanism = profile.mechanism
     if not isinstance(mechanism, GrippersSettings):
         return {}
@@ -94,7 +94,7 @@ def wider_degrees(profile: RobotProfile, off: Mapping[str, float]) -> dict[str, 
 def wrong_motors(
     profile: RobotProfile, truth: Misadjustment, values: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What was found of steppers, where it is not so; play may be a degree off."""
+    """Return what was found of steppers and is not so; play may be a degree off."""
     wrong: dict[str, Any] = {}
     for name, settings in profile.actuators_of(Stepper).items():
         motor = truth.stepper(name, settings)

@@ -284,7 +284,7 @@ def test_a_session_is_one_version_whose_values_say_where_they_come_from(
 
 
 def test_who_breaks_a_session_off_is_told_what_stays(daemon: Any, ask: Ask) -> None:
-    """What was kept stays, as one version that can be taken back."""
+    """Values that were kept stay, as one version that can be taken back."""
     keep(ALL_OF_IT)
     homes = daemon.motion.home
 

@@ -1,4 +1,4 @@
-"""What has moved since a robot was calibrated: seen in its scans, told, and followed."""
+"""Drift since a robot was calibrated: seen in its scans, reported, and followed."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ POSITIONS = {
     "two-arm-2x2x2": 10,
     "v-arms": 10,
 }
-"""By profile: robots, and the servo positions that each of them finds."""
+"""Robots of each profile, and the servo positions that each of them finds."""
 FILMED = {"cubotino": 3, "two-arm": 6, "two-arm-2x2x2": 6, "v-arms": 6}
 """Travel times that each of them finds."""
 
@@ -102,7 +102,7 @@ def test_a_robot_built_twice_as_badly_is_calibrated_or_says_why_not(name: str, s
 
 
 def solves_as_it_is(name: str, seed: int) -> bool:
-    """Whether a robot solves a cube, and breaks nothing, with what its profile says."""
+    """Return whether a robot solves a cube by its profile and breaks nothing."""
     profile = load_profile(name)
     with SimulatedRun(
         profile, scrambled(profile.cube.size, seed), misadjusted=Misadjustment(seed)

@@ -131,7 +131,7 @@ def robot(name: str, misadjusted: str) -> Iterator[tuple[SimulatedRun, Simulated
 
 
 def found_until(name: str, misadjusted: str, stage: str) -> tuple[JsonObject, JsonObject]:
-    """What a robot finds until the first finding of a stage, and which of it is not so."""
+    """Return what a robot finds until the first finding of a stage, and which of it is not so."""
     values: JsonObject = {}
     with robot(name, misadjusted) as (run, session):
         suitable = finder_for(run.profile)
@@ -276,7 +276,7 @@ def test_all_motors_are_as_slow_as_the_worst_with_a_margin() -> None:
 
 
 def picture(optics: Optics, body: CubeBody | None, *layers: tuple[str, float]) -> Image:
-    """What a camera sees; ``layers``: degrees by which they are turned."""
+    """Return a camera's picture; ``layers``: degrees by which they are turned."""
     twists = tuple((site, degrees / 90) for site, degrees in layers)
     one = PAINTER if optics is STRAIGHT else Painter(optics, 2.0)
     return one.paint(body, Pose(np.eye(3), twists), StudioLight())

@@ -190,7 +190,7 @@ def spinning(degrees_of: Callable[[float], float], slack: float = 0.0) -> tuple[
 
 
 def lined(slack: float = 0.0) -> tuple[Watch, Any]:
-    """One that has found its line."""
+    """A part that has found its line."""
     watch, part = spinning(straight, slack)
     part.find_line()
     return watch, part
@@ -347,7 +347,7 @@ def stickers(seed: int = 1) -> Any:
 
 
 class Pictures:
-    """What a camera shows one time after the other: a face by its corners, or None for none."""
+    """A camera that shows one face after the other by its corners, or None for none."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.faces: list[Any] = []
@@ -382,7 +382,7 @@ def pictures(monkeypatch: pytest.MonkeyPatch) -> Pictures:
 
 
 def gauge(zero: float = 0.0, half: float = HALF) -> RotationGauge:
-    """It looks straight down at a face that is square in the middle."""
+    """A gauge that looks straight down at a face that is square in the middle."""
     square = in_picture(UNIT_SQUARE, half)
     session: Any = SimpleNamespace(profile=CUBOTINO)
     camera: Any = SimpleNamespace(name="top", resolution=SIZE)
@@ -408,7 +408,7 @@ def test_degrees_are_counted_from_zero_in_the_table_s_sense(degrees: float) -> N
 @pytest.mark.usefixtures("pictures")
 @pytest.mark.parametrize(("half", "degrees"), [(165.0, 45.0), (170.0, 31.0), (200.0, 10.0)])
 def test_a_large_face_turns_out_of_the_picture(half: float, degrees: float) -> None:
-    """Its corners stay 6.4 pixels away from the border, 240 from the middle."""
+    """Corners stay 6.4 pixels away from the border, which is 240 from the middle."""
     assert gauge(half=half).turn_in_view == degrees
 
 
@@ -491,7 +491,7 @@ def test_a_camera_above_is_needed() -> None:
 def seen_in_level_plane(
     site: Site, degrees: float, camera: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Where rays from a camera to the corners of a tilted face meet the plane of the level one."""
+    """Project the corners of a tilted face from a camera onto the plane of the level one."""
     level = np.stack([UNIT_SQUARE[:, 0], np.ones(4), UNIT_SQUARE[:, 1]], axis=1)
     corners = level @ turned(NORMALS[site], degrees / 90).T
     parts = (1 - camera[1]) / (corners[:, 1] - camera[1])

@@ -99,7 +99,7 @@ def test_trials_find_what_the_simulated_motor_has_and_harm_nothing(homing: bool,
 
 
 def test_a_lift_whose_way_begins_at_its_end_stop_is_tried() -> None:
-    """Its edge is looked at from both sides, the one behind it, too."""
+    """The edge is looked at from both sides, the one behind it, too."""
     crane = load_profile("crane")
     with SimulatedRun(crane, scrambled(crane.cube.size, 1)) as run:
         session = SimulatedCalibration(run)
@@ -286,7 +286,7 @@ def tried(
     lost: bool | None = None,
     **_: Any,
 ) -> SpeedTried:
-    """What came of a speed of MindCuber's table, in steps per second."""
+    """Return the result of trying a speed of MindCuber's table, in steps per second."""
     return SpeedTried(
         actuator="table",
         speed_steps_per_s=speed_steps_per_s,

@@ -86,7 +86,7 @@ def daemon(command: tuple[str, ...]) -> Iterator[VirtualDaemon]:
 
 @functools.cache
 def lasts(command: tuple[str, ...]) -> tuple[float, float]:
-    """When the robot begins and ends to move, where nobody stops it, in its own seconds."""
+    """Return when an undisturbed robot begins and ends to move, in its own seconds."""
 
     async def undisturbed(there: VirtualDaemon) -> int | None:
         async with there.running():
@@ -104,7 +104,7 @@ def lasts(command: tuple[str, ...]) -> tuple[float, float]:
 
 @dataclass
 class Ended:
-    """How a command ended that was stopped, and the robot with it."""
+    """The end of a command that was stopped, and of the robot's motion."""
 
     code: int | None
     out: str
@@ -206,14 +206,14 @@ def robot() -> Iterator[tuple[SimulatedRun, SimulatedCalibration]]:
 
 
 def turned(session: SimulatedCalibration, steps: int) -> None:
-    """One motor has turned by some steps, and no trial brings it back."""
+    """Turn one motor by some steps; no trial brings it back."""
     let_turn(session, SIX_MOTOR.actuators_of(Stepper))
     session.perform(MOVING, actuator="right", to=None)
     session.perform(MOVING, actuator="right", to=steps)
 
 
 def degrees(run: SimulatedRun) -> float:
-    """Where the face truly is."""
+    """Return the true angle of the face."""
     return sum(90 * quarters for site, quarters in run.robot.pose().layers if site == "R")
 
 

@@ -67,7 +67,7 @@ SHIPPED = {
     "b_rotate_time": "0.8",
     "b_rel_time": "0.2",
 }
-"""Those that CUBOTino comes with."""
+"""The settings that CUBOTino comes with."""
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_robot_that_is_built_as_usual_can_be_calibrated_and_swapped_positions_
 
 
 def built(profile: RobotProfile, shift_us: int, scale: float) -> dict[str, Any]:
-    """Where everything is with horns on by a few degrees, and servos of another scale."""
+    """Return positions with horns on by a few degrees, and servos of another scale."""
     places = confirmable(profile)
     for name, servo in profile.actuators_of(Servo).items():
         low, high = servo.limits_us

@@ -42,7 +42,7 @@ STEP = 0.05
 
 PROOFS = 2
 FILMS = 6
-"""How often a motion is filmed until enough pictures show it under way."""
+"""Most films of a motion, until enough pictures show it under way."""
 
 
 CAMERA, TIMES, COLOURS = "camera", "times", "colours"

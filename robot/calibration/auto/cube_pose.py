@@ -32,10 +32,10 @@ FOCAL_PARTS = (0.6, 0.9, 1.3, 1.9, 2.8)
 """Focal lengths of lenses, in widths of the picture, from which a fit may begin."""
 
 FARTHEST_PITCHES = 2.0
-"""How far, in stickers, a face may be from where the profile has it."""
+"""Largest distance of a face, in stickers, from its place in the profile."""
 
 NEAR_PITCHES = 0.5
-"""How far a face that is found may be from where the others have it."""
+"""Largest distance of a face that is found from its place by the others."""
 
 CERTAIN = 0.6
 """Fit from which a face that is found by itself is believed."""
@@ -43,8 +43,7 @@ CERTAIN = 0.6
 ASKEW_DEGREES = (0, -4, 4, -8, 8)
 ASKEW_SHIFTS = (0.0, -0.03, 0.03, -0.06, 0.06)
 ASKEW_SCALES = (1.0, 0.93, 1.07)
-"""How a camera may be turned, and how far aside (parts of the picture's width) or away, which is
-tried."""
+"""Turns, shifts (parts of the picture's width) and scales of a camera that are tried."""
 
 CLOSE_PITCHES = 0.04
 """Distance of corners from those of a cube, in stickers, from which no other place is tried."""

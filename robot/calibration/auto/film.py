@@ -43,7 +43,7 @@ FEWEST_PAIRS = 3
 """Pictures of the face on its way, beyond the first of each film, that give its speed."""
 
 AGREEING = 0.05
-"""By which part of their time two films may differ and still show the same motion."""
+"""Part of their time by which two films of the same motion may differ."""
 
 MOST_OFF_DEGREES = 10.0
 MOVED_DEGREES = 2.0
@@ -51,7 +51,7 @@ MOVED_DEGREES = 2.0
 
 
 class FilmRequest(TravelRequest):
-    """Which servo to film with which camera, from one named position to another.
+    """A servo to film, the camera, and two named positions.
 
     ``aside``: named positions to which other servos go first, because they would hold the cube.
     """

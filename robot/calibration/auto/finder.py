@@ -23,8 +23,7 @@ from robot.text.faults import CalibrationError
 from solver.files import JsonMapping, JsonObject
 
 HOLD_MARGIN_DEGREES = 3.0
-"""How much further than where they begin to hold a lid or jaws go: enough to hold, far from
-pressing."""
+"""Margin of a lid or jaws beyond where they begin to hold: enough to hold, far from pressing."""
 
 SURE_FROM_ABOVE = 0.003
 """Largest error of a corner of a face that was looked at from above, as a part of the picture."""
@@ -34,7 +33,7 @@ MOST_CUT_OFF = 0.01
 are still whole."""
 
 SCALE_SPREAD = 0.2
-"""By how much servos may differ in how far they turn for a pulse: usually half of it."""
+"""Largest difference between servos in their turn for a pulse: usually half of it."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +203,7 @@ FINDERS: Kinds[tuple[type[Finder], ...]] = Kinds(
     "robot.calibration.auto.{kind}",
     ("flipper", "grippers", "direct"),
 )
-"""By the kind of the mechanism: those of its robots that there is one for."""
+"""Finders for the robots of each kind of mechanism."""
 
 
 def finder_for(profile: RobotProfile) -> type[Finder] | None:

@@ -57,11 +57,11 @@ from robot.text.faults import CalibrationError
 from solver.files import JsonObject
 
 SEARCH_UP_US, SEARCH_BACK_US = 60, 150
-"""How far a lid that is in the picture at first goes to get out of it: towards the cube, where that
-does no harm yet, then the other way."""
+"""Search range of a lid that is in the picture at first: towards the cube, where that does no harm
+yet, then the other way."""
 
 SWING_DEGREES = 4.5
-"""How far the table turns to see whether the cube follows; half of it to either side."""
+"""Turn of the table that shows whether the cube follows; half of it to either side."""
 
 FOLLOWED_PART = 0.87
 """The part of a swing from which the cube has followed the table."""
@@ -70,7 +70,7 @@ BEYOND_OPEN_DEGREES = 45.0
 """A lid that does not hold so far beyond where it gets into the picture never will."""
 
 CLEAR_DEGREES = 5.0
-"""How far an arm stays away from where it gets into the picture."""
+"""Distance of an arm from where it gets into the picture."""
 
 FLAT_MARGIN_PART = 0.05
 """Distance of ``look_part`` beyond where the cube lies flat, as a part of the travel."""
@@ -78,7 +78,7 @@ FLAT_MARGIN_PART = 0.05
 SQUARE_ENOUGH_DEGREES = 0.2
 MOST_SQUARINGS = 6
 MOST_OFF_DEGREES = 4.0
-"""How far the ends of the table's way may be from where the line has them."""
+"""Largest distance of the ends of the table's way from their place on the line."""
 
 DEEPER_DEGREES = 3.0
 MOST_ROLLS = 3

@@ -17,7 +17,7 @@ from robot.settings.base import Site
 from robot.text.faults import CalibrationError
 
 MOST_OFF_DEGREES = 4.0
-"""How far the ends of its way may be from where the line has them."""
+"""Largest distance of the ends of its way from their place on the line."""
 
 STILL_DEGREES = 0.9
 """A servo that a step turns by less pushes against something."""
@@ -74,12 +74,12 @@ class Rotation(ABC):
 
     @property
     def name(self) -> str:
-        """Its motor."""
+        """Name of the motor."""
         return self.actuator.name
 
     @property
     def line(self) -> ServoLine:
-        """Its angles against pulses."""
+        """Angles against pulses."""
         assert self._line is not None, "the line is found before whatever needs it"
         return self._line
 

@@ -45,7 +45,7 @@ FRAME, CHOSEN = (255, 255, 0), (255, 0, 255)
 
 
 class CameraRequest(ApiRequest):
-    """Which camera; the first when not given."""
+    """The name of a camera; the first when not given."""
 
     camera: str | None = Field(default=None, max_length=64)
 

@@ -56,7 +56,7 @@ CONFIRMED: Mapping[Means, str] = {
     "earlier": "earlier",
     "import": UNCONFIRMED,
 }
-"""Who has confirmed a position that was found like this, in a list."""
+"""Words of a list for who has confirmed a position, by how it was found."""
 
 
 class MoveRequest(ApiRequest):

@@ -44,7 +44,7 @@ AT_ONCE_US = 20_000
 """The pulse jumps within one of its periods: how fast the servo then follows is its own affair."""
 
 PATIENCE = 2.0
-"""How many times the planned travel to watch."""
+"""Time to watch, as a multiple of the planned travel."""
 
 STILL_PICTURES = 6
 NOISE_FACTOR = 3.0
@@ -56,13 +56,13 @@ LONGEST_GAP = 2
 """Pictures from one change to the next while something moves in full view."""
 
 FINE_MS = 10
-"""By which a travel time is set by eye."""
+"""Step by which a travel time is set by eye."""
 
 Grey = NDArray[np.float32]
 
 
 class TravelRequest(ApiRequest):
-    """Which servo to watch, from one named position to another."""
+    """A servo to watch, and two named positions."""
 
     actuator: str = Field(min_length=1, max_length=64)
     between: Annotated[list[str], Field(min_length=2, max_length=2)]
@@ -86,7 +86,7 @@ class Travel(ApiDocument):
 
 @dataclass(frozen=True)
 class Motion:
-    """When something moved: microseconds of the camera's clock, each known to ``within_us``."""
+    """Begin and end of a motion in us of the camera's clock, each known to ``within_us``."""
 
     began_us: int
     ended_us: int

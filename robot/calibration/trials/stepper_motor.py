@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from robot.machine.scanner import Scanner
 
 PLACES_OF_A_TURN = 32
-"""Where a motor that lost its place is looked for."""
+"""Places of a turn at which a motor that lost its place is looked for."""
 
 FINER = 8
 """Times finer it is then looked for about the nearest of them."""

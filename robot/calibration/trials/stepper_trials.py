@@ -29,7 +29,7 @@ LONGER_TURNS = (2, 4, 8)
 
 
 class StepperRequest(ApiRequest):
-    """Which stepper."""
+    """The name of a stepper."""
 
     actuator: str = Field(min_length=1, max_length=64)
 
