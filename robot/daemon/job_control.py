@@ -163,9 +163,12 @@ class JobController:
         try:
             perform = await asyncio.to_thread(jobs.performer, request, self.machine.planner)
             if not is_connected:
-                await self._reconnect(run)
+                error = None if run.cancel.is_set() else await self._connect()
+                self.condition.check_emergency()  # one since, perhaps
+                if error is not None:
+                    raise error
             job = Job(
-                await self._begin(request),
+                await self._begin_record(request),
                 self.condition.report,
                 self.machine.motion.link_statistics(),
                 progressed=self.condition.publish_progress,
@@ -313,7 +316,8 @@ class JobController:
         self._run = run = MotionRun()  # nothing else begins meanwhile
         try:
             if self.is_calibrated:
-                await self._replace_by_successor()
+                if self._successor is not None:
+                    await self.replace(self._successor)
                 if self.condition.emergency is None:
                     self.condition.enter(RobotState.MAINTENANCE, "maintenance")
             else:
@@ -491,11 +495,6 @@ class JobController:
         else:
             self._successor = machine
 
-    async def _replace_by_successor(self) -> None:
-        """Go on with the robot that waited for the emergency stop to be acknowledged, if any."""
-        if self._successor is not None:
-            await self.replace(self._successor)
-
     @property
     def next_machine(self) -> Machine:
         """Return the robot that moves next."""
@@ -505,20 +504,13 @@ class JobController:
         await asyncio.to_thread(self.machine.motion.close)
         await asyncio.to_thread(self.machine.scanner.close)
 
-    async def _begin(self, request: StartRequest) -> RunWriter:
+    async def _begin_record(self, request: StartRequest) -> RunWriter:
         job = (request.kind, self.machine.name, self._now())
         try:
             return await asyncio.to_thread(self.store.begin, *job)
         except StorageError as error:
             log.warning("not recorded: %s", error)
             return unrecorded(*job)
-
-    async def _reconnect(self, run: MotionRun) -> None:
-        """Connect for a new run; raises the fault that prevents it, or an emergency stop since."""
-        error = None if run.cancel.is_set() else await self._connect()
-        self.condition.check_emergency()
-        if error is not None:
-            raise error
 
     async def _connect(self) -> CubistError | None:
         """Connect to the robot; return the error that keeps it from working, if any, which is also
@@ -528,7 +520,8 @@ class JobController:
         """
         if self.condition.emergency is not None or self._is_ending:
             return None
-        await self._replace_by_successor()
+        if self._successor is not None:
+            await self.replace(self._successor)
         try:
             await asyncio.to_thread(self.machine.motion.open)
             self.machine.motion.require_confirmed()
