@@ -15,25 +15,10 @@ import numpy as np
 import pytest
 
 from solver import _native
-from vision.decide.assignment import kernel_pieces, orbits
+from vision.decide.assignment import kernel_pieces, orbits, shares
+from vision.decide.colour_model import CubeModel, Light, Observations
 from vision.decide.schemes import all_namings
-
-PRIORS = {
-    "falloff_precision": 40.0,
-    "sticker_variance": 0.02,
-    "dark_sd": 0.3,
-    "shade_variance": 0.05,
-    "stickers": 6.0,
-    "wide_log_share": -3.0,
-    "wider": 3.0,
-    "glare_log_share": -3.5,
-    "glare": 0.3,
-    "dazzle_log_share": -4.0,
-    "dazzle": 1.5,
-    "strange_log_density": -7.0,
-    "strict_log_density": -5.0,
-}
-"""In the order of the kernel's."""
+from vision.measure.colour_space import LightFeatures
 
 
 def figure(*arrays: object) -> float:
@@ -42,89 +27,60 @@ def figure(*arrays: object) -> float:
     return float(flat @ np.random.default_rng(len(flat)).uniform(0.5, 1.5, len(flat)))
 
 
-class Scan:
-    """Six faces of a size in light that differs from face to face, some stickers too bright."""
+def figure_of(model: CubeModel) -> float:
+    return figure(model.mean, model.covariance, model.light.faces, [model.light.falloff])
 
-    def __init__(self, size: int) -> None:
-        rng = np.random.default_rng(size)
-        count = 6 * size * size
-        self.size = size
-        self.mean = rng.uniform(-2.5, -0.1, (6, 3))
-        spread = rng.normal(0, 0.1, (6, 3, 3))
-        self.covariance = 0.05 * np.eye(3) + spread @ spread.transpose(0, 2, 1)
-        self.faces = rng.normal(0, 0.1, (6, 5))
-        self.letters = np.repeat(np.arange(6), size * size)
-        rng.shuffle(self.letters)
-        values = self.mean[self.letters] + rng.normal(0, 0.15, (count, 3))
-        values[rng.random(count) < 0.15] += 1.0
-        sensitivity = rng.uniform(0.6, 1.0, (count, 3))
-        clipped = (rng.random((count, 3)) < 0.1).astype(np.uint8)
-        weight = np.where(rng.random(count) < 0.1, 0.0, rng.uniform(0.5, 1.0, count))
-        light = rng.normal(0, 0.3, (5, 5))
-        self.kernel = _native.ScanEstimator(
-            np.array(list(PRIORS.values())),
-            20 * np.eye(5) + light @ light.T,
-            values,
-            sensitivity,
-            -sensitivity * rng.uniform(0, 1, (count, 1)),
-            clipped,
-            weight,
-            rng.uniform(-1, 1, (count, 2)),
-            0.02,
-        )
 
-    @property
-    def model(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-        return self.mean, self.covariance, self.faces, 0.2
-
-    def evidence(self, strict: bool) -> tuple[np.ndarray, np.ndarray]:
-        cost, inlier = np.empty((2, len(self.letters), 6))
-        self.kernel.evidence(*self.model, strict, cost, inlier)
-        return cost, inlier
-
-    def room(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return np.empty((6, 3)), np.empty((6, 3, 3)), np.empty((6, 5))
+def scan(size: int) -> tuple[Observations, CubeModel, np.ndarray]:
+    """Six faces of a size in light that differs from face to face, some stickers too bright, a
+    model of their colours, and their letters.
+    """
+    rng = np.random.default_rng(size)
+    count = 6 * size * size
+    mean = rng.uniform(-2.5, -0.1, (6, 3))
+    spread = rng.normal(0, 0.1, (6, 3, 3))
+    covariance = 0.05 * np.eye(3) + spread @ spread.transpose(0, 2, 1)
+    letters = rng.permutation(np.repeat(np.arange(6), size * size))
+    values = mean[letters] + rng.normal(0, 0.15, (count, 3))
+    values[rng.random(count) < 0.15] += 1.0
+    weight = np.where(rng.random(count) < 0.1, 0.0, rng.uniform(0.5, 1.0, count))
+    sensitivity, clipped = rng.uniform(0.6, 1.0, (count, 3)), rng.random((count, 3)) < 0.1
+    remoteness = rng.uniform(0, 1, count)
+    seen = LightFeatures(values, sensitivity, clipped, weight, 0.02, 1.0, remoteness)
+    light = Light(rng.normal(0, 0.1, (6, 5)), 0.2)
+    return Observations(seen, size), CubeModel(mean, covariance, light), letters
 
 
 def evidence(size: int, strict: bool) -> float:
     """The cost of every colour for every sticker, and the share of inliers."""
-    return figure(*Scan(size).evidence(strict))
+    seen, model, _ = scan(size)
+    found = seen.evidence(model, strict=strict)
+    return figure(found.cost, found.inlier)
 
 
-def light(size: int) -> float:
+def costs(size: int) -> float:
     """The light on stickers, the spread of colours, and the total cost."""
-    scan = Scan(size)
-    lit, covariance = np.empty((6 * size * size, 3)), np.empty((6, 3, 3))
-    scan.kernel.shift(scan.faces, 0.2, lit)
-    scan.kernel.expected(scan.mean, covariance)
-    return figure(lit, covariance, [scan.kernel.total_cost(*scan.model, scan.letters)])
+    seen, model, letters = scan(size)
+    far = seen.deviation(model, letters)
+    return figure(far, seen.start(model.mean).covariance, [seen.total_cost(model, letters)])
 
 
 def fitted(size: int, rounds: int) -> float:
     """Colours fitted to known stickers."""
-    scan = Scan(size)
-    room = scan.room()
-    falloff = scan.kernel.fit(*scan.model, scan.letters, rounds, *room)
-    return figure(*room, [falloff])
+    seen, model, letters = scan(size)
+    return figure_of(seen.fit(model, letters, rounds))
 
 
-def estimated(size: int, rounds: int, still: float, patience: int) -> float:
+def estimated(size: int, patience: int) -> float:
     """Colours estimated with the pieces that exist."""
-    scan = Scan(size)
-    room = scan.room()
-    cooling = np.array([8.0, 4.0, 2.0, 1.0, 1.0, 1.0])
-    pieces = kernel_pieces(orbits(size))
-    falloff = scan.kernel.estimate(*scan.model, pieces, cooling, rounds, still, patience, *room)
-    return figure(*room, [falloff])
+    seen, model, _ = scan(size)
+    return figure_of(seen.estimate(model, orbits(size), patience))
 
 
 def shared(size: int) -> float:
     """Probabilities of letters at two temperatures."""
     cost = np.random.default_rng(size).uniform(0, 9, (6 * size * size, 6))
-    share = np.empty((2, *cost.shape))
-    for one, temperature in zip(share, (1.0, 3.0), strict=True):
-        kernel_pieces(orbits(size)).shares(cost, temperature, one)
-    return figure(share)
+    return figure(*(shares(cost, orbits(size), temperature) for temperature in (1.0, 3.0)))
 
 
 def named(size: int) -> float:
@@ -155,20 +111,18 @@ def turned(size: int) -> float:
 
 
 FIGURES: list[tuple[Callable[..., float], tuple[float, ...], float]] = [
-    (evidence, (2, False), 568.8965899291828),
-    (evidence, (3, False), 1082.126865955887),
-    (evidence, (3, True), 887.4467359337137),
-    (light, (2,), 43.819918212519376),
-    (light, (3,), 19.7978161274117),
-    (fitted, (2, 0), -22.110790813968762),
-    (fitted, (3, 1), -21.901062306852396),
-    (fitted, (3, 4), -22.238867918274174),
-    (estimated, (2, 5, 0.0, 2), -21.029691665059566),
-    (estimated, (2, 1, 0.05, 0), -23.342310118389275),
-    (estimated, (2, 0, 9.0, 9), -18.585368364565575),
-    (estimated, (3, 5, 0.0, 2), -16.455010876728867),
-    (estimated, (3, 1, 0.05, 0), -19.65351809752725),
-    (estimated, (3, 0, 9.0, 9), -15.970870674684924),
+    (evidence, (2, False), 619.2181065759037),
+    (evidence, (3, False), 1202.5612179721684),
+    (evidence, (3, True), 1677.6635083993563),
+    (costs, (2,), 401.8603202945847),
+    (costs, (3,), 561.3631147413761),
+    (fitted, (2, 0), -21.1454700995504),
+    (fitted, (3, 1), -20.53639042599798),
+    (fitted, (3, 4), -20.36137727890165),
+    (estimated, (2, 0), -25.680249208771176),
+    (estimated, (2, 2), -21.411116272789418),
+    (estimated, (3, 0), -20.069718693472844),
+    (estimated, (3, 2), -18.530968314122),
     (shared, (2,), 48.778484326362445),
     (shared, (3,), 109.16479940891867),
     (shared, (4,), 189.39774988878384),
