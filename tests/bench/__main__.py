@@ -9,27 +9,20 @@ import argparse
 import sys
 from importlib import import_module
 
-AREAS = {
-    "algorithms": "algorithms",
-    "campaign": "simulation",
-    "colours": "vision",
-    "crane": "planner",
-    "daemon": "daemon",
+FILES = {
+    "algorithms": "algorithms nxn",
+    "daemon": "daemon latency memory",
     "firmware": "firmware",
-    "latency": "daemon",
-    "memory": "daemon",
-    "nxn": "algorithms",
     "page": "page",
-    "pi_board": "pi",
-    "pi_steps": "pi",
-    "planner": "planner",
-    "proof": "planner",
-    "simulation": "simulation",
-    "solver": "solver",
-    "tables": "solver",
-    "vision": "vision",
+    "pi": "pi_board pi_steps",
+    "planner": "crane planner proof",
+    "simulation": "campaign simulation",
+    "solver": "solver tables",
+    "vision": "colours vision",
 }
-"""Areas, and the file ``bench_NAME.py`` with the function ``measure_AREA`` of each."""
+"""The areas of each ``bench_NAME.py``, which has a function ``measure_AREA`` for each."""
+
+AREAS = dict(sorted((area, name) for name, areas in FILES.items() for area in areas.split()))
 
 
 def main() -> int:

@@ -53,8 +53,8 @@ def _emit_weight() -> None:
 @contextlib.asynccontextmanager
 async def _standing(
     robot: str, seed: int, speed: float
-) -> AsyncIterator[tuple[Demo, DemoStage, str]]:
-    """A simulated robot, at a speed, and its page's address."""
+) -> AsyncIterator[tuple[Demo, DemoStage, aiohttp.ClientSession]]:
+    """A simulated robot, at a speed, and a visitor of its page who has logged in."""
     profile = load_profile(robot)
     options = DemoOptions(
         profile=profile,
@@ -70,19 +70,13 @@ async def _standing(
             assert url is not None
             while (await stage.daemon.status()).preparation is not None:
                 await asyncio.sleep(0.1)
-            yield demo, stage, url
-
-
-@contextlib.asynccontextmanager
-async def _visitor(url: str) -> AsyncIterator[aiohttp.ClientSession]:
-    """Somebody who has logged in."""
-    origin, _, token = url.partition("/#")
-    jar = aiohttp.CookieJar(unsafe=True)
-    headers = OWN | {"Origin": origin}
-    async with aiohttp.ClientSession(origin, cookie_jar=jar, headers=headers) as visitor:
-        async with visitor.post("/login", json={"token": token}) as answer:
-            answer.raise_for_status()
-        yield visitor
+            origin, _, token = url.partition("/#")
+            jar = aiohttp.CookieJar(unsafe=True)
+            headers = OWN | {"Origin": origin}
+            async with aiohttp.ClientSession(origin, cookie_jar=jar, headers=headers) as visitor:
+                async with visitor.post("/login", json={"token": token}) as answer:
+                    answer.raise_for_status()
+                yield demo, stage, visitor
 
 
 async def _watch(visitor: aiohttp.ClientSession) -> None:
@@ -107,7 +101,7 @@ async def _ended(stage: DemoStage) -> None:
 
 
 async def _emit_cost(watching: int) -> None:
-    async with _standing("cubotino", 1, SPEED) as (_, stage, url), _visitor(url) as visitor:
+    async with _standing("cubotino", 1, SPEED) as (_, stage, visitor):
         tasks = [asyncio.create_task(_watch(visitor)) for _ in range(watching)]
         late = []
         for number in range(SOLVES):
@@ -129,34 +123,24 @@ async def _emit_cost(watching: int) -> None:
 
 
 async def _emit_stops() -> None:
-    """From the request of a tab until nothing of the robot moves any more."""
+    """Emit milliseconds from a tab's emergency stop until nothing of the robot moves any more."""
     took: list[float] = []
     for number in range(STOPS):  # each a robot of its own: layers are left askew
         async with (
-            _standing("six-motor", number, 1.0) as (demo, stage, url),
-            _visitor(url) as visitor,
+            _standing("six-motor", number, 1.0) as (demo, stage, visitor),
             visitor.ws_connect("/ws", max_msg_size=0) as socket,
         ):
             await _perform(visitor, "/start", kind="solve")
-            await _turning(stage)
+            while (await stage.daemon.status()).state != "turning":
+                await asyncio.sleep(0.002)
             await asyncio.sleep(0.02 * (number + 1))
             if demo.robot.moving:
-                took.append(await _stopped(demo, socket))
+                began = time.perf_counter()
+                await socket.send_str(json.dumps({"do": "estop"}))
+                while demo.robot.moving:
+                    await asyncio.sleep(POLL_S)
+                took.append((time.perf_counter() - began) * 1e3)
             await _ended(stage)
     worst = quantiles(took, n=100)[98] if len(took) > 1 else took[0]
     detail = {"p50": round(median(took), 1), "most": round(max(took), 1)}
     emit("page-estop-to-rest-p99", round(worst, 1), "ms", len(took), detail)
-
-
-async def _stopped(demo: Demo, socket: aiohttp.ClientWebSocketResponse) -> float:
-    """Press the emergency stop; milliseconds until all is at rest."""
-    began = time.perf_counter()
-    await socket.send_str(json.dumps({"do": "estop"}))
-    while demo.robot.moving:
-        await asyncio.sleep(POLL_S)
-    return (time.perf_counter() - began) * 1e3
-
-
-async def _turning(stage: DemoStage) -> None:
-    while (await stage.daemon.status()).state != "turning":
-        await asyncio.sleep(0.002)
