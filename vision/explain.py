@@ -375,7 +375,9 @@ def _draw_clusters(canvas: Canvas, left: float, top: float, shown: _Stickers) ->
     points = _chroma(shown.light[shown.seen])
     inside = (left + 64, top + 104, width - 128, height - 172)
     placed = _fit_into(points, inside)
-    _draw_axes(canvas, left, top, width, height)
+    base = top + height - 30
+    canvas.line((left + 24, base), (left + width - 24, base), _FAINT, 1)
+    canvas.line((left + 24, base), (left + 24, top + 56), _FAINT, 1)
     middles = _draw_links(canvas, placed, shown)
     for place, sticker in zip(placed, np.flatnonzero(shown.seen).tolist(), strict=True):
         ring = _DOUBT if shown.doubtful[sticker] else _BODY
@@ -383,12 +385,6 @@ def _draw_clusters(canvas: Canvas, left: float, top: float, shown: _Stickers) ->
         canvas.dot((place[0], place[1]), 6.0, shown.colour_of(sticker))
     for letter, middle in middles.items():
         _draw_tag(canvas, shown.names.get(letter, letter), middle, shown.typical_of(letter))
-
-
-def _draw_axes(canvas: Canvas, left: float, top: float, width: float, height: float) -> None:
-    base = top + height - 30
-    canvas.line((left + 24, base), (left + width - 24, base), _FAINT, 1)
-    canvas.line((left + 24, base), (left + 24, top + 56), _FAINT, 1)
 
 
 def _draw_links(canvas: Canvas, placed: Floats, shown: _Stickers) -> dict[str, tuple[float, float]]:

@@ -177,15 +177,7 @@ def altered(colours: StickerColours, mistake: Explanation) -> StickerColours:
     for face in FACES:
         of_face = back[colours.face_slice(face)]
         look = colours.face(FACES[of_face[0] // colours.size**2])
-        cells = of_face % colours.size**2
-        faces[face] = replace(
-            look,
-            linear_rgb=look.linear_rgb[cells],
-            spread=look.spread[cells],
-            saturated=look.saturated[cells],
-            valid=look.valid[cells],
-            positions=None if look.positions is None else look.positions[cells],
-        )
+        faces[face] = look.reorder(of_face % colours.size**2)
     return StickerColours.from_faces(faces)
 
 

@@ -84,24 +84,13 @@ class CameraGuard:
 
     def check(self, frame: Frame) -> Frame:
         """The frame itself; raises :class:`CameraError` for one that shows nothing or is old."""
-        self._check_age(frame)
-        self._check_light(frame)
-        self._check_new(frame)
-        return frame
-
-    def _check_age(self, frame: Frame) -> None:
         age_us = self._clock() - frame.time_us
         if age_us > self._max_age_us:
             raise CameraError(
                 self._camera, CameraTrouble.STALE, f"its picture is {age_us / 1e6:.1f} s old"
             )
-
-    def _check_light(self, frame: Frame) -> None:
-        part = frame.image[::4, ::4].max(axis=2)
-        if (part > _BLACK).mean() < _BRIGHT_SHARE:
+        if (frame.image[::4, ::4].max(axis=2) > _BLACK).mean() < _BRIGHT_SHARE:
             raise CameraError(self._camera, CameraTrouble.BLACK, "its picture is black")
-
-    def _check_new(self, frame: Frame) -> None:
         checksum = zlib.crc32(frame.image[::2, ::2].tobytes())
         self._repeats = self._repeats + 1 if checksum == self._checksum else 0
         self._checksum = checksum
@@ -109,3 +98,4 @@ class CameraGuard:
             raise CameraError(
                 self._camera, CameraTrouble.FROZEN, f"it returned one picture {_REPEATS + 1} times"
             )
+        return frame

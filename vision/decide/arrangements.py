@@ -8,7 +8,7 @@ between those; only which mistake people and cameras rather make (:func:`priors`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import permutations, product
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from solver.cube.facelets import indices_at, places
 from vision.frame import Bools, Floats, Ints
-from vision.measure.sticker_colours import FACES, FaceColours, StickerColours
+from vision.measure.sticker_colours import FACES, StickerColours
 
 _TURNED = 4.0
 """Log odds against a picture having been turned."""
@@ -94,7 +94,7 @@ class Explanation:
         faces = {}
         for i, face in enumerate(FACES):
             look = colours.face(FACES[self.source[i]])
-            faces[face] = _reorder(look, cells[self.turns[i] + 4 * self.mirrored])
+            faces[face] = look.reorder(cells[self.turns[i] + 4 * self.mirrored])
         return StickerColours.from_faces(faces)
 
     def differing_face(self, other: Explanation) -> str:
@@ -105,17 +105,6 @@ class Explanation:
                 if one != two:
                     return face
         return FACES[0]
-
-
-def _reorder(look: FaceColours, cells: Ints) -> FaceColours:
-    return replace(
-        look,
-        linear_rgb=look.linear_rgb[cells],
-        spread=look.spread[cells],
-        saturated=look.saturated[cells],
-        valid=look.valid[cells],
-        positions=None if look.positions is None else look.positions[cells],
-    )
 
 
 @cache

@@ -79,43 +79,33 @@ class Orbit:
         return shown
 
 
-def _turned_patterns(names: tuple[str, ...]) -> Ints:
-    words = [spin(name, turn) for name in names for turn in range(len(name))]
-    return _letters(words)
-
-
 def _letters(words: list[str]) -> Ints:
     return np.array([[geometry.FACES.index(letter) for letter in word] for word in words])
 
 
 def _piece_orbit(kind: str, names: tuple[str, ...], size: int) -> Orbit:
     slots = np.array([geometry.slot_facelets(name, size) for name in names], dtype=np.intp)
-    return Orbit(kind, slots, _turned_patterns(names), len(names[0]), 1)
-
-
-def _wing_orbit(offset: int, size: int) -> Orbit:
-    slots = places.wing_slots(offset, size)
-    return Orbit("wing", slots, _letters(list(places.WING_PAIRS)), 1, 1)
-
-
-def _centre_orbit(row: int, column: int, size: int) -> Orbit:
-    slots = places.centre_slots(row, column, size)[:, None]
-    return Orbit("centre", slots, np.arange(6)[:, None], 1, 4)
-
-
-def _fixed_orbit(size: int) -> Orbit:
-    return Orbit("fixed", places.fixed_slots(size)[:, None], np.arange(6)[:, None], 1, 1)
+    words = [spin(name, turn) for name in names for turn in range(len(name))]
+    return Orbit(kind, slots, _letters(words), len(names[0]), 1)
 
 
 @cache
 def orbits(size: int) -> tuple[Orbit, ...]:
     """All orbits of a cube of ``size``; together they cover every sticker once."""
     found = [_piece_orbit("corner", CORNERS, size)]
+    colours = np.arange(6)[:, None]
     if size % 2:
         found.append(_piece_orbit("edge", EDGES, size))
-        found.append(_fixed_orbit(size))
-    found += [_wing_orbit(offset, size) for offset in places.offsets(size)]
-    found += [_centre_orbit(row, column, size) for row, column in places.centre_spots(size)]
+        found.append(Orbit("fixed", places.fixed_slots(size)[:, None], colours, 1, 1))
+    wings = _letters(list(places.WING_PAIRS))
+    found += [
+        Orbit("wing", places.wing_slots(offset, size), wings, 1, 1)
+        for offset in places.offsets(size)
+    ]
+    found += [
+        Orbit("centre", places.centre_slots(row, column, size)[:, None], colours, 1, 4)
+        for row, column in places.centre_spots(size)
+    ]
     return tuple(found)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -76,6 +76,17 @@ class FaceColours:
         none = np.zeros((size * size, 3), dtype=np.float32)
         flags = np.zeros(size * size, dtype=np.bool_)
         return cls(none, none.copy(), flags, flags.copy(), fit=0.0)
+
+    def reorder(self, cells: NDArray[np.intp]) -> FaceColours:
+        """Return the look with the stickers of these numbers, int[N*N]."""
+        return replace(
+            self,
+            linear_rgb=self.linear_rgb[cells],
+            spread=self.spread[cells],
+            saturated=self.saturated[cells],
+            valid=self.valid[cells],
+            positions=None if self.positions is None else self.positions[cells],
+        )
 
 
 SATURATED = 0.983
