@@ -145,7 +145,6 @@ def test_figures_are_the_same_to_the_sixth_digit(
 
 
 COSTS = np.arange(4 * 6 * 6, dtype=float).reshape(24, 6)
-PIECES = kernel_pieces(orbits(2))
 SIX = np.arange(6)[None]
 TURNED = np.tile(np.arange(4), (4, 1))
 LETTERS = np.zeros(24, np.int64)
@@ -153,29 +152,43 @@ ONES = [np.ones(count) for count in (13, 25, 72, 72, 72)]
 SCAN = (*ONES, np.zeros(72, np.uint8), np.ones(24), np.ones(48), 0.02)
 MODEL = (np.zeros(18), np.tile(np.eye(3), (6, 1, 1)), np.zeros(30), 0.0)
 ROOM = (np.empty(18), np.empty(54), np.empty(30))
-ESTIMATOR = _native.ScanEstimator(*SCAN)  # type: ignore[call-arg,arg-type] # in order
 ESTIMATING = (np.ones(1), 0, 0.0, 0, *ROOM)
 
 
+# Nothing of the kernel's is kept beyond a test.
 def ranked(*shape: int, ranks: int = 1) -> _native.RankedArrangements:
     return _native.RankedArrangements(np.ones(shape), ranks)
 
 
-TWO = ranked(2, 2, 3, ranks=2)
+def pieces(method: str, *arguments: object) -> None:
+    """Call a method of the pieces of a 2x2x2."""
+    getattr(kernel_pieces(orbits(2)), method)(*arguments)
+
+
+def estimator(method: str, *arguments: object) -> None:
+    """Call a method of a scan of ones."""
+    getattr(_native.ScanEstimator(*SCAN), method)(*arguments)  # type: ignore[call-arg,arg-type] # in order
+
+
+def arranged(*arguments: object) -> None:
+    """Ask a table of two slots for an arrangement."""
+    ranked(2, 2, 3, ranks=2).arrangement(*arguments)  # type: ignore[call-arg,arg-type] # in order
+
+
 PLACES = np.zeros(2, np.int64), np.zeros(2, np.int64)
 
 
 @pytest.mark.parametrize(
     ("call", "arguments", "lengths"),
     [
-        (TWO.arrangement, (0, 1, 0, *PLACES), (-1, 1)),
-        (PIECES.shares, (COSTS, 1.0, np.empty((24, 6))), (-1, 1)),
-        (lambda costs: PIECES.relaxed_costs(costs, SIX), (COSTS,), (-1,)),
-        (lambda costs: PIECES.cheapest_naming(costs, SIX, 9.0), (COSTS,), (-1,)),
-        (PIECES.turned_bounds, (COSTS, SIX, SIX, TURNED, np.empty(4096)), (-1, 1)),
+        (arranged, (0, 1, 0, *PLACES), (-1, 1)),
+        (partial(pieces, "shares"), (COSTS, 1.0, np.empty((24, 6))), (-1, 1)),
+        (lambda costs: pieces("relaxed_costs", costs, SIX), (COSTS,), (-1,)),
+        (lambda costs: pieces("cheapest_naming", costs, SIX, 9.0), (COSTS,), (-1,)),
+        (partial(pieces, "turned_bounds"), (COSTS, SIX, SIX, TURNED, np.empty(4096)), (-1, 1)),
         (_native.ScanEstimator, SCAN, (-1, 1)),
-        (ESTIMATOR.fit, (*MODEL, LETTERS, 0, *ROOM), (-1, 1)),
-        (ESTIMATOR.total_cost, (*MODEL, LETTERS), (-1, 1)),
+        (partial(estimator, "fit"), (*MODEL, LETTERS, 0, *ROOM), (-1, 1)),
+        (partial(estimator, "total_cost"), (*MODEL, LETTERS), (-1, 1)),
     ],
 )
 def test_arrays_that_are_longer_or_shorter_than_they_should_be_are_rejected(
@@ -216,7 +229,7 @@ SQUARE = np.ones((2, 2))
         ),
         (
             "no such sum",
-            lambda *asked: TWO.arrangement(*asked, *PLACES),
+            lambda *asked: arranged(*asked, *PLACES),
             [(-1, 0, 0), (3, 0, 0), (0, -1, 0), (0, 2, 0), (0, 0, -1), (0, 0, 2)],
         ),
         (
@@ -239,19 +252,23 @@ SQUARE = np.ones((2, 2))
         ),
         ("from 0 to 5", orbit, [(((0,), (1,)), ((0,), (letter,))) for letter in (6, -1)]),
         ("numbers from 0", orbit, [(((0,), (-1,)),)]),
-        ("six colours", PIECES.relaxed_costs, [(COSTS, np.zeros((1, 5), np.int64))]),
-        ("from 0 to 5", PIECES.relaxed_costs, [(COSTS, SIX - 1), (COSTS, SIX + 1)]),
+        ("six colours", partial(pieces, "relaxed_costs"), [(COSTS, np.zeros((1, 5), np.int64))]),
+        ("from 0 to 5", partial(pieces, "relaxed_costs"), [(COSTS, SIX - 1), (COSTS, SIX + 1)]),
         (
             "no such cell",
-            PIECES.turned_bounds,
+            partial(pieces, "turned_bounds"),
             [(COSTS, SIX, SIX, TURNED + more, np.empty(4096)) for more in (-1, 1)],
         ),
         ("six faces", _native.ScanEstimator, [(*ONES[:2], *[np.ones(0)] * 6, 0.02)]),
-        ("0 to 5", ESTIMATOR.total_cost, [(*MODEL, LETTERS - 1), (*MODEL, LETTERS + 6)]),
+        (
+            "0 to 5",
+            partial(estimator, "total_cost"),
+            [(*MODEL, LETTERS - 1), (*MODEL, LETTERS + 6)],
+        ),
         (
             "the scan's size",
-            ESTIMATOR.estimate,
-            [(*MODEL, kernel_pieces(orbits(3)), *ESTIMATING)],
+            lambda size: estimator("estimate", *MODEL, kernel_pieces(orbits(size)), *ESTIMATING),
+            [(3,)],
         ),
     ],
 )
@@ -273,7 +290,7 @@ def test_the_limits_themselves_are_accepted() -> None:
     orbit(np.zeros((12, 1)), np.zeros((12, 1)), "edge")
     orbit(((0, 1, 2),), ((0, 1, 2), (1, 2, 0), (2, 0, 1)), "corner", turns=3)
     orbit(np.zeros((13, 1)), np.zeros((13, 1)))
-    ESTIMATOR.total_cost(*MODEL, LETTERS + 5)
+    estimator("total_cost", *MODEL, LETTERS + 5)
 
 
 if __name__ == "__main__":
