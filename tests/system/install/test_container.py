@@ -1,4 +1,4 @@
-"""An owner's story on this machine's own Debian: install, solve, upgrade, uninstall."""
+"""An owner's story on this machine's own Debian: install, solve, fail to upgrade, uninstall."""
 
 from __future__ import annotations
 
@@ -60,14 +60,9 @@ STORY = {
     "the page's user reaches one socket and sees no records": (
         "web_stranger=3, web_sees_state=no, web_reaches=page"
     ),
-    "a failed upgrade leaves the old version running": (
-        "failed_upgrade=yes, old_version_stays=yes, still_active=active"
-    ),
-    "a version that does not start gives way to the old one": (
-        "broken_upgrade=yes, back_again=yes, back_active=active"
-    ),
-    "an upgrade keeps what is the owner's": (
-        "upgrade=0, new_version=yes, active_again=active, calibration_kept=1345, records_kept=yes"
+    "a version that does not start gives way to the old one and keeps what is the owner's": (
+        "import=0, broken_upgrade=yes, back_again=yes, back_active=active, "
+        "calibration_kept=1345, records_kept=yes"
     ),
     "a very long press switches off": "powered_off=yes, ended_in_order=success",
     "uninstalling keeps what is the owner's": "uninstall=0, unit_gone=yes, state_kept=yes",
