@@ -31,12 +31,13 @@ FIRMWARE_SOURCES = "CUBIST_FIRMWARE_SOURCES"
 
 
 class Selection:
-    """The test files in some places, ranked for each mutant."""
+    """The test files in some places but the audit's own, ranked for each mutant."""
 
     def __init__(self, root: Path, places: Sequence[str]) -> None:
         files = {root / place for place in places if place.endswith(".py")}
         files |= {file for place in places for file in (root / place).rglob("test_*.py")}
-        self._texts = {str(file.relative_to(root)): file.read_text() for file in sorted(files)}
+        judges = sorted(file for file in files if file.parent.name != "audit")
+        self._texts = {str(file.relative_to(root)): file.read_text() for file in judges}
 
     def choose(self, mutant: Mutant) -> list[list[str]]:
         """Return groups of files that may notice a mutant, likeliest first: named after its module,
