@@ -261,6 +261,9 @@ def test_all_motors_are_as_slow_as_the_worst_with_a_margin() -> None:
     halves = check_motors(Loses(1.0, turn=0.5))  # type: ignore[arg-type]
     assert all(one.values == {} for one in halves), "a cube may look the same after half a turn"
     session: Any = Loses(1.0)
+    session.perform = lambda *_, **__: SimpleNamespace(turn_steps=1600, found_steps=None, lost=None)
+    assert all(one.uncertain and not one.values for one in check_motors(session)), "nothing sees it"
+    session = Loses(1.0)
     names = list(session.profile.actuators_of(Stepper))
     findings = list(check_motors(session))
     assert len(findings) == 2 * len(names)

@@ -197,6 +197,8 @@ def test_nothing_homes_for_a_trial_that_cannot_be_or_before_the_direction_is_kno
     profile = MINDCUBER.model_copy(update={"actuators": {**MINDCUBER.actuators, **actuators}})
     with pytest.raises(InvalidRequest, match="table only goes to and fro"):
         tried_steps(bench(table, profile), TABLE)
+    with pytest.raises(InvalidRequest, match="mindcuber has no stepper arm; there is table"):
+        tried_turn(bench(table), TurnRequest(actuator="arm"))
     assert tried_turn(bench(table), TurnRequest(actuator="table")).steps == 400
     assert table.homed == 0
 
