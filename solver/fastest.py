@@ -11,7 +11,8 @@ from dataclasses import replace
 from solver import _native, optimal, two_phase
 from solver.cost import CostModel, moves_of
 from solver.cube.cube import Cube
-from solver.cube.notation import length, parse_moves
+from solver.cube.metrics import length
+from solver.cube.notation import parse_moves
 from solver.solution import Progress, Request, SearchClock, Solution, seconds_of
 
 LOOK_S = 1.0

@@ -14,7 +14,8 @@ from dataclasses import replace
 
 from solver import _native, tables, two_phase
 from solver.cube.cube import Cube
-from solver.cube.notation import Move, length, moves_of, parse_moves
+from solver.cube.metrics import length
+from solver.cube.notation import Move, moves_of, parse_moves
 from solver.errors import BadNotation, SearchError
 from solver.processors import processors
 from solver.solution import Progress, Request, SearchClock, Solution, answer

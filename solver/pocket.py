@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from solver import _native, tables
 from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, TurnCosts, composite_index, composite_of
-from solver.cube.notation import FACE_TURNS, length, moves_of
+from solver.cube.metrics import length
+from solver.cube.notation import FACE_TURNS, moves_of
 from solver.cube.pieces import States
 from solver.cube.pocket import PocketCube
 from solver.errors import InvalidRequest, SearchError

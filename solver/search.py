@@ -10,7 +10,7 @@ from types import MappingProxyType
 from solver import _native
 from solver.cost import BlockTurnCosts, CostModel
 from solver.cube.cube import Cube
-from solver.cube.notation import LAYERED_METRICS, METRICS
+from solver.cube.metrics import LAYERED_METRICS, METRICS
 from solver.cube.pocket import PocketCube
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import InvalidRequest, SearchError

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 from solver._native import CancelFlag
 from solver.cost import BlockTurnCosts, CostModel
-from solver.cube.notation import Move, length
+from solver.cube.metrics import length
+from solver.cube.notation import Move
 
 __all__ = [
     "FOREVER_S",

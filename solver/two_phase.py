@@ -9,7 +9,8 @@ from functools import lru_cache
 from solver import _native, tables
 from solver.cost import CostModel, TurnCosts, moves_of
 from solver.cube.cube import Cube
-from solver.cube.notation import length, parse_moves
+from solver.cube.metrics import length
+from solver.cube.notation import parse_moves
 from solver.errors import SearchError
 from solver.processors import processors
 from solver.solution import Request, Solution

@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
-from math import isqrt
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO, TypedDict, TypeVar
 
-from solver.cube.cube import parse_state
-from solver.cube.notation import length, parse_moves, signed_quarters
+from solver.cube.metrics import length
+from solver.cube.notation import parse_moves, signed_quarters
+from solver.cube.reading import UPRIGHT, GivenCube, read_state
 from solver.errors import IllegalCube
 from solver.search import ALGORITHMS, algorithm_for, solve_many
 from solver.solution import CancelFlag, Progress, Request, Solution
@@ -189,12 +189,13 @@ class MetricSearch:
 
     def answers(self, text: str) -> list[JsonObject]:
         """See :data:`SearchJob`."""
-        cube = parse_state(text, self._wanted["size"] or size_of(text))
+        given = read_state(text, self._wanted["size"])
+        cube = given.cube
         with ProgressLine() as line:
             found = interruptible(
                 lambda flag: solve_many(cube, self._request(cube.size, flag, line.report))
             )
-        return [self._document(cube.facelets(), solution) for solution in found]
+        return [self._document(given, solution) for solution in found]
 
     def _request(
         self, size: int, flag: CancelFlag, progress: Callable[[Progress], None]
@@ -214,10 +215,9 @@ class MetricSearch:
             progress=progress,
         )
 
-    def _document(self, state: str, solution: Solution) -> JsonObject:
+    def _document(self, given: GivenCube, solution: Solution) -> JsonObject:
         """A solution as the command's contract wants it."""
-        answer = {
-            "state": state,
+        answer = _state_of(given) | {
             "algorithm": solution.algorithm,
             "metric": solution.metric,
             "moves": self._write_moves(solution.moves),
@@ -253,7 +253,8 @@ class RobotSearch:
         """See :data:`SearchJob`; one plan."""
         from robot.planner import plan_solve
 
-        cube = parse_state(text, self._wanted["size"] or size_of(text))
+        given = read_state(text, self._wanted["size"])
+        cube = given.cube
         setup = self._setup(cube.size)
         with ProgressLine() as line:
             plan = interruptible(
@@ -268,8 +269,7 @@ class RobotSearch:
                 )
             )
         moves = " ".join(plan.moves)
-        answer = {
-            "state": cube.facelets(),
+        answer = _state_of(given) | {
             "algorithm": setup.algorithm,
             "metric": setup.metric,
             "moves": moves,
@@ -320,6 +320,12 @@ class RobotSetup:
     limit_s: float
 
 
+def _state_of(given: GivenCube) -> JsonObject:
+    """The state of an answer, and how it is held unless every face is at its own place."""
+    held = {} if given.held == UPRIGHT else {"held": given.held.name}
+    return {"state": given.facelets} | held
+
+
 def _name_phases(
     moves: list[str], names: tuple[str, ...] | None
 ) -> list[str] | list[dict[str, str]]:
@@ -344,14 +350,6 @@ def usual_limit_s(algorithm: str, size: int) -> float:
     if algorithm == "reduction":
         return REDUCTION_LIMIT_S.get(size, LARGE_LIMIT_S)
     return LIMIT_S.get(algorithm, NO_LIMIT_S)
-
-
-def size_of(text: str) -> int:
-    """Layers of the cube a state describes, by its number of facelets; 3 when that tells none."""
-    count = len("".join(text.split()))
-    size = isqrt(count // 6)
-    told = size > 0 and count == 6 * size * size and not text.startswith("--scramble")
-    return size if told else 3
 
 
 def interruptible(search: Callable[[CancelFlag], T]) -> T:

@@ -27,7 +27,7 @@ from robot.text.outcomes import exit_code as outcome_code
 from robot.twin.cube import CubeBody, scrambled
 from robot.twin.misadjustment import BUILT_AS_DRAWN, Misadjustment
 from robot.twin.studio import load_photographs
-from solver.cube.cube import parse_state
+from solver.cube.reading import parse_state
 from solver.errors import ExitCode
 from solver.files import JsonObject
 

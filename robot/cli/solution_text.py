@@ -41,12 +41,22 @@ def print_answer(answer: JsonMapping) -> None:
                 name, moves = phase["name"], phase["moves"]
             console.print(Text.assemble((f"  {name}: ", "dim"), moves or "nothing to do"))
         console.print(_metric_line(answer), style="dim")
+        _print_holding(console, answer)
         return
     console.print(Text(moves, style="bold"))
     console.print(_robot_line(answer), style="dim")
+    _print_holding(console, answer)
     if console.is_terminal:
         moves = group_by_move(answer["operations"], answer["initial_orientation"], answer["moves"])
         console.print(timeline(moves, answer["duration_us"], console.width))
+
+
+def _print_holding(console: Console, answer: JsonMapping) -> None:
+    """Say how the cube is held, unless its faces are where their letters are."""
+    if "held" in answer:
+        up, front = list(answer["held"])
+        text = f"Hold the cube as it was given: the face of {up} up, the face of {front} in front."
+        console.print(text, style="dim")
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,9 @@ def solve(
     as_json: bool,
     **wanted: Unpack[Wanted],
 ) -> int:
-    """Solve STATE: facelets (URFDLB), 20 Singmaster words, or - for one state per line.
+    """Solve STATE: facelets, colours, 20 Singmaster words, or - for one state per line.
+
+    The cube may be held in any way; moves are in the frame in which it is given.
 
     A state that no turns can reach is rejected with the reason and exit code 1.
     """
@@ -160,10 +162,9 @@ def _check_for_robot(wanted: Wanted) -> None:
 def _execute(text: str, size: int | None, as_json: bool) -> int:
     """The daemon solves a cube it need not look at; its own profile and limits count."""
     from robot.cli.control import run_job
-    from robot.cli.search_job import size_of
-    from solver.cube.cube import parse_state
+    from solver.cube.reading import parse_state
 
-    cube = parse_state(text, size or size_of(text))
+    cube = parse_state(text, size)
     return run_job("solve", True, as_json, facelets=cube.facelets())
 
 

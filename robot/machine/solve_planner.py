@@ -35,8 +35,9 @@ from robot.records.latency import Stopwatch
 from robot.settings.profile import RobotProfile
 from robot.text.faults import Stopped
 from solver.cost import merge_moves
-from solver.cube.cube import from_scramble, parse_state
+from solver.cube.cube import from_scramble
 from solver.cube.facelets import FACES
+from solver.cube.reading import parse_state
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import CubistError, InvalidRequest, SearchError
 from solver.search import AnyCube

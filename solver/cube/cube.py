@@ -1,4 +1,4 @@
-"""The 3x3x3 cube as cubies, and the reading of any state a person may write."""
+"""The 3x3x3 cube as cubies, and cubes of any size by facelets or moves."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from solver.cube import facelets as geometry
 from solver.cube import legality
 from solver.cube.legality import CORNERS, EDGES
 from solver.cube.notation import Move, face_turns, parse_moves
+from solver.cube.orientation import upright
 from solver.cube.pieces import PieceCube, States, states_after
 from solver.cube.pocket import PocketCube
 from solver.cube.sticker_cube import StickerCube
@@ -48,11 +49,14 @@ class Cube(PieceCube):
 
     @classmethod
     def from_facelets(cls, facelets: str) -> Cube:
-        """Read 54 letters URFDLB; BadNotation for other letters, IllegalCube with the reason."""
+        """Read 54 letters URFDLB of a cube held in any way; faces are named by their centres.
+
+        Raises BadNotation for other letters, IllegalCube with the reason.
+        """
         legality.check_letters(facelets, 3)
-        legality.check_centres(facelets)
         legality.check_counts(facelets, 3)
-        return cls._from_words(dict(zip(SLOTS, legality.words_of(facelets, SLOTS, 3), strict=True)))
+        letters = upright(facelets, legality.held_by_centres(facelets, 3), 3)
+        return cls._from_words(dict(zip(SLOTS, legality.words_of(letters, SLOTS, 3), strict=True)))
 
     @classmethod
     def from_singmaster(cls, text: str) -> Cube:
@@ -155,33 +159,6 @@ def _check_states(states: NDArray[np.integer]) -> States:
     legality.check_parity(corners, edges)
     result.setflags(write=False)
     return result
-
-
-def parse_state(text: str, size: int = 3) -> Cube | PocketCube | StickerCube:
-    """Read a state in any of the notations people may use.
-
-    ``text`` is ``6 * size**2`` facelet letters (blanks ignored), the 20 Singmaster words of a
-    3x3x3, or ``--scramble`` and moves from the solved cube. Raises BadNotation or IllegalCube.
-    """
-    words = text.split()
-    if words[:1] == ["--scramble"]:
-        return from_scramble(_strip_quotes(" ".join(words[1:])), size)
-    if size == 3 and _are_cubies(words):
-        return Cube.from_singmaster(text)
-    return from_facelets("".join(words), size)
-
-
-def _are_cubies(words: list[str]) -> bool:
-    """Tell Singmaster's words from facelets, which may be written in groups, too."""
-    lengths = {len(word) for word in words}
-    if len(words) == len(SINGMASTER_SLOTS):
-        return lengths <= {2, 3}
-    return lengths == {2, 3} or (lengths == {2} and 2 * len(words) != 6 * 3 * 3)
-
-
-def _strip_quotes(text: str) -> str:
-    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
-    return text[1:-1] if quoted else text
 
 
 def from_facelets(letters: str, size: int) -> Cube | PocketCube | StickerCube:

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.cube import legality, orbits
-from solver.cube.facelets import FACES, OPPOSITE, face_towards, vector
+from solver.cube.facelets import FACES
 from solver.cube.legality import CORNERS, EDGES
+from solver.cube.orientation import held_with
 from solver.errors import IllegalCube
 
 COPIES = 4
@@ -70,32 +71,15 @@ def _are_corners(words: list[str]) -> bool:
 @cache
 def _other_schemes() -> tuple[str, ...]:
     """Letters at U R F D L B in every scheme but the usual one."""
-    usual = set(_rotations())
-    return tuple(scheme for scheme in map("".join, permutations(FACES)) if scheme not in usual)
-
-
-@cache
-def _rotations() -> tuple[str, ...]:
-    """The letters at U R F D L B in the 24 ways to hold a cube."""
-    found = []
-    for pair in orbits.WING_PAIRS:
-        up, front = pair[0], pair[1]
-        right = face_towards(np.cross(vector(up), vector(front)))
-        near = up + right + front
-        found.append(near + "".join(OPPOSITE[face] for face in near))
-    return tuple(found)
+    schemes = map("".join, permutations(FACES))
+    return tuple(scheme for scheme in schemes if held_with(scheme) is None)
 
 
 def _check_middles(letters: str, size: int, corners: NDArray[np.uint8]) -> None:
-    held = "".join(letters[at] for at in orbits.fixed_slots(size))
-    if held not in _rotations():
-        raise IllegalCube(
-            f"the middle centres of U R F D L B are {' '.join(held)}: no cube is held so",
-            {"kind": "centre", "shown": held},
-        )
+    held = legality.held_by_centres(letters, size)
     edges = legality.pieces(legality.words_of(letters, EDGES, size), EDGES)
     legality.check_flip(edges)
-    centres = np.array([FACES.index(letter) for letter in held])
+    centres = np.array([FACES.index(letter) for letter in held.faces])
     parities = [legality.permutation_parity(p) for p in (corners[:, 0], edges[:, 0], centres)]
     if sum(parities) % 2:
         raise IllegalCube(

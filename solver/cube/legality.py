@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.cube.facelets import FACES, slot_facelets
+from solver.cube.orientation import Orientation, held_with
 from solver.cube.pieces import spin
 from solver.errors import BadNotation, IllegalCube
 
@@ -46,15 +47,17 @@ def check_counts(facelets: str, size: int) -> None:
             )
 
 
-def check_centres(facelets: str) -> None:
-    """Raise IllegalCube unless the centres of a 3x3x3 are U R F D L B."""
-    for number, face in enumerate(FACES):
-        shown = facelets[9 * number + 4]
-        if shown != face:
-            raise IllegalCube(
-                f"the centre of face {face} is {shown}",
-                {"kind": "centre", "face": face, "shown": shown},
-            )
+def held_by_centres(facelets: str, size: int) -> Orientation:
+    """Return how a cube of an odd ``size`` is held; IllegalCube if none has such centres."""
+    area = size * size
+    shown = "".join(facelets[area * number + area // 2] for number in range(len(FACES)))
+    held = held_with(shown)
+    if held is None:
+        raise IllegalCube(
+            f"the middle centres of U R F D L B are {' '.join(shown)}: no cube is held so",
+            {"kind": "centre", "shown": shown},
+        )
+    return held
 
 
 def words_of(facelets: str, slots: Words, size: int) -> list[str]:

@@ -1,8 +1,19 @@
-"""Move sequences as people write them: ``R U2 F' Rw 3Rw2 2R x y z M E S``.
+"""Move sequences as people write them: ``R U2 F' Rw 3Rw2 2R x y z M E S (R U)3 [F: [R, U]]``.
 
-WCA notation for any size, with three additions in common use: a digit before a plain face turns
-that inner slice alone (``2R``), small letters are wide turns (``r`` is ``Rw``), and M E S are the
-middle slices of an odd cube, following L, D and F. Sequences are read left to right.
+WCA notation for any size, read from left to right, with what is in common use beside it:
+
+- a digit before a plain face turns that inner slice alone (``2R``), a range before a wide turn
+  those layers (``2-4Rw``), small letters are wide turns (``r`` is ``Rw``), and M E S are the middle
+  slices of an odd cube, following L, D and F;
+- ``R1 R2 R3`` are one, two and three quarter turns, ``Ri`` is ``R'``, and apostrophes and small
+  raised digits may be any that a keyboard or a document has;
+- ``(R U)3`` repeats, ``(R U)'`` takes back, ``[A, B]`` is ``A B A' B'``, ``[A: B]`` is ``A B A'``;
+- ``^(R U)`` are moves on the inverse cube (NISS): taken back, they follow all other moves;
+- commas between moves and ``//`` with the rest of the line are skipped.
+
+Blanks are optional. Without them a digit may belong to the move before it or to the one after it:
+``U3Rw`` is ``U3 Rw`` or ``U 3Rw``. If both make sense on the cube at hand, the text is refused. Up
+to 3 layers the digit belongs to the move before it, where one reads the whole so.
 """
 
 from __future__ import annotations
@@ -10,19 +21,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 
 from solver.cube.facelets import FACES, OPPOSITE, face_towards, rotation, vector
 from solver.errors import BadNotation, shortened
 
 MOST_MOVES = 20_000
 """Of a sequence that somebody wrote: performing them takes less than a second."""
-
-METRICS = ("htm", "qtm", "axial", "axial-qtm")
-"""Ways to count a sequence on cubes of any size; see :func:`length`."""
-
-LAYERED_METRICS = ("obtm", *METRICS)
-"""Ways to count a sequence on cubes of 4 and more layers."""
 
 AXIS_FACE = {"x": "R", "y": "U", "z": "F"}
 """The face whose clockwise turn a whole-cube rotation follows."""
@@ -31,10 +35,26 @@ SLICE_FACE = {"M": "L", "E": "D", "S": "F"}
 """The face whose clockwise turn a middle slice follows."""
 
 _AXIS = dict(zip("URFDLB", (0, 1, 2, 0, 1, 2), strict=True))
-_QUARTERS = {"": 1, "2": 2, "'": 3, "2'": 2, "3": 3}
 _SUFFIX = {1: "", 2: "2", 3: "'"}
-_TOKEN = re.compile(r"([0-9]{0,3})([URFDLBurfdlbMESxyz])(w?)((?:2'|2|'|3)?)")
-_APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'", "′": "'"})
+_MOST_NESTED = 50
+"""Brackets within brackets; nobody writes so many."""
+
+_LIKE_ASCII = str.maketrans(
+    {
+        **dict.fromkeys("’‘`´′ʼʹ‛＇", "'"),
+        **dict(zip("¹²³", "123", strict=True)),
+        **dict.fromkeys("\ufeff\u200b", " "),
+        "×": "*",
+    }
+)
+_MOVE = re.compile(
+    r"(?P<layers>[0-9]{1,3}(?:-[0-9]{1,3})?)?(?P<letter>[URFDLBurfdlbMESxyz])(?P<wide>w?)"
+)
+_ENDINGS = tuple(map(re.compile, ("", "['i]", "[123]", "[123]['i]", "'[123]")))
+_LONGEST_WORD = len("100-200Rw2'")
+_RUN = re.compile(r"[0-9A-Za-z'-]+")
+_TIMES_OR_ROTATION = re.compile("x[0-9]")
+_AFTER_GROUP = re.compile(r"\*?([0-9]{0,6})('?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +111,8 @@ def _stem(move: Move) -> str:
     if move.is_rotation:
         return next(name for name, face in AXIS_FACE.items() if face == move.face)
     if move.first > 1:
-        return f"{move.first}{move.face}"
+        alone = move.first == move.last
+        return f"{move.first}{move.face}" if alone else f"{move.first}-{move.last}{move.face}w"
     if move.last == 1:
         return move.face
     return f"{'' if move.last == 2 else move.last}{move.face}w"
@@ -102,51 +123,247 @@ def signed_quarters(text: str) -> str:
     return re.sub("([URFDLB])w", lambda wide: wide[1].lower(), text)
 
 
-def parse_moves(text: str) -> tuple[Move, ...]:
-    """The moves of ``text``, at most :data:`MOST_MOVES`; spaces are optional.
+def parse_moves(text: str, size: int = 3) -> tuple[Move, ...]:
+    """Return the moves of ``text``, written for a cube of ``size``; at most :data:`MOST_MOVES`.
 
-    BadNotation says which character was wrong.
+    BadNotation names the character that was wrong, or shows both readings of an ambiguous digit.
     """
-    moves = tuple(islice(_tokens(text.translate(_APOSTROPHES)), MOST_MOVES + 1))
-    if len(moves) > MOST_MOVES:
-        raise BadNotation(f"more than {MOST_MOVES:,} moves; a shorter sequence does the same")
+    return tuple(_Sequence(text.translate(_LIKE_ASCII), size).read())
+
+
+Moves = list[Move]
+
+
+class _Sequence:
+    """Reads one text from left to right; ``_at`` is the next character."""
+
+    def __init__(self, text: str, size: int) -> None:
+        self._text = text
+        self._size = size
+        self._at = 0
+        self._on_inverse: Moves = []
+
+    def read(self) -> Moves:
+        moves = self._moves_until("", 0)
+        return _check_length(moves + _take_back(self._on_inverse))
+
+    def _moves_until(self, ends: str, depth: int) -> Moves:
+        """Return the moves before the next of the characters ``ends``, or before the text's end."""
+        moves: Moves = []
+        while (character := self._skip(commas="," not in ends)) and character not in ends:
+            moves += self._next(character, depth)
+            _check_length(moves)
+        return moves
+
+    def _skip(self, *, commas: bool) -> str:
+        """Go past blanks and comments; return the character there, empty at the end."""
+        text = self._text
+        while self._at < len(text):
+            if text.startswith("//", self._at):
+                end = text.find("\n", self._at)
+                self._at = len(text) if end < 0 else end
+            elif text[self._at].isspace() or (commas and text[self._at] == ","):
+                self._at += 1
+            else:
+                return text[self._at]
+        return ""
+
+    def _next(self, character: str, depth: int) -> Moves:
+        if depth == _MOST_NESTED:
+            raise BadNotation(f"more than {_MOST_NESTED} brackets within each other")
+        if character == "(":
+            return self._group(depth)
+        if character == "[":
+            return self._pair(depth)
+        if character == "^" and depth == 0 and self._text.startswith("(", self._at + 1):
+            self._at += 1
+            self._on_inverse += self._group(depth)
+            return []
+        return self._run()
+
+    def _group(self, depth: int) -> Moves:
+        opened = self._at
+        self._at += 1
+        moves = self._moves_until(")", depth + 1)
+        self._close(")", opened)
+        return self._repeat(moves)
+
+    def _pair(self, depth: int) -> Moves:
+        """``[A, B]`` or ``[A: B]``."""
+        opened = self._at
+        self._at += 1
+        first = self._moves_until(",:]", depth + 1)
+        separator = self._skip(commas=False)
+        if separator not in (",", ":"):
+            raise BadNotation(
+                f"the bracket at character {opened + 1} is neither [A, B] nor [A: B]: it has no"
+                " comma and no colon"
+            )
+        self._at += 1
+        second = self._moves_until("]", depth + 1)
+        self._close("]", opened)
+        moves = first + second + _take_back(first)
+        return self._repeat(moves + _take_back(second) if separator == "," else moves)
+
+    def _close(self, bracket: str, opened: int) -> None:
+        if self._skip(commas=True) != bracket:
+            raise BadNotation(f"the bracket at character {opened + 1} is not closed by '{bracket}'")
+        self._at += 1
+
+    def _repeat(self, moves: Moves) -> Moves:
+        """Return the moves of a bracket as often, and in the sense, as the text behind it says."""
+        if _TIMES_OR_ROTATION.match(self._text, self._at):
+            raise BadNotation(
+                f"'x' behind the bracket at character {self._at + 1} may be a rotation or 'times':"
+                " write (R U)3 to repeat, and a blank before a rotation"
+            )
+        match = _AFTER_GROUP.match(self._text, self._at)
+        assert match is not None
+        times = int(match[1] or 1)
+        _check_length(moves, times)
+        self._at = match.end()
+        return (_take_back(moves) if match[2] else moves) * times
+
+    def _run(self) -> Moves:
+        """Moves written without a blank between them."""
+        match = _RUN.match(self._text, self._at)
+        run = match[0] if match else ""
+        readings = _readings(run, self._size)
+        if not run or not readings:
+            raise _not_a_move(self._text, self._at + _readable(run, self._size))
+        if len(readings) > 1:
+            one, other = (shortened(" ".join(words)) for words in readings)
+            raise BadNotation(
+                f"'{shortened(run)}' at character {self._at + 1} may be '{one}' or '{other}':"
+                " put a blank between the moves"
+            )
+        self._at += len(run)
+        return [_move(word) for word in readings[0]]
+
+
+def _check_length(moves: Moves, times: int = 1) -> Moves:
+    if len(moves) * times > MOST_MOVES:
+        raise _too_long()
     return moves
 
 
-def _tokens(text: str) -> Iterator[Move]:
-    at = 0
-    while at < len(text):
-        if text[at].isspace():
-            at += 1
-            continue
-        match = _TOKEN.match(text, at)
-        if match is None:
-            raise _not_a_move(text, at)
-        yield _move(match, text)
-        at = match.end()
+def _too_long() -> BadNotation:
+    return BadNotation(f"more than {MOST_MOVES:,} moves; a shorter sequence does the same")
 
 
-def _move(match: re.Match[str], text: str) -> Move:
-    count, letter, wide, suffix = match.groups()
-    quarters = _QUARTERS[suffix]
+def _take_back(moves: Moves) -> Moves:
+    return [move.inverse for move in reversed(moves)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """One way to divide a run of characters into moves, from some place to the run's end."""
+
+    word: str
+    rest: _Reading | None
+    slices: int
+    """Moves of inner layers or of several that begin right behind another move."""
+
+    def words(self) -> list[str]:
+        found: list[str] = []
+        reading: _Reading | None = self
+        while reading is not None and reading.word:
+            found.append(reading.word)
+            reading = reading.rest
+        return found
+
+
+def _readings(run: str, size: int) -> list[list[str]]:
+    """Return the words of ``run``, in the two ways it may be meant when its digits allow two.
+
+    It is read backwards: ``best[at]`` holds at most two readings of what begins there, the one
+    with fewer moves of inner layers first. ``U3Rw`` has two at its beginning, as ``Rw`` and
+    ``3Rw`` are both moves, and ``U`` and ``U3`` lead there.
+    """
+    if len(run) > MOST_MOVES * _LONGEST_WORD:
+        raise _too_long()
+    best: list[list[_Reading]] = [[] for _ in run] + [[_Reading("", None, 0)]]
+    for at in range(len(run) - 1, -1, -1):
+        found = [
+            _Reading(run[at:end], rest, rest.slices + (at > 0 and run[at].isdigit()))
+            for end in _word_ends(run, at, size)
+            for rest in best[end]
+        ]
+        best[at] = sorted(found, key=lambda reading: reading.slices)[:2]
+    readings = [reading.words() for reading in best[0]]
+    if len(readings) > 1 and (size <= 3 or _counts_quarters(readings[0])):
+        return readings[:1]
+    return readings
+
+
+def _word_ends(run: str, at: int, size: int) -> Iterator[int]:
+    """Places at which a move that begins at ``at`` may end."""
+    match = _MOVE.match(run, at)
+    if match is None or not _is_block(match) or (at > 0 and _last_layer(match) > size):
+        return
+    endings = {
+        ending.end() for ending in (one.match(run, match.end()) for one in _ENDINGS) if ending
+    }
+    yield from endings
+
+
+def _is_block(match: re.Match[str]) -> bool:
+    """Tell whether layers, letter and ``w`` make sense together."""
+    layers, letter, wide = match.group("layers", "letter", "wide")
     if letter in "xyzMES":
-        if count or wide:
-            raise _not_a_move(text, match.start())
-        face = AXIS_FACE.get(letter) or SLICE_FACE[letter]
-        return Move(face, quarters, 1, 0) if letter in AXIS_FACE else Move(face, quarters, 0, 0)
-    depth = int(count) if count else 0
-    if count and depth < 1:
-        raise _not_a_move(text, match.start())
+        return not layers and not wide
+    if not layers:
+        return True
+    first, _, last = layers.partition("-")
+    if last:
+        return 1 <= int(first) < int(last) and bool(wide or letter.islower())
+    return int(first) >= 1
+
+
+def _last_layer(match: re.Match[str]) -> int:
+    layers = match["layers"]
+    return int(layers.rpartition("-")[2]) if layers else 1
+
+
+def _counts_quarters(words: list[str]) -> bool:
+    """Tell whether ``words`` are ``F3 R1 U3 D3 B1``: each with its number of quarter turns."""
+    return all(word[-1] in "123" for word in words) and any(word[-1] == "1" for word in words)
+
+
+def _readable(run: str, size: int) -> int:
+    """Return how many characters from the start of ``run`` are moves, at most."""
+    reached = {0}
+    for at in range(len(run)):
+        if at in reached:
+            reached.update(_word_ends(run, at, size))
+    return max(reached)
+
+
+def _move(word: str) -> Move:
+    match = _MOVE.match(word)
+    assert match is not None
+    layers, letter, wide = match.group("layers", "letter", "wide")
+    ending = word[match.end() :]
+    quarters = int(ending.strip("'i") or 1)
+    if "'" in ending or "i" in ending:
+        quarters = 4 - quarters
+    if letter in AXIS_FACE:
+        return Move(AXIS_FACE[letter], quarters, 1, 0)
+    if letter in SLICE_FACE:
+        return Move(SLICE_FACE[letter], quarters, 0, 0)
+    first, _, last = (layers or "").partition("-")
+    if last:
+        return Move(letter.upper(), quarters, int(first), int(last))
     if wide or letter.islower():
-        return Move(letter.upper(), quarters, 1, depth or 2)
-    return Move(letter, quarters, depth or 1, depth or 1)
+        return Move(letter.upper(), quarters, 1, int(first or 2))
+    return Move(letter, quarters, int(first or 1), int(first or 1))
 
 
 def _not_a_move(text: str, at: int) -> BadNotation:
     word = shortened(text[at:].split(maxsplit=1)[0])
     return BadNotation(
         f"'{word}' at character {at + 1} is not a move; moves are U R F D L B with an optional"
-        " 2 or ', wide Rw or 3Rw, slices 2R M E S, rotations x y z."
+        " 2 or ', wide Rw or 3Rw, slices 2R M E S, rotations x y z, and (R U)3 or [R, U] of them."
     )
 
 
@@ -179,71 +396,6 @@ def _outer_parts(move: Move) -> tuple[Move, ...]:
         (3, 3): (Move(OPPOSITE[face], 4 - quarters),),
     }
     return parts[move.layers(3)]
-
-
-def length(moves: Iterable[Move], metric: str = "htm", size: int = 3) -> int:
-    """The length of ``moves`` in one of :data:`LAYERED_METRICS` on a cube of ``size``.
-
-    ``htm``: a turn is 1, a rotation 0; the middle slice of a 3x3x3 is two turns of faces, other
-    inner slices are 1. ``qtm``: a half turn counts twice.
-    ``axial``: turns about one axis that follow one another count once together. ``axial-qtm``: such
-    a group counts as its longest turn in quarters (``R2 L`` is 2). ``obtm`` (outer block turns):
-    1 for up to ``size - 1`` layers from the outside, 2 for inner layers alone, 0 for a rotation.
-    """
-    turns = [move for move in _name_by_start(moves, size) if not move.is_rotation]
-    if metric == "htm":
-        return sum(_weight(move, size) for move in turns)
-    if metric == "qtm":
-        return sum(_weight(move, size) * move.quarter_turns for move in turns)
-    if metric == "obtm":
-        return sum(1 if _is_outer(move, size) else 2 for move in turns)
-    groups = _axis_groups(turns)
-    if metric == "axial":
-        return len(groups)
-    if metric == "axial-qtm":
-        return sum(map(_longest_turn, groups))
-    raise BadNotation(f"'{metric}' is not a metric; use one of {', '.join(LAYERED_METRICS)}.")
-
-
-def _name_by_start(moves: Iterable[Move], size: int) -> Iterator[Move]:
-    """Moves named by the axes before any rotation, whole-cube blocks as rotations."""
-    held = rotation("U", 0)
-    for move in moves:
-        if move.layers(size) == (1, size):
-            held = rotation(move.face, move.quarters) @ held
-            yield Move(move.face, move.quarters, 1, 0)
-        else:
-            face = face_towards(held.T @ vector(move.face))
-            yield Move(face, move.quarters, move.first, move.last)
-
-
-def _weight(move: Move, size: int) -> int:
-    first, last = move.layers(size)
-    is_middle_slice = size == 3 and first == last == 2
-    return 2 if is_middle_slice else 1
-
-
-def _is_outer(move: Move, size: int) -> bool:
-    first, last = move.layers(size)
-    return first == 1 or last == size
-
-
-def _axis_groups(turns: Iterable[Move]) -> list[list[Move]]:
-    groups: list[list[Move]] = []
-    for move in turns:
-        if groups and groups[-1][0].axis == move.axis:
-            groups[-1].append(move)
-        else:
-            groups.append([move])
-    return groups
-
-
-def _longest_turn(group: list[Move]) -> int:
-    totals: dict[tuple[str, int, int], int] = {}
-    for move in group:
-        block = (move.face, move.first, move.last)
-        totals[block] = totals.get(block, 0) + move.quarter_turns
-    return max(totals.values())
 
 
 FACE_TURNS = tuple(Move(face, quarters) for face in FACES for quarters in (1, 2, 3))

@@ -51,6 +51,11 @@ class Orientation:
         return NAMES[self.index]
 
     @property
+    def faces(self) -> str:
+        """The cube faces at the robot's sites U R F D L B."""
+        return _faces(self.index)
+
+    @property
     def matrix(self) -> NDArray[np.int64]:
         """Rotation int64[3, 3] from the cube's frame to the robot's."""
         return _matrix(self.index)
@@ -70,16 +75,21 @@ class Orientation:
 
     def face_at(self, site: str) -> str:
         """The cube face at a robot site."""
-        return _faces(self.index)[FACES.index(site)]
+        return self.faces[FACES.index(site)]
 
     def site_of(self, face: str) -> str:
         """The robot site at which a cube face is."""
-        return FACES[_faces(self.index).index(face)]
+        return FACES[self.faces.index(face)]
 
 
 def all_orientations() -> tuple[Orientation, ...]:
     """The 24 orientations in order of index."""
     return tuple(Orientation(index) for index in range(len(NAMES)))
+
+
+def held_with(faces: str) -> Orientation | None:
+    """Return the orientation with the cube's ``faces`` at sites U R F D L B; None if none has."""
+    return next((held for held in all_orientations() if held.faces == faces), None)
 
 
 @cache
@@ -108,6 +118,11 @@ def site_facelets(orientation: Orientation, size: int) -> Permutation:
     ``facelets[site_facelets(o, n)]`` is how the cube ``facelets`` looks in the robot's frame.
     """
     return _site_facelets(orientation.index, size)
+
+
+def upright(letters: str, held: Orientation, size: int) -> str:
+    """Return how a cube that looks like ``letters`` when ``held`` looks with every face at home."""
+    return "".join(letters[index] for index in site_facelets(held.inverse, size))
 
 
 @cache

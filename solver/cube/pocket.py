@@ -84,7 +84,7 @@ class PocketCube(PieceCube):
 
     def apply(self, moves: str | Iterable[Move]) -> PocketCube:
         """The cube after ``moves``, a string or parsed moves, rotations included."""
-        parsed = parse_moves(moves) if isinstance(moves, str) else moves
+        parsed = parse_moves(moves, 2) if isinstance(moves, str) else moves
         cube = self
         for move in parsed:
             cube = cube.move(move)

@@ -64,7 +64,7 @@ class StickerCube:
 
     def apply(self, moves: str | Iterable[Move]) -> StickerCube:
         """The cube after ``moves``, a string or parsed moves."""
-        parsed = parse_moves(moves) if isinstance(moves, str) else moves
+        parsed = parse_moves(moves, self.size) if isinstance(moves, str) else moves
         cube = self
         for move in parsed:
             cube = cube.move(move)

@@ -12,7 +12,8 @@ from typing import NamedTuple, Self
 from solver import two_phase
 from solver.cost import BlockTurnCosts, moves_of
 from solver.cube.cube import Cube
-from solver.cube.notation import Move, length, parse_moves
+from solver.cube.metrics import length
+from solver.cube.notation import Move, parse_moves
 from solver.solution import Request, SearchClock
 
 FIRST_LOOK_S = 0.01

@@ -18,7 +18,7 @@ import numpy as np
 
 from solver import _native, two_phase
 from solver.cube.cube import Cube
-from solver.cube.notation import METRICS
+from solver.cube.metrics import METRICS
 from solver.search import solve
 from solver.tables import cache_directory
 from tests.bench.figures import emit, mean, most_resident_mib, replayed, run_python, timed

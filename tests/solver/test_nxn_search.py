@@ -7,7 +7,8 @@ import math
 
 import pytest
 
-from solver.cube.notation import length, parse_moves
+from solver.cube.metrics import length
+from solver.cube.notation import parse_moves
 from solver.cube.pocket import PocketCube
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import BadNotation, IllegalCube, SearchError

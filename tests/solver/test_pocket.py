@@ -17,7 +17,8 @@ from robot.settings import load_profile
 from solver import pocket
 from solver.cost import IMPOSSIBLE, moves_of
 from solver.cube import facelets
-from solver.cube.notation import length, parse_moves
+from solver.cube.metrics import length
+from solver.cube.notation import parse_moves
 from solver.cube.pocket import PocketCube, from_relative_to_dlb, relative_to_dlb
 from solver.errors import BadNotation, InvalidRequest, SearchError
 from solver.pocket import BySearch, ByTable, kernel

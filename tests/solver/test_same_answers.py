@@ -22,7 +22,8 @@ import pytest
 from robot.planner.survey import random_cube
 from solver import _native, two_phase
 from solver.cube.cube import Cube, from_scramble
-from solver.cube.notation import METRICS, parse_moves
+from solver.cube.metrics import METRICS
+from solver.cube.notation import parse_moves
 from solver.cube.pocket import PocketCube
 from solver.reduction import phased
 from solver.reduction.search import geometry

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from solver import _native, two_phase
 from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, composite_of, moves_of
 from solver.cube.cube import Cube
-from solver.cube.notation import FACE_TURNS, METRICS, length, parse_moves
+from solver.cube.metrics import METRICS, length
+from solver.cube.notation import FACE_TURNS, parse_moves
 from solver.errors import InvalidRequest, SearchError
 from solver.search import algorithm_for, solve, solve_many
 from solver.solution import CancelFlag, Request, Solution

@@ -206,9 +206,7 @@ def main() -> None:
         counts = Counter(str(row["outcome"]) for row in rows if row["group"] == group)
         share = f"{counts['right'] / counts.total():.2%} of {counts.total()} right"
         print(f"{group}: {share}; {dict(counts)}")
-    for row in rows:
-        if row["outcome"] == "wrong":
-            print(f"wrong: {row['case']}")
+    print("\n".join(f"wrong: {row['case']}" for row in rows if row["outcome"] == "wrong"))
 
 
 if __name__ == "__main__":

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solver import _native
-from solver.cube.cube import SINGMASTER_SLOTS, Cube, from_facelets, from_scramble, parse_state
+from solver.cube.cube import SINGMASTER_SLOTS, Cube, from_facelets, from_scramble
 from solver.cube.facelets import FACES, slot_facelets
 from solver.cube.notation import parse_moves
 from solver.cube.orientation import NAMES, Orientation, all_orientations, site_facelets
 from solver.cube.pocket import REFERENCE, PocketCube, whole_rotations
+from solver.cube.reading import parse_state
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import BadNotation
 from solver.learning import batch as learning
@@ -143,7 +144,7 @@ CUBIES = "UF UR UB UL DF DR DB DL FR FL BR BL UFR URB UBL ULF DRF DFL DLB DBR"
 )
 def test_texts_that_are_no_states_are_refused_and_wrong_words_named(text, said):
     with pytest.raises(BadNotation, match=said):
-        parse_state(text)
+        parse_state(text, 3)
 
 
 # ---- orientations -------------------------------------------------------------------------------

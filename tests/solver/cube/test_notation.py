@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from solver.cost import AXES, composite_index, composite_of, merge_moves, moves_of
 from solver.cube.cube import Cube
-from solver.cube.notation import FACE_TURNS, Move, face_turns, join_half_turns, length, parse_moves
+from solver.cube.metrics import length
+from solver.cube.notation import FACE_TURNS, Move, face_turns, join_half_turns, parse_moves
 from solver.errors import BadNotation
 
 MOVES = st.builds(
@@ -30,10 +31,96 @@ def test_what_is_written_is_read_back_and_its_inverse_cancels_it(moves):
     assert Cube.from_moves([*moves, *back]).is_solved
 
 
-def test_all_spellings_are_understood():
-    moves = parse_moves("R2' r Rw2 3Rw' 2L x’ M2E' S U3")
-    assert " ".join(map(str, moves)) == "R2 Rw Rw2 3Rw' 2L x' M2 E' S U'"
-    assert parse_moves("") == ()
+@st.composite
+def spelled_moves(draw: st.DrawFn) -> tuple[str, list[Move]]:
+    """One move in one of its spellings."""
+    letter = draw(st.sampled_from("URFDLB"))
+    first, last = draw(st.sampled_from([(1, 1), (1, 2), (1, 3), (2, 2), (3, 3), (2, 4)]))
+    quarters = draw(st.integers(1, 3))
+    layers = f"{first}-{last}" if 1 < first < last else str(max(last, first))
+    stem = {
+        (1, 1): [letter, f"1{letter}"],
+        (1, 2): [f"{letter}w", letter.lower(), f"2{letter}w"],
+    }.get((first, last), [layers + letter] if first == last else [f"{layers}{letter}w"])
+    endings = {1: ["", "1", "3'", "¹"], 2: ["2", "2'", "'2", "²"], 3: ["'", "3", "i", "ʼ", "’"]}
+    text = draw(st.sampled_from(stem)) + draw(st.sampled_from(endings[quarters]))
+    return text, [Move(letter, quarters, first, last)]
+
+
+def back(moves: list[Move]) -> list[Move]:
+    return [move.inverse for move in reversed(moves)]
+
+
+def combined(
+    parts: st.SearchStrategy[tuple[str, list[Move]]],
+) -> st.SearchStrategy[tuple[str, list[Move]]]:
+    """Sequences, repetitions, commutators and conjugates of ``parts``."""
+    pairs = st.tuples(parts, parts)
+    return st.one_of(
+        pairs.map(lambda two: (f"{two[0][0]}, {two[1][0]}", two[0][1] + two[1][1])),
+        pairs.map(lambda two: (f"{two[0][0]} // {two[1][0]}\n", two[0][1])),
+        st.tuples(parts, st.integers(0, 3)).map(
+            lambda part: (f"({part[0][0]}){part[1]}", part[0][1] * part[1])
+        ),
+        parts.map(lambda part: (f"( {part[0]} )'", back(part[1]))),
+        pairs.map(
+            lambda two: (
+                f"[({two[0][0]}), {two[1][0]}]",
+                two[0][1] + two[1][1] + back(two[0][1]) + back(two[1][1]),
+            )
+        ),
+        pairs.map(
+            lambda two: (
+                f"[({two[0][0]}) : {two[1][0]}]",
+                two[0][1] + two[1][1] + back(two[0][1]),
+            )
+        ),
+    )
+
+
+@settings(max_examples=200)
+@given(st.recursive(spelled_moves(), combined, max_leaves=6))
+def test_every_spelling_and_bracket_is_read_as_it_is_meant(written):
+    text, moves = written
+    assert parse_moves(text, 6) == tuple(moves)
+    assert parse_moves(" ".join(map(str, moves)), 6) == tuple(moves)
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "read"),
+    [
+        ("M2E'S x’ y2'", 3, "M2 E' S x' y2"),
+        ("F3R1U3D3B1", 3, "F' R U' D' B"),
+        ("F3R1U3D3B1", 7, "F' R U' D' B"),
+        ("U3Rw", 3, "U' Rw"),
+        ("R2U'F2", 3, "R2 U' F2"),
+        ("R10U", 12, "R 10U"),
+        ("R U ^(F B') L", 3, "R U L B F'"),
+        ("", 3, ""),
+    ],
+)
+def test_moves_without_blanks_and_on_the_inverse(text, size, read):
+    assert " ".join(map(str, parse_moves(text, size))) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("U3Rw", "'U3 Rw' or 'U 3Rw'"),
+        ("y3Rw", "'y3 Rw' or 'y 3Rw'"),
+        ("R2U", "'R2 U' or 'R 2U'"),
+        ("(R U", "character 1 is not closed by '\\)'"),
+        ("[R U]", "no comma and no colon"),
+        ("(R)x3", "rotation or 'times'"),
+        ("(R U)99999", "more than 20,000 moves"),
+        ("((R U)900)900", "more than 20,000 moves"),
+        ("[" * 90, "brackets within each other"),
+        ("R (U Q)", "'Q\\)' at character 6"),
+    ],
+)
+def test_what_could_mean_two_things_or_nothing_is_refused(text, reason):
+    with pytest.raises(BadNotation, match=reason):
+        parse_moves(text, 6)
 
 
 @pytest.mark.parametrize(

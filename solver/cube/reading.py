@@ -1,0 +1,179 @@
+"""Cube states as people write them: facelets, colours, a net, Singmaster's words, or moves.
+
+A cube may be held in any of its 24 ways. What was read keeps the frame in which it was given: the
+cube to solve has its faces named by the places at which they were given, so moves that solve it
+are moves in that frame, and so is a robot's plan. The *scheme* is the letters at U R F D L B: of an
+odd cube its middle centres, of an even one what follows from the corner at DLB.
+
+Example: ``FFFFFFFFF UUUUUUUUU RRRRRRRRR BBBBBBBBB DDDDDDDDD LLLLLLLLL`` has the scheme FURBDL. Face
+F is at U and face R at F: it is held ``FR``, and is solved.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import permutations
+from math import isqrt
+
+from solver.cube import legality
+from solver.cube.cube import SINGMASTER_SLOTS, Cube, from_facelets
+from solver.cube.facelets import FACES, OPPOSITE
+from solver.cube.legality import CORNERS
+from solver.cube.orientation import Orientation, held_with
+from solver.cube.pocket import PocketCube
+from solver.cube.sticker_cube import StickerCube
+from solver.errors import BadNotation, IllegalCube, shortened
+
+SCRAMBLE = "--scramble"
+"""Stands before moves from the solved cube, where a text may be a state as well."""
+
+UPRIGHT = Orientation(0)
+
+_MARKS = str.maketrans(dict.fromkeys("|+\ufeff\u200b", " "))
+"""Lines of a drawn net, and characters that nobody sees."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenCube:
+    """A cube as somebody gave it."""
+
+    cube: Cube | PocketCube | StickerCube
+    """The cube to solve, its faces named by the places at which they were given."""
+    facelets: str
+    """The letters URFDLB as they were given; colours are named by their faces."""
+    held: Orientation
+    """The faces at U and F as given, by those letters."""
+
+
+def read_state(text: str, size: int | None = None) -> GivenCube:
+    """Read a state in any notation that people use.
+
+    ``text`` is facelets in the order of Kociemba's drawing, or as a net of U, L F R B and D; in
+    letters URFDLB, or in any six letters of colours, small or capital, with blanks anywhere; or the
+    20 Singmaster words of a 3x3x3; or ``--scramble`` and moves. Without ``size`` the number of
+    facelets gives it, and it is 3 where there are none. Raises BadNotation or IllegalCube.
+    """
+    text = text.translate(_MARKS).strip()
+    if text.split()[:1] == [SCRAMBLE]:
+        moves = _strip_quotes(text.removeprefix(SCRAMBLE).strip())
+        return _recognize(StickerCube.solved(size or 3).apply(moves).letters, size or 3)
+    size = size or _size_of(text)
+    if size == 3 and _are_cubies(text.split()):
+        cube = Cube.from_singmaster(text.upper())
+        return GivenCube(cube, cube.facelets(), UPRIGHT)
+    letters = _join_rows(text, size).upper()
+    return _recognize(letters, size) if set(letters) <= set(FACES) else _read_colours(letters, size)
+
+
+def parse_state(text: str, size: int | None = None) -> Cube | PocketCube | StickerCube:
+    """Read a state as :func:`read_state` does, and return the cube alone."""
+    return read_state(text, size).cube
+
+
+def _recognize(letters: str, size: int) -> GivenCube:
+    """Return the cube that looks like ``letters`` URFDLB."""
+    cube = from_facelets(letters, size)
+    held = legality.held_by_centres(letters, size) if size % 2 else _held_by_corner(letters, size)
+    if size <= 3 and held != UPRIGHT:
+        cube = from_facelets(letters.translate(str.maketrans(held.faces, FACES)), size)
+    return GivenCube(cube, letters, held)
+
+
+def _held_by_corner(letters: str, size: int) -> Orientation:
+    """Return how a legal cube is held whose corner at DLB is at home."""
+    [word] = legality.words_of(letters, ("DLB",), size)
+    held = held_with("".join(OPPOSITE[face] for face in word) + word)
+    assert held is not None, "a legal cube has only corners of its own"
+    return held
+
+
+def _size_of(text: str) -> int:
+    """Layers of the cube that so many letters describe; 3 if no cube has their number."""
+    count = len("".join(text.split()))
+    size = isqrt(count // 6)
+    return size if size > 0 and count == 6 * size * size else 3
+
+
+def _are_cubies(words: list[str]) -> bool:
+    """Tell Singmaster's words from facelets, which may be written in groups, too."""
+    lengths = {len(word) for word in words}
+    if len(words) == len(SINGMASTER_SLOTS):
+        return lengths <= {2, 3}
+    return lengths == {2, 3} or (lengths == {2} and 2 * len(words) != 6 * 3 * 3)
+
+
+def _strip_quotes(text: str) -> str:
+    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
+    return text[1:-1] if quoted else text
+
+
+def _join_rows(text: str, size: int) -> str:
+    """Return the letters in the order U R F D L B; a net has U and D above and below F."""
+    rows = ["".join(line.split()) for line in text.splitlines() if line.strip()]
+    net = [size] * size + [4 * size] * size + [size] * size
+    if size == 1 or [len(row) for row in rows] != net:
+        return "".join(rows)
+    middle = rows[size : 2 * size]
+    left, front, right, back = (
+        "".join(row[face * size : (face + 1) * size] for row in middle) for face in range(4)
+    )
+    return "".join(rows[:size]) + right + front + "".join(rows[2 * size :]) + left + back
+
+
+def _read_colours(letters: str, size: int) -> GivenCube:
+    """Return the cube whose facelets are in letters of colours; each names the face it is on."""
+    _check_colours(letters, size)
+    for scheme in _schemes(letters, size):
+        named = letters.translate(str.maketrans(scheme, FACES))
+        words = legality.words_of(named, CORNERS, size) if size > 1 else CORNERS
+        if set(map(frozenset, words)) == set(map(frozenset, CORNERS)):
+            try:
+                return _recognize(named, size)
+            except IllegalCube as error:
+                meant = ", ".join(f"{face} is {c}" for face, c in zip(FACES, scheme, strict=True))
+                raise IllegalCube(f"{error.reason}; {meant}", error.facts) from None
+    raise IllegalCube(
+        "no cube has corners of these colours: some sticker is not the colour that was written",
+        {"kind": "scheme"},
+    )
+
+
+def _check_colours(letters: str, size: int) -> None:
+    """Raise BadNotation unless these are six letters, IllegalCube unless each is on a sixth."""
+    counts = Counter(letters)
+    strange = next((at for at, letter in enumerate(letters) if not letter.isalpha()), None)
+    if strange is not None or len(letters) != 6 * size * size or len(counts) < len(FACES):
+        legality.check_letters(letters, size)
+    if len(counts) > len(FACES):
+        rare = sorted(counts, key=lambda letter: (counts[letter], letter))
+        at = letters.index(rare[0])
+        raise BadNotation(
+            f"There are {len(counts)} different letters, {shortened(' '.join(sorted(counts)))}; a"
+            f" cube has six colours. Facelet {at + 1} is '{letters[at]}'; use the letters {FACES},"
+            " or one letter for each colour."
+        )
+    for letter, count in sorted(counts.items()):
+        if count != size * size:
+            raise IllegalCube(
+                f"colour {letter} appears {count} times instead of {size * size}",
+                {"kind": "count", "face": letter, "count": count},
+            )
+
+
+def _schemes(letters: str, size: int) -> list[str]:
+    """Letters of colours that may be at U R F D L B."""
+    area = size * size
+    if size % 2:
+        centres = "".join(letters[area * face + area // 2] for face in range(len(FACES)))
+        for letter, count in Counter(centres).items():
+            if count > 1:
+                faces = [FACES[at] for at, other in enumerate(centres) if other == letter]
+                raise IllegalCube(
+                    f"the middle centres of {' and '.join(faces)} are both {letter}",
+                    {"kind": "centre", "shown": centres},
+                )
+        return [centres]
+    [corner] = legality.words_of(letters, ("DLB",), size)
+    others = sorted(set(letters) - set(corner))
+    return ["".join(rest) + corner for rest in permutations(others)] if len(others) == 3 else []
