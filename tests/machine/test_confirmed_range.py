@@ -37,23 +37,19 @@ TO_AND_FRO = parse_profile(
 
 def test_what_is_confirmed_is_what_was_kept_and_where_somebody_walked() -> None:
     contact = ConfirmedRange({})
-    assert contact.range("holder", HOLDER) is None
-    kept = {
-        f"{POSITIONS}.home": 1500,
-        f"{POSITIONS}.cw": 1990,
-        "actuators.lid.positions_us.open": 9,
-    }
-    contact.confirmed = kept
-    assert contact.range("holder", HOLDER) == (1500, 1990)
-    contact.note("holder", 1450)
-    contact.confirmed = {}
-    assert contact.range("holder", HOLDER) == (1450, 1450)
-    contact.note("holder", 1400)
-    contact.note("holder", 1420)
-    contact.confirmed = kept
-    assert contact.range("holder", HOLDER) == (1400, 1990)
-    contact.note("holder", 2010)
-    assert contact.range("holder", HOLDER) == (1400, 2010)
+    kept = {f"{POSITIONS}.home": 1500, f"{POSITIONS}.cw": 1990}
+    kept["actuators.lid.positions_us.open"] = 9
+    for walked, confirmed, expected in (
+        ((), {}, None),
+        ((), kept, (1500, 1990)),
+        ((1450,), {}, (1450, 1450)),
+        ((1400, 1420), kept, (1400, 1990)),
+        ((2010,), kept, (1400, 2010)),
+    ):
+        contact.confirmed = confirmed
+        for place in walked:
+            contact.note("holder", place)
+        assert contact.range("holder", HOLDER) == expected
     contact.confirmed = {}
     assert contact.range("lid", CUBOTINO.actuators["lid"]) is None
 
@@ -82,15 +78,13 @@ def test_steps_are_small() -> None:
         contact.require_step("right", TO_AND_FRO.actuators["right"], 0, 11)
 
 
-def test_somebody_says_which_pulse_is_the_first() -> None:
-    assert [first_pulse("holder", LIMITS, pulse) for pulse in (900, 1444, 2100)] == [
-        900,
-        1444,
-        2100,
-    ]
-    for pulse in (None, 899, 2101):
-        with pytest.raises(NotConfirmed, match="--from 1500 is the middle"):
-            first_pulse("holder", LIMITS, pulse)
+@pytest.mark.parametrize("pulse", [900, 1444, 2100, None, 899, 2101])
+def test_somebody_says_which_pulse_is_the_first(pulse: int | None) -> None:
+    if pulse in (900, 1444, 2100):
+        assert first_pulse("holder", LIMITS, pulse) == pulse
+        return
+    with pytest.raises(NotConfirmed, match="--from 1500 is the middle"):
+        first_pulse("holder", LIMITS, pulse)
 
 
 def test_homing_waits_for_every_position_and_direction() -> None:
