@@ -16,18 +16,18 @@ from tests.system.install.debian_root import (
     why_no_root,
 )
 
-pytestmark = pytest.mark.timeout(3600)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(3600)]
 
 REPOSITORY = "/host/cubist.bundle"
 """Address of the repository in the root, in place of README's."""
 QUICK = "ARGS='-m quick -rfEs'"
 """Arguments of `make test`: the tests that need what the two commands make, and few more."""
-CASES = [
-    pytest.param("13-demo", id="Debian 13, demo first"),
-    pytest.param("13-test", id="Debian 13, test first", marks=pytest.mark.long),
-    pytest.param("12-demo", id="Debian 12, demo first", marks=pytest.mark.long),
-    pytest.param("12-test", id="Debian 12, test first", marks=pytest.mark.long),
-]
+CASES = {
+    "13-demo": "Debian 13, demo first",
+    "13-test": "Debian 13, test first",
+    "12-demo": "Debian 12, demo first",
+    "12-test": "Debian 12, test first",
+}
 
 
 def readme_lines() -> list[str]:
@@ -50,7 +50,7 @@ def script(first: str) -> list[str]:
     return lines
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", CASES, ids=list(CASES.values()))
 def test_readme_s_commands_in_a_clean_debian(case: str, tmp_path: Path) -> None:
     if reason := why_no_root():
         pytest.skip(reason)
