@@ -110,16 +110,20 @@ def test_presses_are_debounced_and_stuck_buttons_do_nothing() -> None:
     assert module.pulls == dict.fromkeys((23, 24, 25), FakeModule.PUD_UP)
     assert list(buttons.poll()) == []
     assert buttons.poll_s == IDLE_POLL_S
-    for level in (0, 1):  # no more than a bounce
-        module.drive(23, level)
-        assert list(buttons.poll()) == []
-        now_us += 10_000
+    told: list[str] = []
+    for levels, wait_us in (((0,), 20_000), ((1, 0), 10_000), ((1,), 200_000)):
+        for level in levels:  # never 25 ms without an edge: no more than a bounce
+            module.drive(24, level)
+        told += buttons.poll()
+        now_us += wait_us
+        told += buttons.poll()
+    assert told == []
     for pin, held_us, expected in (
         (24, 100_000, ["select"]),
         (25, 100_000, ["previous"]),
         (23, 60_000_000, []),  # something lies on it
     ):
-        told: list[str] = []
+        told = []
         for level, until_us in ((0, now_us + held_us), (1, now_us + held_us + 200_000)):
             buttons.woken.clear()
             module.drive(pin, level)

@@ -85,11 +85,11 @@ async def test_the_page_is_announced_to_the_group_until_it_ends_and_closes_its_t
             visitor = aiohttp.ClientSession(url, cookie_jar=jar)
             page = PageVisitor(url, daemon, await stack.enter_async_context(visitor))
             await page.log_in()
-            socket_ = await visitor.ws_connect("/ws", headers=page.own)
-            await socket_.send_json({"do": "stop"})
-        async with asyncio.timeout(60):
-            async for _ in socket_:
-                pass
+            tab = await stack.enter_async_context(page.tab())
+            reading = asyncio.create_task(tab.closed())
+            await tab.ask("stop")
+        await reading
+        assert tab.socket.close_code == aiohttp.WSCloseCode.OK
     assert not file.exists()
     with pytest.raises(PageError, match="start one with `cubist-web`"):
         find_page(environ)
