@@ -103,26 +103,31 @@ def show_until(
 
 
 class Front:
-    """The display and its buttons: shows the robot or the menu, and carries out presses."""
+    """The display and its buttons: shows the robot or the menu, and carries out presses.
+
+    It polls the daemon's status, and asks for the list of runs only after a new one.
+    """
 
     def __init__(self, client: ControlClient, said: Catalogue) -> None:
         self._client = client
         self._said = said
-        self._watch = RobotWatch(client, said)
         self._menu = Menu()
         self._refusals: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._runs: list[RunRecordJson] = []
+        self._last: object = None
+        self._is_working = False
 
     def look(self) -> Screenful:
         """Return the picture to show now."""
         with contextlib.suppress(queue.Empty):
             self._menu.tell(self._refusals.get_nowait())
         page = self._menu.page
-        return self._watch.look() if page is None else menu_view(page, self._said)
+        return self._look_at_robot() if page is None else menu_view(page, self._said)
 
     def press(self, button: MenuButton) -> None:
         """Carry out a press in the background."""
-        self._watch.look()  # it decides whether a press stops what is under way
-        action = self._menu.press(button, working=self._watch.is_working)
+        self._look_at_robot()  # it decides whether a press stops what is under way
+        action = self._menu.press(button, working=self._is_working)
         if action is not None:
             log.info("menu: %s", action)
             threading.Thread(target=self._carry_out, args=[action], daemon=True).start()
@@ -135,19 +140,8 @@ class Front:
             note = error.note if isinstance(error, RequestError) else {}
             self._refusals.put(self._said.refusal(str(error), note))
 
-
-class RobotWatch:
-    """Polls the daemon's status; asks for the list of runs only after a new one."""
-
-    def __init__(self, client: ControlClient, said: Catalogue) -> None:
-        self._client = client
-        self._said = said
-        self._runs: list[RunRecordJson] = []
-        self._last: object = None
-        self.is_working = False
-
-    def look(self) -> Screenful:
-        """Return the picture to show now, even while the daemon does not answer."""
+    def _look_at_robot(self) -> Screenful:
+        """Return the robot's picture, even while the daemon does not answer."""
         try:
             now = self._client.status()
             live = self._client.call(LIVE)
@@ -155,12 +149,12 @@ class RobotWatch:
             if last != self._last:
                 self._runs = self._client.runs(COUNTED)
                 self._last = last
-            self.is_working = (
+            self._is_working = (
                 now["job"] is not None or now["calibrating"] or now["inspection_left_s"] is not None
             )
             return view_of(now, live, self._runs, self._said)
         except (DaemonError, RequestError, LookupError):  # another version's daemon lacks a key
-            self._last, self.is_working = None, False
+            self._last, self._is_working = None, False
             return unreachable(self._said)
 
 

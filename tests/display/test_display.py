@@ -21,7 +21,7 @@ from PIL import Image
 from robot.display import drawing
 from robot.display.device import DISPLAY_LOST, LumaDisplay
 from robot.display.drawing import draw
-from robot.display.main import RobotWatch, main, show_until
+from robot.display.main import Front, main, show_until
 from robot.display.menu import ENTRIES, MenuPage
 from robot.display.view import Screenful, menu_view, moves_left, unreachable, view_of
 from robot.panel.gpio import PanelError, RpiGpio
@@ -349,12 +349,12 @@ def test_it_draws_what_has_changed_and_switches_off(
     ended = threading.Event()
     views = [view_of(now, TURNING, RUNS, ENGLISH) for now in (IDLE, IDLE, AT_WORK, AT_WORK)]
 
-    def look(_: RobotWatch) -> Screenful:
+    def look(_: Front) -> Screenful:
         if len(views) == 1:
             ended.set()
         return views.pop(0)
 
-    monkeypatch.setattr(RobotWatch, "look", look)
+    monkeypatch.setattr(Front, "look", look)
     show_until(ended, SPI, FakeClient(), ENGLISH)
     assert screen.display.call_count == 2 and screen.cleanup.called
 
@@ -392,7 +392,7 @@ def test_a_profile_without_display(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_it_follows_the_daemon_and_only_watches() -> None:
     daemon = FakeClient(IDLE, RUNS)
-    watch = RobotWatch(daemon, ENGLISH)
+    watch = Front(daemon, ENGLISH)
     first = watch.look()
     assert first.large == "31.0 s" and watch.look() == first
     assert sum("/runs" in path for path in daemon.looked) == 1, "runs only when there is another"
