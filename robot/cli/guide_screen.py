@@ -22,6 +22,7 @@ from textual.widgets import DataTable, Digits, Footer, Header, Static
 
 from robot.calibration.step import Session
 from robot.calibration.steps.camera import Image, draw_quad
+from robot.cli.output import run_async
 from robot.guide.dialogs import MenuDialog
 from robot.guide.session import GuideSession, MakeDialog
 from robot.guide.state import Action, Contents, DialogLine, DialogPress, DialogState, Setting
@@ -105,7 +106,7 @@ class GuideEnded(Message):
 class CalibrationApp(App[int]):
     """Calibrate one robot through the ``first`` dialogs, or else the menu.
 
-    It returns 0 when the person is done and None if the terminal has gone.
+    It returns 0 when the person is done, None if the terminal has gone or a signal ended it.
     """
 
     CSS = """
@@ -134,12 +135,16 @@ class CalibrationApp(App[int]):
     def calibrate(self) -> int | None:
         """Run until the person leaves and the robot is at rest.
 
-        Raises the error that ended the guide session, if one did.
+        Raises the error that ended the guide session, if one did. A signal cancels the screen:
+        ``KeyboardInterrupt`` in the middle of Textual's loop might leave its threads waiting for
+        each other.
         """
-        code = self.run()
-        self.guide.end()
-        if self._thread.ident is not None:
-            self._thread.join()
+        try:
+            code = run_async(self.run_async())
+        finally:
+            self.guide.end()
+            if self._thread.ident is not None:
+                self._thread.join()
         if self._error is not None:
             raise self._error
         return code
