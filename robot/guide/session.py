@@ -112,7 +112,7 @@ class GuideSession:
     def run(self, first: Sequence[MakeDialog]) -> None:
         """Show the ``first`` dialogs and all that they open until the last is left.
 
-        Raises :class:`DaemonError` when the daemon goes away.
+        Raises :class:`DaemonError` when the daemon goes away, and a task's unexpected error.
         """
         self.begin(first)
         try:
@@ -200,10 +200,11 @@ class GuideSession:
     def _work(self, work: Callable[[], T], done: Callable[[T], None]) -> None:
         try:
             result = work()
-        except DaemonError as error:
-            self.later(partial(_raise, error))
-        except CubistError as error:
-            self.later(partial(self._finish_task, partial(self._fail, str(error))))
+        except Exception as error:
+            if isinstance(error, CubistError) and not isinstance(error, DaemonError):
+                self.later(partial(self._finish_task, partial(self._fail, str(error))))
+            else:
+                self.later(partial(_raise, error))
         else:
             self.later(partial(self._finish_task, partial(done, result)))
 

@@ -149,9 +149,10 @@ async def test_a_defect_of_a_dialog_ends_the_app() -> None:
             await asyncio.sleep(0.002)
 
 
-def test_a_daemon_that_goes_away_ends_the_app_with_its_error() -> None:
+@pytest.mark.parametrize("error", [DaemonError("gone"), KeyError("gone")])
+def test_a_task_s_unexpected_error_ends_the_app(error: Exception) -> None:
     client = FakeCalibrationClient()
-    client.failures["/maintenance/home"] = DaemonError("gone")
+    client.failures["/maintenance/home"] = error
     session = client.session
     session.keep({one.key: one.value for one in positions(session)})
     app = CalibrationApp(session, [step_dialog(STEPS["home"])])
@@ -161,8 +162,8 @@ def test_a_daemon_that_goes_away_ends_the_app_with_its_error() -> None:
             await settle_app(pilot)
             await press_keys(pilot, ["enter"])
 
-    app.run = lambda: asyncio.run(press())  # type: ignore[method-assign,assignment]
-    with pytest.raises(DaemonError, match="gone"):
+    app.run_async = press  # type: ignore[method-assign,assignment]
+    with pytest.raises(type(error), match="gone"):
         app.calibrate()
 
 
