@@ -25,7 +25,7 @@ void actuators_forget(void)
     servo_detach_all();
     for (uint8_t i = 0; i < actuator_count; i++) {
         const struct config_actuator *setup = &actuators[i].setup;
-        if (!servo_is_high(setup->pin)) { /* which the timer ends */
+        if (!servo_is_high(setup->pin)) { /* the timer ends a high pulse */
             close_pin(setup->pin);
         }
         close_pin(setup->direction_pin);
@@ -77,7 +77,7 @@ static bool is_possible(const struct config_actuator *setup)
     return setup->kind == KIND_SERVO ? servo_is_possible(setup) : stepper_is_possible(setup);
 }
 
-/* A pulse still under way on the pin must not be cut short, nor made longer. */
+/* A pulse still high on the pin must be neither cut short nor lengthened. */
 static void open_servo(struct actuator *actuator)
 {
     uint8_t pin = actuator->setup.pin;
@@ -121,7 +121,7 @@ uint8_t actuators_add(const struct config_actuator *setup)
     return FAULT_NONE;
 }
 
-/* A driver's enable pin may be shared; it stays on while another motor needs it. */
+/* Drivers may share an enable pin. It stays on while another motor needs it. */
 static bool pin_is_needed(const struct actuator *asking)
 {
     for (uint8_t i = 0; i < actuator_count; i++) {
@@ -229,7 +229,7 @@ static int32_t position_after(const struct actuator *actuator, const struct prof
     return actuator->position + (reverse ? -steps : steps);
 }
 
-/* One reading in three may be wrong: motors disturb sensors. */
+/* Accepts any one match in three readings, because motors disturb the sensors. */
 static bool reads(const struct actuator *actuator, bool active)
 {
     for (uint8_t i = 0; i < 3; i++) {
@@ -240,7 +240,7 @@ static bool reads(const struct actuator *actuator, bool active)
     return false;
 }
 
-/* Whether its sensor is active where it should stand now. */
+/* True if the sensor should be active at the current position. */
 static bool at_mark(const struct actuator *actuator)
 {
     const struct config_actuator *setup = &actuator->setup;

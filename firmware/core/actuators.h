@@ -1,4 +1,4 @@
-/* The actuators of the robot: what they are, where they stand, what they are doing. */
+/* The robot's actuators: setup, position and current motion. */
 #ifndef CUBIST_ACTUATORS_H
 #define CUBIST_ACTUATORS_H
 
@@ -12,17 +12,17 @@
 
 struct actuator {
     struct config_actuator setup;
-    int32_t position; /* steps or ticks of pulse; at the end of the turn in progress */
+    int32_t position; /* steps or pulse ticks; during a turn, the position at its end */
     union {
-        uint32_t end;    /* tick at which the turn in progress, or a servo's homing, is over */
-        uint32_t travel; /* homing a stepper: steps left after this motion */
+        uint32_t end;    /* tick at which the current turn or servo homing ends */
+        uint32_t travel; /* while homing a stepper: steps left after this motion */
     };
     /* Only the main loop touches these. */
     bool turning : 1;
     bool homed : 1;
     bool powered : 1;
-    bool unmoved : 1; /* as far as its sensor tells, which must change on the way */
-    bool placed : 1;  /* `position` is true, whether it may turn or not */
+    bool unmoved : 1; /* this turn must change the sensor and has not done so yet */
+    bool placed : 1;  /* `position` is correct; independent of `homed` */
     uint8_t homing;   /* enum homing_phase */
     union {
         struct stepper stepper;
@@ -33,46 +33,47 @@ struct actuator {
 extern struct actuator actuators[PROTOCOL_MAX_ACTUATORS];
 extern uint8_t actuator_count;
 
-/* Releases all outputs and forgets all actuators, which are at rest. */
+/* Releases all outputs and removes all actuators. They must be at rest. */
 void actuators_forget(void);
 
-/* Adds the next actuator, its outputs inactive; FAULT_NONE or why not. */
+/* Adds the next actuator, outputs inactive. Returns FAULT_NONE or the reason for refusal. */
 uint8_t actuators_add(const struct config_actuator *setup);
 
-/* Stepper: switches its driver. Servo: off ends the pulses, on does nothing. */
+/* Stepper: switches the driver. Servo: off ends the pulses, on does nothing. */
 void actuator_power(struct actuator *actuator, bool on);
 
-/* Whether it can make a turn now, and the steps that makes; FAULT_NONE or why not. */
+/* Checks that the actuator can make a turn now and, for a stepper, sets `steps` to its length.
+ * Returns FAULT_NONE or the reason for refusal. */
 uint8_t actuator_check(const struct actuator *actuator, const struct profile *profile, bool reverse,
                        int32_t *steps);
 
-/* Starts a turn that was checked at tick `start`; false when that tick cannot be met. */
+/* Starts a checked turn at tick `start`. Returns false if it is too late for that tick. */
 bool actuator_start(struct actuator *actuator, const struct profile *profile, bool reverse,
                     uint32_t start);
 
-/* Nothing is known any more of where it stands. */
+/* Marks the position as unknown and the actuator as not homed. */
 void actuator_lose_place(struct actuator *actuator);
 
-/* Looks at the sensor of an actuator that turns from one mark to another, now and then. */
+/* Samples the sensor of an actuator that is turning from one mark to another. */
 void actuator_watch(struct actuator *actuator);
 
-/* Whether its sensor, if it is to be looked at after turns, reads as it should where it stands, and
- * has changed if it had to on the way there. */
+/* True if the sensor reads what the position implies and changed during the turn if it had to.
+ * Always true without a check period. */
 bool actuator_is_in_place(const struct actuator *actuator);
 
-/* Whether the turn in progress has begun to move it. */
+/* True once the current turn has started to move the actuator. */
 bool actuator_has_begun(const struct actuator *actuator, uint32_t now);
 
-/* The turn in progress is over. */
+/* Ends the current turn. */
 void actuator_finish(struct actuator *actuator);
 
-/* Ends the motion at once; the position of a stepper that moved is lost. */
+/* Ends the motion at once. An actuator that was moving loses its position. */
 void actuator_halt(struct actuator *actuator, uint32_t now);
 
-/* To its safe state: power off unless it has to hold. */
+/* Puts the actuator in its safe state: power off unless it has to hold. */
 void actuator_make_safe(struct actuator *actuator);
 
-/* Bit mask of actuators for which `test` holds. */
+/* Returns the bit mask of the actuators that pass `test`. */
 uint8_t actuators_mask(bool (*test)(const struct actuator *));
 bool actuator_is_moving(const struct actuator *actuator);
 bool actuator_is_homed(const struct actuator *actuator);

@@ -179,8 +179,8 @@ static bool size_is_right(uint8_t type, uint8_t length)
     return free_length || length == payload_size(type);
 }
 
-/* Messages that change what a moving robot relies on, or start motion: an actuator belongs either to
- * the player or to homing. GO starts a plan, or resumes the one that is being played. */
+/* Messages that start motion or change data a moving robot uses need rest, because an actuator
+ * belongs to either the player or homing. GO starts a plan (at rest) or resumes the current one. */
 static bool needs_rest(uint8_t type)
 {
     switch (type) {
@@ -250,7 +250,7 @@ static uint8_t carry_out(uint8_t type, const uint8_t *payload, uint8_t length)
 bool commands_handle(uint8_t type, const uint8_t *payload, uint8_t length)
 {
     if (fault_code() && !works_in_fault(type)) {
-        return true; /* acknowledged, so that the host gets to know the fault; not carried out */
+        return true; /* acknowledged so that the host learns of the fault, but not executed */
     }
     if (type == MESSAGE_TURNS && length > queue_free()) {
         return false;

@@ -1,4 +1,4 @@
-/* What the messages of the host do. */
+/* Executes the host's messages. */
 #ifndef CUBIST_COMMANDS_H
 #define CUBIST_COMMANDS_H
 
@@ -7,28 +7,28 @@
 
 #include "protocol.h"
 
-/* Carries out a sequenced message. False refuses it for want of room: it is to be sent again.
- * Whatever else is wrong with it latches a fault. */
+/* Executes a sequenced message. Returns false if there is no room for it, so the host resends it.
+ * Any other problem latches a fault. */
 bool commands_handle(uint8_t type, const uint8_t *payload, uint8_t length);
 
-/* Another host, or the same one started anew: nothing of the old plan goes on. */
+/* Drops the current plan for a new host, or for the same host after a restart. */
 void commands_new_session(void);
 
-/* All but the nonce, which is the link's. */
+/* Fills everything but the nonce, which the link owns. */
 void commands_welcome(struct welcome *welcome);
 
 void commands_status(struct status *status);
 
-/* Where the actuators stand, all there are: Positions and its tail. */
+/* The Positions message followed by the position of each actuator. */
 struct __attribute__((packed)) whereabouts {
     struct positions head;
     int32_t each[PROTOCOL_MAX_ACTUATORS];
 };
 
-/* Returns the length of what there is to tell. */
+/* Fills in the positions and returns their length in bytes. */
 uint8_t commands_whereabouts(struct whereabouts *whereabouts);
 
-/* True once after the state or the fault has changed. */
+/* Returns true once after each change of state or fault. */
 bool commands_state_changed(void);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * Everything that must happen at a tick - steps, servo edges - is counted down in `wait` fields. An
- * event subtracts the time that has passed since the last one, serves what reached zero and returns
+ * Steps and servo edges each have a `wait` field that counts down the ticks until they are due. An
+ * event subtracts the ticks since the last event, serves every wait that reached zero and returns
  * the smallest wait left. The board restarts its counter at every event (CTC), so times add up
- * exactly however late the interrupt was served.
+ * exactly, no matter how late the interrupt was served.
  */
 #include "events.h"
 

@@ -1,11 +1,10 @@
-/* What happens at a tick: servo edges and steps, served one after the other. */
+/* Timer events: serves servo edges first, then steps. */
 #ifndef CUBIST_EVENTS_H
 #define CUBIST_EVENTS_H
 
 #include <stdint.h>
 
-/* Called by the board at the moment planned; returns the ticks until it wants to be called
- * again. */
+/* The board calls this at the planned tick. Returns the ticks until the next call. */
 uint16_t events_serve(void);
 
 #endif

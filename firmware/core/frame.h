@@ -19,20 +19,20 @@ struct frame {
     uint8_t payload[PROTOCOL_MAX_PAYLOAD + FRAME_CRC];
 };
 
-/* CRC-16/CCITT-FALSE continued over more bytes. */
+/* Continues a CRC-16/CCITT-FALSE over more bytes. */
 uint16_t crc16(uint16_t crc, const uint8_t *bytes, uint16_t length);
 
-/* COBS in place; returns the decoded length, or 0 for a damaged block. */
+/* Decodes COBS in place. Returns the decoded length, or 0 for a damaged block. */
 uint8_t cobs_decode(uint8_t *bytes, uint8_t length);
 
-/* COBS from `bytes` (length <= 253) to `out`, which has room for two more; returns the length
- * with the final 00. */
+/* Encodes `bytes` (length <= 253) into `out`, which has room for two more. Returns the length
+ * including the final 00. */
 uint8_t cobs_encode(const uint8_t *bytes, uint8_t length, uint8_t *out);
 
-/* Checks and removes the CRC of `length` decoded bytes; returns the payload's length, or -1. */
+/* Checks the CRC of `length` decoded bytes. Returns the payload's length, or -1 if it is wrong. */
 int8_t frame_check(const struct frame *frame, uint8_t length);
 
-/* Puts the CRC behind a payload; returns the length of the whole. */
+/* Appends the CRC to the payload. Returns the length of the whole frame. */
 uint8_t frame_seal(struct frame *frame, uint8_t payload_length);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * A stepper seeks its end stop fast, backs off, and approaches it again slowly; the edge found then
- * is its home position. Each of these is one motion at constant speed, which the step interrupt
- * ends when the end stop answers. A servo slews to its home position; a stepper without an end stop
- * stands where it is known to stand, if it ever was homed, or else is taken to stand there.
+ * A stepper seeks its end stop fast, backs off, and approaches it again slowly. The edge found on
+ * the slow approach is its home position. Each phase is one motion at constant speed; the step
+ * interrupt ends it when the end stop triggers. A servo slews to its home position. A stepper
+ * without an end stop keeps its position if that is known; otherwise the firmware assumes its home
+ * position.
  */
 #include "homing.h"
 
@@ -10,10 +11,10 @@
 #include "player.h"
 #include "timer.h"
 
-/* Time for a driver to hold its motor, and for contacts to settle, before each motion. */
+/* Lead time before each motion, for the driver to hold its motor and for contacts to settle. */
 #define LEAD (5 * 1000ul * PROTOCOL_TICKS_PER_US)
 
-/* One motion each: homing of different actuators goes on side by side. */
+/* One motion per actuator, because several actuators home at the same time. */
 static union segment motions[PROTOCOL_MAX_ACTUATORS];
 
 static bool positive(const struct actuator *actuator)
@@ -27,8 +28,8 @@ static void fail(uint8_t index, uint8_t fault)
     player_fail(fault, index);
 }
 
-/* One motion of at most `steps`; `seek` towards the end stop until it answers, else away from it
- * until it is left, or all the steps. */
+/* Starts one motion of at most `steps`: LEAVE moves away until the end stop releases, BACK_OFF by
+ * all of them, and the other phases move towards the end stop until it triggers. */
 static void move(uint8_t index, uint8_t phase, uint16_t interval, uint32_t steps)
 {
     struct actuator *actuator = &actuators[index];
@@ -110,7 +111,7 @@ void homing_abort(void)
     }
 }
 
-/* The motion of a phase has ended: by the end stop, or after all its steps. */
+/* Continues after the end stop, or the last step, has ended the motion of a phase. */
 static void next_phase(uint8_t index)
 {
     struct actuator *actuator = &actuators[index];

@@ -1,4 +1,4 @@
-/* Homing: finding where the actuators stand. */
+/* Homing: finds the positions of the actuators. */
 #ifndef CUBIST_HOMING_H
 #define CUBIST_HOMING_H
 
@@ -7,17 +7,17 @@
 
 enum homing_phase {
     HOMING_NOT,
-    HOMING_LEAVE,    /* the end stop is active to begin with: away from it */
-    HOMING_SEEK,     /* towards it, fast */
-    HOMING_BACK_OFF, /* away from it */
-    HOMING_APPROACH, /* towards it, slowly */
-    HOMING_SLEW,     /* servo on its way to the home position */
+    HOMING_LEAVE,    /* moves off an end stop that is active at the start */
+    HOMING_SEEK,     /* moves towards the end stop, fast */
+    HOMING_BACK_OFF, /* moves away from it */
+    HOMING_APPROACH, /* moves towards it again, slowly */
+    HOMING_SLEW,     /* servo: slews to the home position */
 };
 
-/* Starts to home the actuators of a bit mask, together. */
+/* Starts homing all actuators in the bit mask together. */
 void homing_start(uint8_t mask);
 
-/* Stops what is homing; it stays not homed. */
+/* Stops all actuators that are homing. They remain not homed. */
 void homing_abort(void);
 
 /* For the main loop. */

@@ -1,7 +1,7 @@
 /*
- * Go-back-N, receiver's side: the one frame that is expected next is handled and acknowledged; any
- * other is answered with the acknowledgement of what was handled so far and forgotten. What is sent
- * to the host are states, never events, so nothing sent needs to be kept.
+ * The receiver's side of go-back-N. It handles and acknowledges only the next expected frame. It
+ * drops any other frame and repeats its last acknowledgement. Replies to the host report states,
+ * never events, so it never has to keep them for retransmission.
  */
 #include "link.h"
 
@@ -15,7 +15,7 @@
 
 #define FIRST_SEQUENCED 0x10
 #define COBS_EXTRA 2
-#define BYTES_A_ROUND 16 /* a flooded line must not keep the main loop from everything else */
+#define BYTES_A_ROUND 16 /* so that a flooded line does not starve the rest of the main loop */
 #define RX_MASK (BOARD_RX_BYTES - 1)
 #define REPLY_MAX (FRAME_HEADER + sizeof(struct whereabouts) + FRAME_CRC)
 
@@ -31,7 +31,7 @@ static union {
     uint8_t bytes[FRAME_MAX + COBS_EXTRA];
     struct frame frame; /* after decoding in place */
 } block;
-static uint8_t block_length; /* beyond the size of `block`: too long, ignored up to the next 00 */
+static uint8_t block_length; /* larger than `block`: too long, ignored up to the next 00 */
 static uint16_t bad_frames;
 
 static uint8_t tx_block[REPLY_MAX + COBS_EXTRA];
@@ -44,7 +44,7 @@ static uint16_t nonce;
 static uint8_t expected; /* sequence number */
 static bool ack_due;
 static bool status_due;
-static uint8_t echo; /* of the last ping */
+static uint8_t echo; /* from the last ping */
 static bool welcome_due;
 static bool whereabouts_due;
 
@@ -134,7 +134,7 @@ static void handle_hello(const struct frame *frame, uint8_t length)
         return;
     }
     memcpy(&hello, frame->payload, sizeof hello);
-    /* Another host may have drawn the same number; one that repeats itself repeats its nonce. */
+    /* Two hosts may pick the same session number. Only a repeated Hello has the same nonce. */
     if (frame->session != session || hello.nonce != nonce) {
         session = frame->session;
         expected = 0;
@@ -153,7 +153,7 @@ static void handle_frame(const struct frame *frame, uint8_t length)
         return;
     }
     if (session == 0 || frame->session != session) {
-        welcome_due = session == 0; /* tells a host that missed our reset */
+        welcome_due = session == 0; /* informs a host that missed our reset */
         return;
     }
     safety_heard();

@@ -1,20 +1,20 @@
-/* The serial link: bytes in and out of interrupts, sessions, sequence numbers, acknowledgements. */
+/* The serial link: interrupt buffers, sessions, sequence numbers, acknowledgements. */
 #ifndef CUBIST_LINK_H
 #define CUBIST_LINK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* For the receive interrupt: a byte came. Recognises the emergency stop by itself. */
+/* For the receive interrupt: takes a byte and recognises the emergency stop at once. */
 void link_receive(uint8_t byte);
 
-/* For the receive interrupt: a byte was lost. */
+/* For the receive interrupt: counts a lost byte. */
 void link_lost_byte(void);
 
-/* For whoever empties the transmitter: the next byte to send; false when there is none. */
+/* For the transmitter: gets the next byte to send. Returns false if there is none. */
 bool link_transmit(uint8_t *byte);
 
-/* For the main loop: handles what came, sends what is due. */
+/* For the main loop: handles received bytes and sends pending replies. */
 void link_poll(void);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * A turn's start follows from the turns before it, so a plan is a chain in time that needs no clock
- * of the host. Turns are started - handed to the interrupts with their tick - a little ahead; from
- * then on they count as in progress and are finished whatever happens, except by an emergency stop.
- * A turn that cannot start at its tick any more (the queue ran dry, the plan was held) starts as
- * soon as possible instead and shifts the rest of the chain with it.
+ * Each turn's start time depends on the turns before it, so a plan is a chain in time that does not
+ * need the host's clock. The player starts each turn slightly early: it hands the turn and its tick
+ * to the interrupts. From then on the turn is in progress and always finishes, except after an
+ * emergency stop. A turn that misses its tick (the queue ran dry, the plan was held) starts as soon
+ * as possible and delays the rest of the chain.
  */
 #include "player.h"
 
@@ -73,8 +73,8 @@ void player_end(void)
     queue_clear();
 }
 
-/* Something is in the way: what has been handed to the interrupts and has not begun stays where it
- * is, what moves comes to rest. */
+/* Fails the plan because something blocked an actuator. Turns that have not begun are cancelled;
+ * moving actuators finish their turns. */
 static void miss(uint8_t index, uint32_t now)
 {
     actuator_lose_place(&actuators[index]);
@@ -86,7 +86,7 @@ static void miss(uint8_t index, uint32_t now)
     player_fail(FAULT_NOT_IN_PLACE, index);
 }
 
-/* About every millisecond; sensors are no quicker. */
+/* Samples the sensors about once a millisecond, as fast as they respond. */
 static void watch_sensors(uint32_t now)
 {
     static uint8_t watched;
@@ -135,7 +135,7 @@ static uint32_t start_of(const struct turn *turn)
     }
 }
 
-/* Nothing more begins, not even what would go together with a turn in progress. */
+/* Fails the plan. No further turn starts, not even one due together with a turn in progress. */
 static bool refuse(uint8_t fault, uint8_t actuator)
 {
     player_fail(fault, actuator);
@@ -154,7 +154,7 @@ static void note_start(uint32_t start, uint32_t duration)
     player.resumed = false;
 }
 
-/* Starts at its tick, or as soon as can be when that has passed. */
+/* Starts a turn at its tick, or as soon as possible if that has passed. */
 static bool start_turn(const struct turn *turn, struct actuator *actuator,
                        const struct profile *profile, uint32_t now)
 {
@@ -171,7 +171,7 @@ static bool start_turn(const struct turn *turn, struct actuator *actuator,
     return true;
 }
 
-/* True when a turn was started and another may follow. */
+/* Starts the next turn if it is due. Returns true if it did, so that another may follow. */
 static bool start_next(uint32_t now)
 {
     struct turn turn;
@@ -183,7 +183,7 @@ static bool start_next(uint32_t now)
         return false;
     }
     const struct profile *profile = profiles_get(turn.profile);
-    bool beyond_plan = player.started == player.turns; /* which would never end then */
+    bool beyond_plan = player.started == player.turns; /* the plan would never end */
     if (!profile || turn.actuator >= actuator_count || beyond_plan) {
         return refuse(FAULT_BAD_TURN, turn.actuator);
     }

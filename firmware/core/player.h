@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 struct player {
-    bool running; /* between go and the end of the last turn */
+    bool running; /* from go to the end of the last turn */
     bool holding; /* starts no more turns */
-    bool dropping; /* ends the plan when the turns in progress are done */
-    bool resumed; /* the next turn's start is put off without being late */
+    bool dropping; /* ends the plan after the turns in progress */
+    bool resumed; /* a delayed start of the next turn does not count as late */
     uint16_t plan;
     uint16_t turns;
     uint16_t started;
@@ -28,17 +28,17 @@ extern struct player player;
 void player_begin(uint16_t plan, uint16_t turns);
 void player_go(void);
 
-/* Starts the plan at a tick; at one that has passed the first turn is late. */
+/* Starts the plan at a tick. If the tick has passed, the first turn counts as late. */
 void player_go_at(uint32_t tick);
 void player_hold(void);
 
-/* Holds, and then forgets the rest of the plan. */
+/* Holds, then drops the rest of the plan. */
 void player_drop(void);
 
 /* Latches a fault, lets turns in progress finish and drops the rest of the plan. */
 void player_fail(uint8_t fault, uint8_t detail);
 
-/* Ends the plan now; the motion itself is ended by the caller. */
+/* Ends the plan now. The caller stops the motion itself. */
 void player_end(void);
 
 /* For the main loop. */

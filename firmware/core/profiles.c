@@ -1,4 +1,4 @@
-/* Profiles lie one behind the other in units of six bytes: a head, then its segments. */
+/* Profiles are stored back to back in units of six bytes: a head, then its segments. */
 #include "profiles.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ static union unit units[BOARD_PROFILE_UNITS];
 static uint16_t used;
 static uint8_t complete; /* profiles ready for use */
 static uint16_t open_head;
-static uint16_t open_bytes; /* still to come */
+static uint16_t open_bytes; /* bytes still missing */
 static uint16_t open_crc;
 static uint16_t wanted_crc;
 

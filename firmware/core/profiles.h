@@ -1,4 +1,4 @@
-/* Motion profiles: uploaded once, used by many turns. */
+/* Motion profiles: the host uploads each once and many turns use it. */
 #ifndef CUBIST_PROFILES_H
 #define CUBIST_PROFILES_H
 
@@ -14,19 +14,19 @@ union segment {
 
 struct __attribute__((packed)) profile {
     uint8_t kind;     /* enum kind */
-    uint8_t segments; /* how many */
+    uint8_t segments; /* number of segments */
     uint32_t duration;
 };
 
 void profiles_clear(void);
 
-/* Makes room for the next profile; FAULT_NONE or why not. */
+/* Reserves room for the next profile. Returns FAULT_NONE or the reason for refusal. */
 uint8_t profiles_begin(const struct profile_begin *begin);
 
-/* Appends segments as they came; the last one is checked against the CRC. */
+/* Appends segment bytes as received. After the last one, checks the CRC of the profile. */
 uint8_t profiles_append(const uint8_t *bytes, uint8_t length);
 
-/* A complete profile and its segments, or null. */
+/* Returns a complete profile, or null. Its segments follow from profile_segments(). */
 const struct profile *profiles_get(uint8_t number);
 const union segment *profile_segments(const struct profile *profile);
 

@@ -1,4 +1,4 @@
-/* The queue of timed turns, kept as the bytes that arrived. */
+/* The queue of timed turns, stored in the encoding of the protocol. */
 #ifndef CUBIST_QUEUE_H
 #define CUBIST_QUEUE_H
 
@@ -12,20 +12,20 @@ struct turn {
     uint8_t timing; /* enum timing */
     uint8_t actuator;
     bool reverse;
-    uint32_t delay; /* microseconds after the start of the turn before, for TIMING_DELAY */
+    uint32_t delay; /* TIMING_DELAY: microseconds after the start of the previous turn */
 };
 
 void queue_clear(void);
 uint16_t queue_free(void);
 
-/* Takes the bytes of whole turns; false when they do not fit. */
+/* Appends the bytes of whole turns. Returns false if they do not fit. */
 bool queue_push(const uint8_t *bytes, uint8_t length);
 
-/* The next turn, left in the queue; false when there is none. */
+/* Gets the next turn without removing it. Returns false if there is none. */
 bool queue_peek(struct turn *turn);
 void queue_drop(void);
 
-/* Reads one turn from bytes; returns its length, or 0 when it is cut off or malformed. */
+/* Decodes one turn. Returns its length, or 0 if it is truncated or malformed. */
 uint8_t turn_read(const uint8_t *bytes, uint8_t length, struct turn *turn);
 
 #endif

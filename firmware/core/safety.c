@@ -8,7 +8,7 @@
 #include "protocol.h"
 #include "timer.h"
 
-static volatile uint8_t stopped; /* cause of a safety_stop() not yet dealt with */
+static volatile uint8_t stopped; /* cause of a safety_stop() that is not handled yet */
 static bool watching;
 static uint32_t heard_ms;
 static uint16_t hold_after_ms = PROTOCOL_SILENCE_HOLD_MS;
@@ -26,8 +26,8 @@ bool safety_is_stopping(void)
     return stopped;
 }
 
-/* Steppers lose their place when stopped dead; nothing is known of where the cube's layers
- * stand, so nothing turns before it is homed. What was at rest is still where it was. */
+/* Steppers lose their position when they stop dead, and the cube's layers may be anywhere, so
+ * nothing may turn until it is homed. Actuators at rest keep their position. */
 static void stop_everything(void)
 {
     uint32_t now = timer_now();
@@ -96,9 +96,9 @@ void safety_poll(void)
         player_fail(stopped, 0);
         make_safe();
         for (uint8_t i = 0; i < actuator_count; i++) {
-            actuator_lose_place(&actuators[i]); /* somebody will set the robot square */
+            actuator_lose_place(&actuators[i]); /* a person will realign the robot by hand */
         }
-        stopped = FAULT_NONE; /* from now on the fault keeps everything from starting */
+        stopped = FAULT_NONE; /* the latched fault prevents any start from here on */
     }
     if (watching) {
         watch_host();

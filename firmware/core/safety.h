@@ -1,25 +1,25 @@
-/* The silence of the host, the emergency stop. */
+/* Emergency stop and loss of the host. */
 #ifndef CUBIST_SAFETY_H
 #define CUBIST_SAFETY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Ends all step pulses now; the fault and the rest follow in the main loop. Safe in any
- * interrupt: the receive interrupt calls it for an emergency stop, the timer interrupt when it
+/* Ends all step pulses now. The main loop latches the fault and does the rest. Safe in any
+ * interrupt: the receive interrupt calls it for an emergency stop, the timer interrupt if it
  * cannot keep up. */
 void safety_stop(uint8_t cause);
 
-/* Whether the main loop has yet to deal with a safety_stop(); no motor starts before it has. */
+/* True until the main loop has handled a safety_stop(). No motor starts before that. */
 bool safety_is_stopping(void);
 
-/* Everything off, nothing homed. */
+/* Switches everything off. Nothing is homed afterwards. */
 void safety_release(void);
 
-/* How long the host may be silent; impossible times are replaced by the defaults. */
+/* Sets how long the host may be silent. Uses the defaults if the times are out of range. */
 void safety_set_silence(uint16_t hold_ms, uint16_t safe_ms);
 
-/* The host was heard; the session counts as watched from the first time on. */
+/* Restarts the silence timeout. The first call starts the watch on the host. */
 void safety_heard(void);
 
 uint8_t safety_times_held(void);

@@ -1,14 +1,13 @@
 /*
- * Slews: from a servo's segments to the pulse due at a moment. How pulses get out is the business of
- * servo_edges.c, on boards whose timer makes every edge, or of servo_frames.c, on boards that are
- * told of a pulse and repeat it by themselves.
+ * Slews: computes the pulse due at a tick from a servo's segments. The pulses themselves come from
+ * servo_edges.c on boards whose timer makes every edge, and from servo_frames.c on boards whose
+ * hardware repeats a pulse by itself.
  */
 #include "servo.h"
 
 #include "timer.h"
 
-/* Part of the way from one pulse to another: both times are shortened until the product fits 32
- * bits. */
+/* Interpolates between two pulses. Halves both times until the product fits 32 bits. */
 static uint16_t interpolate(uint16_t from, uint16_t to, uint32_t passed, uint32_t duration)
 {
     while (duration > UINT16_MAX) {

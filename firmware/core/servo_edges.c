@@ -1,12 +1,12 @@
 /*
- * The frame of 20 ms has a slot of 2.5 ms for each of eight actuators; a servo's pulse rises at the
- * start of its slot, so no two rise together and at most one pulse lasts at a time. At the start of
- * a slot the main loop is asked for the pulse of the next one; should it ever miss that, the servo
- * holds its last pulse. The pulse is the position due at the end of its frame: the last pulse of a
- * slew is out no later than the slew's end.
+ * The 20 ms frame has a 2.5 ms slot for each of eight actuators. A servo's pulse rises at the start
+ * of its slot, so at most one pulse is high at a time. At the start of each slot the timer event
+ * asks the main loop for the next slot's pulse; if the main loop misses that, the servo repeats its
+ * last pulse. The pulse is the position due at the end of its frame, so the last pulse of a slew is
+ * out by the end of the slew.
  *
- * An edge that would come while steps due now are worked out is waited for before them: the servo
- * would show its lateness, a motor does not show that of a step.
+ * If an edge would fall due while the event computes steps, the event waits for the edge first: a
+ * late edge shows on the servo, a late step does not show on a motor.
  */
 #include "servo.h"
 
@@ -18,15 +18,15 @@
 
 static struct servo *slots[PROTOCOL_MAX_ACTUATORS];
 static uint8_t attached;
-static bool busy; /* servos are attached, or a pulse of one that was is under way */
+static bool busy; /* servos are attached, or the last pulse of a detached one is still high */
 static uint8_t slot;
 static uint16_t edge_wait; /* ticks to the next edge */
-static uint16_t rest;      /* of the slot, after the falling edge */
-static bool high;          /* a pulse is under way */
-static board_pin high_pin; /* ... there; its servo may be forgotten meanwhile */
+static uint16_t rest;      /* ticks of the slot after the falling edge */
+static bool high;          /* a pulse is high */
+static board_pin high_pin; /* ... on this pin; its servo may have been detached since */
 static uint8_t high_number;
-static volatile uint8_t asked = NOBODY; /* slot whose pulse is to be worked out */
-static uint16_t asked_at; /* lower half of the tick of asking: the slot before */
+static volatile uint8_t asked = NOBODY; /* slot whose pulse the main loop must compute */
+static uint16_t asked_at; /* lower half of the request's tick, one slot earlier */
 
 static void ask_for(uint8_t coming)
 {
@@ -102,7 +102,7 @@ bool servo_is_high(uint8_t number)
     return is;
 }
 
-/* A pulse under way ends in its time: one cut short would be another position. */
+/* A high pulse still ends on time: a shortened one would command another position. */
 void servo_detach_all(void)
 {
     board_lock_t lock = board_lock();

@@ -1,9 +1,10 @@
 /*
- * For boards that are told of a pulse and repeat it by themselves every 20 ms, in frames whose
- * beginning nobody knows: a pulse told now is out within a frame, and that is 22.5 ms. The frame of
- * the firmware has a slot of 2.5 ms for each actuator, so one pulse at a time is told, and it is the
- * position due at the end of that frame, as with servo_edges.c. A slew is then at most a frame late,
- * never ahead of where a board with edges would be; the host adds a frame to every travel.
+ * For boards whose hardware repeats a pulse by itself every 20 ms, in frames whose phase the
+ * firmware cannot observe: a pulse set now is out within a frame, that is, within 22.5 ms. The
+ * firmware's own frame has a 2.5 ms slot for each actuator, so it sets one pulse at a time. As in
+ * servo_edges.c, the pulse is the position due at the end of that frame. A slew is then at most a
+ * frame later than on a board with edges and never ahead of it. The host adds a frame to every
+ * travel.
  */
 #include "actuators.h"
 #include "board.h"
@@ -59,7 +60,7 @@ void servo_attach(uint8_t index, struct servo *servo)
 bool servo_is_high(uint8_t number)
 {
     (void)number;
-    return false; /* a pulse under way is the board's */
+    return false; /* the board's hardware ends its own pulses */
 }
 
 void servo_detach_all(void)
@@ -71,5 +72,5 @@ void servo_detach_all(void)
 
 void servo_poll(void)
 {
-    /* pulses are worked out in the timer event */
+    /* the timer event computes the pulses */
 }

@@ -1,24 +1,23 @@
 /*
- * The step interrupt is simple on purpose: all motors due now get their pulse's rising edge first,
- * so aligned axes step together; then the new intervals are worked out - one 16-bit addition -
- * while the pulses last; then they fall. An interval or a pulse is never computed by division, and
- * no floating point comes near.
+ * The step interrupt is simple on purpose. It raises the step pins of all motors that are due, so
+ * aligned axes step together. It computes the new intervals, one 16-bit addition each, while the
+ * pulses last. Then it ends the pulses. It uses no division and no floating point.
  */
 #include "stepper.h"
 
 #include "safety.h"
 #include "timer.h"
 
-/* Kept out of the interrupt's straight way, so that it saves fewer registers. */
+/* Not inlined, so that the interrupt's common path saves fewer registers. */
 #define RARE __attribute__((noinline))
 
-/* The wait for a first step fits 16 bits even when counted from the event before now. */
+/* Longest wait for a first step that still fits 16 bits when counted from the last event. */
 #define LONGEST_WAIT (UINT16_MAX - TIMER_IDLE)
 
-/* Consecutive steps with an active end stop that make it believed: its contacts bounce. */
+/* Consecutive steps with an active end stop before it counts, because its contacts bounce. */
 #define SENSED_STEPS 3
 
-/* Ends with a null. */
+/* Null-terminated. */
 static struct stepper *running[PROTOCOL_MAX_ACTUATORS + 1];
 static uint8_t running_count;
 
@@ -59,8 +58,8 @@ static bool sensor_reached(struct stepper *motor)
     return motor->sensed;
 }
 
-/* After the last step of a run, or any step of a run that looks at a sensor, whose interval stays
- * the same: false when it was the very last. */
+/* Call after the last step of a run, or after every step of a run that reads a sensor (its interval
+ * is constant). Returns false after the last step of the motion. */
 static RARE bool change_run(struct stepper *motor)
 {
     if (motor->sense != SENSE_NOTHING && sensor_reached(motor)) {
@@ -76,7 +75,7 @@ static RARE bool change_run(struct stepper *motor)
     return true;
 }
 
-/* After a step: works out when the next one is due. False when there is none. */
+/* Computes when the next step is due. Returns false if there is none. */
 static inline bool prepare_step(struct stepper *motor)
 {
     uint16_t left = motor->left - 1;
@@ -90,8 +89,8 @@ static inline bool prepare_step(struct stepper *motor)
     return true;
 }
 
-/* The last one takes its place; one already looked at, when the list is gone through from its
- * end. */
+/* Moves the last motor of the list into the freed place. A loop that runs from the end has already
+ * served that motor. */
 static RARE void retire(struct stepper **place)
 {
     board_events_changed();

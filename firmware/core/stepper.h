@@ -1,4 +1,4 @@
-/* Step pulses: runs of intervals, played by the timer event. */
+/* Step pulses: the timer event plays runs of step intervals. */
 #ifndef CUBIST_STEPPER_H
 #define CUBIST_STEPPER_H
 
@@ -13,17 +13,17 @@ enum sense { SENSE_NOTHING, SENSE_LOW, SENSE_HIGH };
 /* One motor. The fields down to `segments_left` belong to the interrupt while it is active. */
 struct stepper {
     uint16_t wait;     /* ticks until the next step */
-    uint16_t interval; /* of the step waited for */
-    uint16_t left;     /* steps of this run, the one waited for included */
+    uint16_t interval; /* ticks before the next step */
+    uint16_t left;     /* steps left in this run, including the next one */
     int16_t add;
-    const struct step_segment *segment; /* the run after this one */
+    const struct step_segment *segment; /* the next run */
     uint8_t segments_left;
-    uint8_t segments; /* of the whole motion */
+    uint8_t segments; /* number of runs in the motion */
     volatile bool active;
-    /* Changed by the interrupt while it is active, by the main loop while it is not. */
-    uint8_t forward : 1; /* sense of positive counts */
+    /* Written by the interrupt while the motor is active, otherwise by the main loop. */
+    uint8_t forward : 1; /* positive counts step forward */
     uint8_t inverted : 1;
-    uint8_t sensed : 1; /* ended by the sensor */
+    uint8_t sensed : 1; /* the sensor ended the motion */
     uint8_t sense;      /* enum sense */
     uint8_t sensed_steps;
     board_pin step;
@@ -31,25 +31,25 @@ struct stepper {
     board_pin sensor;
 };
 
-/* Starts a motor at rest: the first run's first step falls at tick `start + interval`.
- * False, and nothing happens, when that cannot be met any more or the motor is not at rest. */
+/* Starts a motor at rest, with its first step at tick `start + interval`. Returns false and starts
+ * nothing if it is too late for that tick or the motor is not at rest. */
 bool stepper_start(struct stepper *motor, const struct step_segment *segments, uint8_t count,
                    bool forward, uint32_t start);
 
-/* Whether a motion under way has made its first step. */
+/* True once the motion has made its first step. */
 bool stepper_has_begun(const struct stepper *motor);
 
-/* How many motors run. */
+/* Returns the number of running motors. */
 uint8_t stepper_count(void);
 
 /* Ends the motion of one motor at once. */
 void stepper_halt(struct stepper *motor);
 
-/* Ends all step pulses at once; safe in any interrupt. */
+/* Ends the motion of all motors at once. Safe in any interrupt. */
 void stepper_halt_all(void);
 
-/* For the timer: `elapsed` ticks have passed; returns the lesser of `next` and the next step's
- * wait. */
+/* For the timer: `elapsed` ticks have passed. Returns the lesser of `next` and the ticks until the
+ * next step. */
 uint16_t stepper_event(uint16_t elapsed, uint16_t next);
 
 #endif

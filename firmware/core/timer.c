@@ -2,7 +2,7 @@
 
 #include "board.h"
 
-/* A request closer than this to the present might be missed by the counter. */
+/* The counter might miss a request closer to the present than this. */
 #define REQUEST_MARGIN 30
 
 static volatile uint16_t event_low; /* time of the last event */
@@ -33,9 +33,9 @@ uint16_t timer_progress(void)
     return low;
 }
 
-/* The main loop asks many times while the lower half, 33 ms, goes round once. It does not keep
- * interrupts off for that, which would delay steps: an event in the middle of reading shows in
- * `event_low`, and the reading is repeated. */
+/* The main loop calls this many times within the 33 ms in which the lower half wraps once.
+ * Disabling interrupts here would delay steps. Instead, an event during the read changes
+ * `event_low`, and the read is repeated. */
 uint32_t timer_now(void)
 {
     static uint32_t now;

@@ -1,38 +1,37 @@
-/* The clock of motion: one timer interrupt that always knows the time of the next edge on any
- * pin. */
+/* The motion clock: one timer interrupt, always planned for the next edge on any pin. */
 #ifndef CUBIST_TIMER_H
 #define CUBIST_TIMER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Longest time between two events, in ticks: keeps the clock alive and the main loop informed. */
+/* Longest time between two events, in ticks. Keeps the clock alive and the main loop up to date. */
 #define TIMER_IDLE 2000
 
-/* For events.c: the moment planned has come; returns the ticks since the last event. */
+/* For events.c: advances the clock to the planned event. Returns the ticks since the last one. */
 uint16_t timer_begin_event(void);
 
-/* For events.c: the next event is to be `wait` ticks after this one. */
+/* For events.c: plans the next event `wait` ticks after this one. */
 void timer_plan(uint16_t wait);
 
-/* Ticks since boot, for the main loop; wraps after 35 minutes, so compare with time_reached(). */
+/* For the main loop: returns ticks since boot. Wraps after 35 minutes, so compare with
+ * time_reached(). */
 uint32_t timer_now(void);
 
-/* Lower half of the time of the last event; call it with interrupts off. */
+/* Returns the lower half of the last event's tick. Call with interrupts off. */
 uint16_t timer_last_event(void);
 
-/* The same for the main loop, with interrupts on. */
+/* For the main loop, with interrupts on: returns what timer_last_event() does. */
 uint16_t timer_progress(void);
 
-/* For the main loop: the whole of a time of less than 16 ms ago of which the lower half is
- * known. */
+/* For the main loop: returns the full tick whose lower half is `low`, less than 16 ms ago. */
 uint32_t timer_whole(uint16_t low);
 
-/* Plans an event `wait` ticks after the last one if the next is later; with interrupts off.
- * False when that moment is too close to be met. */
+/* Moves the next event forward to `wait` ticks after the last one if it is planned later. Call with
+ * interrupts off. Returns false if that tick is too close. */
 bool timer_request(uint16_t wait);
 
-/* True once `now` is not before `moment`; correct for moments less than 17 minutes apart. */
+/* True if `now` is at or after `moment`. The two must be less than 17 minutes apart. */
 static inline bool time_reached(uint32_t now, uint32_t moment)
 {
     return (int32_t)(now - moment) >= 0;
