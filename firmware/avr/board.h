@@ -15,7 +15,7 @@
 #define BOARD_PINS PROTOCOL_PINS_ATMEGA328P
 #define BOARD_PROFILE_UNITS 61
 #define BOARD_QUEUE_BYTES 320
-typedef uint8_t board_port; /* its ports lie below 0x100: a byte saved for every pin */
+typedef uint8_t board_port; /* this chip's ports lie below 0x100: saves a byte for every pin */
 #elif defined(__AVR_ATmega2560__)
 #define BOARD_ID BOARD_ATMEGA2560
 #define BOARD_FIRST_PIN PROTOCOL_FIRST_PIN_ATMEGA2560
@@ -33,13 +33,13 @@ typedef uint16_t board_port;
 #define BOARD_RATE_ONE 60000
 #define BOARD_RATE_TWO 32000
 #define BOARD_RATE_SIX 12000
-#define BOARD_WAY_IN 7       /* ticks from a moment to the first instruction of its event */
-#define BOARD_EDGE_DELAY 36 /* ... to an edge of a servo's pulse: no event begins later than that */
+#define BOARD_WAY_IN 7       /* ticks from an event's due time to its first instruction */
+#define BOARD_EDGE_DELAY 36 /* ... to a servo pulse's edge; no event begins later than that */
 #define BOARD_EVENT_TICKS 40 /* ticks to serve an event, at most, ... */
-#define BOARD_MOTOR_TICKS 12 /* ... and for each motor running */
+#define BOARD_MOTOR_TICKS 12 /* ... plus these for each running motor */
 
 struct board_pin {
-    board_port port; /* address of its PORT register; PIN lies two below it, DDR one */
+    board_port port; /* address of the PORT register; PIN is two below it, DDR one */
     uint8_t mask;
 };
 
@@ -69,10 +69,10 @@ static inline void board_unlock(board_lock_t lock)
     SREG = lock;
 }
 
-/* Counter value of the last event: not 0 when several were served in one interrupt. */
+/* Counter value at the last event: not 0 if one interrupt served several. */
 extern uint16_t board_event_count;
 
-/* Ticks since the last event; wrong when an event interrupts it. */
+/* Returns ticks since the last event. The result is wrong if an event interrupts the call. */
 static inline uint16_t board_timer_elapsed(void)
 {
     uint16_t count = TCNT1;
@@ -82,23 +82,23 @@ static inline uint16_t board_timer_elapsed(void)
     return count - board_event_count;
 }
 
-/* The next event comes `wait` ticks after the last one. */
+/* Sets the next event to `wait` ticks after the last one. */
 static inline void board_timer_set(uint16_t wait)
 {
     OCR1A = board_event_count + wait - 1;
 }
 
-/* Counter value of the event being served; the counter does not restart meanwhile. */
+/* Counter value of the event being served. The counter does not restart during an event. */
 extern uint16_t board_event_served;
 
-/* Ticks that serving an event may take with so many motors running. */
+/* Returns the most ticks that serving an event takes with `motors` running. */
 static inline uint16_t board_guard(uint8_t motors)
 {
     return motors ? BOARD_EVENT_TICKS + BOARD_MOTOR_TICKS * motors : 0;
 }
 
-/* In the timer event: waits until so many ticks, and as many more for every edge, after the moment
- * it is for. */
+/* In the timer event: waits until `ahead` ticks, plus the fixed delay of an edge, after the event's
+ * due time. */
 static inline void board_wait(uint16_t ahead)
 {
     uint16_t until = board_event_served + ahead + BOARD_EDGE_DELAY;
@@ -106,25 +106,26 @@ static inline void board_wait(uint16_t ahead)
     }
 }
 
-/* Motors or servos came or went: the next event is looked at as a whole. With interrupts off. */
+/* Makes the next event take the full path, because motors or servos were added or removed. Call
+ * with interrupts off. */
 static inline void board_events_changed(void)
 {
     GPIOR0 &= (uint8_t)~1;
 }
 
-/* The next event may take the short cut of timer1.c. */
+/* Allows the next event to take the short cut of timer1.c. */
 static inline void board_allow_short_cut(void)
 {
     GPIOR0 |= 1;
 }
 
-/* A servo's pulses are edges of its pin. */
+/* Opens a servo's pin; its pulses are edges of that pin. */
 static inline board_pin board_open_servo(uint8_t number, bool level)
 {
     return board_output(number, level);
 }
 
-/* Levels are changed by reading and writing a whole port: only with interrupts off. */
+/* Changing a level reads and writes the whole port, so call only with interrupts off. */
 static inline void board_high(board_pin pin)
 {
     BOARD_REGISTER(pin.port) |= pin.mask;
@@ -135,7 +136,7 @@ static inline void board_low(board_pin pin)
     BOARD_REGISTER(pin.port) &= (uint8_t)~pin.mask;
 }
 
-/* Working out the next interval takes longer than the 2 us a driver wants. */
+/* Ends the step pulse. Computing the next interval has already taken the 2 us a driver needs. */
 static inline void board_end_pulse(board_pin pin)
 {
     board_low(pin);

@@ -1,4 +1,4 @@
-/* Why the chip was reset, and a number for this start. */
+/* Cause of the last reset, and the boot id. */
 #include <avr/eeprom.h>
 #include <avr/io.h>
 #include <avr/wdt.h>
@@ -10,8 +10,8 @@ static uint8_t cause __attribute__((section(".noinit")));
 static uint32_t boot_id;
 static uint32_t EEMEM boots;
 
-/* Before anything else: the watchdog must be off, and a boot loader that cleared MCUSR has left
- * it in r2. */
+/* Runs before anything else, because the watchdog must be off. A boot loader that cleared MCUSR has
+ * left its value in r2. */
 void __attribute__((naked, used, section(".init3"))) save_reset_cause(void)
 {
     uint8_t given;

@@ -5,10 +5,10 @@
 void timer1_start(void);
 void uart_start(void);
 
-/* Hands a byte to the transmitter when it is empty. */
+/* Gives the transmitter the next byte if it is empty. */
 void uart_poll(void);
 
-/* Learns why the chip was reset and gives this start its number. */
+/* Reads the reset cause and assigns the boot id. */
 void boot_start(void);
 
 #endif

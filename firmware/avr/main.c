@@ -24,7 +24,7 @@ static void count_milliseconds(uint32_t now)
     }
 }
 
-/* The watchdog is fed while the main loop runs and timer events pass. */
+/* Feeds the watchdog as long as the main loop runs and timer events occur. */
 static void feed_watchdog(void)
 {
     static uint16_t seen;

@@ -1,4 +1,4 @@
-/* Arduino pin numbers to ports and bits; AT(port, bit) is defined by whoever includes this. */
+/* Maps Arduino pin numbers to ports and bits. The including file defines AT(port, bit). */
 #ifndef CUBIST_PIN_PLACES_H
 #define CUBIST_PIN_PLACES_H
 

@@ -1,4 +1,4 @@
-/* Arduino pin numbers to ports. */
+/* Maps Arduino pin numbers to ports. */
 #include <avr/pgmspace.h>
 
 #include "board.h"

@@ -1,8 +1,8 @@
 /*
  * Timer 1 in CTC mode, 0.5 us per count. The counter restarts at every match, so events stay on
- * their grid however late they are served. While an event is served the compare register is out of
- * reach, or a short period would match again meanwhile; events closer than the way out of the
- * interrupt are served in the same one.
+ * their grid no matter how late they are served. During an event the compare register is set out of
+ * reach, because a short period would match again. If the next event is due before the interrupt
+ * could return, the same interrupt serves it.
  */
 #include <avr/interrupt.h>
 #include <avr/io.h>
@@ -11,8 +11,8 @@
 #include "hardware.h"
 #include "safety.h"
 
-/* One unit of translation for all the interrupt does: what is inlined saves no registers on a
- * call. */
+/* One translation unit for all code of the interrupt, so that it is inlined and saves no registers
+ * for calls. */
 #include "events.c"
 #include "servo.c"
 #include "servo_edges.c"
@@ -22,11 +22,10 @@
 #define PRESCALER_8 _BV(CS11)
 #define WAY_OUT 12      /* counts: leaving the interrupt takes less */
 #define SHORT_WAY_OUT 3 /* counts: setting the compare register takes less */
-#define TOO_LATE 200    /* counts behind its time at which the interrupt gives up */
-#define TOO_MANY 100 /* events in one interrupt at which it gives up: nothing else runs meanwhile */
+#define TOO_LATE 200    /* counts of delay at which the interrupt gives up */
+#define TOO_MANY 100 /* events in one interrupt at which it gives up, as nothing else can run */
 
-/* One motor alone takes a short cut: intervals between these leave time for it, whatever delays
- * it. */
+/* A single motor takes a short cut. Intervals in this range leave time for it despite any delay. */
 #define SHORT_CUT_MIN 30
 #define SHORT_CUT_MAX TIMER_IDLE
 
@@ -46,7 +45,7 @@ static inline bool suits_short_cut(uint16_t interval)
     return (uint16_t)(interval - SHORT_CUT_MIN) <= SHORT_CUT_MAX - SHORT_CUT_MIN;
 }
 
-/* True when nothing but the next step of the only motor is to come. */
+/* True if the next step of the only motor is all that is due. */
 static inline bool one_motor_alone(void)
 {
     const struct stepper *motor = running[0];
@@ -54,7 +53,7 @@ static inline bool one_motor_alone(void)
            motor->wait == planned && suits_short_cut(planned);
 }
 
-/* Every event, of any kind. */
+/* Serves events of any kind. */
 void __attribute__((signal, used, flatten)) __vector_any_event(void);
 void __vector_any_event(void)
 {
@@ -73,7 +72,7 @@ void __vector_any_event(void)
         if ((int16_t)(TCNT1 - next) > TOO_LATE || ++in_a_row == TOO_MANY) {
             safety_stop(FAULT_OVERLOAD);
         }
-        while (TCNT1 < next + BOARD_WAY_IN) { /* as late as every other event */
+        while (TCNT1 < next + BOARD_WAY_IN) { /* the same delay as for every other event */
         }
         event = next;
     }
@@ -83,7 +82,7 @@ void __vector_any_event(void)
     }
 }
 
-/* The same for the next step of one motor alone, in a third of the time. */
+/* Serves the next step of a single motor in a third of the time. */
 void __attribute__((signal, used)) __vector_next_step(void);
 void __vector_next_step(void)
 {
@@ -104,7 +103,7 @@ void __vector_next_step(void)
     }
 }
 
-/* Chooses without touching a register. */
+/* Chooses between the two handlers without touching a register. */
 ISR(TIMER1_COMPA_vect, ISR_NAKED)
 {
     __asm__ volatile("sbis %[flags], 0\n\t"

@@ -1,7 +1,7 @@
 /*
- * UART 0 at 500 kbaud, which 16 MHz makes exactly. The receive interrupt gives way to the step
- * interrupt: it masks itself and enables interrupts again within a microsecond and a half, and keeps
- * them off for half a one at its end. Sending is left to the main loop.
+ * UART 0 at 500 kbaud, which divides 16 MHz exactly. The step interrupt may interrupt the receive
+ * interrupt, which masks itself and enables interrupts again within 1.5 us, then disables them for
+ * 0.5 us at its end. The main loop does the sending.
  */
 #include <avr/interrupt.h>
 #include <avr/io.h>
@@ -24,7 +24,7 @@ void uart_start(void)
     UCSR0B = RECEIVING | _BV(RXCIE0);
 }
 
-/* What came, with interrupts on. */
+/* Takes the received bytes with interrupts on. */
 void __attribute__((signal, used)) __vector_receive_bytes(void);
 void __vector_receive_bytes(void)
 {
@@ -36,9 +36,9 @@ void __vector_receive_bytes(void)
     }
 }
 
-/* Enabled again only when nothing of it is left on the stack, with interrupts off: where steps leave
- * it no more than an instruction at a time, the next byte would start it on top of itself, and so
- * on down through the variables. */
+/* Unmasks itself with interrupts off, only after it has cleared the stack. Otherwise, if steps left
+ * it one instruction at a time, each byte would start it on top of itself until the stack ran into
+ * the variables. */
 ISR(USART_RX_vect, ISR_NAKED)
 {
     __asm__ volatile("push r24\n\t"

@@ -1,4 +1,4 @@
-/* The AVR's program in simavr as a machine. */
+/* A machine that runs the AVR's program in simavr. */
 #include "machine.h"
 
 #include <simavr/avr_ioport.h>
@@ -21,8 +21,8 @@
 #define PORTS 12
 #define TIME_RECORD_TICKS 10000
 #define RJMP_TO_ITSELF 0xcfff
-#define DATA_ADDRESSES 0x800000 /* where the linker places them */
-#define SETTLED 3 /* instructions: the two halves of the stack pointer are written apart */
+#define DATA_ADDRESSES 0x800000 /* the linker's base for data addresses */
+#define SETTLED 3 /* instructions, as the program writes the stack pointer in two halves */
 
 /* Port letters as numbers; the order of their registers in memory. */
 enum port { A, B, C, D, E, F, G, H, J, K, L };
@@ -116,7 +116,7 @@ static uint64_t stamp(void)
     return (avr->cycle - reset_cycle) / cycles_a_stamp;
 }
 
-/* A pin is high when it is an output and its bit is set; inputs and pull-ups drive nothing. */
+/* A pin is high if it is an output and its bit is set. Inputs and pull-ups drive nothing. */
 static void show_port(unsigned port)
 {
     uint8_t levels = port_levels[port] & port_modes[port];
@@ -146,7 +146,7 @@ static void mode_written(struct avr_irq_t *irq, uint32_t value, void *param)
     show_port(port);
 }
 
-/* Inputs with pull-up are asked for when the program reads them. */
+/* Asks the robot for the levels of inputs with pull-up when the program reads them. */
 static uint8_t pins_are_read(avr_t *machine, avr_io_addr_t address, void *param)
 {
     (void)machine;
@@ -176,7 +176,7 @@ static void watch_port(unsigned port)
     avr_irq_register_notify(avr_io_getirq(avr, irqs, IOPORT_IRQ_DIRECTION_ALL), mode_written,
                             param);
     avr_io_addr_t io = AVR_DATA_TO_IO(pin_register(port));
-    avr->io[io].r.c = pins_are_read; /* in place of simavr's own, which knows no robot */
+    avr->io[io].r.c = pins_are_read; /* replaces simavr's own handler, which has no robot */
     avr->io[io].r.param = param;
 }
 
@@ -206,14 +206,14 @@ static void byte_sent(struct avr_irq_t *irq, uint32_t value, void *param)
     }
 }
 
-/* Also when the program's watchdog did it. */
+/* Handles any reset, including one by the program's watchdog. */
 static void was_reset(struct avr_io_t *io)
 {
     (void)io;
     for (unsigned port = 0; port < PORTS; port++) {
         port_levels[port] = 0;
         port_modes[port] = 0;
-        port_shown[port] = 0; /* the record of the reset tells it */
+        port_shown[port] = 0; /* the reset record implies it */
     }
     if (hung_at) {
         memcpy(avr->flash + hung_at, &hung_instruction, sizeof hung_instruction);
@@ -275,7 +275,7 @@ bool machine_start(void)
     if (!elf) {
         return complain("which program shall run? Say --elf FILE", "");
     }
-    if (!freopen("/dev/null", "w", stdout)) { /* simavr tells there what it loads */
+    if (!freopen("/dev/null", "w", stdout)) { /* simavr prints there what it loads */
         return complain("cannot open /dev/null", "");
     }
     if (elf_read_firmware(elf, &program) != 0) {
@@ -317,7 +317,7 @@ static void feed_uart(void)
     avr_raise_irq(avr_io_getirq(avr, AVR_IOCTL_UART_GETIRQ('0'), UART_IRQ_INPUT), byte);
 }
 
-/* False when the stack has run into the variables. */
+/* Returns false if the stack has run into the variables. */
 static bool watch_stack(void)
 {
     static uint16_t before;
@@ -372,7 +372,7 @@ void machine_hang(void)
 
 void machine_watchdog(void)
 {
-    /* the chip has one */
+    /* the chip has its own watchdog */
 }
 
 unsigned machine_room(void)
