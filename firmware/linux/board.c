@@ -43,7 +43,7 @@ uint16_t board_step_rate(void)
     return step_rate;
 }
 
-/* How late a step may be: the next one then follows at twice its speed at most. */
+/* Returns how late a step may be so that the next one follows at no more than twice its speed. */
 static uint64_t step_tolerance_ns(void)
 {
     return NS_PER_S / step_rate / 2;
@@ -75,7 +75,7 @@ bool board_option(int letter, const char *value)
 
 bool board_start(void)
 {
-    signal(SIGPIPE, SIG_IGN); /* a simulated chip may go away, as a real one does */
+    signal(SIGPIPE, SIG_IGN); /* a simulated chip may disappear, as a real one may */
     if (process_options.pins) {
         lines_simulate();
     } else {
@@ -125,8 +125,8 @@ uint8_t board_set_pulse(uint8_t number, uint16_t ticks)
     return (uint8_t)fault;
 }
 
-/* Where motors step, time that was lost is never made up for by steps in quick succession: what is
- * later than that goes on later. */
+/* A real board never catches up lost time with a burst of steps. Beyond the tolerance, all later
+ * steps are delayed instead. */
 board_pin board_output(uint8_t number, bool level)
 {
     lines_output(number, level);
@@ -166,7 +166,7 @@ static bool is_at(const struct config_actuator *setup, uint8_t number)
     return setup->pin == number || setup->direction_pin == number;
 }
 
-/* A line that was taken is gone: nobody knows where its motor stands. */
+/* Handles the loss of a line: marks the position of its motor as unknown and latches a fault. */
 static void check(bool is_set, uint8_t number)
 {
     for (uint8_t i = 0; !is_set && i < actuator_count; i++) {

@@ -18,10 +18,10 @@
 #include "simulation.h"
 
 #define MOST_CHIPS 32
-#define STEP_PULSE_NS 3000 /* as on the chips: slow drivers ask for two microseconds */
+#define STEP_PULSE_NS 3000 /* as on the microcontrollers: slow drivers need 2 us */
 
 struct line {
-    int descriptor; /* 1 added: 0 while it is not taken */
+    int descriptor; /* file descriptor plus 1; 0 while the line is not requested */
     bool is_output;
     uint64_t rose_ns;
 };
@@ -29,7 +29,7 @@ struct line {
 static bool simulated;
 static struct line lines[LINES];
 
-/* Labels of the controllers of the Pi's header: their numbers change with kernels and overlays. */
+/* Labels of the GPIO controllers of the Pi's header. Their numbers vary by kernel and overlays. */
 static const char *const labels[] = {"pinctrl-rp1", "pinctrl-bcm2711", "pinctrl-bcm2835"};
 
 void lines_simulate(void)
@@ -51,7 +51,7 @@ static bool is_header(int chip)
     return false;
 }
 
-/* The controller of the header, or -1 with errno set. */
+/* Opens the header's controller. Returns its descriptor, or -1 with errno set. */
 static int open_header(void)
 {
     int reason = ENODEV;
@@ -76,8 +76,8 @@ static bool is_taken(uint8_t number)
     return number < LINES && lines[number].descriptor;
 }
 
-/* Numbers behind the lines are channels of servo boards, which make pulses and nothing else. Only a
- * host that did not check its profile asks for a line there. */
+/* Numbers above the lines are channels of servo boards, which only make pulses. A host that checks
+ * its profile never requests a line there. */
 static bool is_line(uint8_t number)
 {
     if (number >= LINES) {
@@ -137,8 +137,8 @@ static bool set(uint8_t number, bool level)
     return is_set;
 }
 
-/* One that is driven already is not given back in between: it would float for a moment, and motors
- * would have power whose driver's enable input it is. */
+/* Does not release a line that is already an output. It would float for a moment, and as a driver's
+ * enable input it would power the motor. */
 void lines_output(uint8_t number, bool level)
 {
     if (!is_line(number)) {
@@ -172,7 +172,7 @@ bool lines_set(uint8_t number, bool level)
     return false;
 }
 
-/* The way into the kernel and back may be shorter than a driver wants a pulse to last. */
+/* A system call may take less time than a driver needs for a pulse. */
 bool lines_end_pulse(uint8_t number)
 {
     if (simulated && number < LINES) {

@@ -7,21 +7,21 @@
 
 #define LINES 28 /* BCM numbers of the header are below it */
 
-/* The simulated robot has the lines: the socket of the pins. */
+/* Uses the lines of the simulated robot, through the pin socket. */
 void lines_simulate(void);
 
-/* Takes a line, or changes what it is; a failure latches LINE_REFUSED. */
+/* Requests a line as output or input, or changes its direction. Failure latches LINE_REFUSED. */
 void lines_output(uint8_t number, bool level);
 void lines_input(uint8_t number);
 
-/* Sets an output, and ends a step's pulse once it has lasted long enough; false when the kernel
- * refuses, after printing why to standard error. */
+/* lines_set() sets an output; lines_end_pulse() ends a step pulse once it is long enough. If the
+ * kernel refuses, they print the reason to stderr and return false. */
 bool lines_set(uint8_t number, bool level);
 bool lines_end_pulse(uint8_t number);
 
 bool lines_read(uint8_t number);
 
-/* Gives a line back. */
+/* Releases a line, or all of them. */
 void lines_release(uint8_t number);
 void lines_release_all(void);
 

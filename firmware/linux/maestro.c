@@ -1,12 +1,12 @@
 /*
  * A Pololu Maestro. Its commands: Pololu, "Maestro Servo Controller User's Guide", section 5.e.
- * Targets are in quarters of a microsecond; 0 ends the pulses. A target counts from the channel's
- * next pulse on, at 50 Hz as the controller is when it is new.
+ * Targets are in quarters of a microsecond; 0 ends the pulses. A target applies from the channel's
+ * next pulse on, at 50 Hz, the factory setting.
  *
- * A target beyond a channel's own limits is moved to the limit without a word, a damaged command is
- * dropped, and in any mode but USB Dual Port nobody answers at all. So between pulses, one question
- * at a time, the controller is asked for the positions of channels that are at rest, and for its
- * errors. A wrong position is told again; when it stays wrong the channel fails.
+ * The Maestro silently clips a target to its channel's limits, drops a damaged command, and does
+ * not answer at all in any mode but USB Dual Port. So between pulses the firmware asks it, one
+ * question at a time, for the positions of channels at rest and for its errors. It repeats a target
+ * whose position is wrong. If the position stays wrong, the channel fails.
  */
 #define _GNU_SOURCE
 #include "maestro.h"
@@ -33,7 +33,7 @@
 #define AT_USB "/dev/serial/by-id/usb-Pololu_Corporation_*Maestro*-if00"
 #define QUARTERS_PER_TICK (4 / PROTOCOL_TICKS_PER_US)
 #define ASK_TICKS (100000 * PROTOCOL_TICKS_PER_US)
-#define RESTS_TICKS (3 * PROTOCOL_SERVO_FRAME) /* then a position is that of the last target */
+#define RESTS_TICKS (3 * PROTOCOL_SERVO_FRAME) /* after this the position must match the target */
 #define ANSWER_MS 3000
 #define SIMULATED_ANSWER_MS 1000 /* in real time */
 #define AUTO_BAUD 0xaa /* also the first byte of a command that names a device */
@@ -49,8 +49,8 @@ enum command {
 
 struct channel {
     bool open;
-    uint8_t wrong;   /* positions in a row that were not the target's */
-    uint16_t ticks;  /* as told; NO_TICKS to have it told again */
+    uint8_t wrong;   /* consecutive positions that differed from the target */
+    uint16_t ticks;  /* last target sent; NO_TICKS: send it again */
     uint64_t set_at;
     enum fault fault; /* found between pulses */
 };
@@ -60,13 +60,13 @@ static int device = -1;
 static int port = -1;
 static char path[PATH_MAX];
 static struct channel channels[CHANNELS];
-static enum command asked; /* 0 for nothing */
+static enum command asked; /* pending question; 0 for none */
 static uint8_t asked_channel;
-static uint16_t asked_ticks; /* of the channel */
+static uint16_t asked_ticks; /* target of the channel asked about */
 static uint32_t asked_ms;
 static uint64_t next_question; /* tick */
 static uint8_t answer[2];
-static unsigned answered; /* bytes of it */
+static unsigned answered; /* bytes of the answer received so far */
 
 void maestro_at(const char *its_port)
 {
@@ -111,7 +111,7 @@ static void fail_all(enum fault fault)
     }
 }
 
-/* The simulated robot is told that there is a command, which concerns a channel. */
+/* Sends a command about a channel. Also notifies the simulated robot of it. */
 static bool send(enum command command, uint8_t channel, const uint8_t *data, size_t count)
 {
     uint8_t bytes[8];
@@ -136,7 +136,7 @@ static bool send_value(enum command command, uint8_t channel, uint16_t value)
     return send(command, channel, data, sizeof data);
 }
 
-/* The port at `path`, or -1 with errno set. */
+/* Opens the port at `path`. Returns its descriptor, or -1 with errno set. */
 static int open_port(void)
 {
     glob_t found;
@@ -212,12 +212,13 @@ enum fault maestro_set(uint8_t number, uint16_t ticks)
     return FAULT_NONE;
 }
 
-/* The position that was asked for: wrong once, it is told again; twice, the channel fails. */
+/* Checks a channel's reported position: repeats the target after one wrong position and fails the
+ * channel after two in a row. */
 static void hear_position(uint16_t quarters)
 {
     struct channel *channel = &channels[asked_channel];
     if (channel->ticks != asked_ticks) {
-        return; /* it has moved on meanwhile */
+        return; /* the target has changed since the question */
     }
     if (quarters == asked_ticks * QUARTERS_PER_TICK) {
         channel->wrong = 0;
@@ -235,7 +236,7 @@ static void hear_position(uint16_t quarters)
     channel->fault = complain(what, FAULT_PULSE_LIMITED);
 }
 
-/* Bits of its errors: all are cleared by the question. What was lost is told again. */
+/* Handles the error bits, which the question cleared. Repeats all targets, as some may be lost. */
 static void hear_errors(uint16_t bits)
 {
     if (!bits) {
@@ -249,7 +250,7 @@ static void hear_errors(uint16_t bits)
     }
 }
 
-/* Whether the question asked last is answered, or there is none. */
+/* Reads the answer to the last question. Returns false while it is incomplete. */
 static bool hear(void)
 {
     while (asked && answered < sizeof answer) {
@@ -268,12 +269,12 @@ static bool hear(void)
     return true;
 }
 
-/* After errors come the positions of channels, one after the other. */
+/* Asks for the errors and for the positions of the channels in rotation. */
 static void ask(uint64_t tick)
 {
     static uint8_t turn = CHANNELS;
     bool sent = true;
-    tcflush(port, TCIFLUSH); /* what nobody asked for would be taken for answers from now on */
+    tcflush(port, TCIFLUSH); /* stray bytes would be taken for answers from here on */
     for (unsigned i = 0; i <= CHANNELS && !asked; i++) {
         turn = (turn + 1) % (CHANNELS + 1);
         const struct channel *channel = &channels[turn % CHANNELS];
@@ -294,7 +295,7 @@ static void ask(uint64_t tick)
         complain(strerror(errno), FAULT_NONE);
         unplug();
     } else if (process_options.pins) {
-        /* Simulated time runs as fast as it likes, so it waits here for the simulated answer. */
+        /* Simulated time may run at any speed, so it waits here for the simulated answer. */
         pins_flush();
         poll(&(struct pollfd){.fd = port, .events = POLLIN}, 1, SIMULATED_ANSWER_MS);
     }

@@ -1,5 +1,5 @@
-/* Where a servo's pulses come from: the kernel's PWM, or a Pololu Maestro, told by the pin's number.
- * Functions return FAULT_NONE, or why not after printing to standard error what is in the way. */
+/* Sources of servo pulses: the kernel's PWM or a Pololu Maestro, chosen by pin number. Functions
+ * return FAULT_NONE, or a fault after printing its cause to stderr. */
 #ifndef CUBIST_PULSES_H
 #define CUBIST_PULSES_H
 
@@ -8,22 +8,22 @@
 
 #include "protocol.h"
 
-/* Whether this is the number of a channel of a servo board, which makes pulses and nothing else. */
+/* True if the number is a servo board's channel, which can only make pulses. */
 bool pulses_only(uint8_t number);
 
-/* Takes the channel of a pin, without pulses. */
+/* Opens the channel of a pin, without pulses. */
 enum fault pulses_open(uint8_t number);
 
-/* From the next frame of the channel on; 0 for no pulses. A channel that has the pulse is left
- * alone. */
+/* Sets the pulse from the channel's next frame on; 0 for none. Does nothing if the channel already
+ * makes that pulse. */
 enum fault pulses_set(uint8_t number, uint16_t ticks);
 
 bool pulses_are_open(uint8_t number);
 
-/* Now and then, between pulses: hears what a servo board has to say. */
+/* Call between pulses from time to time: reads the answers of a servo board. */
 void pulses_serve(uint64_t tick);
 
-/* No pulses on any channel. */
+/* Ends the pulses on all channels. */
 void pulses_end(void);
 
 #endif

@@ -1,15 +1,15 @@
 /*
- * Pulses by the kernel's PWM files. The Pi's own PWM, pwm-gpio, pwm-pio and a PCA9685 all look the
- * same there: pwmchipN/pwmC/{period,duty_cycle,enable}, exported beforehand. The numbers of chips
- * change from kernel to kernel, so a chip is told by its device:
+ * Pulses through the kernel's PWM files. The Pi's own PWM, pwm-gpio, pwm-pio and a PCA9685 have the
+ * same interface: pwmchipN/pwmC/{period,duty_cycle,enable}, which root has already exported. Chip
+ * numbers vary between kernels, so the firmware identifies a chip by its device:
  *
  *   20c000.pwm (behind 20, 3f, fe)   Pi 1 to 4, Zero 2: channel 0 is BCM 12 or 18, 1 is 13 or 19
  *   1f00098000.pwm                   Pi 5: channels 0 to 3 are BCM 12, 13, 18, 19
  *   of_node/gpios                    pwm-gpio and pwm-pio: one channel, at the BCM number there
  *   name beginning with pca9685      channels 0 to 15
  *
- * A channel stays enabled while it is in use: no pulses are a duty of 0, which ends no pulse in its
- * middle as switching it off does. A new duty counts from the channel's next period on.
+ * A channel stays enabled while it is in use. A duty of 0 ends its pulses after the current one;
+ * disabling the channel would cut that short. A new duty applies from the channel's next period on.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -33,12 +33,12 @@
 
 enum file { DUTY_CYCLE, PERIOD, ENABLE };
 static const char *const files[] = {"duty_cycle", "period", "enable"};
-#define GPIO_CELLS 3 /* of a device tree's reference to a GPIO: controller, number, flags */
+#define GPIO_CELLS 3 /* cells of a device tree's GPIO reference: controller, number, flags */
 
 struct channel {
-    int duty; /* descriptor of its file; -1 while closed */
+    int duty; /* descriptor of duty_cycle; -1 while closed */
     uint16_t ticks;
-    bool troubled; /* what is wrong was printed */
+    bool troubled; /* its problem has been printed */
     char path[PATH_MAX];
 };
 
@@ -73,7 +73,7 @@ static bool ends_with(const char *text, const char *end)
     return length >= tail && strcmp(text + length - tail, end) == 0;
 }
 
-/* Bytes of a file of a chip's device; 0 when it has none such. */
+/* Reads a file of a chip's device. Returns the number of bytes, or 0 if there is no such file. */
 static unsigned read_of_device(const char *chip, const char *file, char *bytes, unsigned room)
 {
     char path[PATH_MAX];
@@ -86,7 +86,7 @@ static unsigned read_of_device(const char *chip, const char *file, char *bytes, 
     return got > 0 ? (unsigned)got : 0;
 }
 
-/* The channel of a chip that makes the pulses of a pin, or NO_CHANNEL. */
+/* Returns the chip's channel for a pin, or NO_CHANNEL. */
 static int channel_on(const char *chip, uint8_t number)
 {
     char link[PATH_MAX], device[PATH_MAX] = {0}, name[8] = {0};
@@ -111,7 +111,7 @@ static int channel_on(const char *chip, uint8_t number)
     return NO_CHANNEL;
 }
 
-/* Finds where the files of a pin's channel are; false when no chip makes its pulses. */
+/* Finds the files of a pin's channel. Returns false if no chip serves the pin. */
 static bool find(uint8_t number, struct channel *channel)
 {
     DIR *folder = opendir(root);
@@ -141,7 +141,7 @@ static enum fault complain(struct channel *channel, const char *what, enum fault
     return fault;
 }
 
-/* The simulated robot is told which file of which pin has a value for it. */
+/* Writes a number to a file. Notifies the simulated robot of the pin and the file. */
 static bool write_number(int fd, uint8_t number, enum file file, unsigned long value)
 {
     char text[24];
@@ -173,7 +173,7 @@ static bool write_file(const struct channel *channel, enum file file, uint8_t nu
     return written;
 }
 
-/* A channel whose period was shorter than a pulse of old takes no period before the pulse ends. */
+/* Sets the period. A channel may refuse it because of an old pulse; then ends that pulse first. */
 static bool set_period(struct channel *channel, uint8_t number)
 {
     return write_file(channel, PERIOD, number, PERIOD_NS) ||
@@ -220,9 +220,9 @@ enum fault pwm_open(uint8_t number)
     return write_file(channel, ENABLE, number, 1) ? FAULT_NONE : give_up(channel, "enable");
 }
 
-/* A channel that does not even take that there are no pulses has lost its chip, or its chip has lost
- * its power. The kernel's driver of a PCA9685 then refuses every pulse until all channels have been
- * switched off: only then may it tell the chip its period again. */
+/* A channel that refuses even a duty of 0 has lost its chip, or its chip has lost power. The
+ * kernel's PCA9685 driver then refuses every pulse until all channels are disabled, because only
+ * then can it set the chip's period again. */
 static void let_go(struct channel *channel, uint8_t number)
 {
     write_file(channel, ENABLE, number, 0);

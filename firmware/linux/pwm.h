@@ -1,4 +1,4 @@
-/* Pulses that the kernel makes, by its PWM files; see pulses.h. */
+/* Pulses from the kernel, through its PWM files; see pulses.h. */
 #ifndef CUBIST_PWM_H
 #define CUBIST_PWM_H
 
@@ -7,7 +7,7 @@
 
 #include "protocol.h"
 
-/* Looks for the PWM chips in a folder like /sys/class/pwm. */
+/* Sets the folder to search for PWM chips, like /sys/class/pwm. */
 void pwm_look_in(const char *folder);
 
 enum fault pwm_open(uint8_t number);

@@ -1,9 +1,9 @@
-/* What keeps the process from being late. */
+/* Real-time scheduling and locked memory for the process. */
 #ifndef CUBIST_REALTIME_H
 #define CUBIST_REALTIME_H
 
-/* Keeps its memory from being swapped out and lets it run before other programs; says on standard
- * error what of it is not allowed, and goes on. */
+/* Locks the process's memory and raises its priority above other programs. If the system refuses,
+ * prints the reason to stderr and continues. */
 void realtime_start(void);
 
 #endif

@@ -4,10 +4,10 @@
 #include <stdio.h>
 
 #define NS_PER_US 1000
-#define LONGEST_US 100000 /* longer ones count as this */
+#define LONGEST_US 100000 /* longer delays count as this */
 
 static bool kept;
-static uint32_t counts[LONGEST_US + 1]; /* by microseconds */
+static uint32_t counts[LONGEST_US + 1]; /* number of delays, indexed by microseconds */
 static uint32_t total;
 
 void timing_start(void)
@@ -24,7 +24,7 @@ void timing_note(uint64_t ns)
     }
 }
 
-/* The least delay that so many in a thousand do not exceed. */
+/* Returns the least delay, in microseconds, that `of_thousand` in 1000 delays do not exceed. */
 static unsigned quantile(unsigned of_thousand)
 {
     uint64_t seen = 0;

@@ -1,16 +1,16 @@
-/* How long after their moment pulses are set, for measurements. */
+/* Records how late pulses are set, for measurements. */
 #ifndef CUBIST_TIMING_H
 #define CUBIST_TIMING_H
 
 #include <stdint.h>
 
-/* From now on the delays are kept. */
+/* Starts recording delays. */
 void timing_start(void);
 
-/* A pulse was set so many nanoseconds after its moment. */
+/* Records that a pulse was set `ns` nanoseconds after it was due. */
 void timing_note(uint64_t ns);
 
-/* Prints them to standard output, in microseconds, as a line of JSON. */
+/* Prints the delays to stdout, in microseconds, as a line of JSON. */
 void timing_print(void);
 
 #endif
