@@ -8,11 +8,11 @@
 
 static double ticks_per_ns;
 static uint64_t looked_ns;
-static uint64_t awaited_ns; /* until when there was nothing to do, at the last look */
+static uint64_t awaited_ns; /* end of the idle time, as of the last look */
 static double allowed; /* ticks */
 static uint64_t catch_up_ns;
-static uint64_t lost_ns; /* at the last look */
-static uint64_t skipped_ns; /* since then, while there was something to do */
+static uint64_t lost_ns; /* time lost, as of the last look */
+static uint64_t skipped_ns; /* time lost since then, while there was work */
 
 static uint64_t monotonic_ns(void)
 {

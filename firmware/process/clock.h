@@ -4,30 +4,30 @@
 
 #include <stdint.h>
 
-/* Starts at tick 0, now, to run `speed` times as fast as real time. Time in which the process did
- * not run, though there was something to do, is made up for as far as `catch_up_ns`; what goes
- * beyond is as if it had not been. */
+/* Starts the clock at tick 0, to run `speed` times as fast as real time. If the process was kept
+ * from running while there was work, the clock catches up by at most `catch_up_ns` and drops the
+ * rest. */
 void clock_start(double speed, uint64_t catch_up_ns);
 
-/* The same from now on with another limit. */
+/* Changes the limit of catching up. */
 void clock_catch_up(uint64_t longest_ns);
 
-/* Without a start: so many ticks have been granted and have passed, whatever the real time does. */
+/* Granted time, without clock_start(): advances by `ticks`, independent of real time. */
 void clock_pass(uint64_t ticks);
 
-/* Time in milliseconds, as it was when last looked at: the real one, or the one granted. */
+/* Returns the time of the last look in milliseconds: real time or granted time. */
 uint32_t clock_link_ms(void);
 
-/* Looks at the real time; returns the tick up to which events may be played. */
+/* Reads the real time. Returns the tick up to which events may be played. */
 uint64_t clock_look(void);
 
-/* Real nanoseconds that have passed since a tick was due, lost time included; 0 in granted time. */
+/* Returns real nanoseconds since a tick was due, lost time included; 0 in granted time. */
 uint64_t clock_behind_ns(uint64_t tick);
 
-/* Gives up what is allowed beyond a tick: the simulation is too slow to make up for it. */
+/* Drops the time allowed beyond a tick, because the simulation is too slow to catch up. */
 void clock_limit(uint64_t tick);
 
-/* Real nanoseconds until a tick is due, which is what there is to do next. */
+/* Returns real nanoseconds until a tick, the next one with work, is due. */
 uint64_t clock_ns_until(uint64_t tick);
 
 #endif

@@ -1,4 +1,4 @@
-/* The firmware built for this computer as a machine: its interrupts are calls. */
+/* A machine that runs the firmware built for this computer. Its interrupts are calls. */
 #define _GNU_SOURCE
 #include "machine.h"
 
@@ -23,12 +23,12 @@
 const struct machine_pace machine_pace = {.slice = 20000};
 
 static uint64_t reached;
-static uint32_t resets; /* told from process to process; see machine_reset() */
+static uint32_t resets; /* passed from process to process; see machine_reset() */
 static uint8_t line[LINE_SIZE];
 static unsigned line_length;
 static bool hangs;
 static uint64_t hangs_since;
-static bool hung; /* before this start */
+static bool hung; /* the program hung before this start */
 
 bool machine_option(int letter, const char *value)
 {
@@ -77,7 +77,7 @@ static void take_what_is_sent(void)
     }
 }
 
-/* A round of the main loop. */
+/* Runs one pass of the main loop. */
 static void poll_core(void)
 {
     if (hangs) {
@@ -98,8 +98,7 @@ bool machine_run(uint64_t until)
     return true;
 }
 
-/* Starts anew in the same process with the same port and pins: everything in memory is
- * forgotten. */
+/* Executes the program again in the same process, with the same port and pins but fresh memory. */
 void machine_reset(void)
 {
     pins_flush();
@@ -142,7 +141,7 @@ void machine_reset(void)
     exit(3);
 }
 
-/* Its interrupts go on. */
+/* Stops the main loop. Interrupts continue. */
 void machine_hang(void)
 {
     hangs = true;
@@ -161,7 +160,7 @@ unsigned machine_room(void)
     return BOARD_RX_BYTES / 2;
 }
 
-/* Only heard for now: how long nothing came is judged when all that came has been heard. */
+/* Runs the link alone: the core checks for silence after the link has handled all pending bytes. */
 void machine_receive(const uint8_t *bytes, unsigned length)
 {
     for (unsigned i = 0; i < length; i++) {

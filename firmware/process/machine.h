@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Ticks to run at once between looks at the serial port, and how far the machine may fall behind
- * the real time before it gives up making up for it. */
+/* Ticks to run between looks at the serial port, and how far the machine may fall behind real time
+ * before it stops catching up. */
 struct machine_pace {
     uint64_t slice;
     uint64_t most_behind;
@@ -16,48 +16,48 @@ struct machine_pace {
 
 extern const struct machine_pace machine_pace;
 
-/* Its name, and the options it has besides those of process.c; the list ends with a null. */
+/* The machine's name and its options beyond those of process.c. The list is null-terminated. */
 extern const char machine_name[];
 extern const char machine_usage[];
 extern const struct option machine_options[];
 
-/* Takes one of these options; false when the value is none. */
+/* Takes one of these options. Returns false if the value is invalid. */
 bool machine_option(int letter, const char *value);
 
-/* Starts with all pins low; false when that fails, after saying why on stderr. */
+/* Starts with all pins low. On failure prints the reason to stderr and returns false. */
 bool machine_start(void);
 
-/* Lets go of all pins, as a chip without power does. */
+/* Releases all pins, as a chip without power does. */
 void machine_end(void);
 
-/* Ticks since the start of the process. */
+/* Returns ticks since the start of the process. */
 uint64_t machine_now(void);
 
-/* Ticks since the last reset: what pin records are stamped with. */
+/* Returns ticks since the last reset, the time stamp of pin records. */
 uint64_t machine_since_reset(void);
 
-/* Runs up to a tick; false when the processor has crashed. */
+/* Runs up to a tick. Returns false if the processor has crashed. */
 bool machine_run(uint64_t until);
 
-/* Tick at which there is something to do next. */
+/* Returns the next tick with work to do. */
 uint64_t machine_next(void);
 
 /* Presses the reset button. */
 void machine_reset(void);
 
-/* The program's main loop hangs from now until the next reset. */
+/* Makes the program's main loop hang until the next reset. */
 void machine_hang(void);
 
-/* Between two pieces of time: resets a machine that hangs and has no watchdog in its own time. */
+/* Call between slices: resets a machine that hangs and has no watchdog of its own. */
 void machine_watchdog(void);
 
-/* Bytes for the UART; there must be room for them. */
+/* Sends bytes to the UART. There must be room for them. */
 void machine_receive(const uint8_t *bytes, unsigned length);
 
-/* Room for bytes to receive. */
+/* Returns how many bytes the UART can take. */
 unsigned machine_room(void);
 
-/* Bytes the UART has sent; returns how many. */
+/* Gets the bytes the UART has sent and returns their number. */
 unsigned machine_transmitted(uint8_t *bytes, unsigned room);
 
 #endif

@@ -1,4 +1,4 @@
-/* What all boards that are processes have in common: interrupts are calls, time is process.c's. */
+/* Common parts of all boards that are processes: interrupts are calls, process.c keeps the time. */
 #ifndef CUBIST_NATIVE_H
 #define CUBIST_NATIVE_H
 
@@ -30,20 +30,20 @@ void board_events_changed(void);
 board_lock_t board_lock(void);
 void board_unlock(board_lock_t lock);
 
-/* Every such board defines machine_name, machine_usage and machine_options of machine.h; its options
- * begin with these, which are for a process that starts itself anew. */
+/* Every such board defines machine_name, machine_usage and machine_options of machine.h. Its
+ * options begin with these, which a process passes on when it restarts itself. */
 #define NATIVE_OPTIONS {"resets", required_argument, 0, 'r'}, {"hung", no_argument, 0, 'u'}
 
-/* Takes an option of the board's own; false when the value is none. */
+/* Takes one of the board's own options. Returns false if the value is invalid. */
 bool board_option(int letter, const char *value);
 
-/* Gets hold of the outputs; false when that fails, after saying why on stderr. */
+/* Opens the outputs. On failure prints the reason to stderr and returns false. */
 bool board_start(void);
 
-/* Lets go of all outputs. */
+/* Releases all outputs. */
 void board_end(void);
 
-/* Ends step pulses that are over by a tick. */
+/* Ends all step pulses due to end by a tick. */
 void board_passes(uint64_t tick);
 
 #endif

@@ -3,11 +3,11 @@
 #include "pins.h"
 #include "simulation.h"
 
-#define PULSE_TICKS 4 /* how long a step pulse lasts */
+#define PULSE_TICKS 4 /* length of a step pulse */
 #define NO_PULSE UINT64_MAX
 
 static bool levels[PINS];
-static uint64_t falls_at[PINS]; /* step pulses under way; 0 for none */
+static uint64_t falls_at[PINS]; /* tick at which the pin's step pulse ends; 0 for no pulse */
 static uint64_t next_fall = NO_PULSE;
 
 static void change(uint64_t time, uint8_t pin, bool level)

@@ -1,21 +1,20 @@
-/* Outputs whose levels go to the socket of the pins. */
+/* Outputs whose levels are sent to the pin socket. */
 #ifndef CUBIST_OUTPUTS_H
 #define CUBIST_OUTPUTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* At the moment of the event being served. */
+/* Sets a level at the tick of the event being served. */
 void outputs_set(uint8_t pin, bool level);
 
-/* Ends a step pulse as long after it as a motor driver needs. */
+/* Plans the end of a step pulse, as long after its start as a motor driver needs. */
 void outputs_end_pulse(uint8_t pin);
 
-/* Ends step pulses that are over by a tick, in the order of their time, before anything later is
- * recorded. */
+/* Ends all step pulses due to end by a tick, in order of time, before any later record. */
 void outputs_pass(uint64_t tick);
 
-/* All low. */
+/* Sets all outputs low. */
 void outputs_off(void);
 
 #endif

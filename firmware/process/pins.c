@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #define BUFFERED 1024
-/* What may be under way. A robot that is slower than this process makes it wait for its socket; it
- * has to be back at the serial line long before the host takes it for dead. */
+/* Limit of unread data in the socket. A robot slower than this process makes it wait for the
+ * socket, and it must serve the serial line again long before the host considers it dead. */
 #define UNDER_WAY_BYTES 16384
 #define ANSWER_MS 10000
 
@@ -57,7 +57,7 @@ bool pins_connect(const char *path)
            connect(robot, (struct sockaddr *)&address, sizeof address) == 0;
 }
 
-/* The robot has gone: the firmware goes on, as on a board whose wires were pulled. */
+/* Closes the socket of a robot that is gone. The firmware continues, as with its wires pulled. */
 static void disconnect(void)
 {
     close(robot);
@@ -97,7 +97,7 @@ uint64_t pins_recorded(void)
     return recorded;
 }
 
-/* One record from the robot, waiting for it at most `ms`. */
+/* Receives one record from the robot, waiting at most `ms`. */
 static bool receive(int ms)
 {
     while (robot >= 0 && in_length < sizeof in) {
@@ -138,7 +138,7 @@ bool pins_read(uint64_t time, uint8_t pin)
         while (!answered && receive(ANSWER_MS)) {
             answered = in.record.kind == PIN_READ && in.record.pin == pin && in.record.time == time;
         }
-        answers = answered; /* a robot that does not answer sends levels by itself, or none */
+        answers = answered; /* a robot that does not answer sends levels unasked, or none */
     }
     return !pulled_low[pin];
 }

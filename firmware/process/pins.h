@@ -1,4 +1,4 @@
-/* The stream of pin records to whoever simulates the robot; see docs/protocol.md. */
+/* The stream of pin records to the simulated robot; see docs/protocol.md. */
 #ifndef CUBIST_PINS_H
 #define CUBIST_PINS_H
 
@@ -10,9 +10,9 @@
 #define PINS PROTOCOL_PINS_HOST
 #define PIN_NONE 0xffff
 
-/* PIN_WRITE: something was written to the file of a pulse output, where the robot finds it.
- * Only for measurements: PIN_BYTE, a byte began to arrive at the UART, its value is in `level`;
- * PIN_STACK, fewer bytes than ever are left between stack and variables: `pin` of them. */
+/* PIN_WRITE: the firmware wrote to the file of a pulse output, which the robot then reads.
+ * Only for measurements: PIN_BYTE, a byte began to arrive at the UART, with its value in `level`;
+ * PIN_STACK, the gap between stack and variables has a new minimum of `pin` bytes. */
 enum pin_record_kind {
     PIN_OUTPUT,
     PIN_TIME,
@@ -25,29 +25,29 @@ enum pin_record_kind {
     PIN_WRITE
 };
 
-/* Sends records to an open stream socket; -1 for nobody. */
+/* Sends records to an open stream socket, or nowhere if `fd` is -1. */
 void pins_open(int fd);
 
-/* Connects to a Unix socket; false, with errno set, when that fails. */
+/* Connects to a Unix socket. Returns false with errno set on failure. */
 bool pins_connect(const char *path);
 
-/* Appends a record; `time` never decreases except after PIN_RESET. */
+/* Appends a record. `time` never decreases except after PIN_RESET. */
 void pins_record(uint64_t time, uint16_t pin, uint8_t level, enum pin_record_kind kind);
 
-/* Time of the last one. */
+/* Returns the time of the last record. */
 uint64_t pins_recorded(void);
 
-/* Sends what was appended. */
+/* Sends the appended records. */
 void pins_flush(void);
 
-/* Takes levels the robot has sent without being asked. */
+/* Takes input levels that the robot sent unasked. */
 void pins_poll(void);
 
-/* The level of an input at a time, as the robot answers. */
+/* Asks the robot for the level of an input at a time. */
 bool pins_read(uint64_t time, uint8_t pin);
 
 /* Waits for an order of the robot: PIN_GRANT with the ticks that may pass, PIN_RESET or PIN_HANG.
- * False when the robot has gone, or a signal came. */
+ * Returns false if the robot is gone or a signal arrived. */
 bool pins_await_order(enum pin_record_kind *order, uint64_t *ticks);
 
 int pins_fd(void);

@@ -1,5 +1,5 @@
-/* A board as a process: a pseudo-terminal or any stream for the serial port, a socket for the pins,
- * time at a multiple of the real one or as the simulated robot grants it. */
+/* Runs a board as a process. The serial port is a pseudo-terminal or any stream and the pins are a
+ * socket. Time runs at a multiple of real time, or as the simulated robot grants it. */
 #define _GNU_SOURCE
 #include "process.h"
 
@@ -21,7 +21,7 @@
 #define NS_PER_MS 1000000ull
 #define NS_PER_S (1000 * NS_PER_MS)
 #define CATCH_UP_NS (100 * NS_PER_MS)
-#define EXACT_CATCH_UP_NS (10 * NS_PER_MS) /* a servo's slew is no steeper than that */
+#define EXACT_CATCH_UP_NS (10 * NS_PER_MS) /* limits how steep a servo's slew becomes */
 #define MOST_OPTIONS 16
 
 struct process_options process_options = {.serial_fd = -1, .speed = 1};
@@ -148,7 +148,7 @@ static void receive(void)
     }
 }
 
-/* Pins first, so nobody hears of what has not been seen. */
+/* Sends pins first, so that no message reports an event before the pins show it. */
 static void transmit(void)
 {
     static uint8_t bytes[CHUNK];
@@ -176,7 +176,7 @@ static void obey_signals(void)
     machine_watchdog();
 }
 
-/* A simulated robot sees the time that records tell, so a millisecond is as good as exact. */
+/* A simulated robot uses the time stamps of the records, so waking to the millisecond suffices. */
 static void wait_until(uint64_t tick)
 {
     struct pollfd sources[] = {{.fd = serial_fd(), .events = POLLIN},
@@ -187,7 +187,7 @@ static void wait_until(uint64_t tick)
     ppoll(sources, 2, &longest, 0);
 }
 
-/* One slice towards a tick; false when the program crashed. */
+/* Runs one slice towards a tick. Returns false if the program crashed. */
 static bool run_towards(uint64_t tick)
 {
     uint64_t slice = machine_now() + machine_pace.slice;
@@ -196,8 +196,8 @@ static bool run_towards(uint64_t tick)
     return runs;
 }
 
-/* Looks at the line before the core looks for how long nothing came: while this process waited
- * for the processor or for the robot's socket, the host may well have spoken. */
+/* Reads the serial line before the core checks for silence: the host may have sent something while
+ * this process waited for the processor or for the robot's socket. */
 static bool run_in_real_time(void)
 {
     clock_start(process_options.speed, process_options.exact ? EXACT_CATCH_UP_NS : CATCH_UP_NS);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static int port = -1;
-static int slave = -1; /* kept open: a pseudo-terminal nobody has open reports errors */
+static int slave = -1; /* kept open, because an unopened pseudo-terminal reports errors */
 static char slave_path[PATH_MAX];
 static const char *link_path;
 
@@ -25,7 +25,7 @@ static bool make_raw(int fd)
     return tcsetattr(fd, TCSANOW, &settings) == 0;
 }
 
-/* Replaces an old link in one step, so that whoever waits for it never finds half of it. */
+/* Replaces an old link atomically, so that a waiting reader never finds it missing. */
 static bool publish(void)
 {
     char temporary[PATH_MAX];

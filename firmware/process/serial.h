@@ -5,20 +5,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Makes a pseudo-terminal and a symbolic link to it at `link`; false with errno set when that
- * fails. */
+/* Creates a pseudo-terminal and a symbolic link to it at `link`. Returns false with errno set on
+ * failure. */
 bool serial_create(const char *link);
 
-/* Uses an open descriptor; `link`, if any, shall lead to the other side of that pseudo-terminal. */
+/* Uses an open descriptor. `link`, if any, becomes a link to the other side of its
+ * pseudo-terminal. */
 bool serial_adopt(int fd, const char *link);
 
 /* Removes the symbolic link if it still leads to this pseudo-terminal. */
 void serial_close(void);
 
-/* What has come, without waiting; 0 when nothing has. */
+/* Reads the available bytes without blocking. Returns their number, or 0 if there are none. */
 unsigned serial_read(uint8_t *bytes, unsigned room);
 
-/* Sends as much as goes without waiting; returns how much. */
+/* Writes as many bytes as possible without blocking. Returns their number. */
 unsigned serial_write(const uint8_t *bytes, unsigned length);
 
 int serial_fd(void);

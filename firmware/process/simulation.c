@@ -13,7 +13,7 @@
 
 static uint64_t last_event;
 static uint64_t next_event = TIMER_IDLE;
-static uint32_t id; /* of this start */
+static uint32_t id; /* boot id */
 static uint8_t reset_cause;
 
 void simulation_start(uint32_t boot_id, uint8_t cause)
@@ -73,7 +73,7 @@ uint8_t board_reset_cause(void)
     return reset_cause;
 }
 
-/* Interrupts are calls from the one thread there is. */
+/* Interrupts are calls from the only thread, so locks do nothing. */
 board_lock_t board_lock(void)
 {
     return 0;
@@ -97,5 +97,5 @@ void board_wait(uint16_t ahead)
 
 void board_events_changed(void)
 {
-    /* for boards that treat frequent events in a short cut */
+    /* only boards with a short cut for frequent events need this */
 }
