@@ -1,4 +1,4 @@
-/* Every pin is an output or input of the simulated robot. */
+/* The simulated board: every pin is an output or input of the simulated robot. */
 #include "board.h"
 
 #include "outputs.h"

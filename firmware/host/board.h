@@ -1,4 +1,4 @@
-/* A simulated board, of the process (board.c) or of the unit tests (tests/bench.c): time is virtual. */
+/* A simulated board in virtual time: of the process (board.c) or the unit tests (tests/bench.c). */
 #ifndef CUBIST_HOST_BOARD_H
 #define CUBIST_HOST_BOARD_H
 
@@ -6,12 +6,12 @@
 #include "protocol.h"
 
 #define BOARD_ID BOARD_HOST
-#if !defined(BOARD_RX_BYTES) /* the unit tests have as much room as an ATmega328P */
+#if !defined(BOARD_RX_BYTES) /* the unit tests use the sizes of an ATmega328P */
 #define BOARD_PROFILE_UNITS 512
 #define BOARD_QUEUE_BYTES 2048
 #define BOARD_RX_BYTES 128
 #endif
-/* For servo_frames.c, which the unit tests have as well. */
+/* For servo_frames.c, which the unit tests also build. */
 uint8_t board_set_pulse(uint8_t number, uint16_t ticks);
 bool board_is_late(void);
 
