@@ -1,7 +1,7 @@
 // The 2x2x2 relative to its corner DLB: seven corners on seven slots, turned by U, R and F alone.
 //
-// A turn of D, L or B is the same turn of the opposite layer with the whole cube rotated, so the
-// nine turns of U, R and F reach all 7! x 3^6 = 3674160 positions.
+// A turn of D, L or B equals the same turn of the opposite layer plus a rotation of the whole cube,
+// so the nine turns of U, R and F reach all 7! x 3^6 = 3674160 positions.
 #pragma once
 
 #include <array>
@@ -25,17 +25,17 @@ constexpr int kReferenceSlot = 5;
 
 struct PocketPosition {
     std::uint16_t perm = 0;   // factorial number of the other seven corners
-    std::uint16_t twist = 0;  // base-3 number of the first six of them
+    std::uint16_t twist = 0;  // base-3 number of the twists of the first six
 
     bool is_solved() const { return perm == 0 && twist == 0; }
     int index() const { return perm * kPocketTwists + twist; }
 };
 
-// The corner DLB must be at home, unturned; edges are not looked at.
+// Returns the position of `cube`, whose corner DLB must be at home and untwisted. Ignores edges.
 PocketPosition pocket_position(const CubieCube& cube);
 
 constexpr int pocket_quarters(int turn) { return turn % 3 == 1 ? 2 : 1; }
-// The turn that takes another back.
+// Returns the inverse of a turn.
 constexpr int undone(int turn) { return turn / 3 * 3 + 2 - turn % 3; }
 
 // Both coordinates after each turn.
@@ -53,15 +53,15 @@ enum class PocketMetric { kHalfTurn, kQuarterTurn };
 // Throws std::invalid_argument for a name other than htm, qtm.
 PocketMetric pocket_metric(std::string_view name);
 
-// The turns that count one in the metric.
+// Returns the turns that cost 1 in the metric.
 const std::vector<int>& unit_turns(PocketMetric metric);
 constexpr int pocket_cost(PocketMetric metric, int turn) {
     return metric == PocketMetric::kHalfTurn ? 1 : pocket_quarters(turn);
 }
-// No position is farther from solved.
+// Returns the greatest distance of any position from solved.
 constexpr int farthest(PocketMetric metric) { return metric == PocketMetric::kHalfTurn ? 11 : 14; }
 
-// Distances from solved in one coordinate alone: admissible for the whole.
+// Distances from solved in each coordinate alone: admissible bounds for the whole position.
 struct PocketBounds {
     std::vector<std::uint8_t> perm, twist;
 
@@ -70,17 +70,17 @@ struct PocketBounds {
     std::size_t bytes() const { return perm.size() + twist.size(); }
 };
 
-// What turns of U, R and F cost on a robot that holds a 2x2x2, and what a search in them answers.
+// Costs of U, R and F turns on a robot that holds a 2x2x2, and the result of a search over them.
 
 constexpr std::uint32_t kNever = 0xFFFFFFFF;
 constexpr int kPocketAxes = 3;
 
-// Sums stay at kNever.
+// Adds with saturation at kNever.
 constexpr std::uint32_t sum(std::uint32_t a, std::uint32_t b) {
     return a > kNever - b ? kNever : a + b;
 }
 
-// solver.cost.CostModel of a mechanism that holds a 2x2x2; only turns of U, R and F are there.
+// The part of a mechanism's solver.cost.CostModel that describes turns of U, R and F.
 struct PocketCosts {
     int states;
     std::span<const std::uint32_t> next, final;
@@ -90,7 +90,7 @@ struct PocketCosts {
                          static_cast<std::uint8_t>(turn % 3 + 1), 0}
             .index();
     }
-    // Of an array [45, states], such as what the first turn costs.
+    // Returns the row of `turn` in an array [45, states], such as the costs of the first turn.
     static const std::uint32_t* row(std::span<const std::uint32_t> array, int turn, int states) {
         return array.data() + std::size_t(composite(turn)) * states;
     }
@@ -103,7 +103,7 @@ struct PocketCosts {
     }
 };
 
-// Costs that outlive the arrays they came from.
+// A copy of the costs that outlives the original arrays.
 class CopiedPocketCosts {
 public:
     explicit CopiedPocketCosts(const PocketCosts& costs)
@@ -123,37 +123,37 @@ private:
 
 struct FastestResult {
     std::vector<int> turns;       // U U2 U' R R2 R' F F2 F' as 0..8
-    std::uint32_t cost = kNever;  // kNever when nothing was found
-    bool proven = false;          // nothing is faster
+    std::uint32_t cost = kNever;  // kNever if the search found no solution
+    bool proven = false;          // no solution is faster
     std::uint64_t nodes = 0;
 };
 
-// Searches of the 2x2x2: the complete table, and the three textbook searches it makes needless.
+// Searches of the 2x2x2: three textbook searches, and the complete table that replaces them.
 
-// What a textbook search found and what it took.
+// The result of a textbook search and its effort.
 struct PocketResult {
     std::vector<int> turns;
     std::uint64_t nodes = 0;  // positions expanded
-    std::size_t bytes = 0;    // memory of its tables, queue and marks
+    std::size_t bytes = 0;    // memory for tables, queue and visited marks
 };
 
-// Breadth-first from the position until solved; each position is visited once.
+// Searches breadth-first from the position until solved. Visits each position once.
 PocketResult pocket_bfs(PocketPosition from, PocketMetric metric);
-// The same, leaving out what cannot be solved within `farthest` turns by the pruning tables.
+// The same, but prunes positions that the tables prove unsolvable within `farthest` turns.
 PocketResult pocket_bfs_pruned(PocketPosition from, PocketMetric metric);
-// Depth-first, deeper and deeper, cut by the pruning tables; needs no memory but one path.
+// Iterative-deepening depth-first search, pruned by the tables. Stores a single path.
 PocketResult pocket_ida_star(PocketPosition from, PocketMetric metric);
 
-// The distance from solved of every position.
+// A table of every position's distance from solved.
 class PocketTable {
 public:
     // Throws Stopped when `progress` returns false.
     PocketTable(PocketMetric metric, const Progress& progress);
 
     int distance(PocketPosition at) const { return distance_[at.index()]; }
-    // A shortest way to solved.
+    // Returns a shortest solution.
     std::vector<int> solve(PocketPosition from) const;
-    // How many positions are at each distance.
+    // Returns the number of positions at each distance.
     std::vector<std::uint32_t> counts() const;
     std::size_t bytes() const { return distance_.size(); }
 

@@ -1,9 +1,9 @@
-// How long a robot needs for the 2x2x2 positions that it solves fastest, and a bound for the
-// others; or for their permutations or orientations alone, which are fewer.
+// The robot's solving times of the 2x2x2 positions that it solves fastest, and a lower bound for
+// all others. Alternatively, the same for permutations or orientations alone, which are fewer.
 //
-// Positions are added in the order of their time, searching backwards from the solved one, until
-// the memory allowed is full; from then on all others are known to take longer. Times are kept in
-// 16 bits as multiples of a unit, every turn rounded down, so that they remain lower bounds.
+// A search backwards from the solved position adds positions in order of time until the allowed
+// memory is full. All other positions then take at least as long as the last one. Times are 16-bit
+// multiples of a unit. Every turn is rounded down, so they remain lower bounds.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +16,26 @@
 
 namespace cubist {
 
-// What of a position is looked at.
+// The part of a position that a table distinguishes.
 enum class PocketPart { kWhole, kPerm, kTwist };
 
 class PocketBall {
 public:
     using Units = std::int16_t;
 
-    // Holds what fits into `table_bytes`, but the solved position at least. Throws Stopped when
-    // `progress` returns false.
+    // Stores as many positions as fit into `table_bytes`, at least the solved one. Throws Stopped
+    // if `progress` returns false.
     PocketBall(const PocketCosts& costs, PocketPart part, std::size_t table_bytes,
                const Progress& progress);
 
-    // Lower bounds on the time left, in units, by mechanism state after a turn of `axis`; the time
-    // owed at the end included. `kNone` where there is no way to solve the position.
+    // Returns lower bounds on the remaining time, in units, by mechanism state after a turn of
+    // `axis`. They include the time to finish after the last turn. `kNone`: no solution exists.
     const Units* row(PocketPosition at, int axis) const {
         const std::int32_t block = block_[index_of(at)];
         return block == kOutside ? outside_.data() : &least_[block_start(block, axis)];
     }
     std::uint32_t unit() const { return unit_; }
-    // What is farther away than this, in units, is not told apart.
+    // The table does not distinguish times greater than this, in units.
     Units radius() const { return outside_.front(); }
     std::size_t positions() const { return positions_.size(); }
     std::size_t bytes() const {
@@ -70,39 +70,39 @@ private:
     PocketPart part_;
     int states_;
     std::uint32_t unit_ = 1;
-    int width_ = 1;                        // of a bucket, in units
-    std::vector<std::int32_t> block_;      // by position
-    std::vector<std::int32_t> positions_;  // by block
-    std::vector<std::int16_t> pending_;    // by block: the bucket it waits in
+    int width_ = 1;                        // width of a bucket, in units
+    std::vector<std::int32_t> block_;      // position -> block
+    std::vector<std::int32_t> positions_;  // block -> position
+    std::vector<std::int16_t> pending_;    // block -> bucket in which it waits
     std::vector<Units> next_, least_, outside_;
 };
 
-// The 2x2x2 fastest on a robot: depth-first over turns and mechanism states, cut by bounds.
+// Finds a robot's fastest solution of a 2x2x2: depth-first search over turns, pruned by bounds.
 //
-// A node is a position, the axis turned last and, for every state of the mechanism, the least time
-// to be in it: one min-plus product a turn. What is left to do is bounded by the times of
-// pocket_ball.hpp, as large as memory allows; the rest is search, so that the answer is proven.
+// A node is a position, the last axis turned and the least time to reach each mechanism state. Each
+// turn updates the times with one min-plus product. A PocketBall as large as memory allows bounds
+// the remaining time. The search is exhaustive below those bounds, so the result is proven.
 
 class PocketRobot {
 public:
-    // Makes a table of about `table_bytes`; the costs are copied. Throws Stopped when `progress`
+    // Builds a table of about `table_bytes` and copies the costs. Throws Stopped if `progress`
     // returns false.
     PocketRobot(const PocketCosts& costs, std::size_t table_bytes, const Progress& progress);
     PocketRobot(const PocketRobot&) = delete;
     PocketRobot& operator=(const PocketRobot&) = delete;
 
-    // The fastest solution; first[45, states]: what a first turn costs, as in
+    // Returns the fastest solution. first[45, states]: costs of the first turn, as in
     // solver.cost.CostModel.
     FastestResult solve(PocketPosition from, std::span<const std::uint32_t> first,
                         const Deadline& deadline) const;
     const PocketCosts& costs() const { return *costs_; }
     std::size_t bytes() const { return ball_.bytes() + perm_.bytes() + twist_.bytes(); }
-    // Microseconds up to which times are known without search.
+    // Returns the microseconds up to which the table knows times without search.
     std::uint32_t radius() const {
         return ball_.unit() * static_cast<std::uint32_t>(ball_.radius());
     }
-    // Least time to solve a position after a turn of `axis` that led to the mechanism states at
-    // those times.
+    // Returns a lower bound on the total time to solve a position after a turn of `axis` that
+    // reached each mechanism state at the time in `times`.
     std::uint32_t bound(PocketPosition at, int axis, const std::vector<std::uint32_t>& times) const;
 
 private:

@@ -1,9 +1,9 @@
-// The fastest next step of a robot from every 2x2x2 position and mechanism state: a complete table.
+// A complete table of a robot's fastest next step from every 2x2x2 position and mechanism state.
 //
-// A cell holds one byte for (position, axis turned last, mechanism state): the turn to make next
-// and the mechanism state to end it in. Following the cells is a fastest solution, proven by how
-// the table is made: backwards from the solved position in the order of time, so that a robot need
-// not be able to undo what it does.
+// The cell of (position, last axis turned, mechanism state) is one byte: the next turn and the
+// mechanism state after it. Following the cells gives a fastest solution. The table is built
+// backwards from the solved position in order of time, which proves this, and the robot need not be
+// able to undo its own moves.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,22 @@ namespace cubist {
 
 class PocketSteps {
 public:
-    // Bytes of the table of a mechanism with so many states; 0 when a step does not fit into a
-    // byte.
+    // Returns the bytes of the table for a mechanism with `states` states, or 0 if a step does not
+    // fit into a byte.
     static std::size_t size(int states);
-    // Fills `steps`, with four times as many bytes beside it; false when `progress` stopped it.
+    // Fills `steps`, using four times as much working memory. Returns false if `progress` did.
     static bool generate(const PocketCosts& costs, std::span<std::uint8_t> steps, int threads,
                          const Progress& progress);
 
-    // The costs are copied, the steps looked at as long as this lives.
+    // Copies the costs. `steps` must outlive this object.
     PocketSteps(const PocketCosts& costs, std::span<const std::uint8_t> steps);
     PocketSteps(const PocketSteps&) = delete;
     PocketSteps& operator=(const PocketSteps&) = delete;
 
-    // The fastest solution; first[45, states]: what a first turn costs, as in
+    // Returns the fastest solution. first[45, states]: costs of the first turn, as in
     // solver.cost.CostModel.
     FastestResult solve(PocketPosition from, std::span<const std::uint32_t> first) const;
-    // Least time from a position on, after a turn of `axis` that ended in `state`.
+    // Returns the least time to solve a position after a turn of `axis` that ended in `state`.
     std::uint32_t left(PocketPosition at, int axis, int state) const {
         return follow(at, axis, state, kNever, nullptr);
     }
