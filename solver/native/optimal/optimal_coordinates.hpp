@@ -1,8 +1,8 @@
 // One row of the optimal search's table: all twists at two bits each, on nine cache lines.
 //
-// A line holds 243 twists in its first 61 bytes. Its last two have a bit for every sixteen of them,
-// which is cleared when one of the sixteen is near: without near ones a remainder modulo 3 says how
-// far away a position is, whatever is known of its neighbours.
+// A line holds 243 twists in its first 61 bytes. Its last two bytes have one bit per group of
+// sixteen twists, cleared if any of the sixteen is near. In a group without near entries, the
+// remainder modulo 3 alone gives a position's distance, without that of a neighbour.
 #pragma once
 
 #include <array>
@@ -23,14 +23,14 @@ constexpr int kBytes = kLines * kLineBytes;
 constexpr int kLineTwists = kTwists / kLines;
 static_assert(kLines * kLineTwists == kTwists);
 
-// Twists are numbered with gaps, so that every line begins with a multiple of 256.
+// Twists are numbered with gaps so that every line begins with a multiple of 256.
 constexpr int kLineNumbers = 4 * kLineBytes;
 constexpr int kNumbers = kLines * kLineNumbers;
 constexpr int numbered(int twist) {
     return twist / kLineTwists * kLineNumbers + twist % kLineTwists;
 }
 
-// Bits of a row.
+// The location of bits in a row.
 struct Place {
     std::uint16_t byte;
     std::uint8_t shift;
@@ -39,7 +39,7 @@ struct Place {
 constexpr Place entry(int number) {
     return {static_cast<std::uint16_t>(number / 4), static_cast<std::uint8_t>(number % 4 * 2)};
 }
-// The bit of all entries with which a number shares its sixteen.
+// Returns the location of the near bit of a number's group of sixteen.
 constexpr Place group(int number) {
     constexpr int kGroups = 16;
     const int group = number % kLineNumbers / kGroups;
@@ -51,26 +51,27 @@ static_assert(entry(numbered(kTwists - 1)).byte < group(numbered(kTwists - 1)).b
 
 }  // namespace optimal_row
 
-// What the table of the optimal search sees of a cube along one of three axes: the orientations of
-// all cubies, and where the middle edges are.
+// The coordinates of the optimal search's table along one of three axes: the orientations of all
+// cubies and the placement of the middle edges.
 
 constexpr int kViews = 3;
-// The rotation that shows a cube along the axis as it is seen along the first one.
+// Returns the rotation that maps the given axis to the first one.
 FaceMap axis_map(int axis);
 
-// A position along one axis; its twist has the number of a table's rows.
+// A position along one axis. The twist has the row's numbering, with gaps.
 struct OptimalPosition {
     std::uint16_t flip, slice, twist;
     std::uint8_t kind;
 };
 
-// The three coordinates of a table and how turns and symmetries change them.
+// The three coordinates of a table, and how turns and symmetries change them.
 class OptimalCoordinates {
 public:
-    // `kinds` of orders: 1, 2, 6 or 24, else std::invalid_argument.
+    // `kinds` is the number of kinds of orders: 1, 2, 6 or 24. Otherwise throws
+    // std::invalid_argument.
     explicit OptimalCoordinates(int kinds);
 
-    // The set of the middle edges' slots, and the kind of their order in it.
+    // Returns the number of the middle edges' set of slots and the kind of their order in it.
     int placed_of(const CubieCube& cube) const {
         const int placement = placement_of(cube, Layer::kMiddle);
         return slice_of(cube) * kinds_ + kind_[placement % kOrders];
@@ -79,7 +80,7 @@ public:
     int placed_after(int placed, int turn) const {
         return placed_after_[placed * kFaceTurns + turn];
     }
-    // Twists have the numbers of a table's rows.
+    // Twists have the row's numbering, with gaps.
     int twist_after(int twist, int turn) const { return twist_after_[twist * kFaceTurns + turn]; }
     int twist_seen(int twist, int symmetry) const {
         return twist_seen_[symmetry * optimal_row::kNumbers + twist];
@@ -87,7 +88,7 @@ public:
     int kind_seen(int placed, int symmetry) const {
         return kind_seen_[symmetry * kSlices * kinds_ + placed];
     }
-    // A cube whose middle edges are so placed.
+    // Returns a cube with this placement of the middle edges.
     CubieCube with_placed(int placed) const;
     OptimalPosition position_of(const CubieCube& cube) const;
 
@@ -102,21 +103,21 @@ private:
     std::vector<std::uint8_t> kind_seen_;
 };
 
-// The inverse of a position, as the table of the optimal search sees it along the three axes.
+// The inverse of a position in the coordinates of the optimal search's table, along the three axes.
 //
-// A position and its inverse are as far from solved, but the table says different things of them. A
-// turn of the cube changes the inverse from the other side, where the table's coordinates do not
-// follow it, so that they are put together from the cubies every time.
+// A position and its inverse are equally far from solved, but the table gives different bounds for
+// them. A turn of the cube multiplies the inverse from the other side, for which the coordinates
+// have no move tables, so this class computes them from the cubies each time.
 
 class OptimalInverse {
 public:
     explicit OptimalInverse(const OptimalCoordinates& coordinates);
 
-    // Of the inverse of `cube`, by axis.
+    // Returns the positions of the inverse of `cube`, by axis.
     std::array<OptimalPosition, kViews> positions(const CubieCube& cube) const;
 
 private:
-    // A number for each axis.
+    // One number per axis, packed into an integer.
     using Lanes = std::uint64_t;
     static constexpr int kLaneBits = 16;
     static std::uint16_t lane(Lanes lanes, int axis) {
@@ -130,11 +131,11 @@ private:
     void weigh_middle(int axis);
     void place_middle(const OptimalCoordinates& coordinates);
 
-    // What the cubie in a slot adds to the twist and the flip of the inverse.
+    // Contribution of the cubie in a slot to the twist and the flip of the inverse.
     std::array<std::array<std::array<Lanes, 3>, kCorners>, kCorners> twists_{};
     std::array<std::array<std::array<Lanes, 2>, kEdges>, kEdges> flips_{};
-    // The slots that are between U and D as seen along each axis, and what an edge there adds to
-    // the number of its place among `placed_`, whose values are slice and kind.
+    // The slots between U and D as seen along each axis, and the contribution of an edge there to
+    // its index in `placed_`, whose values are slice and kind.
     std::array<std::array<std::uint8_t, kMiddle>, kViews> middle_{};
     std::array<std::array<std::array<std::uint16_t, kEdges>, kMiddle>, kViews> weights_{};
     std::vector<std::uint16_t> placed_;

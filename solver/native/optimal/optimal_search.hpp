@@ -1,4 +1,4 @@
-// Korf's IDA* for the 3x3x3: a shortest solution, and the proof that there is none shorter.
+// Korf's IDA* for the 3x3x3: finds a shortest solution and proves that none is shorter.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@
 namespace cubist {
 
 struct OptimalOptions {
-    int shortest;       // no shorter solution is looked for
-    int longest;        // nor a longer one: what is known to exist ends the search
-    double time_limit;  // seconds on the wall clock; 0 for none
+    int shortest;       // least length to search
+    int longest;        // greatest length to search, from a known solution
+    double time_limit;  // seconds of wall-clock time; 0 for no limit
     int threads;
     const CancelFlag* cancel = nullptr;
 };
 
 struct OptimalProgress {
     int depth;
-    std::uint64_t nodes;  // in all depths so far
+    std::uint64_t nodes;  // total of all depths so far
     double seconds;
 };
 
 struct OptimalReport {
-    std::optional<std::vector<int>> turns;  // face turns, as short as can be
-    int lower_bound = 0;                    // proven, with or without solution
+    std::optional<std::vector<int>> turns;  // face turns of a shortest solution
+    int lower_bound = 0;                    // proven, with or without a solution
     std::uint64_t nodes = 0;
 };
 
@@ -35,7 +35,7 @@ OptimalReport search_optimal(const OptimalTable& table, OptimalMetric metric, co
                              const OptimalOptions& options,
                              const std::function<void(const OptimalProgress&)>& on_progress);
 
-// The heuristic alone.
+// Returns the heuristic's lower bound for a cube.
 int optimal_bound(const OptimalTable& table, OptimalMetric metric, const CubieCube& cube);
 
 }  // namespace cubist

@@ -1,16 +1,16 @@
-// Distances to having every cubie oriented and the middle edges in the middle, and more: in which
-// order the middle edges are there, up to a normal subgroup of their 24 orders.
+// The table of the optimal search: distances to the positions with all cubies oriented and the
+// middle edges in the middle, in the right order up to a normal subgroup of their 24 orders.
 //
-// With all 24 orders told apart (`kinds` 24) the table covers 2048 x 11880 x 2187 = 5.3e10
-// positions, divided by the 16 symmetries that keep the U-D axis: 845 MB at two bits, 890 as rows
-// are laid out. With none told apart (`kinds` 1) it is 37 MB. A search looks a position up along
-// all three axes.
+// With all 24 orders distinguished (`kinds` 24) the table covers 2048 x 11880 x 2187 = 5.3e10
+// positions, divided by the 16 symmetries that keep the U-D axis: 845 MB at two bits, 890 MB with
+// the layout of rows. With none distinguished (`kinds` 1) it is 37 MB. A search looks up each
+// position along all three axes.
 //
-// Entries are distances modulo 3; neighbours differ by one at most, so that the distance follows
-// from theirs. A table may be cut off at a distance `far`: entries of 3 are that far away or
-// farther. Most entries then tell a distance by themselves (see optimal_row.hpp), so that the
-// inverse of a position can be looked up too: after a turn of the cube that is no neighbour of what
-// it was.
+// Entries are distances modulo 3. Neighbours differ by at most one, so a distance follows from a
+// neighbour's. A table may be cut off at a distance `far`: an entry of 3 is that far away or
+// farther. Most entries then give a distance by themselves (see optimal_coordinates.hpp), so a
+// search can also look up the inverse of a position: a turn of the cube does not take the inverse
+// to one of its neighbours.
 #pragma once
 
 #include <array>
@@ -30,15 +30,15 @@ enum class OptimalMetric { kHalfTurn, kQuarterTurn };
 // Throws std::invalid_argument for a name other than htm, qtm.
 OptimalMetric optimal_metric(std::string_view name);
 constexpr int kLongestSolution = 26;  // quarter turns that solve any position
-// The face turns that count one.
+// Returns the face turns that cost 1.
 const std::vector<int>& unit_turns(OptimalMetric metric);
 
 struct OptimalShape {
-    int kinds;  // of orders of the middle edges that are told apart: 1, 2, 6 or 24
-    int far;    // distances from here on are not told apart; 0 for none
+    int kinds;  // distinguished kinds of orders of the middle edges: 1, 2, 6 or 24
+    int far;    // all distances from this one on share one entry; 0: not cut off
 };
 
-// A position along one axis, seen through the symmetry that leads to its class's representative.
+// A position along one axis, seen through the symmetry that maps it to its class's representative.
 struct OptimalView {
     std::uint16_t flip_slice_class, twist;
     std::uint8_t kind, symmetry;
@@ -49,19 +49,19 @@ struct OptimalView {
 
 class OptimalTable {
 public:
-    // `bytes` must outlive the table; throws std::invalid_argument when the size or shape is wrong.
+    // `bytes` must outlive the table. Throws std::invalid_argument if the size or shape is wrong.
     OptimalTable(OptimalShape shape, std::span<const std::uint8_t> bytes);
 
     static std::size_t size(OptimalShape shape);
-    // Fills `bytes`; stops early with false when `progress` returns false.
+    // Fills `bytes`. Stops early and returns false if `progress` returns false.
     static bool generate(OptimalMetric metric, OptimalShape shape, std::span<std::uint8_t> bytes,
                          int threads, const Progress& progress);
 
     const OptimalCoordinates& coordinates() const { return coordinates_; }
     const OptimalShape& shape() const { return shape_; }
-    // Of a table that is cut off, else nullopt.
+    // Returns nullopt unless the table is cut off.
     const std::optional<OptimalInverse>& inverse() const { return inverse_; }
-    // Its distance is left at 0.
+    // Returns the view of a position, with its distance at 0.
     OptimalView view_of(OptimalPosition position) const {
         const std::uint32_t packed = packed_[packed_index(position)];
         const int symmetry = static_cast<int>(packed % kSymmetries);
@@ -71,7 +71,8 @@ public:
                 static_cast<std::uint8_t>(coordinates_.kind_seen(placed, symmetry)),
                 static_cast<std::uint8_t>(symmetry), 0};
     }
-    // The turn is numbered in the representative's frame; the distance stays the one before.
+    // Returns the view after a turn, numbered in the representative's frame. The distance is still
+    // that of `view`.
     OptimalView after(OptimalView view, int seen_turn) const {
         const ClassLinks& from = links_[view.flip_slice_class];
         const int symmetry = from.symmetry(seen_turn);
@@ -81,27 +82,26 @@ public:
                 kind_maps_[from.kind_map[seen_turn] * shape_.kinds + view.kind],
                 symmetries_.product[symmetry][view.symmetry], view.distance};
     }
-    // Modulo 3, or kFarEntry.
+    // Returns the distance modulo 3, or kFarEntry.
     int remainder(OptimalView view) const {
         const optimal_row::Place place = optimal_row::entry(view.twist);
         return row(view)[place.byte] >> place.shift & 3;
     }
-    // Of a position next to one that is `next_to` away.
+    // Returns the distance of a position that has a neighbour at distance `next_to`.
     int distance(OptimalView view, int next_to) const {
         const int remainder = this->remainder(view);
         return remainder == kFarEntry ? shape_.far
                                       : next_to - 1 + (remainder + 2 * next_to + 1) % 3;
     }
-    // What is certain without a neighbour, 0 if nothing is; only of a table that is cut off.
+    // Returns a lower bound that needs no neighbour; 0 if unknown. Only if the table is cut off.
     int least_distance(OptimalView view) const {
         const optimal_row::Place group = optimal_row::group(view.twist);
         const int remainder = this->remainder(view);
         const bool none_near = remainder == kFarEntry || row(view)[group.byte] >> group.shift & 1;
         return none_near ? alone_[remainder] : 0;
     }
-    // Ask for what will be looked at. Lines of a table that is cut off are asked for past the
-    // second level, which has better use for its room: such a table is large, and none is used
-    // again.
+    // Prefetch memory for the lookups to come. Lines of a table that is cut off bypass the
+    // second-level cache: such a table is large, and its lines are not used again.
     template <bool kIsCutOff>
     void prefetch_distance(OptimalView view) const {
         constexpr int kLocality = kIsCutOff ? 0 : 3;
@@ -115,21 +115,21 @@ public:
     }
 
     static constexpr int kFarEntry = 3;
-    // A distance is near if it is at least so much less than `far`: there is a greater one below
-    // `far` with the same remainder.
+    // A distance is near if it is at least this much less than `far`: a greater one below `far` has
+    // the same remainder.
     static constexpr int kNearMargin = 4;
 
 private:
-    // Where the turns lead from the representative of a class of flip-slices: one cache line.
+    // Results of the turns from the representative of a class of flip-slices, on one cache line.
     struct alignas(64) ClassLinks {
         std::array<std::uint16_t, kFaceTurns> to;
         std::array<std::uint8_t, kFaceTurns> kind_map;
-        std::array<std::uint8_t, kFaceTurns / 2> symmetries;  // two to a byte
+        std::array<std::uint8_t, kFaceTurns / 2> symmetries;  // two per byte
 
         int symmetry(int turn) const { return symmetries[turn / 2] >> (turn % 2 * 4) & 15; }
     };
 
-    // By slice, turn and symmetry: which of the `kind_maps_` says what becomes of an order.
+    // Returns the index into `kind_maps_` of the map of orders, by slice, turn and symmetry.
     std::vector<std::uint8_t> number_kind_maps();
     void link_classes();
     const std::uint8_t* row(OptimalView view) const {
@@ -144,16 +144,16 @@ private:
     OptimalCoordinates coordinates_;
     std::optional<OptimalInverse> inverse_;
     const Symmetries& symmetries_ = symmetries();
-    const std::uint32_t* packed_;  // class and symmetry of every flip-slice
+    const std::uint32_t* packed_;  // flip-slice -> class and symmetry
     const std::uint8_t* rows_;
-    std::array<std::uint8_t, 4> alone_{};  // by remainder: the distance where none is near
+    std::array<std::uint8_t, 4> alone_{};  // remainder -> distance in a group without near ones
     std::vector<ClassLinks> links_;
-    // The orders are a group: a turn multiplies them from one side, a symmetry renames them, so
-    // that few maps of kinds to kinds do for all positions, and stay in the first-level cache.
+    // The orders form a group. A turn multiplies them from one side and a symmetry renames them, so
+    // a few maps from kinds to kinds serve all positions and stay in the first-level cache.
     std::vector<std::uint8_t> kind_maps_;
 };
 
-// Where the parts of a table lie in its bytes.
+// Offsets of the parts of a table in its bytes.
 struct OptimalLayout {
     explicit OptimalLayout(OptimalShape shape);
     std::size_t packed, rows, bytes;

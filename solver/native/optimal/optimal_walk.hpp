@@ -1,4 +1,4 @@
-// Positions as the optimal search sees them: three views, along the three axes.
+// The nodes of the optimal search: a position as three views, along the three axes.
 #pragma once
 
 #include <algorithm>
@@ -16,17 +16,18 @@ namespace cubist {
 struct OptimalNode {
     std::array<OptimalView, kViews> views;
 
-    // A lower bound on the turns to solved. When all views agree on a distance above 0 the true one
-    // is longer: the last turn of a solution does not matter in the view along its own axis, where
-    // the goal therefore comes a turn earlier.
+    // Returns a lower bound on the turns to solved. If all views agree on a distance above 0, the
+    // true one is greater: the last turn of a solution changes nothing in the view along its own
+    // axis, so that view reaches its goal one turn earlier.
     int bound() const {
         const int a = views[0].distance, b = views[1].distance, c = views[2].distance;
         return std::max({a, b, c}) + (a == b && b == c && a > 0 ? 1 : 0);
     }
 };
 
-// Which turns may follow which, so that sequences that only differ in the order of commuting turns,
-// or could be shortened on one face, are visited once. States are numbers; 0 is the start.
+// An automaton of the turns that may follow each other. It admits one of all sequences that differ
+// only in the order of commuting turns, and none with turns of one face that could be merged.
+// States are numbers; 0 is the start.
 class Succession {
 public:
     static constexpr int kDisallowed = -1;
@@ -35,13 +36,13 @@ public:
     int after(int state, int turn) const { return next_[state][turn]; }
 
 private:
-    // Per face turned last: whether, counting quarters, a second clockwise one may follow.
+    // Two states per last face turned: in quarter turns, a second clockwise one may follow or not.
     static constexpr int kStates = 1 + 2 * kFaces;
 
     std::array<std::array<std::int8_t, kFaceTurns>, kStates> next_;
 };
 
-// A position with the turns that led to it.
+// A position and the turns that led to it.
 struct OptimalStart {
     OptimalNode node;
     CubieCube cube;
@@ -54,20 +55,20 @@ public:
     OptimalNodes(const OptimalTable& table, OptimalMetric metric);
 
     OptimalStart root(const CubieCube& cube) const;
-    // No solution is shorter, by what the table says of the cube and, if it is cut off, its
-    // inverse.
+    // Returns a lower bound on the solution, from the table's entries of the cube and, if the table
+    // is cut off, of its inverse.
     int bound(const CubieCube& cube) const;
-    // The positions after each turn that may follow.
+    // Returns the positions after each turn that may follow.
     std::vector<OptimalStart> next(const OptimalStart& start) const;
     const OptimalTable& table() const { return table_; }
     const std::vector<int>& turns() const { return turns_; }
     const Succession& succession() const { return succession_; }
 
-    // The view along an axis after a turn of the cube; its distance is still the one before.
+    // Returns the view along an axis after a turn of the cube. Its distance is still the old one.
     OptimalView turned(OptimalView view, int axis, int turn) const {
         return table_.after(view, seen_[axis][view.symmetry][turn]);
     }
-    // Along one axis, from what it was before the turn.
+    // Returns the distance along one axis, computed from that before the turn.
     int distance(const OptimalNode& node, int axis) const {
         return table_.distance(node.views[axis], node.views[axis].distance);
     }
@@ -85,41 +86,43 @@ private:
     std::array<std::array<std::array<std::uint8_t, kFaceTurns>, kSymmetries>, kViews> seen_{};
 };
 
-// The branches of one thread of the optimal search, many at a time.
+// Searches many branches at a time in one thread of the optimal search.
 //
-// Nearly all of its time a search waits for memory, so that what will be looked at is asked for of
-// many positions before the first of them is looked at. Positions that are as many turns on are
-// collected from all branches until there are enough to go on from together.
+// A search spends nearly all of its time waiting for memory. So the walk prefetches the table
+// entries of many positions before it reads the first. It collects positions of equal depth from
+// all branches until there are enough to expand together.
 
-// `kIsCutOff` says what the table is. If it is, the inverses of positions are looked up too, and
-// memory is asked for as from a large table: only those are worth cutting off.
+// `kIsCutOff`: the table is cut off. The walk then also looks up the inverses of positions and
+// prefetches as from a large table, because only large tables are worth cutting off.
 template <bool kIsCutOff>
 class OptimalWalk {
 public:
     using Finish = std::function<void(const std::vector<int>& turns)>;
 
-    // Sequences of `depth` turns after which all views are home go to `finish`; positions that are
-    // gone on from are added to `counter`.
+    // Passes every sequence of `depth` turns that brings all views home to `finish`, and adds the
+    // number of expanded positions to `counter`.
     OptimalWalk(const OptimalNodes& nodes, int depth, const std::atomic<bool>& halted,
                 std::atomic<std::uint64_t>& counter, Finish finish);
 
-    // Sequences that begin as `start` does are looked at now or in run_out(), unless halted.
+    // Adds a branch: searches the sequences that begin like `start` now or in run_out(), unless
+    // halted.
     void add(const OptimalStart& start);
     void run_out() { run_out(0); }
 
 private:
     static constexpr int kTogether = 64;
-    // After so many what waits is run out, for a solution may be among it.
+    // Number of expanded positions after which the walk finishes all waiting ones, as one of them
+    // may be a solution.
     static constexpr int kPatience = 10'000;
-    // What is asked for past the second-level cache must be looked at before it leaves the first.
+    // Lines that bypass the second-level cache must be read before they leave the first.
     static constexpr int kCandidates = kIsCutOff ? 48 : 64;
     static constexpr int kCandidatesRoom = kCandidates + kFaceTurns;
 
     struct Candidate {
         OptimalNode node;
-        std::int8_t turn, state;  // the last turn, and what may follow
+        std::int8_t turn, state;  // the last turn, and the Succession's state after it
         std::uint8_t farthest;    // the axis along which the parent is farthest
-        std::uint8_t parent;      // on the level before
+        std::uint8_t parent;      // its number on the previous level
     };
     struct Nothing {};
     struct Position {
@@ -131,7 +134,7 @@ private:
     struct Inverse {
         std::array<OptimalPosition, kViews> positions;
         OptimalNode node;
-        int number;  // of the position on its level
+        int number;  // number of the position on its level
     };
     struct Level {
         int size = 0;
@@ -161,8 +164,8 @@ private:
     const std::atomic<bool>& halted_;
     std::atomic<std::uint64_t>& counter_;
     Finish finish_;
-    std::vector<Level> levels_;  // by turns
-    int gone_on_ = 0;            // positions since what waited was run out
+    std::vector<Level> levels_;  // indexed by number of turns
+    int gone_on_ = 0;            // positions expanded since the waiting ones were finished
     int candidate_count_ = 0;
     std::array<Candidate, kCandidatesRoom> candidates_;
     int inverse_count_ = 0;
