@@ -1,9 +1,9 @@
-// The fastest way to solve a 3x3x3 on a robot, with proof.
+// Finds and proves a robot's fastest solution of a 3x3x3.
 //
-// Branch and bound over composites. A node carries the least time to be in each state of the
-// mechanism, as in the two-phase search. The table of the optimal search says how many half turns
-// are still needed, and the robot's times how long so many take from each state. Whatever cannot
-// end below the limit is left out; what remains is the fastest solution, or none is below it.
+// Branch and bound over composites. As in the two-phase search, a node carries the least time to
+// reach each mechanism state. The optimal search's table gives the half turns still needed, and the
+// robot's times give how long that many take from each state. The search prunes every node that
+// cannot end below the limit. It returns the fastest solution, or proves that none is below it.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@
 namespace cubist {
 
 struct TimeProofOptions {
-    std::uint32_t below_us;  // slower solutions are not looked for
-    double time_limit;       // seconds of each thread's processor time
+    std::uint32_t below_us;  // searches only for solutions faster than this
+    double time_limit;       // seconds of processor time per thread
     int threads;
     const CancelFlag* cancel = nullptr;
 };
 
 struct TimeProof {
     std::optional<Composites> solution;
-    bool proven = false;  // none is faster, or as fast as wanted
+    bool proven = false;  // no solution is faster, or none is below the limit
     std::uint64_t nodes = 0;
 };
 
-// `nodes` and `model`, which looks forward, count in half turns.
+// `nodes` and `model` must use the half-turn metric, and `model` must look forward.
 TimeProof search_fastest(const OptimalNodes& nodes, const TimeModel& model, const CostModel& costs,
                          const CubieCube& cube, const TimeProofOptions& options);
 

@@ -1,10 +1,10 @@
 // Two-phase search in a robot's time.
 //
-// Phase 1 is the depth-first walk of the two-phase search, by length and with exact distances; each
-// node carries the least time to be in each state of the mechanism, and a child is dropped when
-// even the fastest way to make its turns and all turns still needed is no gain. So there is no
-// branching on what the mechanism does between the turns. Phase 2 is the same, a probe ends after
-// some nodes.
+// Phase 1 is the depth-first walk of the two-phase search, by length and with exact distances. Each
+// node carries the least time to reach each mechanism state. The search drops a child if even the
+// fastest execution of its turns and all turns still needed is no improvement. So it does not
+// branch on the mechanism's moves between turns. Phase 2 works the same way, but a probe ends after
+// a limited number of nodes.
 #pragma once
 
 #include <memory>
@@ -16,20 +16,20 @@
 
 namespace cubist {
 
-// A robot's turns ready for searches in one metric from all directions, wherever they start.
+// A robot's turn times in one metric for searches in all directions, independent of the start.
 class RobotTimes {
 public:
     RobotTimes(const TurnCosts& costs, const Metric& metric);
 
     const std::vector<TurnTimes>& turns() const { return turns_; }
-    // Microseconds that no turns of at least that length in the metric can beat.
+    // Returns a lower bound, in microseconds, for turns of at least `length` in the metric.
     std::uint64_t least_us(int length) const { return turns_[0].least_us(length); }
 
 private:
     std::vector<TurnTimes> turns_;
 };
 
-// The same from one start; `robot` must outlive it.
+// The same for one start. `robot` must outlive it.
 class TimeModels {
 public:
     TimeModels(const RobotTimes& robot, const CostModel& model);
@@ -38,14 +38,14 @@ public:
     const TimeModel& of(Direction direction) const {
         return *models_[direction.thirds + 3 * direction.inverse];
     }
-    // Microseconds that no solution of at least that length in the metric can beat.
+    // Returns a lower bound, in microseconds, for solutions of at least `length` in the metric.
     std::uint64_t least_us(int length) const { return models_[0]->least_us(length); }
 
 private:
     std::vector<std::unique_ptr<TimeModel>> models_;
 };
 
-// Solutions that take `below` microseconds or more are not looked for.
+// Searches only for solutions faster than `below` microseconds.
 TwoPhaseReport search_time(const TwoPhaseTables& tables, const TimeModels& models,
                            const CubieCube& cube, const TwoPhaseOptions& options,
                            Collector& collector, std::uint32_t below = UINT32_MAX);
