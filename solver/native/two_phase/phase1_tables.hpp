@@ -1,8 +1,8 @@
-// Phase 1: exact distances, in generators, to the group of phase 2, modulo 3.
+// Phase 1: exact distances, in generators, to the group of phase 2, stored modulo 3.
 //
-// A node is (class of flip-slice, twist) seen through the symmetry that leads to the class's
-// representative. The distances of neighbours differ by at most one, so that two bits a node are
-// enough to follow the exact distance from node to node.
+// A node is (class of flip-slice, twist) seen through the symmetry that maps it to the class's
+// representative. The distances of neighbours differ by at most one, so two bits per node suffice
+// to follow the exact distance from node to node.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,15 @@ namespace cubist {
 // Bytes of one class's distances: 2187 at two bits each.
 constexpr int kDistanceRow = (kTwists + 3) / 4;
 
-// Where the parts of a table lie in its bytes.
+// Offsets of the parts of a table in its bytes.
 struct Phase1Layout {
     explicit Phase1Layout(int generators);
     std::size_t representatives, twist_moves, twist_conjugates, twist_steps, classes, bytes;
 };
 
-// All that is known of a class, in one place of memory: where each generator leads, which lower or
-// keep the distance of the class alone, then the distances of all twists. The first part fits a
-// cache line, or two where there are many generators.
+// The contiguous record of a class: where each generator leads, which generators lower or keep the
+// distance of the class alone, then the distances of all twists. The first part fits a cache line,
+// or two if there are many generators.
 struct ClassLayout {
     explicit constexpr ClassLayout(int generators)
         : symmetries(generators * 2),
@@ -44,13 +44,14 @@ struct ClassLayout {
     std::size_t symmetries, nearer, not_farther, distance, row, bytes;
 };
 
-// Which generators lead where in one part of the node alone: a cheap bound before the exact one.
+// The effect of each generator on the distance of one part of the node: a cheap bound to check
+// before the exact one.
 struct PartSteps {
     std::uint64_t nearer;       // bit g: generator g lowers the part's distance
     std::uint64_t not_farther;  // bit g: it does not raise it
-    std::uint64_t distance;     // of the part
+    std::uint64_t distance;     // distance of the part
 
-    // The generators after which the part can be home in `left` more.
+    // Returns the generators after which the part can reach its goal in `left` more.
     std::uint64_t within(int left) const {
         const int spare = left - static_cast<int>(distance);
         return spare > 0 ? ~std::uint64_t{0} : spare == 0 ? not_farther : spare == -1 ? nearer : 0;
@@ -65,17 +66,17 @@ struct Phase1Node {
 
 class Phase1Tables {
 public:
-    // `bytes` must outlive the tables. Throws std::invalid_argument when the size is wrong.
+    // `bytes` must outlive the tables. Throws std::invalid_argument if the size is wrong.
     Phase1Tables(const Metric& metric, std::span<const std::uint8_t> bytes);
 
     static std::size_t size(const Metric& metric);
-    // Fills `bytes`, telling from time to time how much is done (0..1); stops early with false
-    // when `progress` returns false.
+    // Fills `bytes` and reports the fraction done (0..1) to `progress` from time to time. Stops
+    // early and returns false if `progress` returns false.
     static bool generate(const Metric& metric, std::span<std::uint8_t> bytes, int threads,
                          const Progress& progress);
 
     Phase1Node node_of(const CubieCube& cube) const;
-    // The generator is numbered in the representative's frame.
+    // Returns the node after a generator, numbered in the representative's frame.
     Phase1Node after(Phase1Node node, int seen_generator) const {
         const std::uint8_t* const from = of_class(node);
         std::uint16_t to;
@@ -86,16 +87,17 @@ public:
         return {to, twist_conjugates_[symmetry * kTwists + twist],
                 products_[symmetry][node.symmetry]};
     }
-    // The frame's numbers of the cube's generators, and back.
+    // Convert a generator's number from the cube's frame to the representative's, and back.
     int seen(Phase1Node node, int generator) const { return seen_[node.symmetry][generator]; }
     int unseen(Phase1Node node, int seen_generator) const {
         return seen_[unseen_[node.symmetry]][seen_generator];
     }
-    // The generators, in the frame's numbers, that may come within `left` of the goal.
+    // Returns the generators, numbered in the representative's frame, that may lead to within
+    // `left` of the goal.
     std::uint64_t worthwhile(Phase1Node node, int left) const {
         return class_steps(node).within(left) & twist_steps_[node.twist].within(left);
     }
-    // Ask for what will be looked at of a node; what leads on from it may lie on two cache lines.
+    // Prefetches a node's data. The links of its class may span two cache lines.
     void prefetch_class(Phase1Node node) const {
         __builtin_prefetch(of_class(node));
         __builtin_prefetch(of_class(node) + layout_.row - 1);
@@ -108,11 +110,11 @@ public:
     int distance_modulo_3(Phase1Node node) const {
         return *distance_byte(node) >> (node.twist % 4 * 2) & 3;
     }
-    // The neighbour's distance from that of a node next to it.
+    // Returns the distance of a node that has a neighbour at `neighbour_distance`.
     int distance(Phase1Node node, int neighbour_distance) const {
         return neighbour_distance - 1 + (distance_modulo_3(node) + 2 * neighbour_distance + 1) % 3;
     }
-    // Without a neighbour: walks down to the goal.
+    // Returns the distance without a neighbour's, by walking to the goal.
     int distance(Phase1Node node) const;
 
 private:

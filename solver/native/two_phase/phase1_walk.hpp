@@ -1,4 +1,4 @@
-// Phase 1 as a walk over levels of branches: nodes, their children and ends.
+// The walk of phase 1 over levels of nodes: nodes, their children, and the ends of phase 1.
 #pragma once
 
 #include <algorithm>
@@ -15,20 +15,20 @@ namespace cubist {
 
 constexpr int kMaxDepth = 64;
 
-// A node of phase 1 with what a search wants to know where phase 1 ends.
+// A node of phase 1 with the data that a search needs at the end of phase 1.
 
 struct Phase1LevelNode {
     Phase1Node node;
-    std::uint8_t distance;          // of the parent, until it is measured
-    std::uint8_t generator;         // the last turn, in the cube's numbers
-    std::uint8_t state;             // after it
-    std::uint16_t parent;           // on the level above
+    std::uint8_t distance;          // the parent's until is_in_reach() measures it
+    std::uint8_t generator;         // the last turn, numbered in the cube's frame
+    std::uint8_t state;             // state of the metric after it
+    std::uint16_t parent;           // its number on the level above
     std::uint16_t corners, middle;  // permutation of the corners, placement of the middle edges
 };
 using Phase1Level = Level<Phase1LevelNode, kComposites>;
 
-// Adds the children of a level's node from which the group of phase 2 may still be reached when
-// `left` turns follow them; each has its parent's distance for now.
+// Adds the children of a level's node that may still reach the group of phase 2 in `left` more
+// turns. Each has its parent's distance until is_in_reach() measures its own.
 template <class AnyLevel>
 void add_children(const TwoPhaseTables& tables, const AnyLevel& level, int number, int left,
                   AnyLevel& next) {
@@ -47,14 +47,14 @@ void add_children(const TwoPhaseTables& tables, const AnyLevel& level, int numbe
     }
 }
 
-// Whether the group of phase 2 can be reached from a candidate with so many turns left; measures
-// its distance.
+// Measures a candidate's distance. Returns true if it can reach the group of phase 2 in `left`
+// turns.
 inline bool is_in_reach(const Phase1Tables& tables, Phase1LevelNode& node, int left) {
     node.distance = static_cast<std::uint8_t>(tables.distance(node.node, node.distance));
     return node.distance <= left && (node.distance > 0 || left > 2);
 }
 
-// What a candidate that stays carries along of the cube.
+// Computes the part of the cube's state that an accepted candidate carries along.
 inline void carry(const TwoPhaseTables& tables, const Phase1LevelNode& parent,
                   Phase1LevelNode& node) {
     tables.phase1.prefetch_class(node.node);
@@ -65,8 +65,8 @@ inline void carry(const TwoPhaseTables& tables, const Phase1LevelNode& parent,
     tables.phase2.prefetch_after(node.corners, node.middle);
 }
 
-// One turn from the end of phase 1: the generators of each of a level's nodes that end it, in the
-// node's frame, and what is to be looked up of the cubes there asked for.
+// One turn before the end of phase 1: finds, for each node of a level, the generators that end it,
+// in the node's frame, and prefetches the phase 2 entries of the resulting cubes.
 using Phase1Ends = std::array<std::uint64_t, Phase1Level::kRoom>;
 template <class AnyLevel>
 Phase1Ends ends_of(const TwoPhaseTables& tables, const AnyLevel& level) {
@@ -83,7 +83,7 @@ Phase1Ends ends_of(const TwoPhaseTables& tables, const AnyLevel& level) {
     return ends;
 }
 
-// The generators that lead to a node `depth` turns deep; `level(depth)` are the levels above it.
+// Returns the generators that lead to node `number` of `search.level(depth)`.
 template <class Search>
 std::array<std::uint8_t, kMaxDepth> way_to(Search& search, int depth, int number) {
     std::array<std::uint8_t, kMaxDepth> way;
@@ -94,10 +94,10 @@ std::array<std::uint8_t, kMaxDepth> way_to(Search& search, int depth, int number
     return way;
 }
 
-// The turns of phase 1 on one branch of a search, with what phase 2 wants to know of the cube.
+// The turns of phase 1 on one branch of a search, with the permutations that phase 2 needs.
 //
-// Permutations are brought up to date only when an end of phase 1 is looked at, from the depth on
-// where the branch differs from the one looked at before.
+// It updates permutations only at an end of phase 1, from the depth at which the branch differs
+// from the previous one.
 
 class Phase1Path {
 public:
@@ -113,7 +113,7 @@ public:
         corners_known_ = std::min(corners_known_, depth);
         edges_known_ = std::min(edges_known_, depth);
     }
-    // Makes the path this one, up to wherever it is used.
+    // Replaces the first `length` turns of the path.
     void follow(const std::array<std::uint8_t, kMaxDepth>& generators, int length) {
         const auto [own, other] =
             std::mismatch(generators_.begin(), generators_.begin() + length, generators.begin());
@@ -124,7 +124,7 @@ public:
     }
     int generator(int depth) const { return generators_[depth]; }
 
-    // At the end of phase 1 after `length` turns.
+    // Coordinates at the end of phase 1, after `length` turns.
     int corners(int length) {
         carry_corners(length);
         return corners_[length];
@@ -158,7 +158,7 @@ private:
     }
 
     const Phase2Tables* tables_;
-    int corners_known_ = 0, edges_known_ = 0;  // depths up to which permutations are right
+    int corners_known_ = 0, edges_known_ = 0;  // depths up to which permutations are current
     std::array<std::uint8_t, kMaxDepth> generators_{};
     std::array<std::uint16_t, kMaxDepth + 1> corners_, up_, down_, middle_;
 };

@@ -1,6 +1,6 @@
-// Phase 2, and what of the cube phase 1 must carry along: permutations and exact distances of
-// (corners, order of the middle edges), of (U and D edges, order of the middle edges), and of
-// corners with the edges of one layer.
+// Phase 2, and the coordinates that phase 1 must carry along for it: permutations and exact
+// distances of (corners, order of the middle edges), of (U and D edges, order of the middle edges),
+// and of corners with the edges of one layer.
 #pragma once
 
 #include <algorithm>
@@ -27,21 +27,21 @@ struct Phase2Node {
     bool is_solved() const { return (corners | outer | middle) == 0; }
 };
 
-// Of a cube in the group of phase 2.
+// Returns the node of a cube in the group of phase 2.
 Phase2Node phase2_node_of(const CubieCube& cube);
 
 class Phase2Tables {
 public:
-    // `bytes` must outlive the tables. Throws std::invalid_argument when the size is wrong.
+    // `bytes` must outlive the tables. Throws std::invalid_argument if the size is wrong.
     Phase2Tables(const Metric& metric, std::span<const std::uint8_t> bytes);
 
     static std::size_t size(const Metric& metric);
-    // Fills `bytes`, telling from time to time how much is done (0..1); stops early with false
-    // when `progress` returns false.
+    // Fills `bytes` and reports the fraction done (0..1) to `progress` from time to time. Stops
+    // early and returns false if `progress` returns false.
     static bool generate(const Metric& metric, std::span<std::uint8_t> bytes, int threads,
                          const Progress& progress);
 
-    // While in phase 1: by its generators.
+    // Coordinates after a generator of phase 1.
     int corners_after(int corners, int generator) const {
         return corners_in_phase1_[corners * generators1_ + generator];
     }
@@ -57,7 +57,7 @@ public:
         __builtin_prefetch(corner_distances_ + corners * kOrders + placement % kOrders);
     }
 
-    // In phase 2: by its generators.
+    // Returns the node after a generator of phase 2.
     Phase2Node after(Phase2Node node, int generator) const {
         return {corners_[node.corners * generators2_ + generator],
                 outer_[node.outer * generators2_ + generator],
@@ -74,7 +74,7 @@ public:
                          outer_bound(node.outer, node.middle),
                          pairs_.bound(node.corners, node.outer)});
     }
-    // Is the node surely further away? Asks the small tables first.
+    // True if the node is certainly farther away than `distance`. Checks the small tables first.
     bool is_beyond(Phase2Node node, int distance) const {
         return corner_bound(node.corners, node.middle) > distance ||
                outer_bound(node.outer, node.middle) > distance ||

@@ -1,8 +1,8 @@
 // Kociemba's two-phase algorithm in any metric, from up to six sides at once.
 //
-// Phase 1 is depth-first with exact distances, its length growing by one after all directions
-// (three axes, the cube and its inverse) had their turn. Every end of phase 1 is probed by an IDA*
-// in phase 2 that may only find what improves on the best known.
+// Phase 1 is a depth-first search with exact distances. Its length grows by one after the search
+// has tried all directions (three axes, the cube and its inverse). At every end of phase 1, an IDA*
+// probes phase 2 for a solution better than the best known.
 #pragma once
 
 #include <array>
@@ -26,9 +26,9 @@ struct TwoPhaseTables {
     const Metric& metric;
     Phase1Tables phase1;
     Phase2Tables phase2;
-    // Bits of the generators that may follow a state, in the numbers of each symmetry's frame.
+    // Bit masks of the generators that may follow a state, numbered in each symmetry's frame.
     std::array<std::array<std::uint64_t, kSymmetries>, kStates> allowed{};
-    // Those of them that may end phase 1: they are no turns of phase 2.
+    // The subset that may end phase 1, which excludes turns of phase 2.
     std::array<std::array<std::uint64_t, kSymmetries>, kStates> leaving{};
 };
 
@@ -42,12 +42,12 @@ struct TwoPhaseOptions {
 struct TwoPhaseReport {
     std::uint64_t nodes = 0, probes = 0;
     int lower_bound = 0;
-    // Everything up to the last max_length was searched: nothing shorter exists.
+    // The search covered every length up to the last max_length, so no shorter solution exists.
     bool exhausted = false;
     std::int64_t cpu_ns = 0;
 };
 
-// Runs `work` on so many threads at once and adds up what they report.
+// Runs `work` on `threads` threads at once and adds up their reports.
 TwoPhaseReport on_threads(int threads, const std::function<void(TwoPhaseReport&)>& work);
 
 TwoPhaseReport search_two_phase(const TwoPhaseTables& tables, const CubieCube& cube,
