@@ -41,7 +41,7 @@ COMMANDS = {
 
 EXIT_CODES = {
     0: "done",
-    1: "the answer is no",
+    1: "the answer is no (illegal cube, not solved, unhealthy)",
     2: "bad usage or bad file",
     3: "the robot or its link failed",
     4: "stopped by a person or a deadline",
