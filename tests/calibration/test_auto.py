@@ -18,8 +18,9 @@ from robot.calibration.auto.calibration import (
     AutomaticCalibration,
     shorten_times,
 )
-from robot.calibration.auto.film import FILMING, PROVING, Film, FilmedPose, Proof
+from robot.calibration.auto.film import FILMING, Film, FilmedPose
 from robot.calibration.auto.finder import FilmedServo, Finding
+from robot.calibration.auto.proof import PROVING, Proof
 from robot.calibration.step import Row, Session
 from robot.calibration.steps.colours import LOOKING
 from robot.calibration.values import apply

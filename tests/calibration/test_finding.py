@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robot.calibration.auto.calibration import AutomaticCalibration
-from robot.calibration.auto.film import PROVING
 from robot.calibration.auto.fitting import SweepPoint, fit_line
 from robot.calibration.auto.grippers import WIDER_PART, GripperFinder
+from robot.calibration.auto.proof import PROVING
 from robot.calibration.step import STEPS
 from robot.machine.confirmed_range import confirmable
 from robot.settings import load_profile

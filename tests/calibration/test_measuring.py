@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from robot.api.calibrations import Calibration
-from robot.calibration.auto.film import PROVING, ProofRequest
+from robot.calibration.auto.proof import PROVING, ProofRequest
 from robot.calibration.step import STEPS, Bench, Row
 from robot.calibration.steps import camera
 from robot.calibration.steps.camera import CameraAdvice, QuadEditor

@@ -9,16 +9,10 @@ from collections.abc import Callable, Collection, Iterator
 from statistics import mean
 
 from robot.api.client import DaemonError, RequestError
-from robot.calibration.auto.film import (
-    FILMING,
-    PROVING,
-    FilmedTravel,
-    Proof,
-    find_travel,
-    travel_us,
-)
+from robot.calibration.auto.film import FILMING, FilmedTravel, find_travel, travel_us
 from robot.calibration.auto.finder import FilmedServo, Finder, Finding, finder_for
 from robot.calibration.auto.motors import check_motors, common_speeds
+from robot.calibration.auto.proof import PROVING, Proof
 from robot.calibration.step import STEPS, Measurement, Result, Row, Script, Session, Step
 from robot.calibration.steps.colours import LOOKING
 from robot.calibration.steps.travel import rate_of, too_few, travel_values
