@@ -39,13 +39,14 @@ from robot.simulate.fault_injection import (
 from robot.simulate.processes import Child, SimulationError, running, wait_for_path, workspace
 from robot.simulate.progress import DaemonFollower, DemoProgress, Display
 from robot.text.outcomes import is_success
-from robot.twin.cube import CubeBody, Violation
+from robot.twin.cube import CubeBody
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.pulses import PulseMaker
 from robot.twin.render import Image
 from robot.twin.server import PinPort, SimulatedPanel, TwinServer
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
+from robot.twin.violations import Violation
 from solver.files import JsonObject
 
 

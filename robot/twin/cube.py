@@ -1,4 +1,4 @@
-"""The cube as a physical body, also with layers between quarter turns, and violations.
+"""The cube as a physical body, also with layers between quarter turns.
 
 Stickers have a place and a direction, and rotation matrices move them. The body is built from
 vectors alone so that its verdict is independent of the move tables the program solves with. Lengths
@@ -9,13 +9,13 @@ stickers are right now, mid-motion included: what a camera draws.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from solver.files import JsonObject
+from robot.twin.violations import Reporter
 
 SITES = "URFDLB"
 
@@ -48,8 +48,6 @@ OPPOSITE = dict(zip("URFDLB", "DLBURF", strict=True))
 
 HAND_TURNS = 200
 """Turns of a scramble for each way to cut the cube into two parts."""
-SAME_INCIDENT_US = 500_000.0
-"""Reports of one kind closer together than this are one incident."""
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -232,40 +230,6 @@ class Pose:
         for site, quarters in self.layers:
             rotations[body.layer(site, self.depth)] = self.whole @ turned(NORMALS[site], quarters)
         return rotations
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """Something a robot must never do. ``kind`` is for programs, ``text`` for people."""
-
-    time_us: int
-    kind: str
-    text: str
-
-    def as_dict(self) -> JsonObject:
-        """The violation for JSON."""
-        return {"time_us": self.time_us, "kind": self.kind, "text": self.text}
-
-
-class Incidents:
-    """Collects violations; a kind that goes on and on is reported once."""
-
-    def __init__(self) -> None:
-        self.violations: list[Violation] = []
-        self.time_us = 0.0
-        self._last: dict[tuple[str, str], float] = {}
-
-    def report(self, kind: str, text: str, subject: str = "") -> None:
-        """Note a violation at the present time; ``subject`` tells incidents of a kind apart."""
-        key = (kind, subject)
-        last = self._last.get(key)
-        self._last[key] = self.time_us
-        if last is None or self.time_us - last > SAME_INCIDENT_US:
-            self.violations.append(Violation(round(self.time_us), kind, text))
-
-
-Reporter = Callable[[str, str, str], None]
-"""``report(kind, text, subject)``, as :meth:`Incidents.report`."""
 
 
 class Slipping:

@@ -11,16 +11,7 @@ from typing import Literal
 
 from robot.settings import RobotProfile
 from robot.settings.profile import SimulatedActuator
-from robot.twin.cube import (
-    NORMALS,
-    SITE_OF_AXIS,
-    CubeBody,
-    Pose,
-    Reporter,
-    Slipping,
-    rest_of_quarter,
-    turned,
-)
+from robot.twin.cube import NORMALS, SITE_OF_AXIS, CubeBody, Pose, Slipping, rest_of_quarter, turned
 from robot.twin.misadjustment import HOLD_MARGIN_DEGREES, ArmTruth, Misadjustment
 from robot.twin.registry import (
     SIMULATED_MECHANISMS,
@@ -30,6 +21,7 @@ from robot.twin.registry import (
     degree_us,
     tolerance_quarters,
 )
+from robot.twin.violations import Reporter
 
 ZONE_PART = 0.35
 """An arm does what a position does within this part of the way to the next position."""

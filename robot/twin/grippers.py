@@ -22,7 +22,6 @@ from robot.twin.cube import (
     CubeBody,
     FloatArray,
     Pose,
-    Reporter,
     Slipping,
     TwistingCube,
     rest_of_quarter,
@@ -38,6 +37,7 @@ from robot.twin.registry import (
     degree_us,
     tolerance_quarters,
 )
+from robot.twin.violations import Reporter
 
 
 @dataclass

@@ -13,16 +13,7 @@ import numpy as np
 
 from robot.settings import RobotProfile
 from robot.settings.base import Rotation
-from robot.twin.cube import (
-    NORMALS,
-    SITE_OF_AXIS,
-    CubeBody,
-    Pose,
-    Reporter,
-    Slipping,
-    rest_of_quarter,
-    turned,
-)
+from robot.twin.cube import NORMALS, SITE_OF_AXIS, CubeBody, Pose, Slipping, rest_of_quarter, turned
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.registry import (
     SIMULATED_MECHANISMS,
@@ -30,6 +21,7 @@ from robot.twin.registry import (
     SettingsReading,
     tolerance_quarters,
 )
+from robot.twin.violations import Reporter
 
 ROW_PART = 0.2
 """A row stands well in the turntable within this part of its height."""

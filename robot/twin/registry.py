@@ -18,8 +18,9 @@ from robot.settings.actuators import ActuatorSettings, Servo
 from robot.settings.base import Kinds
 from robot.settings.mechanisms import BUILT_IN_MECHANISMS
 from robot.settings.profile import SimulatedActuator
-from robot.twin.cube import CubeBody, Pose, Reporter, Slipping
+from robot.twin.cube import CubeBody, Pose, Slipping
 from robot.twin.misadjustment import BUILT_AS_DRAWN, TOLERANCE_DEGREES, Misadjustment
+from robot.twin.violations import Reporter
 from solver.files import JsonMapping
 
 DEGREE_US = 1000 / 90

@@ -11,7 +11,6 @@ from typing import ClassVar
 
 from robot.settings.actuators import Servo
 from robot.settings.profile import SimulatedActuator
-from robot.twin.cube import Reporter
 from robot.twin.misadjustment import ServoTruth
 from robot.twin.registry import (
     MOTORS,
@@ -22,6 +21,7 @@ from robot.twin.registry import (
     Stop,
     WiredMotor,
 )
+from robot.twin.violations import Reporter
 
 SIGNAL_LOST_US = 100_000.0
 """A servo without a pulse for this long goes limp and stays where it is."""

@@ -12,7 +12,7 @@ import numpy as np
 from robot.settings import RobotProfile
 from robot.settings.board_table import TICKS_PER_US
 from robot.settings.profile import FIRST_BOARD, SimulatedActuator
-from robot.twin.cube import CubeBody, Incidents, Pose, Reporter, Violation
+from robot.twin.cube import CubeBody, Pose
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.pulses import PulseMaker
 from robot.twin.registry import (
@@ -27,6 +27,7 @@ from robot.twin.registry import (
     parts_of,
     scale_of,
 )
+from robot.twin.violations import Incidents, Reporter, Violation
 from solver.errors import InvalidRequest
 
 

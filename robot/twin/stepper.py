@@ -8,7 +8,6 @@ from collections.abc import Mapping
 
 from robot.settings.profile import SimulatedActuator
 from robot.settings.stepper import Stepper
-from robot.twin.cube import Reporter
 from robot.twin.misadjustment import StepperTruth
 from robot.twin.registry import (
     MOTORS,
@@ -19,6 +18,7 @@ from robot.twin.registry import (
     SimulatedMotor,
     WiredMotor,
 )
+from robot.twin.violations import Reporter
 
 WINDOW_STEPS = 8
 """The rotor's inertia evens out what is shorter than this."""

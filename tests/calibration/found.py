@@ -11,9 +11,10 @@ from robot.mechanism.grippers import GrippersSettings
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
-from robot.twin.cube import Violation, scrambled
+from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment, parse_misadjustment
 from robot.twin.registry import degree_us, parts_of, position_errors
+from robot.twin.violations import Violation
 from tests.rig.simulated_calibration import SimulatedCalibration
 from tests.rig.simulated_run import SimulatedRun
 

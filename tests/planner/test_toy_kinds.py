@@ -31,10 +31,11 @@ from robot.settings.mechanisms import (
 )
 from robot.settings.profile import RobotProfile
 from robot.simulate.display import operation_text
-from robot.twin.cube import CubeBody, Pose, Reporter, Slipping, TwistingCube, scrambled
+from robot.twin.cube import CubeBody, Pose, Slipping, TwistingCube, scrambled
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.registry import SIMULATED_MECHANISMS, MechanismParts
 from robot.twin.studio import Studio
+from robot.twin.violations import Reporter
 from solver.cube.cube import Cube
 from solver.cube.orientation import Orientation
 from tests.rig.pins import PinDriver

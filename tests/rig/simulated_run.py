@@ -39,10 +39,11 @@ from robot.settings import RobotProfile
 from robot.settings.profile import FIRST_BOARD, PolicySettings
 from robot.simulate.boards import simulation_of
 from robot.text.faults import ScanError
-from robot.twin.cube import SITES, CubeBody, Violation
+from robot.twin.cube import SITES, CubeBody
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.simulated import PinStream, SimulatedRobot
 from robot.twin.studio import Studio
+from robot.twin.violations import Violation
 from solver.search import AnyCube
 from solver.solution import CancelFlag
 from tests.rig.pictures import to_linear

@@ -31,7 +31,8 @@ from robot.simulate.processes import SimulationError
 from robot.simulate.progress import DemoProgress, SilentDisplay
 from robot.simulate.session import Demo, DemoOptions, DemoOutcome
 from robot.text.outcomes import Outcome
-from robot.twin.cube import Violation, scrambled
+from robot.twin.cube import scrambled
+from robot.twin.violations import Violation
 from solver.errors import ExitCode
 
 SOLVED = "".join(letter * 9 for letter in "URFDLB")

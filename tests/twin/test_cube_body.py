@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot.twin.cube import NORMALS, SITES, CubeBody, Incidents, TwistingCube, scrambled
+from robot.twin.cube import NORMALS, SITES, CubeBody, TwistingCube, scrambled
+from robot.twin.violations import Incidents
 
 
 def solved(size: int = 3) -> CubeBody:

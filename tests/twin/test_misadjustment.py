@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from robot.settings import load_profile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
-from robot.twin.cube import Incidents, scrambled
+from robot.twin.cube import scrambled
 from robot.twin.misadjustment import (
     GAIN,
     MICROSTEPS,
@@ -27,6 +27,7 @@ from robot.twin.misadjustment import (
 from robot.twin.registry import parts_of
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
+from robot.twin.violations import Incidents
 from solver.errors import InvalidRequest
 
 SEEDS = st.integers(0, 2**32)

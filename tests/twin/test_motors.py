@@ -8,11 +8,11 @@ import pytest
 
 from robot.settings import Stepper, load_profile
 from robot.settings.profile import SimulatedActuator
-from robot.twin.cube import Incidents
 from robot.twin.misadjustment import ServoTruth
 from robot.twin.registry import Build, Stop
 from robot.twin.servo import ServoMotor
 from robot.twin.stepper import Rotor, StepMotor, StepperEndStop, wire_stepper
+from robot.twin.violations import Incidents
 
 FRAME_US = 20_000.0
 
