@@ -16,17 +16,11 @@ from robot.api.endpoints import Place, RobotState
 from robot.api.models import RobotStatus, StartRequest
 from robot.computer.memory import give_back
 from robot.daemon import jobs
-from robot.daemon.condition import (
-    EMERGENCY,
-    CalibratingProgram,
-    EventBoard,
-    MotionRun,
-    RobotCondition,
-    TrialStop,
-)
+from robot.daemon.condition import EMERGENCY, EventBoard, RobotCondition
 from robot.daemon.drift_watch import DriftWatch
 from robot.daemon.job import Job, run_in_own_thread
 from robot.daemon.live import JpegCache, LiveBoard, NumberedJpeg
+from robot.daemon.motion_run import CalibratingProgram, MotionRun, TrialStop
 from robot.daemon.service import ending
 from robot.link import LostPositions
 from robot.link.group import RecentTraffic, complaints

@@ -27,8 +27,8 @@ from robot.calibration.values import (
     require_plausible,
     require_possible,
 )
-from robot.daemon.condition import CALLER, Caller
 from robot.daemon.job_control import JobController
+from robot.daemon.motion_run import CALLER, Caller
 from robot.link import LostPositions
 from robot.machine.assembly import Machine
 from robot.machine.confirmed_range import ConfirmedRange, guessed_steps

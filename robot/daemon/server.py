@@ -22,9 +22,9 @@ from robot.api.endpoints import EVENTS, Program
 from robot.api.http_server import HttpServer
 from robot.api.models import ErrorReply
 from robot.calibration.values import BadCalibration
-from robot.daemon.condition import CALLER, Caller
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
+from robot.daemon.motion_run import CALLER, Caller
 from robot.daemon.routes import ROUTES, Call, Content, Parameter, Route, document
 from robot.daemon.service import complaint
 from robot.records.documents import parse_document
