@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from robot.api.calibrations import Calibration, CalibrationReport
+from robot.api.calibrations import Calibration
 from robot.api.client import ControlClient
 from robot.api.endpoints import (
     CALIBRATION,
@@ -31,15 +31,13 @@ from robot.api.endpoints import (
     Place,
     trial_endpoint,
 )
-from robot.calibration.store import CalibrationStore
-from robot.calibration.values import BadCalibration, apply
-from robot.machine.confirmed_range import ConfirmedRange, confirmable
+from robot.calibration.values import apply
+from robot.machine.confirmed_range import ConfirmedRange
 from robot.records.documents import ApiDocument, ApiRequest, check_document
 from robot.settings import RobotProfile, load_profile
 from robot.settings.base import Kinds
 from robot.settings.profile import for_cube
-from robot.settings.stepper import Stepper
-from solver.errors import CubistError, InvalidRequest
+from solver.errors import CubistError
 from solver.files import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
@@ -401,32 +399,3 @@ behind it."""
 def steps_of(profile: RobotProfile) -> list[Step]:
     """Return the steps that this robot needs: fewer without steppers, or without servos."""
     return [step for step in STEPS.values() if step.is_needed(profile)]
-
-
-def stepper_of(profile: RobotProfile, name: str) -> Stepper:
-    """Return a stepper; raises ``InvalidRequest`` for another name."""
-    steppers = profile.actuators_of(Stepper)
-    if name in steppers:
-        return steppers[name]
-    known = ", ".join(steppers) or "none"
-    raise InvalidRequest(f"{profile.name} has no stepper {name}; there is {known}")
-
-
-def report(profile: RobotProfile, store: CalibrationStore) -> CalibrationReport | None:
-    """Report on what is in force; None where it cannot be read, which is a fault of its own."""
-    try:
-        found = store.load(profile)
-    except BadCalibration:
-        return None
-    confirmed = found.confirmed
-    unsure = {key: one.uncertain for key, one in found.sources.items()}
-    return CalibrationReport(
-        version=found.version,
-        at=found.at,
-        by=found.by,
-        values=len(found.values),
-        uncertain={key: one for key, one in unsure.items() if one is not None},
-        unconfirmed=[key for key in confirmable(profile) if key not in confirmed],
-        missing=[step.name for step in steps_of(profile) if not step.is_done(profile, found)],
-        others={} if found.version else store.others(profile.name),
-    )

@@ -184,7 +184,7 @@ def _calibration(
 
 def _calibration_on_disk(settings: RobotProfile) -> Iterator[CheckResult]:
     """Report the same where no daemon does; nothing where nothing was ever calibrated."""
-    from robot.calibration.step import report
+    from robot.calibration.report import report_calibration
     from robot.calibration.store import CalibrationStore
     from robot.calibration.values import BadCalibration
 
@@ -194,7 +194,7 @@ def _calibration_on_disk(settings: RobotProfile) -> Iterator[CheckResult]:
     except BadCalibration as error:
         yield CheckResult("calibration", "bad", str(error))
         return
-    found = report(settings, store)
+    found = report_calibration(settings, store)
     if is_kept and found is not None:
         document = cast("CalibrationReportJson", found.model_dump(mode="json"))
         yield from _calibration(document, settings.name)

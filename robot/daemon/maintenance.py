@@ -17,7 +17,8 @@ from robot.api.calibrations import (
     VersionList,
 )
 from robot.api.endpoints import Place
-from robot.calibration.step import Asked, Bench, Found, Trial, report
+from robot.calibration.report import report_calibration
+from robot.calibration.step import Asked, Bench, Found, Trial
 from robot.calibration.store import CalibrationStore, Revision
 from robot.calibration.values import (
     BadCalibration,
@@ -86,7 +87,9 @@ class Maintenance:
 
     async def _report(self) -> None:
         """Update the calibration shown in the status."""
-        self._controller.calibration = await asyncio.to_thread(report, self._profile, self._store)
+        self._controller.calibration = await asyncio.to_thread(
+            report_calibration, self._profile, self._store
+        )
 
     def enter(self, place: Place = "terminal", process: int = 0) -> None:
         """Begin, for a program of that process; raises as ``JobController.enter_maintenance``."""

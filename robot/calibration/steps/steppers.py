@@ -16,9 +16,9 @@ from robot.calibration.step import (
     Script,
     Session,
     Step,
-    stepper_of,
 )
 from robot.calibration.steps.positions import position_items
+from robot.calibration.trials.stepper_motor import stepper_of
 from robot.calibration.trials.stepper_trials import (
     PLAYING,
     SPEEDING,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.calibration.step import Bench, stepper_of
+from robot.calibration.step import Bench
 from robot.link import StepperSetup
 from robot.machine.board_configuration import actuator_setups
 from robot.machine.confirmed_range import largest_step
@@ -25,6 +25,7 @@ from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import StepperLimits, stepper_move
 from robot.settings import RobotProfile
 from robot.settings.stepper import Stepper
+from solver.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from robot.machine.assembly import Machine
@@ -52,6 +53,15 @@ LEAST_CHANGE = 0.2
 """Mean change of grey levels that is more than noise, at least."""
 
 Grey = NDArray[np.float32]
+
+
+def stepper_of(profile: RobotProfile, name: str) -> Stepper:
+    """Return a stepper; raises ``InvalidRequest`` for another name."""
+    steppers = profile.actuators_of(Stepper)
+    if name in steppers:
+        return steppers[name]
+    known = ", ".join(steppers) or "none"
+    raise InvalidRequest(f"{profile.name} has no stepper {name}; there is {known}")
 
 
 class Stillness:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from pydantic import Field
 
-from robot.calibration.step import Bench, Trial, stepper_of
-from robot.calibration.trials.stepper_motor import Motor, Stillness, motor_on
+from robot.calibration.step import Bench, Trial
+from robot.calibration.trials.stepper_motor import Motor, Stillness, motor_on, stepper_of
 from robot.machine.confirmed_range import PARTS_OF_TRAVEL, direction_key
 from robot.motion.stepper import StepperLimits, stepper_limits
 from robot.records.documents import ApiDocument, ApiRequest, WholeNumber
