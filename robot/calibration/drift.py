@@ -26,7 +26,6 @@ from statistics import mean, median
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from robot.calibration.auto.fitting import turned_degree_us
 from robot.calibration.sighting import BELOW, PoseDeviation, turners
 from robot.records.documents import read_document
 from robot.records.storage import StorageError, set_aside, write_atomically
@@ -281,7 +280,7 @@ class DriftRecord(BaseModel):
         servo, known = profile.actuators_of(Servo)[actuator], self.known_of(actuator)
         part = profile.mechanism.rotated_by(actuator)
         assert part is not None
-        degree_us = turned_degree_us(servo, part)
+        degree_us = part.degree_us(servo)
         usual = mean(one.degrees for one in known)
         before: dict[str, int] = {}
         after: dict[str, int] = {}

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, NamedTuple
 
 from pydantic import Field
 
-from robot.settings.actuators import TOGETHER, ActuatorSettings
+from robot.settings.actuators import TOGETHER, ActuatorSettings, Servo
 from robot.settings.base import Kinds, KindSettings, Name, Settings, Site
 from robot.settings.document import Finding, Path
 
@@ -113,6 +113,12 @@ class RotatingPart(Settings, ABC):
     @abstractmethod
     def looks(self) -> int:
         """The number of angles that can be told apart: 1 if every quarter turn looks the same."""
+
+    def degree_us(self, servo: Servo) -> float:
+        """Return the pulse microseconds for a degree of its ``servo``, signed as its angles."""
+        places = sorted((servo.positions_us[name], angle) for name, angle in self.angles.items())
+        (low, first), *_, (high, last) = places
+        return (high - low) / (90 * (last - first))
 
     def check(self, path: Path, key: str, actuators: Actuators) -> Iterator[Finding]:
         """The actuator, named at ``key``, exists and rotates it over the angles it was given."""

@@ -13,7 +13,6 @@ from robot.calibration.auto.face_watch import UNIT_SQUARE
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from robot.settings.base import Site
-from robot.settings.mechanisms import RotatingPart
 
 FEWEST_POINTS = 6
 
@@ -95,15 +94,8 @@ def servo_degree_us(profile: RobotProfile) -> float:
     for part in profile.mechanism.rotating:
         servo = profile.actuators_of(Servo).get(part.motor)
         if servo is not None and len(part.angles) > 1:
-            return abs(turned_degree_us(servo, part))
+            return abs(part.degree_us(servo))
     return USUAL_DEGREE_US
-
-
-def turned_degree_us(servo: Servo, part: RotatingPart) -> float:
-    """Return the microseconds of pulse to a degree of what a servo turns, signed as its angles."""
-    places = sorted((servo.positions_us[name], q) for name, q in part.angles.items())
-    (low, first), *_, (high, last) = places
-    return (high - low) / (90 * (last - first))
 
 
 Floats = NDArray[np.float64]
