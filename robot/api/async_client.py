@@ -53,10 +53,11 @@ class AsyncControlClient:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._sessions: list[aiohttp.ClientSession] = []
+        self._usual: aiohttp.ClientSession | None = None
+        self._urgent: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        self._sessions = [self._make_session() for _ in ("usual", "urgent")]
+        self._usual, self._urgent = self._make_session(), self._make_session()
         return self
 
     def _make_session(self) -> aiohttp.ClientSession:
@@ -69,13 +70,15 @@ class AsyncControlClient:
         )
 
     async def __aexit__(self, *_: object) -> None:
-        for session in self._sessions:
-            await session.close()
+        for session in (self._usual, self._urgent):
+            if session is not None:
+                await session.close()
 
     def _session(self, *, urgent: bool = False) -> aiohttp.ClientSession:
-        if not self._sessions:
+        session = self._urgent if urgent else self._usual
+        if session is None:
             raise RuntimeError("an AsyncControlClient is used inside `async with`")
-        return self._sessions[urgent]
+        return session
 
     async def request(
         self,
