@@ -116,12 +116,18 @@ class Hub:
         """True if no other tab may open."""
         return len(self._tabs) >= MOST_TABS
 
-    def end(self, session: str | None = None) -> None:
-        """Close the tabs and the guide of a session, or of all sessions when the process ends."""
+    def end_session(self, session: str) -> None:
+        """Close the tabs and the guide of one session."""
         for tab in tuple(self._tabs):
-            if session in {None, tab.session}:
+            if tab.session == session:
                 tab.end()
-        self.guides.end(session)
+        self.guides.end_session(session)
+
+    def end_all(self) -> None:
+        """Close every tab and the guide, because the process ends."""
+        for tab in tuple(self._tabs):
+            tab.end()
+        self.guides.end()
 
     async def serve(
         self,
@@ -309,9 +315,14 @@ class Guides:
         """True if somebody is calibrating."""
         return self._session is not None
 
-    def end(self, session: str | None = None) -> None:
-        """End the guide of a session, if it has one; without a session, whoever has it."""
-        if self._process is not None and session in {None, self._session}:
+    def end_session(self, session: str) -> None:
+        """End the guide if this session has it."""
+        if session == self._session:
+            self.end()
+
+    def end(self) -> None:
+        """End the guide, whoever has it."""
+        if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
 
