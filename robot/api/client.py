@@ -186,13 +186,13 @@ class ControlClient:
         query: Mapping[str, object] | None = None,
     ) -> Answer_co:
         """Make a request and return its answer."""
-        with self._asking(endpoint, endpoint.target(parts, query), body) as (_, response):
+        with self._send_request(endpoint, endpoint.target(parts, query), body) as (_, response):
             return cast("Answer_co", self._read_answer(response, _name_of(endpoint)))
 
     @contextlib.contextmanager
     def events(self) -> Iterator[EventStream]:
         """Yield the events from this moment on, until the daemon ends."""
-        with self._asking(EVENTS, EVENTS.path) as (connection, response):
+        with self._send_request(EVENTS, EVENTS.path) as (connection, response):
             connection.sock.settimeout(None)
             yield EventStream(self.path, connection, response)
 
@@ -204,8 +204,8 @@ class ControlClient:
         """
         since: str | None = None
         try:
-            asking = self._asking(MAINTENANCE, MAINTENANCE.path, {"place": place})
-            with asking as (_, response):
+            request = self._send_request(MAINTENANCE, MAINTENANCE.path, {"place": place})
+            with request as (_, response):
                 with self._connection_errors():
                     response.readline()
                 since = self.status()["since"]
@@ -230,7 +230,7 @@ class ControlClient:
                 time.sleep(0.1)
 
     @contextlib.contextmanager
-    def _asking(
+    def _send_request(
         self, endpoint: Endpoint[object], target: str, body: JsonMapping | None = None
     ) -> Iterator[tuple[_UnixConnection, http.client.HTTPResponse]]:
         """Yield a connection and the response, whose body is not read yet, to a request on it."""

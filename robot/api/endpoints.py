@@ -6,8 +6,8 @@ as JSON: the same keys, with times and names as text. ``tests/api/test_endpoints
 of them with its model. An answer that has no model is checked by its dictionary alone.
 
 People and ``cubist`` talk to ``control.sock``, which has every endpoint. Each program that others
-reach (the page over the network, the display by its buttons) has a socket of its own, which has the
-endpoints of its rights and no others, even if the program was taken over::
+reach (the page over the network, the display by its buttons) has a socket of its own. It offers
+only the endpoints that the program may call, so that taking over the program gains no others::
 
     control.sock   group cubist           every endpoint
     page.sock      group cubist-page      watch; start, home, stop, acknowledge

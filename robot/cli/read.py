@@ -161,13 +161,13 @@ class _Report:
 
     def refusal(self, reason: str, doubtful: Sequence[str], face: str | None = None) -> None:
         """Say why there is no answer, and which ``face`` to photograph again."""
-        told = [f"unreadable: {reason}"]
+        lines = [f"unreadable: {reason}"]
         if doubtful:
-            told.append(f"doubtful stickers: {', '.join(doubtful)}")
+            lines.append(f"doubtful stickers: {', '.join(doubtful)}")
         if face is not None:
-            told.append(f"what to do: take the picture of face {face} again, without reflections")
+            lines.append(f"what to do: take the picture of face {face} again, without reflections")
         document = {"error": "unreadable", "reason": reason, "doubtful": list(doubtful)}
-        answer(document, self.as_json, lambda: note("\n".join(told)))
+        answer(document, self.as_json, lambda: note("\n".join(lines)))
 
     def _reading(self, reading: CubeReading, seconds: float) -> None:
         if self.as_json:

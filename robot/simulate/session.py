@@ -181,7 +181,7 @@ class Demo:
                     self._display.close()
 
     @contextlib.asynccontextmanager
-    async def standing(self, folder: Path) -> AsyncIterator[DemoStage]:
+    async def running(self, folder: Path) -> AsyncIterator[DemoStage]:
         """Yield the robot with its daemon ready and idle; its processes work in ``folder``."""
         async with self._everything(folder) as stage:
             await unless_ended(stage.daemon.ready(), stage.children)

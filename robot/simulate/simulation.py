@@ -58,7 +58,7 @@ async def stay(options: DemoOptions, ready: Ready, *, web: bool = True, drift: f
         simulation = Simulation(os.getpid(), options.profile.name, folder, options.speed)
         with announced(simulation):
             async with (
-                Demo(options, SilentDisplay()).standing(folder) as stage,
+                Demo(options, SilentDisplay()).running(folder) as stage,
                 page_served(folder, wanted=web) as url,
             ):
                 controller = SimulationController(options, stage)
@@ -239,18 +239,18 @@ def robot_to_practise_on(
         misadjusted=misadjusted or BUILT_AS_DRAWN,
     )
     demo = Demo(options, SilentDisplay())
-    with _standing(demo) as folder, _environment(folder):
+    with _run_in_thread(demo) as folder, _environment(folder):
         yield demo.robot
 
 
 @contextlib.contextmanager
-def _standing(demo: Demo) -> Iterator[str]:
-    """Keep a demo's robot on a thread of its own; yield its daemon's runtime directory."""
+def _run_in_thread(demo: Demo) -> Iterator[str]:
+    """Run a demo's robot in a thread of its own and yield its daemon's runtime directory."""
     ready, over = Future[str](), threading.Event()
 
     async def keep() -> None:
         with workspace() as folder:
-            async with demo.standing(folder):
+            async with demo.running(folder):
                 ready.set_result(str(folder / "run"))
                 await asyncio.to_thread(over.wait)
 

@@ -66,7 +66,7 @@ async def _standing(
     )
     demo = Demo(options, SilentDisplay())
     with workspace() as folder:
-        async with demo.standing(folder) as stage, page_served(folder, wanted=True) as url:
+        async with demo.running(folder) as stage, page_served(folder, wanted=True) as url:
             assert url is not None
             while (await stage.daemon.status()).preparation is not None:
                 await asyncio.sleep(0.1)

@@ -76,7 +76,7 @@ class Scene:
 
 
 @contextlib.asynccontextmanager
-async def standing_robot(
+async def running_robot(
     robot: str = "cubotino",
     speed: float = 20,
     seed: int = 5,
@@ -94,7 +94,7 @@ async def standing_robot(
         misadjusted=misadjusted,
     )
     with workspace() as folder:
-        async with Demo(options, SilentDisplay()).standing(folder) as stage:
+        async with Demo(options, SilentDisplay()).running(folder) as stage:
             yield stage, folder
 
 
@@ -114,7 +114,7 @@ async def open_browser() -> AsyncIterator[Browser]:
 async def scene(robot: str = "cubotino", speed: float = 20, **more: Any) -> AsyncIterator[Scene]:
     """A robot, its page, and a browser."""
     async with (
-        standing_robot(robot, speed, **more) as (stage, folder),
+        running_robot(robot, speed, **more) as (stage, folder),
         page_served(folder, wanted=True) as url,
         open_browser() as browser,
     ):

@@ -22,7 +22,7 @@ from robot.simulate.session import DemoStage
 from robot.web import access, app, hub
 from robot.web.access import HEADERS, IDLE_LIMIT_S, MOST_FAILURES, MOST_SESSIONS, Sessions
 from robot.web.announcement import FILE_NAME, read_announcement
-from tests.rig.browser import standing_robot
+from tests.rig.browser import running_robot
 from tests.rig.page_server import TOKEN, PageTab, PageVisitor
 
 ELSEWHERE = "http://elsewhere.example"
@@ -361,7 +361,7 @@ class FloodScene:
 @pytest.fixture
 async def flooded() -> AsyncIterator[FloodScene]:
     with descriptors(SERVICE_FILES):
-        async with standing_robot("six-motor", speed=0.5) as (stage, folder):
+        async with running_robot("six-motor", speed=0.5) as (stage, folder):
             run = folder / "run"
             page = Program.PAGE.socket_beside(run / "control.sock")
             command = [
