@@ -137,6 +137,18 @@ async def test_logging_out_revokes_the_session_and_closes_its_tabs(page: PageVis
     assert (await page.ask("GET", "/api/status"))[0] == 401, "a copy of the cookie is worth nothing"
 
 
+async def test_logging_out_leaves_the_tabs_of_other_sessions_open(page: PageVisitor) -> None:
+    await page.log_in()
+    async with page.tab() as other:
+        page.visitor.cookie_jar.clear()
+        await page.log_in()
+        async with page.tab() as tab:
+            assert (await page.ask("POST", "/logout", page.own))[0] == 200
+            await tab.closed()
+        await other.ask("stop")
+        assert await other.hear("stopped") is True
+
+
 async def test_wrong_tokens_are_refused_and_counted(page: PageVisitor) -> None:
     odd = [b"", b"{", b"[]", b"7", b"{}", b'{"token": [1]}', b'{"token": "\\ud800"}', b"\xff"]
     odd.append(b"[" * 16_000)
