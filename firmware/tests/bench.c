@@ -157,7 +157,7 @@ void board_wait(uint16_t ahead)
 
 void board_events_changed(void)
 {
-    bench_changes++; /* also called from the timer event, which nothing interrupts */
+    bench_changes++; /* also called in the timer event, which nothing interrupts */
 }
 
 board_lock_t board_lock(void)

@@ -1,4 +1,4 @@
-/* What the unit tests have in common. */
+/* The simulated board and helpers that the unit tests share. */
 #ifndef CUBIST_TEST_BENCH_H
 #define CUBIST_TEST_BENCH_H
 
@@ -30,7 +30,7 @@ extern bool levels[PIN_COUNT];
 extern bool inputs[PIN_COUNT];
 extern uint32_t silent_ms; /* added to the host's clock */
 
-/* Of a board that sets pulses: what was set, and whether that fails or comes late from now on. */
+/* For a board that sets pulses: the pulses set, and the fault or lateness to inject. */
 struct set_pulse {
     uint64_t time;
     uint8_t pin;
@@ -42,60 +42,60 @@ extern unsigned set_pulse_count;
 extern bool bench_pulses_fail;
 extern bool bench_is_late;
 
-/* Ticks before a servo's edge from which on it is waited for, when a step comes first. */
+/* Ticks before a servo's edge within which an event waits for it before a step. */
 extern uint16_t bench_guard;
 
-/* Ticks since the last event, as long as the next one is overdue. */
+/* Ticks since the last event while the next one is overdue. */
 extern uint16_t bench_elapsed;
 
-/* How often an input was read, and how often the timer's events were said to be others. */
+/* Number of input reads, and of calls of board_events_changed(). */
 extern unsigned bench_reads;
 extern unsigned bench_changes;
 
-/* A bit for each pin that has been let go. */
+/* Bit mask of released pins. */
 extern uint32_t bench_released;
 
-/* Called before an input is read, to change it. */
+/* Called before each read of an input, so that a test can change it. */
 extern void (*on_read)(uint8_t pin);
 
-/* Called after every edge, to move what hangs on the pins. */
+/* Called after every edge, so that a test can move the hardware on the pins. */
 extern void (*on_edge)(uint8_t pin, bool level);
 
 uint64_t bench_now(void);
 void bench_run_ms(uint32_t ms);
 
-/* Forgets the edges logged so far. */
+/* Clears the log of edges. */
 void bench_clear_edges(void);
 
-/* Time of the n-th rising edge of a pin since then, or UINT64_MAX. */
+/* Returns the time of the n-th rising edge of a pin in the log, or UINT64_MAX. */
 uint64_t bench_rise(uint8_t pin, unsigned number);
 unsigned bench_rises(uint8_t pin);
 
-/* Delivers a message past the link; payload as a structure of protocol.h. */
+/* Delivers a message directly, without the link. The payload is a structure of protocol.h. */
 bool bench_command(uint8_t type, const void *payload, uint8_t length);
 
-/* Whether the stepper with an end stop is looked at after turns: the next configuration says so. */
+/* The next configuration checks the sensor of the stepper with an end stop after turns. */
 extern bool bench_check_turns;
 
-/* Steps after which an end stop is taken for missing. */
+/* Steps after which homing reports the end stop as missing. */
 extern uint32_t bench_home_travel;
 
-/* The actuators of bench_configure(): a servo, a stepper with an end stop or without one. */
+/* The actuators of bench_configure(): a servo, and a stepper with or without an end stop. */
 struct config_actuator bench_servo(void);
 struct config_actuator bench_stepper(bool with_sensor);
 
-/* One servo (actuator 0) and two steppers (1 with an end stop, 2 without), not homed. */
+/* Configures one servo (actuator 0) and two steppers (1 with an end stop, 2 without), not homed. */
 void bench_configure(void);
 
-/* Any actuators; the checksum of what was sent. Held and safe after the times that `begin` says. */
+/* Configures any actuators, with the silence times in `begin`. Returns the checksum sent. */
 uint16_t bench_configure_as(struct config_begin begin, const struct config_actuator *setups,
                             unsigned count);
 void bench_home(uint8_t mask);
 
-/* Uploads a profile; the segments as they lie in the frame. */
+/* Uploads a profile. The segments have the format of the frame. */
 void bench_profile(uint8_t kind, const void *segments, uint8_t count, uint32_t duration);
 
-/* Queues turns and starts them. */
+/* Queues turns and starts the plan. */
 void bench_play(const uint8_t *turns, uint8_t length, uint16_t count);
 
 struct status bench_status(void);
@@ -105,7 +105,7 @@ extern struct frame sent[];
 extern unsigned sent_count;
 void bench_clear_sent(void);
 
-/* Puts a frame on the wire and lets the firmware work. */
+/* Puts a frame on the wire and runs the firmware. */
 void bench_send(uint8_t session, uint8_t seq, uint8_t type, const void *payload, uint8_t length);
 void bench_bytes(const uint8_t *bytes, unsigned length);
 

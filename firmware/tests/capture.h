@@ -1,4 +1,4 @@
-/* What a program would print, and what it asks of the system, as text to compare. */
+/* Captures a program's output and its system calls as text to compare. */
 #ifndef CUBIST_TEST_CAPTURE_H
 #define CUBIST_TEST_CAPTURE_H
 
@@ -12,7 +12,7 @@
 
 static char captured[CAPTURE_BYTES];
 
-/* Appends to what is compared. */
+/* Appends to the text to compare. */
 static inline void tell(const char *format, ...)
 {
     va_list values;
@@ -22,7 +22,7 @@ static inline void tell(const char *format, ...)
     va_end(values);
 }
 
-/* Compares what was told since the last time, after what was printed to a stream meanwhile. */
+/* Compares the output to the stream, followed by the appended text, since the last comparison. */
 static inline void expect(const char *wanted, const char *file, int line)
 {
     if (strcmp(captured, wanted)) {

@@ -1,4 +1,4 @@
-/* Virtual time against a real one that stands still unless it is told; a tick is 4 ns long here. */
+/* Virtual time against a real time that only the test advances. A tick is 4 ns long here. */
 #define _GNU_SOURCE
 #include "clock.h"
 
@@ -82,7 +82,7 @@ static void who_waits_loses_nothing(void)
     CHECK(clock_ns_until(2250) == 3900);
     CHECK(look_after(4900) == 2500); /* 1,000 ns late */
     CHECK(clock_ns_until(3500) == 4000);
-    CHECK(look_after(5008) == 3500 + 250); /* 8 ns too many */
+    CHECK(look_after(5008) == 3500 + 250); /* 8 ns over the limit */
     CHECK(clock_behind_ns(3750) == 9 || clock_behind_ns(3750) == 8);
 }
 
@@ -113,7 +113,7 @@ static void work_that_takes_too_long_is_time_that_is_lost(void)
     look_after(400);
     now_ns += 1000;
     CHECK(clock_ns_until(500) == 1600 - 1000 + 1);
-    now_ns += 1000; /* 2,000 after the look, 1,000 of which are lost */
+    now_ns += 1000; /* 2,000 ns after the look; 1,000 of them are lost */
     CHECK(clock_ns_until(500) == 1600 - 1000 + 1);
     CHECK(look_after(601) == 100 + 400 + 0);
     CHECK(clock_behind_ns(500) == 1000 + 1);

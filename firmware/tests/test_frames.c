@@ -1,5 +1,5 @@
-/* Pulses of a board that is told of them and repeats them by itself: one after the other, never
- * ahead, within a frame of their time. */
+/* Pulses of a board whose hardware repeats them by itself: set one after another, never early, and
+ * at most a frame late. */
 #include "bench.h"
 
 #define GO_LEAD (2 * TICKS_A_MS)
@@ -39,7 +39,7 @@ static void one_pulse_a_frame_is_the_position_at_its_end(void)
                       : passed < TRAVEL ? FROM + (TO - FROM) * passed / TRAVEL
                                         : TO;
         int64_t off = (int64_t)pulse->ticks - due;
-        CHECK(off >= -1 && off <= 1); /* times are halved until products fit */
+        CHECK(off >= -1 && off <= 1); /* rounding, as interpolation halves the times */
     }
     CHECK(set_pulses[set_pulse_count - 1].ticks == TO);
     CHECK(bench_status().executed == 500000);

@@ -1,4 +1,4 @@
-/* A board with as many actuators as it may have: the first and the last are like any other. */
+/* A board with the maximum number of actuators: the first and the last behave like any other. */
 #include <string.h>
 
 #include "actuators.h"
@@ -27,7 +27,7 @@ static uint8_t pin_of(unsigned actuator)
     return (uint8_t)(10 + 2 * actuator);
 }
 
-/* Steppers, one of which may have a sensor that is looked at after turns; or servos. */
+/* Configures servos, or steppers, one of which may have a sensor to check after turns. */
 static void configure(uint8_t kind, unsigned sensed)
 {
     struct config_actuator setups[COUNTED];
@@ -92,11 +92,11 @@ static void all_motors_turn_together(void)
     const struct hello hello = {.version = PROTOCOL_VERSION, .nonce = 1};
     bench_send(1, 0, MESSAGE_HELLO, &hello, sizeof hello);
     bench_clear_sent();
-    bench_send(1, 0, MESSAGE_LOCATE, 0, 0); /* the longest answer there is */
+    bench_send(1, 0, MESSAGE_LOCATE, 0, 0); /* has the longest answer of all */
     CHECK(sent_count == 1 && memcmp(sent[0].payload, &told, sizeof told) == 0);
 }
 
-/* Each has its slot of the frame. */
+/* Each servo has its own slot of the frame. */
 static void all_servos_have_their_pulses(void)
 {
     configure(KIND_SERVO, COUNTED);
@@ -131,8 +131,8 @@ static void homing_is_aborted_for_all(void)
     CHECK(bench_status().homed == 0 && bench_status().fault == FAULT_NONE);
 }
 
-/* A plan may be told while all motors seek their end stops, but not begin: each motor has one
- * owner, also on a board whose motors need not be homed. */
+/* A plan cannot start while the motors seek their end stops: each motor has one owner, even on a
+ * board whose motors need no homing. */
 static void motors_that_home_make_no_turns(void)
 {
     static const uint8_t turns[] = {TURN, 0, TURN | WITH, LAST};
@@ -162,7 +162,7 @@ static void motors_that_home_make_no_turns(void)
     CHECK(stepper_count() == 0 && bench_status().moving == 0 && bench_status().turns_done == 0);
 }
 
-/* However they are stopped, all are, and nothing turns without being homed. */
+/* Every kind of stop stops all motors, and none turns again before it is homed. */
 static void all_stop_at_once(void)
 {
     static const uint8_t causes[] = {0, FAULT_EMERGENCY_STOP};
@@ -187,11 +187,11 @@ static void all_stop_at_once(void)
     }
 }
 
-/* An index sensor, active at every hundredth step from home: its level, low when it is. */
+/* An index sensor, active low at every hundredth step from home. */
 static int where;
 static unsigned sensed_pin;
-static int left_from, left_to; /* steps between which it is left */
-static unsigned wrong;         /* readings to come at rest that are wrong */
+static int left_from, left_to; /* steps between which the sensor releases */
+static unsigned wrong;         /* number of wrong readings to give next at rest */
 
 static void turn_disc(uint8_t pin, bool level)
 {
@@ -239,7 +239,7 @@ static void an_index_is_looked_at_wherever_it_is(void)
     on_edge = 0;
 }
 
-/* One that has not begun when another misses its place: the first or the last of all. */
+/* Cancels the turn of the first or the last motor, which has not begun when another fails. */
 static void what_has_not_begun_does_not_begin(void)
 {
     for (unsigned last = 0; last < 2; last++) {
@@ -254,14 +254,14 @@ static void what_has_not_begun_does_not_begin(void)
     }
 }
 
-/* While something else is stepping the main loop comes round often enough. */
+/* While another motor is stepping, the main loop runs often enough to sample the sensor. */
 static void a_sensor_is_looked_at_each_millisecond(void)
 {
     start_disc(0);
     const struct step_segment slower[] = {{2000, PERIOD, 0}}, fine[] = {{100, 2200, 0}};
     bench_profile(KIND_STEPPER, slower, 1, 200000);
     bench_profile(KIND_STEPPER, fine, 1, 220000);
-    on_edge = 0; /* jammed: it is looked at in vain */
+    on_edge = 0; /* jammed: the sensor never changes */
     const uint8_t turns[] = {3, 0, WITH | 4, 1};
     bench_play(turns, sizeof turns, 2);
     bench_run_ms(20);
@@ -273,12 +273,12 @@ static void a_sensor_is_looked_at_each_millisecond(void)
     CHECK(bench_status().fault == FAULT_NOT_IN_PLACE);
 }
 
-/* Two readings in a row may be wrong, not three. */
+/* The firmware tolerates two wrong readings in a row, not three. */
 static void wrong_readings_are_few(void)
 {
     for (unsigned readings = 0; readings <= 3; readings++) {
         start_disc(LAST);
-        wrong = readings + 1; /* the last of which is right */
+        wrong = readings + 1; /* the last reading is right */
         on_read = mislead;
         const uint8_t turns[] = {TURN, LAST};
         bench_play(turns, sizeof turns, 1);
@@ -289,7 +289,7 @@ static void wrong_readings_are_few(void)
     on_edge = 0;
 }
 
-/* Turns to and from where no mark is, too short for the sensor to be looked at on the way. */
+/* Turns to and from positions without a mark, too short to sample the sensor on the way. */
 static void short_turns_between_marks_are_in_place(void)
 {
     start_disc(0);
@@ -306,7 +306,7 @@ static void short_turns_between_marks_are_in_place(void)
     on_edge = 0;
 }
 
-/* Home need not be at a mark: the next one is a known number of steps away. */
+/* Home need not be at a mark. The next mark is a known number of steps away. */
 static void marks_are_counted_from_a_position(void)
 {
     for (int off = -1; off <= 1; off++) {

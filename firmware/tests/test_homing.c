@@ -7,12 +7,12 @@
 static int where;
 static bool broken;
 static bool stuck;
-static unsigned bounces; /* steps for which contacts chatter around the edge */
-static int disturbed = INT_MAX; /* where the end stop reads wrongly */
-static int disturbed_to = INT_MAX; /* ... and at every `disturbed_every`th step down to there */
+static unsigned bounces; /* steps around the edge within which the contacts chatter */
+static int disturbed = INT_MAX; /* position at which the end stop reads wrongly */
+static int disturbed_to = INT_MAX; /* ... and at every `disturbed_every`th step down to this one */
 static int disturbed_every = 1;
-static int sticks_at = INT_MIN; /* the place where the end stop stays pressed from then on */
-static int breaks_at = INT_MAX; /* the first place after the end stop where it breaks */
+static int sticks_at = INT_MIN; /* position from which the end stop stays pressed */
+static int breaks_at = INT_MAX; /* first position after the end stop at which it breaks */
 
 static void follow(uint8_t pin, bool level)
 {
@@ -31,7 +31,7 @@ static void follow(uint8_t pin, bool level)
     inputs[SENSOR_PIN] = !((pressed && !broken) || stuck);
 }
 
-/* With what the motor still holds of the motion before. */
+/* Homes again without resetting the motor's state from the previous motion. */
 static struct status home_again_from(int start)
 {
     where = start;
@@ -55,7 +55,7 @@ static void finds_the_edge_from_both_sides(void)
     struct status status = home_from(0);
     CHECK(status.fault == FAULT_NONE && status.homed == 1 << 1);
     int edge = where;
-    CHECK(edge == -102); /* the third step that is sensed */
+    CHECK(edge == -102); /* the third step with an active end stop */
     status = home_from(-110);
     CHECK(status.homed == 1 << 1 && where == edge);
 }
@@ -75,11 +75,11 @@ static void one_false_reading_is_no_edge(void)
     disturbed = -60;
     home_from(0);
     CHECK(where == edge);
-    disturbed = -129; /* the first step on the way out: what was read before does not count */
+    disturbed = -129; /* the first step on the way out: earlier readings do not count */
     struct status status = home_again_from(-130);
     CHECK(status.fault == FAULT_NONE && status.homed == 1 << 1 && where == edge);
     disturbed = -60;
-    disturbed_to = -62; /* three, with right ones between */
+    disturbed_to = -62; /* three wrong readings with right ones between */
     for (disturbed_every = 2; disturbed_to >= -66; disturbed_to -= 2) {
         home_from(0);
         CHECK(where == edge);
@@ -88,7 +88,7 @@ static void one_false_reading_is_no_edge(void)
     disturbed_to = -61; /* two in a row, after one */
     home_from(0);
     CHECK(where == edge);
-    disturbed = -1; /* the first two of all */
+    disturbed = -1; /* the very first two */
     disturbed_to = -2;
     home_from(0);
     CHECK(where == edge);
@@ -96,7 +96,7 @@ static void one_false_reading_is_no_edge(void)
     disturbed_to = INT_MAX;
 }
 
-/* What was sensed while seeking is not taken for what the slow approach finds. */
+/* The slow approach does not reuse the reading of the fast seek. */
 static void an_end_stop_may_break_on_the_way(void)
 {
     breaks_at = -85;
@@ -117,7 +117,7 @@ static void an_end_stop_may_stick_on_the_way(void)
     sticks_at = INT_MIN;
 }
 
-/* The way out again is at one speed, whatever its actuator's place was used for before. */
+/* Every homing motion has a constant speed, even after a servo's motion in the same memory. */
 static void each_motion_has_one_speed(void)
 {
     struct config_actuator setups[] = {bench_servo(), bench_servo()};
@@ -132,7 +132,7 @@ static void each_motion_has_one_speed(void)
     CHECK(bench_rises(STEP_PIN) == 102 + 20 + 20);
     for (unsigned i = 1; i < 102 + 20 + 20; i++) {
         uint64_t wait = bench_rise(STEP_PIN, i) - bench_rise(STEP_PIN, i - 1);
-        if (i == 102 || i == 102 + 20) { /* a motion begins, after its lead */
+        if (i == 102 || i == 102 + 20) { /* a motion begins after its lead time */
             CHECK(wait > 10000);
         } else {
             CHECK(wait == (i < 102 + 20 ? 2000 : 8000));
@@ -140,7 +140,7 @@ static void each_motion_has_one_speed(void)
     }
 }
 
-/* What is homed again is nowhere until it is at home. */
+/* While an actuator homes again its position is unknown. */
 static void homing_again_begins_anew(void)
 {
     static const struct step_segment run[] = {{2000, 40, 0}};
@@ -161,7 +161,7 @@ static void homing_again_begins_anew(void)
     CHECK(actuators[1].position == 0 && actuators[2].position == 40);
 }
 
-/* A stepper without an end stop is where it is known to be, else at home. */
+/* A stepper without an end stop keeps a known position; otherwise it counts as at home. */
 static void a_known_place_is_kept(void)
 {
     static const uint8_t stop[] = PROTOCOL_STOP_PATTERN;
@@ -198,10 +198,10 @@ static void a_servo_has_a_millisecond_more_than_told(void)
     CHECK(servo->motor.servo.segments[0].duration == 101 * TICKS_A_MS);
     bench_run_ms(104);
     CHECK(servo->homed && servo->homing == 0);
-    CHECK(servo->motor.servo.count == 0); /* at rest, however long it stays there */
+    CHECK(servo->motor.servo.count == 0); /* at rest */
 }
 
-/* The main loop comes round so late that a motion cannot begin in time. */
+/* The main loop runs so late that a motion cannot start in time. */
 static void an_overload_ends_homing(void)
 {
     bench_command(MESSAGE_CLEAR, 0, 0);
@@ -217,7 +217,7 @@ static void an_overload_ends_homing(void)
     bench_command(MESSAGE_CLEAR, 0, 0);
 }
 
-/* One motion of the step interrupt is 32,767 steps at most. */
+/* One motion of the step interrupt has at most 32,767 steps. */
 static void the_end_stop_may_be_far_away(void)
 {
     home_from(0);
@@ -266,7 +266,7 @@ static void abort_ends_it(void)
     CHECK(where == there && bench_status().homed == 0 && bench_status().state == STATE_IDLE);
 }
 
-/* Forth and back from the home position: the sensor is active there, and nowhere else at rest. */
+/* Turns away from the home position and back. At rest, the sensor is active only there. */
 static struct status turn(bool jammed, bool lossy)
 {
     static const struct step_segment run[] = {{2000, 40, 0}};
@@ -296,13 +296,12 @@ static void the_sensor_is_looked_at_after_turns(void)
     bench_check_turns = false;
 }
 
-/* Something is in the way of one: what another has begun it ends, what it has not begun it does not
- * begin, though both had been handed to the step interrupt. */
+/* One motor is blocked. Another motor's turn finishes if it has begun and is cancelled if not,
+ * although the player has handed both turns to the step interrupt. */
 static void what_has_begun_is_ended_when_another_misses_its_place(void)
 {
     static const struct step_segment runs[][1] = {{{2000, 40, 0}}, {{10000, 12, 0}}};
-    static const unsigned delays_us[] = {0,
-                                         44000}; /* the other begins; its turn is still to begin */
+    static const unsigned delays_us[] = {0, 44000}; /* the other turn has begun; has not begun */
     bench_check_turns = true;
     for (unsigned i = 0; i < COUNT(delays_us); i++) {
         home_from(0);

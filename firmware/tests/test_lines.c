@@ -1,4 +1,4 @@
-/* Lines of the Pi's GPIO, against a kernel that says what it was asked. */
+/* Lines of the Pi's GPIO, against a fake kernel that logs its calls. */
 #define _GNU_SOURCE
 #include "lines.h"
 
@@ -17,12 +17,12 @@
 
 #define LINE_FD 200
 #define MOST_CHIPS 40
-#define LOOK_NS 1000 /* from one look at the time to the next */
+#define LOOK_NS 1000 /* time between two reads of the clock */
 
 const char machine_name[] = "lines";
 
 static struct {
-    const char *labels[MOST_CHIPS]; /* null: there is none */
+    const char *labels[MOST_CHIPS]; /* null: no such chip */
     int open_error[MOST_CHIPS];
     bool has_no_info, refuses_line, refuses_set, refuses_get, has_descriptor_0;
     uint64_t bits;
@@ -46,13 +46,13 @@ int __wrap_open(const char *path, int flags, ...)
         return -1;
     }
     tell("open %u;", number);
-    return (int)number; /* 0 is a descriptor as well */
+    return (int)number; /* 0 is a valid descriptor too */
 }
 
 int __wrap_close(int descriptor)
 {
     tell("close %d;", descriptor);
-    errno = EINTR; /* what it was before is not to be read after this */
+    errno = EINTR; /* overwrites the cause, which the caller must have saved */
     return 0;
 }
 
@@ -144,14 +144,14 @@ bool pins_read(uint64_t time, uint8_t pin)
     return pin == 5;
 }
 
-/* A Raspberry Pi 4, a line of which nobody has. */
+/* Sets up a Raspberry Pi 4 with all lines free. */
 static void begin(void)
 {
     lines_release_all();
     fault_clear();
     memset(&kernel, 0, sizeof kernel);
     kernel.labels[0] = "pinctrl-bcm2711";
-    kernel.now_ns = 7999998000; /* a second ends while a step lasts */
+    kernel.now_ns = 7999998000; /* the second rolls over during a step pulse */
     captured[0] = 0;
 }
 

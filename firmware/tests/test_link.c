@@ -1,4 +1,4 @@
-/* The link from the wire: sessions, order, duplicates, the emergency stop, silence. */
+/* The link as seen on the wire: sessions, order, duplicates, emergency stop, silence. */
 #include <string.h>
 
 #include "actuators.h"
@@ -56,7 +56,7 @@ static struct status last_status(void)
     return status;
 }
 
-/* A host that missed our reset is told of it; nothing it says is obeyed. */
+/* The firmware greets a host that missed its reset and executes none of its messages. */
 static void without_a_session_everybody_is_greeted(void)
 {
     static const uint8_t others[] = {5, 1, 0};
@@ -69,7 +69,7 @@ static void without_a_session_everybody_is_greeted(void)
     bench_clear_sent();
     bench_configure();
     bench_run_ms(10);
-    CHECK(bench_status().state == STATE_IDLE && sent_count == 0); /* nobody to be told */
+    CHECK(bench_status().state == STATE_IDLE && sent_count == 0); /* no host to report to */
 }
 
 static void a_hello_has_its_length_and_a_session(void)
@@ -91,7 +91,7 @@ static void a_hello_has_its_length_and_a_session(void)
     bench_command(MESSAGE_CLEAR, 0, 0);
 }
 
-/* Each question is answered once, and the answers are numbered. */
+/* The firmware answers each question once and numbers its answers. */
 static void answers_are_numbered(void)
 {
     static const uint8_t questions[] = {MESSAGE_PING, MESSAGE_LOCATE, MESSAGE_PING};
@@ -106,14 +106,14 @@ static void answers_are_numbered(void)
     CHECK(last_status().echo == 0x11);
     open_session(3);
     bench_clear_sent();
-    bench_send(3, 0, 0x10, 0, 0); /* the first of the numbered ones: no such message */
-    struct status status = last_status(); /* told unasked */
+    bench_send(3, 0, 0x10, 0, 0); /* the lowest sequenced type, with a bad length */
+    struct status status = last_status(); /* sent unasked */
     CHECK(status.echo == 0 && status.fault == FAULT_BAD_MESSAGE);
     CHECK(last_sent()->ack == 0);
     bench_command(MESSAGE_CLEAR, 0, 0);
 }
 
-/* Puts a frame on the wire of a board whose line is busy: nothing is taken off it. */
+/* Delivers a frame while the board's transmit line is busy, so that no answer leaves. */
 static void deliver(uint8_t session, uint8_t seq, uint8_t type, const void *payload, uint8_t length)
 {
     struct frame frame = {.session = session, .seq = seq, .type = type};
@@ -128,7 +128,7 @@ static void deliver(uint8_t session, uint8_t seq, uint8_t type, const void *payl
     }
 }
 
-/* What is on its way out is not overwritten; a status acknowledges as well. */
+/* A new answer does not overwrite the one being sent. A status also acknowledges. */
 static void an_answer_under_way_is_ended(void)
 {
     open_session(4);
@@ -157,17 +157,17 @@ static void blocks_that_are_no_frames_are_counted(void)
     uint8_t noise[sizeof bytes];
     open_session(5);
     uint16_t before = bad_frames(5);
-    bench_bytes((const uint8_t *)"\0\0\0", 3); /* nothing between two ends */
+    bench_bytes((const uint8_t *)"\0\0\0", 3); /* empty blocks */
     CHECK(bad_frames(5) == before);
     bench_bytes(one, sizeof one);
     CHECK(bad_frames(5) == (uint16_t)(before + 1));
     memset(noise, 3, sizeof noise);
-    bench_bytes(noise, sizeof noise); /* too long: one block all the same */
+    bench_bytes(noise, sizeof noise); /* too long, but still one block */
     bench_bytes((const uint8_t *)"", 1);
     CHECK(bad_frames(5) == (uint16_t)(before + 2));
 }
 
-/* A host that greets again is there. */
+/* A repeated Hello counts as a sign of life. */
 static void a_greeting_is_heard(void)
 {
     static const uint8_t turns[] = {0, 2};
@@ -189,7 +189,7 @@ static void a_greeting_is_heard(void)
     CHECK(bench_status().state == STATE_IDLE);
 }
 
-/* The pattern counts from its first byte on, wherever that comes. */
+/* The stop pattern counts from its first byte, even right after a partial match. */
 static void a_stop_is_seen_behind_its_own_beginning(void)
 {
     static const uint8_t pattern[] = PROTOCOL_STOP_PATTERN;
@@ -200,20 +200,20 @@ static void a_stop_is_seen_behind_its_own_beginning(void)
     bench_command(MESSAGE_CLEAR, 0, 0);
     for (unsigned time = 0; time < 2; time++) {
         doubled[0] = doubled[1] = pattern[1];
-        bench_bytes(doubled, sizeof doubled); /* its second byte is no beginning */
+        bench_bytes(doubled, sizeof doubled); /* its second byte does not start a match */
         bench_bytes((const uint8_t *)"", 1);
         CHECK(bench_status().fault == FAULT_NONE);
         doubled[0] = doubled[1] = pattern[0];
         bench_bytes(doubled, sizeof doubled);
         CHECK(bench_status().fault == FAULT_EMERGENCY_STOP);
         bench_command(MESSAGE_CLEAR, 0, 0);
-        bench_bytes(pattern + 1, sizeof pattern - 1); /* nor is one that has been obeyed */
+        bench_bytes(pattern + 1, sizeof pattern - 1); /* nor does a complete match */
         bench_bytes((const uint8_t *)"", 1);
         CHECK(bench_status().fault == FAULT_NONE);
     }
 }
 
-/* Clear is harmless, so its acknowledgement is all there is to see. */
+/* Sends a Clear, which changes nothing here, and returns its acknowledgement. */
 static uint8_t ack_after(uint8_t session, uint8_t seq)
 {
     bench_clear_sent();
@@ -224,11 +224,11 @@ static uint8_t ack_after(uint8_t session, uint8_t seq)
 static void frames_are_taken_in_order_only(void)
 {
     CHECK(ack_after(SESSION, 0) == 0);
-    CHECK(ack_after(SESSION, 2) == 0); /* one is missing */
+    CHECK(ack_after(SESSION, 2) == 0); /* number 1 is missing */
     CHECK(ack_after(SESSION, 1) == 1);
-    CHECK(ack_after(SESSION, 1) == 1); /* again */
+    CHECK(ack_after(SESSION, 1) == 1); /* repeated */
     CHECK(ack_after(SESSION, 0) == 1);
-    CHECK(ack_after(SESSION + 1, 2) == 0xee); /* not our session: not even answered */
+    CHECK(ack_after(SESSION + 1, 2) == 0xee); /* another session: no answer */
     for (unsigned seq = 2; seq < 600; seq++) {
         CHECK(ack_after(SESSION, (uint8_t)seq) == (uint8_t)seq);
     }
@@ -253,7 +253,7 @@ static void another_host_with_the_same_number_begins_anew(void)
 static void start_turning(uint8_t session)
 {
     open_session(session);
-    run_with_heartbeat(session, 1200); /* what an earlier session left has come to rest */
+    run_with_heartbeat(session, 1200); /* lets motion from an earlier session end */
     bench_command(MESSAGE_CLEAR, 0, 0);
     bench_configure();
     bench_command(MESSAGE_CLEAR_PROFILES, 0, 0);
@@ -309,7 +309,7 @@ static void a_stop_needs_no_round_of_the_main_loop(void)
     bench_run_ms(1);
 }
 
-/* The receive interrupt may come between the main loop's look at it and what starts motion. */
+/* The receive interrupt may occur after the main loop's check and before it starts a motion. */
 static void a_stop_comes_before_whatever_is_about_to_start(void)
 {
     start_turning(29);
@@ -328,7 +328,7 @@ static void a_stop_comes_before_whatever_is_about_to_start(void)
     CHECK(bench_status().fault == FAULT_EMERGENCY_STOP);
 
     inputs[SENSOR_PIN] = true; /* not pressed */
-    bench_home_travel = 40000; /* sought in two motions, one after the other */
+    bench_home_travel = 40000; /* needs two motions */
     bench_command(MESSAGE_CLEAR, 0, 0);
     bench_configure();
     bench_home(1 << 1);
@@ -350,7 +350,7 @@ static void what_is_released_does_not_go_on(void)
     run_with_heartbeat(26, 2500);
     CHECK(bench_status().state == STATE_IDLE && bench_rises(STEP2_PIN) == 10);
     CHECK(bench_status().free == BOARD_QUEUE_BYTES);
-    bench_command(MESSAGE_GO, 0, 0); /* there is nothing to go on with */
+    bench_command(MESSAGE_GO, 0, 0); /* no plan is left to resume */
     CHECK(bench_status().fault == FAULT_BAD_STATE);
     bench_command(MESSAGE_CLEAR, 0, 0);
 }
@@ -410,7 +410,7 @@ static void a_new_session_drops_the_plan(void)
     CHECK(bench_status().state == STATE_IDLE && bench_status().turns_done == 1);
 }
 
-/* Its change is told unasked, and only its change. */
+/* The firmware reports a change of fault unasked, and reports it once. */
 static void a_fault_is_told_once(void)
 {
     open_session(SESSION);
@@ -456,7 +456,7 @@ static void garbage_is_counted_and_forgotten(void)
 static uint8_t lost_as_told(uint8_t seq)
 {
     struct status status;
-    bench_run_ms(1); /* what has come is looked at */
+    bench_run_ms(1); /* handles the received bytes */
     bench_bytes((const uint8_t *)"", 1);
     bench_clear_sent();
     bench_send(26, seq, MESSAGE_PING, 0, 0);
@@ -465,7 +465,7 @@ static uint8_t lost_as_told(uint8_t seq)
     return status.lost_bytes;
 }
 
-/* Bytes that come faster than they are looked at; the count stays at its end. */
+/* Bytes that arrive faster than the main loop handles them. The count saturates. */
 static void bytes_without_room_are_counted(void)
 {
     open_session(26);

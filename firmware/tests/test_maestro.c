@@ -1,4 +1,4 @@
-/* A Maestro's command port, in front of a system that says what it was asked. */
+/* A Maestro's command port, against a fake system that logs its calls. */
 #define _GNU_SOURCE
 #include "maestro.h"
 
@@ -27,7 +27,7 @@ struct process_options process_options;
 static struct {
     int open_error;
     int write_error;
-    unsigned writes_before; /* it goes wrong */
+    unsigned writes_before; /* successful writes before one fails */
     bool is_no_terminal, half_written;
     bool at_usb;
     uint8_t answer[8];
@@ -56,7 +56,7 @@ int __wrap_open(const char *path, int flags, ...)
     CHECK(flags == (O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
     tell("open %s;", path);
     errno = port.open_error;
-    return errno ? -1 : 0; /* 0 is a descriptor as well */
+    return errno ? -1 : 0; /* 0 is a valid descriptor too */
 }
 
 int __wrap_close(int descriptor)
@@ -170,7 +170,7 @@ void pins_flush(void)
     tell("flush;");
 }
 
-/* The port answers a question with a value, of which only so many bytes have come. */
+/* Sets the port's answer to a value, with only its first `bytes` bytes available. */
 static void answers(unsigned value, unsigned bytes)
 {
     const uint8_t both[] = {(uint8_t)value, (uint8_t)(value >> 8)};
@@ -185,7 +185,7 @@ static void serve_after(uint64_t ticks)
     maestro_serve(tick);
 }
 
-/* What is written to open the first channel. */
+/* The bytes written to open the first channel. */
 #define OPENED                                                                                     \
     "870000"                                                                                       \
     "00;"                                                                                          \
@@ -254,7 +254,7 @@ static void targets_are_quarters_of_microseconds(void)
     EXPECT(OPENED);
     CHECK(maestro_set(LAST, 4600) == FAULT_NONE && maestro_set(LAST, 4600) == FAULT_NONE);
     CHECK(maestro_set(FIRST, 1001) == FAULT_NONE && maestro_set(FIRST + 1, 3000) != FAULT_NONE);
-    EXPECT("84177047;8400520f;"); /* 9200 and 2002 quarters in digits of seven bits */
+    EXPECT("84177047;8400520f;"); /* 9200 and 2002 quarters in 7-bit digits */
     CHECK(recorded == FIRST);
 }
 
@@ -282,7 +282,7 @@ static void questions_come_one_at_a_time_and_in_turn(void)
     serve_after(ASK_TICKS);
     EXPECT("a1;");
     answers(0, 2);
-    port.answer[0] = 99; /* nobody asked for it */
+    port.answer[0] = 99; /* a stray byte */
     port.answered = 1;
     serve_after(ASK_TICKS);
     EXPECT("9000;");
@@ -317,7 +317,7 @@ static void channels_that_moved_a_moment_ago_are_not_asked(void)
     EXPECT("9017;");
     CHECK(maestro_set(LAST, 3002) == FAULT_NONE);
     captured[0] = 0;
-    answers(1, 2); /* moved on meanwhile: no matter */
+    answers(1, 2); /* ignored, as the target has changed */
     CHECK(maestro_set(LAST, 3002) == FAULT_NONE);
     EXPECT("");
     serve_after(ASK_TICKS);
@@ -327,7 +327,7 @@ static void channels_that_moved_a_moment_ago_are_not_asked(void)
 
 static void a_wrong_position_is_told_again_and_then_fails(void)
 {
-    for (unsigned i = 0; i < 2; i++) { /* a right one in between: not twice in a row */
+    for (unsigned i = 0; i < 2; i++) { /* wrong twice, but not in a row */
         serve_after(ASK_TICKS);
         answers(6005, 2);
         EXPECT("9017;");

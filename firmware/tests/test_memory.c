@@ -1,4 +1,4 @@
-/* What the board keeps: turns in their queue, profiles in their units, a servo's slew. */
+/* The board's memory: the queue of turns, the units of profiles, a servo's slew. */
 #include <string.h>
 
 #include "bench.h"
@@ -56,7 +56,7 @@ static void the_queue_takes_what_fits(void)
             CHECK(queue_free() == 2 * (i + 1));
         }
         CHECK(!queue_peek(&turn) && queue_free() == QUEUE);
-        queue_push(bytes, 2); /* the next round begins elsewhere */
+        queue_push(bytes, 2); /* shifts the start of the next round */
         queue_drop();
     }
     queue_push(bytes, 3);
@@ -82,7 +82,7 @@ static uint8_t upload(uint8_t segments, uint8_t fill)
     CHECK(profiles_append(bytes, 0) == FAULT_BAD_PROFILE);
     CHECK(profiles_append(bytes, (uint8_t)(length + 1)) == FAULT_BAD_PROFILE);
     CHECK(length < 2 || profiles_append(bytes, 1) == FAULT_NONE);
-    CHECK(begin(1, 0) == FAULT_BAD_PROFILE); /* one after the other */
+    CHECK(begin(1, 0) == FAULT_BAD_PROFILE); /* the previous one is incomplete */
     return profiles_append(bytes + 1, (uint8_t)(length - 1));
 }
 
@@ -96,12 +96,12 @@ static void profiles_take_the_room_there_is(void)
           FAULT_BAD_PROFILE);
     CHECK(!profiles_get(0));
     CHECK(upload(20, 7) == FAULT_NONE && upload(30, 8) == FAULT_NONE);
-    CHECK(upload(9, 9) == FAULT_PROFILE_SPACE); /* 21 and 31 of 61 units are taken */
+    CHECK(upload(9, 9) == FAULT_PROFILE_SPACE); /* 21 and 31 of 61 units are in use */
     CHECK(begin(8, 0) == FAULT_NONE);
     uint8_t bytes[8 * 6] = {0};
     CHECK(profiles_append(bytes, sizeof bytes) == FAULT_PROFILE_CRC);
     CHECK(!profiles_get(2));
-    CHECK(upload(8, 9) == FAULT_NONE); /* where the damaged one was */
+    CHECK(upload(8, 9) == FAULT_NONE); /* replaces the damaged one */
     static const uint8_t segments[] = {20, 30, 8};
     for (uint8_t i = 0; i < 3; i++) {
         const struct profile *profile = profiles_get(i);

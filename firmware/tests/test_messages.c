@@ -1,4 +1,4 @@
-/* What may be asked when, in which form, and every field of what is answered. */
+/* Messages: when and in which form the board accepts them, and every field of its answers. */
 #include <string.h>
 
 #include "bench.h"
@@ -10,7 +10,7 @@
 
 static const struct step_segment run[] = {{20000, 10, 0}};
 static const uint8_t turns[] = {0, 2, 0, 2};
-static uint8_t payload[FRAME_MAX]; /* nothing but zeros */
+static uint8_t payload[FRAME_MAX]; /* all zeros */
 static uint16_t config_crc;
 
 static void configure(void)
@@ -21,7 +21,7 @@ static void configure(void)
     config_crc = bench_configure_as(begin, setups, COUNT(setups));
 }
 
-/* Homed, with a profile, and told a plan of which nothing has begun. */
+/* Homes the board and uploads a profile and a plan, without starting it. */
 static void get_ready(void)
 {
     bench_command(MESSAGE_ABORT, 0, 0);
@@ -39,7 +39,7 @@ static void get_ready(void)
     CHECK(bench_status().fault == FAULT_NONE && bench_status().homed == ALL_HOMED);
 }
 
-/* A message, how long it is where that is fixed, and whether it may come while motors turn. */
+/* Each message, its length if fixed, and whether the board accepts it while motors turn. */
 static const struct {
     uint8_t type;
     uint8_t size;
@@ -79,7 +79,7 @@ static void a_wrong_length_is_named_with_its_message(void)
     CHECK(bench_status().fault == FAULT_BAD_MESSAGE && bench_status().fault_detail == 0x7e);
 }
 
-/* Turns are taken whole or not at all, wherever in a message the bad one is. */
+/* The board rejects all turns of a message if any of them is bad, at any place. */
 static void turns_must_be_whole(void)
 {
     static const struct {
@@ -108,7 +108,7 @@ static void turns_must_be_whole(void)
     }
 }
 
-/* Other actuators are not for turns told before. */
+/* Turns queued for the old actuators must not move the new ones. */
 static void a_new_configuration_forgets_the_plan(void)
 {
     get_ready();
@@ -134,7 +134,7 @@ static void what_a_moving_robot_relies_on_is_not_changed(void)
     }
 }
 
-/* What homing moves belongs to homing: no plan starts, and nothing that it relies on changes. */
+/* Homing owns the actuators it moves: no plan starts, and no data it uses changes. */
 static void homing_shares_nothing_with_a_plan(void)
 {
     for (unsigned i = 0; i < COUNT(messages); i++) {
@@ -152,7 +152,7 @@ static void homing_shares_nothing_with_a_plan(void)
     }
 }
 
-/* What was dropped is not taken up again, whatever dropped it. */
+/* A dropped plan never resumes, no matter how it was dropped. */
 static void a_dropped_plan_does_not_go_on(void)
 {
     static const uint8_t dropping[] = {MESSAGE_ABORT, 0x7e};
@@ -173,7 +173,8 @@ static void a_dropped_plan_does_not_go_on(void)
     }
 }
 
-/* In a fault the host is answered, and only what ends motion, or the fault, is done. */
+/* During a fault the board acknowledges all messages, but executes only those that end motion or
+ * the fault. */
 static void a_fault_bars_everything_else(void)
 {
     for (unsigned i = 0; i < COUNT(messages); i++) {
@@ -203,7 +204,7 @@ static void what_has_no_configuration_does_not_move(void)
         bench_command(types[i], payload, sizes[i]);
         CHECK(bench_status().fault == FAULT_BAD_STATE);
     }
-    get_ready(); /* one that is complete takes no more actuators, and is kept */
+    get_ready(); /* a complete configuration takes no more actuators and stays valid */
     const struct config_actuator more = bench_stepper(false);
     bench_command(MESSAGE_CONFIG_ACTUATOR, &more, sizeof more);
     CHECK(bench_status().fault == FAULT_BAD_STATE);
@@ -216,7 +217,7 @@ static void what_has_no_configuration_does_not_move(void)
     CHECK(bench_status().state == STATE_UNCONFIGURED);
 }
 
-/* Without turns to make there is nothing to start. */
+/* GO fails if no turns are left. */
 static void an_empty_or_ended_plan_is_not_started(void)
 {
     static const uint8_t types[] = {MESSAGE_GO, MESSAGE_GO_AT};
@@ -268,7 +269,7 @@ static void greet(void)
     CHECK(memcmp(&told, &right, sizeof right) == 0);
     memset(&told, 0xa5, sizeof told);
     commands_welcome(&told);
-    told.nonce = right.nonce; /* of which the link knows */
+    told.nonce = right.nonce; /* the link fills this in */
     CHECK(memcmp(&told, &right, sizeof right) == 0);
 }
 
@@ -316,7 +317,7 @@ static void its_state_is_told_whole(void)
     inputs[SENSOR_PIN] = true;
 }
 
-/* Where actuators stand is told as long as it is known: at home, after a turn, not after a stop. */
+/* The board reports positions while it knows them: at home and after a turn, not after a stop. */
 static void places_are_told_as_long_as_they_are_known(void)
 {
     static const uint8_t stop[] = PROTOCOL_STOP_PATTERN;

@@ -1,17 +1,17 @@
-/* Turns: step times and servo pulses to the tick, the chain of turns, holding, running dry. */
+/* Turns: step times and servo pulses to the tick, the chain of turns, holding, underruns. */
 #include <string.h>
 
 #include "actuators.h"
 #include "bench.h"
 
 #define GO_LEAD 4000
-#define ASKED_BEFORE 5000 /* a pulse is worked out so long before it rises */
+#define ASKED_BEFORE 5000 /* ticks from the computation of a pulse to its rise */
 
 enum { RAMP, SLEW, SHORT, EASED };
 
 static const struct step_segment ramp[] = {{1000, 5, -100}, {600, 10, 0}, {600, -3, 50}};
 static const struct servo_segment slew[] = {{4000, 400000}, {4000, 100000}};
-/* Slow, fast, slow: pieces of a slew whose speed builds up and falls off. */
+/* A slew that accelerates and brakes: slow, fast and slow segments. */
 static const struct servo_segment eased[] = {
     {3100, 100000}, {3300, 100000}, {3700, 100000}, {3900, 100000}, {4000, 100000}};
 static const struct step_segment short_run[] = {{2000, 4, 0}};
@@ -87,7 +87,7 @@ static void servo_pulses_lead_to_the_end_in_time(void)
     CHECK(pulse_after(first) == 3000);
     CHECK(pulse_after(go + 400000 - PROTOCOL_SERVO_FRAME + 1) == 4000);
     uint16_t middle = pulse_after(go + 200000);
-    CHECK(middle >= 3600 && middle <= 3700); /* where it is due up to two frames later */
+    CHECK(middle >= 3600 && middle <= 3700); /* the position due up to two frames later */
     CHECK(bench_status().executed == 500000);
 }
 
@@ -104,7 +104,7 @@ static uint16_t eased_at(uint64_t passed)
     return from;
 }
 
-/* Each pulse is the position due at the end of its frame, in every piece of the slew. */
+/* Each pulse is the position due at the end of its frame, in every segment of the slew. */
 static void an_eased_servo_follows_its_pieces(void)
 {
     start_over();
@@ -118,7 +118,7 @@ static void an_eased_servo_follows_its_pieces(void)
         uint64_t rise = bench_rise(SERVO_PIN, frame);
         if (rise >= go + ASKED_BEFORE) {
             int off = pulse_after(rise) - eased_at(rise + PROTOCOL_SERVO_FRAME - go);
-            CHECK(off >= -1 && off <= 1); /* times are halved until products fit */
+            CHECK(off >= -1 && off <= 1); /* rounding, as interpolation halves the times */
             followed++;
         }
     }
@@ -126,7 +126,7 @@ static void an_eased_servo_follows_its_pieces(void)
     CHECK(actuators[0].position == eased[COUNT(eased) - 1].pulse);
 }
 
-/* A step that would make an edge late waits for it; the pulses are those of a servo alone. */
+/* A step that would delay an edge waits for it. The pulses equal those of a servo alone. */
 static void pulses_are_exact_beside_steps(void)
 {
     static uint64_t alone[64], pulses[64];
@@ -163,7 +163,7 @@ static void pulses_are_exact_beside_steps(void)
     CHECK(memcmp(alone, pulses, sizeof alone) == 0);
 }
 
-/* Broken off on its way it stays about there, and does not go back to where it was before. */
+/* A servo stopped during a slew stays about there and does not return to its start. */
 static void a_servo_stopped_on_its_way_stays(void)
 {
     start_over();
@@ -248,7 +248,7 @@ static void hold_finishes_the_turn_and_go_resumes(void)
     CHECK(bench_status().executed > 60000 + 450 * TICKS_A_MS);
 }
 
-/* The status when a short turn that was to go at a tick has ended. */
+/* Plays a short turn with GO_AT a tick. Returns the status after it. */
 static struct status gone_at(uint64_t tick)
 {
     const uint8_t turns[] = {SHORT, 2};
@@ -340,7 +340,7 @@ static void what_must_not_be_is_refused(void)
     expect_fault(FAULT_BAD_PROFILE, (const uint8_t[]){3, 2}, 2);
 }
 
-/* Runs at the limits of a run, and beyond them, forwards and backwards. */
+/* Runs at and beyond the limits, forwards and backwards. */
 static void runs_have_limits(void)
 {
     static const struct {
@@ -364,7 +364,7 @@ static void runs_have_limits(void)
     for (unsigned i = 0; i < COUNT(rows); i++) {
         int16_t count = rows[i].run.count;
         start_over();
-        const struct step_segment runs[] = {{200, 1, 0}, rows[i].run}; /* each is looked at */
+        const struct step_segment runs[] = {{200, 1, 0}, rows[i].run}; /* checks the second too */
         bench_profile(KIND_STEPPER, runs, 2, 200000);
         const uint8_t turns[] = {3, 2};
         bench_play(turns, sizeof turns, 1);
@@ -380,7 +380,7 @@ static void runs_have_limits(void)
     expect_fault(FAULT_OUT_OF_RANGE, (const uint8_t[]){3, 0}, 2);
 }
 
-/* Plays a turn of one piece; false when it is refused as out of range. */
+/* Plays a turn of one segment. Returns false if the board rejects it as out of range. */
 static bool reaches(const void *segments, uint8_t kind, uint8_t turn, uint32_t duration)
 {
     start_over();
@@ -427,7 +427,7 @@ static void a_full_queue_refuses_without_losing(void)
     CHECK(bench_status().fault == FAULT_NONE);
 }
 
-/* More turns than fit, given as room becomes free: what comes later begins anew at the front. */
+/* Sends more turns than fit as room becomes free, so that the queue wraps around. */
 static void a_queue_goes_round_its_end(void)
 {
     start_over();

@@ -1,4 +1,4 @@
-/* When a plan's turns start: in their chain of time, late, held, together, or not at all. */
+/* Start times of a plan's turns: chained, late, held, together, or not at all. */
 #include "bench.h"
 #include "board.h"
 
@@ -27,7 +27,7 @@ static struct config_actuator motor(uint8_t pin)
     return setup;
 }
 
-/* A servo and two steppers, at home. */
+/* Sets up a servo and two steppers, at home. */
 static void start_over(void)
 {
     const struct config_actuator setups[] = {bench_servo(), motor(FIRST_PIN), motor(SECOND_PIN)};
@@ -39,7 +39,7 @@ static void start_over(void)
     bench_profile(KIND_STEPPER, short_run, 1, 10000);
     bench_profile(KIND_STEPPER, long_run, 1, 200000);
     bench_profile(KIND_SERVO, slew, 1, 500000);
-    bench_profile(KIND_STEPPER, short_run, 1, 1000); /* BRIEF: ends long before its steps do */
+    bench_profile(KIND_STEPPER, short_run, 1, 1000); /* BRIEF: ends long before its last step */
     bench_profile(KIND_STEPPER, medium_run, 1, 5000);
     bench_home(1 << SERVO | 1 << FIRST | 1 << SECOND);
     bench_run_ms(300);
@@ -122,7 +122,7 @@ static void a_first_turn_of_any_timing_starts_with_the_plan(void)
     }
 }
 
-/* What follows a turn is counted from its start, or its end, not from the plan's. */
+/* A turn's start counts from the start or end of the previous turn, not of the plan. */
 static void a_turn_is_timed_by_the_one_before(void)
 {
     static const struct {
@@ -176,7 +176,7 @@ static void a_pause_is_not_late(void)
     CHECK(bench_status().late == late && bench_status().underruns == underruns);
 }
 
-/* The pause of a plan that was resumed and then dropped excuses nothing of the next one. */
+/* The pause of a plan that was resumed and then dropped does not excuse delays of the next one. */
 static void a_pause_is_over_with_its_plan(void)
 {
     start_over();
@@ -186,7 +186,7 @@ static void a_pause_is_over_with_its_plan(void)
     bench_run_ms(20);
     bench_command(MESSAGE_HOLD, 0, 0);
     bench_run_ms(300);
-    go(); /* with nothing to start yet */
+    go(); /* no turn to start yet */
     bench_command(MESSAGE_ABORT, 0, 0);
     CHECK(bench_status().state == STATE_IDLE);
     begin_plan(1);
@@ -202,7 +202,7 @@ static void each_time_the_queue_runs_dry_counts(void)
     begin_plan(3);
     give(LONG, FIRST);
     go();
-    bench_run_ms(90); /* the turn's end is still to come */
+    bench_run_ms(90); /* before the end of the turn */
     CHECK(bench_status().underruns == underruns);
     for (unsigned dry = 1; dry < 3; dry++) {
         bench_run_ms(100);
@@ -252,7 +252,7 @@ static void a_dropped_plan_holds_nothing_up(void)
     CHECK(bench_rise(SECOND_PIN, 0) == start + 2000 && bench_status().turns_done == 1);
 }
 
-/* One that goes together with a turn in progress belongs to it. */
+/* A turn that starts together with a turn in progress belongs to it. */
 static void what_is_together_is_begun_though_held(void)
 {
     for (unsigned ended = 0; ended < 2; ended++) {
@@ -287,7 +287,7 @@ static void an_actuator_that_is_not_there_is_named(void)
     before[3].flags = 0;
     for (unsigned i = 0; i < COUNT(bad); i++) {
         start_over();
-        bench_configure_as(usual, before, COUNT(before)); /* the fourth is forgotten */
+        bench_configure_as(usual, before, COUNT(before)); /* start_over() removes the fourth */
         start_over();
         begin_plan(2);
         give(LONG, FIRST);
@@ -295,7 +295,7 @@ static void an_actuator_that_is_not_there_is_named(void)
         go();
         bench_run_ms(5);
         CHECK(bench_status().fault == FAULT_BAD_TURN && bench_status().fault_detail == bad[i][1]);
-        bench_run_ms(200); /* what had begun is ended */
+        bench_run_ms(200); /* lets the turn in progress end */
         CHECK(bench_rises(FIRST_PIN) == 10 && bench_rises(SECOND_PIN) == 0);
         CHECK(bench_status().turns_done == 1 && bench_status().moving == 0);
     }
@@ -315,7 +315,7 @@ static void an_actuator_makes_one_turn_after_the_other(void)
     CHECK(again >= start + 10000 && again <= start + 12000);
 }
 
-/* A servo may start a little too late: its pulses come every 20 ms only. */
+/* A servo may start slightly late, as it has a pulse only every 20 ms. */
 static void a_servo_is_late_after_five_milliseconds(void)
 {
     for (unsigned missed = 0; missed < 2; missed++) {
@@ -329,7 +329,7 @@ static void a_servo_is_late_after_five_milliseconds(void)
     }
 }
 
-/* A stepper is not, as long as its first step can be made in time. */
+/* A stepper is not late as long as its first step is on time. */
 static void a_stepper_is_late_when_its_first_step_is(void)
 {
     for (unsigned missed = 0; missed < 2; missed++) {
@@ -360,7 +360,7 @@ static void turns_are_handed_over_a_little_ahead(void)
     }
 }
 
-/* A turn is done when its steps are; the plan's time is that of the turn planned to end last. */
+/* A turn ends with its last step. The plan's time is the latest planned end of a turn. */
 static void steps_are_waited_for(void)
 {
     start_over();
@@ -376,7 +376,7 @@ static void steps_are_waited_for(void)
     CHECK(bench_status().executed == 5000 && bench_rises(FIRST_PIN) == 4);
 }
 
-/* The main loop comes round so late that not even a later start can be met. */
+/* The main loop runs so late that even the postponed start fails. */
 static void what_cannot_be_met_at_all_is_an_overload(void)
 {
     start_over();

@@ -1,5 +1,5 @@
-/* The kernel's PWM files: devices are looked for in a real folder, what is written goes to a kernel
- * that says what it was told. */
+/* The kernel's PWM files: the devices are in a real folder, and writes go to a fake kernel that
+ * logs them. */
 #define _GNU_SOURCE
 #include "pwm.h"
 
@@ -21,14 +21,14 @@ const char machine_name[] = "pwm";
 static const char *const names[FILES] = {"duty_cycle", "period", "enable"};
 static char root[] = "/tmp/cubist-pwm-XXXXXX";
 
-/* Of the next that are written or opened: what goes wrong, if anything. */
+/* The errors to inject into the next writes or opens. */
 static struct {
     int open_error[FILES];
     int write_error[FILES];
     bool once;
 } kernel;
 
-static int shift; /* the first file's descriptor: 0 is a descriptor as well */
+static int shift; /* the first file's descriptor, as 0 is a valid descriptor too */
 
 int __real_open(const char *path, int flags, ...);
 int __real_close(int descriptor);
@@ -37,7 +37,7 @@ int __wrap_close(int descriptor);
 ssize_t __wrap_write(int descriptor, const void *bytes, size_t count);
 int __wrap_fprintf(FILE *to, const char *format, ...);
 
-/* Tells the file from its folder on: "2/pwm0 period". */
+/* Logs the file with its folders: "2/pwm0 period". */
 int __wrap_open(const char *path, int flags, ...)
 {
     if (flags == (O_RDONLY | O_CLOEXEC)) {
@@ -64,7 +64,7 @@ int __wrap_close(int descriptor)
         return __real_close(descriptor);
     }
     tell("close %s;", names[(descriptor + FILES - shift) % FILES]);
-    errno = EINTR; /* what it was before is not to be read after this */
+    errno = EINTR; /* overwrites the cause, which the caller must have saved */
     return 0;
 }
 
@@ -127,7 +127,7 @@ static void make(const char *format, const char *inside, const char *bytes, size
     }
 }
 
-/* A chip whose device has a name of its own, as sysfs links it. */
+/* Adds a chip and the link to its named device, as in sysfs. */
 static void chip(unsigned number, const char *device)
 {
     char path[256], target[256];
@@ -245,7 +245,7 @@ static void a_channel_that_is_open_is_opened_anew_when_it_has_lost_its_chip(void
     memset(&kernel, 0, sizeof kernel);
 }
 
-/* The faults of opening channel 16, with what is told of it. */
+/* Checks the fault and the log of opening channel 16. */
 static void refused(enum fault fault, const char *told)
 {
     uint8_t number = PROTOCOL_FIRST_CHANNEL + 1;
@@ -279,7 +279,7 @@ static void what_keeps_it_from_a_channel_is_told(void)
                                  "pwm: /pwmchip3/pwm1/enable: Input/output error\n");
 }
 
-/* Whose period was shorter than the pulse that it makes. */
+/* A channel whose old pulse does not fit the new period. */
 static void a_period_is_told_again_after_the_pulse(void)
 {
     kernel.write_error[1] = EINVAL;

@@ -1,5 +1,5 @@
-/* What an actuator may be told to be, to its very limits, and what becomes of its pins: when it is
- * set up, homed, and forgotten. */
+/* The limits of an actuator's configuration, and the states of its pins when it is set up, homed,
+ * and removed. */
 #include <limits.h>
 
 #include "bench.h"
@@ -29,7 +29,7 @@ static bool is_taken(const struct config_actuator *setup)
     return fault == FAULT_NONE;
 }
 
-/* Of the servo, or of the stepper with an end stop: one field at its limit, and beyond it. */
+/* Tests one field of the servo, or of the stepper with an end stop, at its limit and beyond. */
 #define LIMIT(setup, field, good, bad)                                                             \
     do {                                                                                           \
         struct config_actuator at = (setup), beyond = (setup);                                     \
@@ -54,7 +54,7 @@ static void limits_of_any_actuator(void)
         LIMIT(setups[i], minimum, setups[i].home_position, setups[i].home_position + 1);
         LIMIT(setups[i], maximum, setups[i].home_position, setups[i].home_position - 1);
         LIMIT(setups[i], kind, setups[i].kind, KIND_STEPPER + 1);
-        struct config_actuator fixed = setups[i]; /* it has one place only */
+        struct config_actuator fixed = setups[i]; /* a range of a single position */
         fixed.minimum = fixed.maximum = fixed.home_position;
         CHECK(is_taken(&fixed));
     }
@@ -80,7 +80,7 @@ static void limits_of_a_stepper(void)
     LIMIT(stepper, home_travel, 1, 0);
 }
 
-/* What homing would use does not matter without an end stop; a sensor to be looked at does. */
+/* Homing parameters do not matter without an end stop, but a sensor to check does. */
 static void what_is_not_used_is_not_limited(void)
 {
     struct config_actuator plain = bench_stepper(false);
@@ -110,7 +110,7 @@ static void eight_actuators_fit(void)
     bench_command(MESSAGE_CLEAR, 0, 0);
 }
 
-/* Enable pins are active low unless it is said that they are not. */
+/* Enable pins are active low by default. */
 static void a_motor_has_power_from_homing_to_release(bool high)
 {
     struct config_actuator setups[] = {bench_stepper(true), bench_stepper(false)};
@@ -122,7 +122,7 @@ static void a_motor_has_power_from_homing_to_release(bool high)
     CHECK(levels[ENABLE_PIN] == !high && !levels[STEP_PIN] && !levels[DIRECTION_PIN]);
     bench_home(1 << 0);
     CHECK(levels[ENABLE_PIN] == high && bench_status().moving == 1 << 0);
-    bench_home(1 << 1); /* which homes where it stands; refused, as the other one moves */
+    bench_home(1 << 1); /* homes in place, but rejected because the other one moves */
     CHECK(bench_status().fault == FAULT_BAD_STATE);
     bench_command(MESSAGE_RELEASE, 0, 0);
     CHECK(levels[ENABLE_PIN] == !high && bench_status().moving == 0);
@@ -133,7 +133,7 @@ static void a_motor_has_power_from_homing_to_release(bool high)
     CHECK(levels[ENABLE_PIN] == !high && bench_status().homed == 0);
 }
 
-/* A range need not be even about home; every run of a turn must stay in it. */
+/* A range need not be symmetric about home. Every run of a turn must stay in it. */
 static void a_range_has_two_ends(void)
 {
     static const struct {
@@ -165,11 +165,11 @@ static void a_range_has_two_ends(void)
     }
 }
 
-/* Of two motors on one driver's pin one is to be safe without power, the other with it. */
+/* Two motors share a driver's enable pin. The safe state of one is off, that of the other on. */
 static void a_shared_pin_has_power_while_one_needs_it(void)
 {
     static const uint8_t stop[] = PROTOCOL_STOP_PATTERN;
-    for (unsigned held = 0; held < 3; held++) { /* neither, if it is the third */
+    for (unsigned held = 0; held < 3; held++) { /* the third round holds neither */
         struct config_actuator setups[] = {bench_stepper(false), bench_stepper(false)};
         setups[1].pin = STEP_PIN;
         for (unsigned i = 0; i < COUNT(setups); i++) {
@@ -186,7 +186,7 @@ static void a_shared_pin_has_power_while_one_needs_it(void)
     bench_command(MESSAGE_CLEAR, 0, 0);
 }
 
-/* Each pin that was in use, and no other; that of a servo in a pulse is let go by its end. */
+/* Releases exactly the pins in use. The end of a high pulse releases its servo's pin. */
 static void all_pins_are_let_go_once(void)
 {
     static const uint32_t used = 1u << STEP_PIN | 1u << DIRECTION_PIN | 1u << ENABLE_PIN |
@@ -202,19 +202,19 @@ static void all_pins_are_let_go_once(void)
         bench_command(MESSAGE_CONFIG_BEGIN, &usual, sizeof usual);
         CHECK(bench_released == (high ? used : (used | 1u << SERVO_PIN)));
         CHECK(levels[SERVO_PIN] == high);
-        CHECK((servo_event(0, UINT16_MAX) == UINT16_MAX) == !high); /* nothing else to wait for */
+        CHECK((servo_event(0, UINT16_MAX) == UINT16_MAX) == !high); /* waits only for a pulse */
         bench_run_ms(5);
         CHECK(!levels[SERVO_PIN]);
         CHECK(servo_event(0, UINT16_MAX) == UINT16_MAX);
     }
 }
 
-/* The pins of what is forgotten are let go, whatever they were. */
+/* Reconfiguring releases the pins of all removed actuators, whatever their use. */
 static void reconfiguring_lets_all_pins_go(void)
 {
     static const uint8_t pins[] = {SERVO_PIN, STEP_PIN, DIRECTION_PIN, ENABLE_PIN, STEP2_PIN};
     bench_command(MESSAGE_CLEAR, 0, 0);
-    const struct config_actuator alone = bench_stepper(true); /* each may be the first */
+    const struct config_actuator alone = bench_stepper(true); /* either kind may come first */
     for (unsigned first = 0; first < 2; first++) {
         first ? (void)bench_configure_as(usual, &alone, 1) : bench_configure();
         CHECK(levels[ENABLE_PIN]);
@@ -229,9 +229,9 @@ static void reconfiguring_lets_all_pins_go(void)
 static void a_servo_has_no_pulses_before_it_is_homed(void)
 {
     bench_command(MESSAGE_CLEAR, 0, 0);
-    for (unsigned time = 0; time < 2; time++) { /* nor after it had some, set up anew */
+    for (unsigned time = 0; time < 2; time++) { /* also after pulses and a new setup */
         bench_configure();
-        bench_run_ms(25); /* one under way may end */
+        bench_run_ms(25); /* lets a pulse in progress end */
         bench_clear_edges();
         bench_run_ms(100);
         CHECK(bench_rises(SERVO_PIN) == 0 && bench_status().homed == 0);
@@ -241,7 +241,7 @@ static void a_servo_has_no_pulses_before_it_is_homed(void)
     }
 }
 
-/* A millisecond more than was asked for. */
+/* Homing a servo takes a millisecond more than configured. */
 static void a_servo_takes_its_time_to_home(void)
 {
     bench_configure();
@@ -263,7 +263,7 @@ static void only_what_is_there_is_homed(void)
     bench_command(MESSAGE_CLEAR, 0, 0);
 }
 
-/* The inverted motor turns the other way for the same turn. */
+/* An inverted motor turns the other way for the same turn. */
 static void a_direction_may_be_inverted(void)
 {
     static const struct step_segment run[] = {{2000, 4, 0}};
@@ -284,13 +284,13 @@ static void a_direction_may_be_inverted(void)
     }
 }
 
-/* The firmware's main loop goes round once. */
+/* Runs one pass of the firmware's main loop. */
 static void look(void)
 {
     bench_command(MESSAGE_CLEAR, 0, 0);
 }
 
-/* Milliseconds of silence after which the robot holds, and is safe; impossible ones are not taken. */
+/* The configured milliseconds of silence until hold and safe state. Rejects values out of range. */
 static void silence_is_as_told_within_its_limits(void)
 {
     static const struct {

@@ -1,10 +1,10 @@
-/* Motors by themselves: when a first step may still, or already, be asked for, and who is halted. */
+/* Motors alone: the earliest and latest time to request a first step, and halting. */
 #include "stepper.h"
 #include "bench.h"
 #include "timer.h"
 
 #define LONGEST_AHEAD (UINT16_MAX - TIMER_IDLE)
-#define MARGIN 30 /* a sooner step than the next event cannot be asked for any more */
+#define MARGIN 30 /* ticks: too late to request a step closer than this */
 #define MOTORS 3
 
 static struct stepper motors[MOTORS];
@@ -20,7 +20,7 @@ static void let_end(void)
     }
 }
 
-/* Whether a first step may be so many ticks ahead; then it is made at its tick. */
+/* Returns true if a first step may be `ticks` ahead, and checks that it occurs at its tick. */
 static bool may_be_ahead(int32_t ticks)
 {
     static const struct step_segment run[] = {{1000, 3, 0}};
@@ -79,7 +79,7 @@ static void only_the_one_told_is_halted(void)
     }
 }
 
-/* Whoever asks, a motion under way goes on as it was begun. */
+/* A second start does not change a motion in progress. */
 static void one_that_runs_is_not_started_again(void)
 {
     static const struct step_segment run[] = {{1000, 20, 0}}, other[] = {{1500, 7, 0}};
@@ -105,7 +105,7 @@ static void all_are_halted_together(void)
     CHECK(edge_count == edges_made);
 }
 
-/* It has begun with its first step, and whatever run it is in. */
+/* A motion has begun from its first step on, in any run. */
 static void begun_is_what_has_made_a_step(void)
 {
     static const struct step_segment runs[] = {{4000, 1, 0}, {4000, -1, 0}, {4000, 1, 0}};
