@@ -1,9 +1,9 @@
 /*
- * Fuzzing the receiver: bytes from the wire go through framing, sessions and every message's
- * handler. The first byte of the input chooses how frames are made: raw bytes, or payloads that get
- * a right header and CRC, so that the handlers are reached too. It also chooses the actuators: the
- * usual three, or up to eight, each a servo or a stepper as the next bytes say. Time passes between
- * frames, so what was started also runs. Built with libFuzzer, or with a main() that replays files.
+ * Fuzzes the receiver: bytes from the wire go through framing, sessions and the handlers of all
+ * messages. The first byte of the input selects raw bytes, or payloads that get a valid header and
+ * CRC so that they reach the handlers. It also selects the actuators: the usual three, or up to
+ * eight, each a servo or a stepper according to the next bytes. Time passes between frames, so that
+ * started motion runs. Built with libFuzzer, or with a main() that replays files.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +14,12 @@
 #define SESSION 9
 #define MAX_INPUT 4096
 
-/* Bits of the input's first byte, and the number of actuators less one in the bits above. */
+/* Bits of the input's first byte. The bits above hold the number of actuators minus one. */
 #define AS_MESSAGES 1
 #define ANY_ACTUATORS 2
 #define COUNT_SHIFT 2
 
-/* Of an actuator's byte; its flags are ActuatorFlag bits, those of an enable pin left out. */
+/* Bits of an actuator's byte. The others are ActuatorFlag bits, without that of the enable pin. */
 #define IS_STEPPER ACTUATOR_FLAG_ENABLE_HIGH
 #define CHECKS_TURNS ACTUATOR_FLAG_INVERT_DIRECTION
 #define SHARES_ENABLE 128
@@ -27,7 +27,7 @@
 #define SENSORS 16
 #define ENABLES 24
 
-/* Among messages: not sent, but done to the board. The firmware knows none of these types. */
+/* Pseudo-messages that act on the board directly. The firmware does not know these types. */
 #define SET_SENSORS 0x70
 #define WAIT 0x71
 
@@ -60,7 +60,7 @@ static void configure_any(const uint8_t *bits, uint8_t count)
 static void greet(void)
 {
     static uint8_t session = SESSION;
-    session = session == SESSION ? SESSION + 1 : SESSION; /* another one: its numbers start anew */
+    session = session == SESSION ? SESSION + 1 : SESSION; /* a new one restarts its numbers */
     seq = 0;
     struct hello hello = {.version = PROTOCOL_VERSION};
     bench_bytes((const uint8_t *)"", 1);
@@ -68,7 +68,7 @@ static void greet(void)
     bench_run_ms(5);
 }
 
-/* The bytes of the input that say what the actuators are: none for the usual ones, at home. */
+/* Configures the actuators. Returns the input bytes used: 0 for the usual ones, at home. */
 static size_t configure(const uint8_t *bytes, size_t length)
 {
     uint8_t count = 1 + (bytes[0] >> COUNT_SHIFT) % PROTOCOL_MAX_ACTUATORS;
@@ -86,8 +86,8 @@ static uint8_t current_session(void)
     return sent[sent_count - 1].session;
 }
 
-/* Each motor is in the list of the interrupt once while it is active, and belongs to the player or
- * to homing. */
+/* Checks that each active motor is in the interrupt's list once and belongs to the player or to
+ * homing. */
 static void check_owners(void)
 {
     uint8_t active = 0;
@@ -114,7 +114,7 @@ static void act(uint8_t session, uint8_t type, const uint8_t *payload, uint8_t l
     check_owners();
 }
 
-/* Type, length and payload follow one another; what the frame needs besides is right. */
+/* Reads type, length and payload of each message and adds a valid header and CRC. */
 static void play_messages(const uint8_t *bytes, size_t length)
 {
     size_t at = 0;

@@ -1,4 +1,4 @@
-/* Plays corpus files to the fuzzing target, where there is no libFuzzer. */
+/* Runs corpus files through the fuzzing target without libFuzzer. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
