@@ -19,6 +19,7 @@ from robot.api.client import ControlClient, RequestError
 from robot.api.endpoints import Endpoint
 from robot.calibration.store import CalibrationStore
 from robot.cli.main import run
+from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.routes import ROUTES
@@ -27,11 +28,15 @@ from robot.link.protocol import Go, Home
 from robot.link.wire import CobsReader
 from robot.machine.assembly import Machine
 from robot.machine.confirmed_range import ConfirmedRange, confirmable
+from robot.panel.button import Press
+from robot.panel.gpio import RpiGpio
+from robot.panel.panel import Panel, PanelPins
 from robot.records.runs import RunStore
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
 from robot.twin.cube import scrambled
+from tests.rig.gpio import FakeModule
 from tests.rig.simulated_run import SimulatedRun, SimulatedRunMotion
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
@@ -59,6 +64,7 @@ class Scene:
     moved: list[str] = field(default_factory=list)
     controller: JobController | None = None
     maintenance: Maintenance | None = None
+    loop: asyncio.AbstractEventLoop | None = None
 
     def watch(self) -> None:
         """Note what moves whenever something is sent."""
@@ -76,6 +82,7 @@ class Scene:
 
     async def serve(self, ready: threading.Event) -> None:
         """As ``cubistd`` does."""
+        self.loop = asyncio.get_running_loop()
         store = CalibrationStore(self.folder / "state")
         self.controller = JobController(
             self.machine(), RunStore(self.folder / "runs"), version="1.2.3"
@@ -92,6 +99,12 @@ class Scene:
             ready.set()
             await self.controller.ended.wait()
         await self.controller.close()
+
+    async def press(self, press: Press) -> None:
+        """A person presses the start button, and waits for what comes of it."""
+        assert self.controller is not None
+        await FrontPanel(self.controller, RpiGpio(FakeModule()), PanelPins()).pressed(press)
+        await self.controller.finished()
 
 
 @pytest.fixture
@@ -231,6 +244,19 @@ def test_no_command_moves_it(
     told = capfd.readouterr().out
     assert "position ccw of holder" in told
     assert "What to do: run `cubist calibrate`" in told
+
+
+def test_a_press_is_refused_and_moves_nothing(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sounds: list[str] = []
+    monkeypatch.setattr(Panel, "sound", lambda _, sound: sounds.append(sound))
+    assert scene.loop is not None
+    for press in (Press.SHORT, Press.LONG):
+        asyncio.run_coroutine_threadsafe(scene.press(press), scene.loop).result(LIMIT_S)
+    assert (scene.moved, sounds) == ([], ["fault", "fault"])
+    fault = ControlClient().status()["fault"]
+    assert fault is not None and fault["code"] == "not-confirmed"
 
 
 def test_the_first_contact_is_gentle(scene: Scene, ask: Ask) -> None:

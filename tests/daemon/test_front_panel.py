@@ -21,6 +21,7 @@ from robot.panel.gpio import PanelError, RpiGpio
 from robot.panel.panel import Input, Inspection, Output, Panel, PanelPins
 from robot.settings import load_profile
 from robot.text.faults import Conflict, RobotError
+from robot.text.messages import Note
 from tests.rig.fake_robot import LIMIT_S, run_job
 from tests.rig.gpio import FakeModule, LgpioError
 
@@ -240,7 +241,7 @@ async def test_hands_are_shown_from_the_pads_to_the_start(
 
 
 async def test_a_short_press_only_ends_the_inspection_and_others_do_what_they_do(
-    pads: FrontPanel, controller: JobController, told: list[str]
+    pads: FrontPanel, controller: JobController, fake: Any, told: list[str]
 ) -> None:
     kinds: list[str] = []
     for is_inspection, press, kind in (
@@ -254,10 +255,17 @@ async def test_a_short_press_only_ends_the_inspection_and_others_do_what_they_do
         await controller.finished()
         kinds = [kind, *kinds] if kind else kinds
         assert [run.kind for run in (await controller.runs(9)).runs] == kinds
-    controller.estop_open = True
+    await settled(pads)
     told.clear()
-    await pads.pressed(Press.SHORT)
-    assert "FAULT" in told, "a refusal sounds"
+    fake.motion.done.clear()
+    controller.estop_open = True
+    for press, request in ((Press.SHORT, StartRequest()), (Press.LONG, HOME)):
+        await pads.pressed(press)
+        with pytest.raises(Conflict) as refusal:
+            await controller.start(request)
+        assert refusal.value.cause == Note.of("estop-open")
+    await controller.finished()
+    assert (told, fake.motion.done) == (["FAULT"] * 2, []), "refusals sound, and nothing moves"
 
 
 async def test_states_are_shown_and_endings_heard(

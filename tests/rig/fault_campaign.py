@@ -191,6 +191,12 @@ def stop_in_order(r: SimulatedRun) -> None:
     r.motion.press_stop()
 
 
+def stop_all_boards(r: SimulatedRun) -> None:
+    """A person hits the emergency stop while the loop runs the motion."""
+    assert r.motion is not None
+    r.motion.hit_emergency_stop()
+
+
 def corrupted_emergency_stops(r: SimulatedRun) -> None:
     """Behind a full line, one copy whole among several that are not."""
     damaged = [EMERGENCY_STOP[:4], EMERGENCY_STOP[1:5], EMERGENCY_STOP.replace(b"\x7f", b"\x7e")]

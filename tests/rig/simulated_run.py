@@ -261,6 +261,11 @@ class SimulatedRunMotion(MotionController):
         if self._thread is not None:
             self.stopping = self._run.loop.create_task(self._thread.link.stop())
 
+    def hit_emergency_stop(self) -> None:
+        """Stop all boards like :meth:`emergency_stop`, from the loop that runs the motion."""
+        assert self._thread is not None
+        self.stopping = self._run.loop.create_task(self._thread.link.emergency_stop())
+
     @property
     def link(self) -> Link:
         """The link under way, for mischief."""
