@@ -219,8 +219,13 @@ def drifting(
 def begin_with(robot: DriftingRobot, degrees: float) -> None:
     """Begin as after the first solves of a robot, in which faces stood like this."""
     record = DriftRecord.begin(robot.profile, FIRST_DAY)
+    faces = [
+        PoseDeviation(one.actuator, one.position, degrees, 0.0, 0.0)
+        for one in record.positions
+        if one.turns_face and one.position in {"home", "ccw"}
+    ]
     for _ in range(FIRST_SOLVES):
-        record = record.add_solve(seen(degrees, "home", "ccw"))
+        record = record.add_solve(faces)
     robot.drifts.save(record)
 
 
