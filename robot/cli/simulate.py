@@ -27,8 +27,8 @@ from robot.text.outcomes import exit_code as outcome_code
 from robot.twin.cube import CubeBody, scrambled
 from robot.twin.misadjustment import BUILT_AS_DRAWN, Misadjustment
 from robot.twin.studio import load_photographs
-from solver.cube.reading import parse_state
-from solver.errors import ExitCode
+from solver.cube.reading import UPRIGHT, read_state
+from solver.errors import ExitCode, IllegalCube
 from solver.files import JsonObject
 
 robot_option = click.option(
@@ -162,11 +162,15 @@ def _run(options: DemoOptions, display: Display, beside: Beside) -> DemoOutcome:
 
 
 def _body_of(state: str) -> CubeBody:
-    """The cube of ``--state``; its letters stay as they are, for they name the photographs."""
-    facelets = "".join(state.split())
-    size = 2 if len(facelets) == 24 else 3
-    parse_state(facelets, size)
-    return CubeBody(facelets)
+    """Return the cube of ``--state``; its letters stay as they are: they name the photographs."""
+    given = read_state(state)
+    if given.cube.size % 2 and given.held != UPRIGHT:
+        raise IllegalCube(
+            f"face {given.held.name[0]} is at U and face {given.held.name[1]} at F: the photographs"
+            " show every face at its own place",
+            {"kind": "centre", "shown": given.held.faces},
+        )
+    return CubeBody(given.facelets)
 
 
 def _title(profile: RobotProfile, seed: int, faces: Path | None, speed: float) -> str:

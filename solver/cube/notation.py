@@ -53,8 +53,9 @@ _MOVE = re.compile(
 _ENDINGS = tuple(map(re.compile, ("", "['i]", "[123]", "[123]['i]", "'[123]")))
 _LONGEST_WORD = len("100-200Rw2'")
 _RUN = re.compile(r"[0-9A-Za-z'-]+")
-_TIMES_OR_ROTATION = re.compile("x[0-9]")
-_AFTER_GROUP = re.compile(r"\*?([0-9]{0,6})('?)")
+_TIMES_OR_ROTATION = re.compile(r"x[0-9]|\s+x[3-9]")
+_AFTER_GROUP = re.compile(r"(?P<back>'?)(?:\*?(?P<times>[0-9]{1,6}))?(?P<back_too>'?)")
+_LAYERS = re.compile("[0-9-]*[URFDLBurfdlb]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +201,12 @@ class _Sequence:
                 " comma and no colon"
             )
         self._at += 1
-        second = self._moves_until("]", depth + 1)
+        second = self._moves_until(",:]", depth + 1)
+        if self._skip(commas=False) in (",", ":"):
+            raise BadNotation(
+                f"the bracket at character {opened + 1} has more than two parts: write a commutator"
+                " within another one as [F: [R, U]], and put blanks, not commas, between moves"
+            )
         self._close("]", opened)
         moves = first + second + _take_back(first)
         return self._repeat(moves + _take_back(second) if separator == "," else moves)
@@ -219,10 +225,24 @@ class _Sequence:
             )
         match = _AFTER_GROUP.match(self._text, self._at)
         assert match is not None
-        times = int(match[1] or 1)
+        if match["times"] and (self._size > 3 or match["back"]):
+            self._refuse_digit(match)
+        times = int(match["times"] or 1)
+        if times == 0 or (match["back"] and match["back_too"]):
+            raise _not_a_move(self._text, self._at)
         _check_length(moves, times)
         self._at = match.end()
-        return (_take_back(moves) if match[2] else moves) * times
+        return (_take_back(moves) if match["back"] or match["back_too"] else moves) * times
+
+    def _refuse_digit(self, match: re.Match[str]) -> None:
+        """Raise BadNotation if the digits behind a bracket may belong to the move behind them."""
+        move = _LAYERS.match(self._text, match.end("times"))
+        if move and not match["back_too"]:
+            digits = match["times"]
+            raise BadNotation(
+                f"'{digits}{move[0]}' behind the bracket at character {self._at + 1} may be"
+                f" '{digits} {move[0]}' or the move '{digits}{move[0]}': put a blank there"
+            )
 
     def _run(self) -> Moves:
         """Moves written without a blank between them."""
@@ -393,6 +413,7 @@ def _outer_parts(move: Move) -> tuple[Move, ...]:
         (1, 2): (same, whole),
         (1, 3): (whole,),
         (2, 2): (Move(face, 4 - quarters), same, whole),
+        (2, 3): (Move(face, 4 - quarters), whole),
         (3, 3): (Move(OPPOSITE[face], 4 - quarters),),
     }
     return parts[move.layers(3)]

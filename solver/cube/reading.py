@@ -20,6 +20,7 @@ from solver.cube import legality
 from solver.cube.cube import SINGMASTER_SLOTS, Cube, from_facelets
 from solver.cube.facelets import FACES, OPPOSITE
 from solver.cube.legality import CORNERS
+from solver.cube.notation import parse_moves
 from solver.cube.orientation import Orientation, held_with
 from solver.cube.pocket import PocketCube
 from solver.cube.sticker_cube import StickerCube
@@ -30,8 +31,9 @@ SCRAMBLE = "--scramble"
 
 UPRIGHT = Orientation(0)
 
-_MARKS = str.maketrans(dict.fromkeys("|+\ufeff\u200b", " "))
-"""Lines of a drawn net, and characters that nobody sees."""
+_UNSEEN = str.maketrans(dict.fromkeys("\ufeff\u200b", " "))
+_LINES = str.maketrans(dict.fromkeys("|+", " "))
+"""Lines of a drawn net."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ def read_state(text: str, size: int | None = None) -> GivenCube:
     20 Singmaster words of a 3x3x3; or ``--scramble`` and moves. Without ``size`` the number of
     facelets gives it, and it is 3 where there are none. Raises BadNotation or IllegalCube.
     """
-    text = text.translate(_MARKS).strip()
+    text = text.translate(_UNSEEN).strip()
     if text.split()[:1] == [SCRAMBLE]:
         moves = _strip_quotes(text.removeprefix(SCRAMBLE).strip())
         return _recognize(StickerCube.solved(size or 3).apply(moves).letters, size or 3)
@@ -62,8 +64,15 @@ def read_state(text: str, size: int | None = None) -> GivenCube:
     if size == 3 and _are_cubies(text.split()):
         cube = Cube.from_singmaster(text.upper())
         return GivenCube(cube, cube.facelets(), UPRIGHT)
-    letters = _join_rows(text, size).upper()
-    return _recognize(letters, size) if set(letters) <= set(FACES) else _read_colours(letters, size)
+    letters = _join_rows(text.translate(_LINES), size).upper()
+    try:
+        if set(letters) <= set(FACES):
+            return _recognize(letters, size)
+        return _read_colours(letters, size)
+    except BadNotation as error:
+        if _are_moves(text, size):
+            raise BadNotation(f"{error} These are moves: write them behind {SCRAMBLE}.") from None
+        raise
 
 
 def parse_state(text: str, size: int | None = None) -> Cube | PocketCube | StickerCube:
@@ -89,10 +98,17 @@ def _held_by_corner(letters: str, size: int) -> Orientation:
 
 
 def _size_of(text: str) -> int:
-    """Layers of the cube that so many letters describe; 3 if no cube has their number."""
-    count = len("".join(text.split()))
+    """Layers of the cube that so many letters describe, at least 2; 3 if none has their number."""
+    count = len("".join(text.translate(_LINES).split()))
     size = isqrt(count // 6)
-    return size if size > 0 and count == 6 * size * size else 3
+    return size if size > 1 and count == 6 * size * size else 3
+
+
+def _are_moves(text: str, size: int) -> bool:
+    try:
+        return bool(parse_moves(text, size))
+    except BadNotation:
+        return False
 
 
 def _are_cubies(words: list[str]) -> bool:
@@ -109,16 +125,22 @@ def _strip_quotes(text: str) -> str:
 
 
 def _join_rows(text: str, size: int) -> str:
-    """Return the letters in the order U R F D L B; a net has U and D above and below F."""
+    """Return the letters in the order U R F D L B.
+
+    A net has U and D above and below F, and B beside R or, upside down, below D.
+    """
     rows = ["".join(line.split()) for line in text.splitlines() if line.strip()]
-    net = [size] * size + [4 * size] * size + [size] * size
-    if size == 1 or [len(row) for row in rows] != net:
+    lengths = [len(row) for row in rows]
+    around = [size] * size + [4 * size] * size + [size] * size
+    below = [size] * size + [3 * size] * size + [size] * 2 * size
+    if size == 1 or lengths not in (around, below):
         return "".join(rows)
-    middle = rows[size : 2 * size]
+    middle, down = rows[size : 2 * size], "".join(rows[2 * size : 3 * size])
     left, front, right, back = (
         "".join(row[face * size : (face + 1) * size] for row in middle) for face in range(4)
     )
-    return "".join(rows[:size]) + right + front + "".join(rows[2 * size :]) + left + back
+    back = back or "".join(rows[3 * size :])[::-1]
+    return "".join(rows[:size]) + right + front + down + left + back
 
 
 def _read_colours(letters: str, size: int) -> GivenCube:
@@ -134,7 +156,8 @@ def _read_colours(letters: str, size: int) -> GivenCube:
                 meant = ", ".join(f"{face} is {c}" for face, c in zip(FACES, scheme, strict=True))
                 raise IllegalCube(f"{error.reason}; {meant}", error.facts) from None
     raise IllegalCube(
-        "no cube has corners of these colours: some sticker is not the colour that was written",
+        "no cube has corners of these colours: are the faces in the order U R F D L B, and is every"
+        " sticker of the colour that was written?",
         {"kind": "scheme"},
     )
 
@@ -142,16 +165,19 @@ def _read_colours(letters: str, size: int) -> GivenCube:
 def _check_colours(letters: str, size: int) -> None:
     """Raise BadNotation unless these are six letters, IllegalCube unless each is on a sixth."""
     counts = Counter(letters)
-    strange = next((at for at, letter in enumerate(letters) if not letter.isalpha()), None)
-    if strange is not None or len(letters) != 6 * size * size or len(counts) < len(FACES):
+    if len(letters) != 6 * size * size:
         legality.check_letters(letters, size)
-    if len(counts) > len(FACES):
-        rare = sorted(counts, key=lambda letter: (counts[letter], letter))
-        at = letters.index(rare[0])
+    strange = next((at for at, letter in enumerate(letters) if not letter.isalpha()), None)
+    if strange is not None:
         raise BadNotation(
-            f"There are {len(counts)} different letters, {shortened(' '.join(sorted(counts)))}; a"
-            f" cube has six colours. Facelet {at + 1} is '{letters[at]}'; use the letters {FACES},"
-            " or one letter for each colour."
+            f"Facelet {strange + 1} is '{letters[strange]}'; use the letters {FACES}, or one letter"
+            " for each colour."
+        )
+    if len(counts) != len(FACES):
+        raise BadNotation(
+            f"The facelets show {len(counts)} different letters, {shortened(' '.join(sorted(counts)))}; a"
+            f" cube has six colours. Use the letters {FACES}, or one letter for each colour, small"
+            " and capital ones alike."
         )
     for letter, count in sorted(counts.items()):
         if count != size * size:

@@ -12,6 +12,7 @@ from solver.cost import AXES, composite_index, composite_of, merge_moves, moves_
 from solver.cube.cube import Cube
 from solver.cube.metrics import length
 from solver.cube.notation import FACE_TURNS, Move, face_turns, join_half_turns, parse_moves
+from solver.cube.sticker_cube import StickerCube
 from solver.errors import BadNotation
 
 MOVES = st.builds(
@@ -59,7 +60,7 @@ def combined(
     return st.one_of(
         pairs.map(lambda two: (f"{two[0][0]}, {two[1][0]}", two[0][1] + two[1][1])),
         pairs.map(lambda two: (f"{two[0][0]} // {two[1][0]}\n", two[0][1])),
-        st.tuples(parts, st.integers(0, 3)).map(
+        st.tuples(parts, st.integers(1, 3)).map(
             lambda part: (f"({part[0][0]}){part[1]}", part[0][1] * part[1])
         ),
         parts.map(lambda part: (f"( {part[0]} )'", back(part[1]))),
@@ -112,6 +113,14 @@ def test_moves_without_blanks_and_on_the_inverse(text, size, read):
         ("(R U", "character 1 is not closed by '\\)'"),
         ("[R U]", "no comma and no colon"),
         ("(R)x3", "rotation or 'times'"),
+        ("(R) x3", "rotation or 'times'"),
+        ("(R U)3Rw", "'3 R' or the move '3R'"),
+        ("[R, U]2L", "'2 L' or the move '2L'"),
+        ("(R U)'2R", "'2 R' or the move '2R'"),
+        ("(R U)*", "'\\*' at character 6"),
+        ("(R U)0", "'0' at character 6"),
+        ("[R, U, D]", "more than two parts"),
+        ("[F: R, U]", "more than two parts"),
         ("(R U)99999", "more than 20,000 moves"),
         ("((R U)900)900", "more than 20,000 moves"),
         ("[" * 90, "brackets within each other"),
@@ -130,6 +139,14 @@ def test_what_could_mean_two_things_or_nothing_is_refused(text, reason):
 def test_a_wrong_move_is_named_with_its_place(text, place):
     with pytest.raises(BadNotation, match=place):
         parse_moves(text)
+
+
+@pytest.mark.parametrize("block", [(1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (3, 3)])
+def test_every_block_of_a_3x3x3_turns_as_its_stickers_do(block):
+    for move in (Move(face, quarters, *block) for face in "URFDLB" for quarters in (1, 2, 3)):
+        moves = [*parse_moves("R U2 F"), move]
+        shown = StickerCube.solved(3).apply(moves)
+        assert Cube.from_moves(moves) == Cube.from_facelets(shown.letters)
 
 
 def test_a_move_deeper_than_the_cube_is_refused():

@@ -27,13 +27,19 @@ def take_back(moves: list[str]) -> str:
     return " ".join(move if move.endswith("2") else f"{move}'" for move in reversed(moves))
 
 
-def draw_net(letters: str, size: int) -> str:
-    """Draw U above, D below F in a row of L F R B, as a person would."""
+def draw_nets(letters: str, size: int) -> list[str]:
+    """Draw U above, D below F in a row of L F R B, and with B upside down below D."""
     area = size * size
     faces = {name: letters[at * area : (at + 1) * area] for at, name in enumerate("URFDLB")}
     rows = {n: [f[i : i + size] for i in range(0, area, size)] for n, f in faces.items()}
     beside = [" | ".join(" ".join(rows[face][row]) for face in "LFRB") for row in range(size)]
-    return "\n".join([*(" " * 9 + row for row in rows["U"]), *beside, "", *rows["D"]]) + "\r\n"
+    above = [" " * 9 + row for row in rows["U"]]
+    cross = [above, ["".join(rows[f][at] for f in "LFR") for at in range(size)], rows["D"]]
+    upside_down = [row[::-1] for row in rows["B"][::-1]]
+    return [
+        "\r\n".join([*above, *beside, "", *rows["D"], ""]),
+        "\n".join(row for part in (*cross, upside_down) for row in part),
+    ]
 
 
 @settings(max_examples=60)
@@ -43,11 +49,12 @@ def test_a_cube_is_read_however_it_is_held_and_written(
 ) -> None:
     letters = replay(str(StickerCube.solved(size)), " ".join(moves), size)
     colours = letters.translate(COLOURS)
-    writings = [letters, letters.lower(), draw_net(letters, size), "--scramble " + " ".join(moves)]
-    for writing in (*writings, colours, colours.lower(), draw_net(colours, size)):
+    scramble = "--scramble " + " ".join(moves)
+    writings = [letters, letters.lower(), scramble, *draw_nets(letters, size)]
+    for writing in (*writings, colours, colours.lower(), *draw_nets(colours, size)):
         given_cube = read_state(writing, size)
         assert given_cube.cube.apply(take_back(moves)).is_solved
-    assert [read_state(writing, size).facelets for writing in writings] == [letters] * 4
+    assert [read_state(writing, size).facelets for writing in writings] == [letters] * 5
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5])
@@ -71,11 +78,17 @@ def test_the_way_a_cube_is_held_is_named_by_the_faces_at_u_and_f(size: int) -> N
         (CENTRED[:13] + "F" + CENTRED[14:22] + "R" + CENTRED[23:], 3, "no cube is held so"),
         ("W" * 8 + "R" + "R" * 8 + "W" + "W" * 4 + "GGGGGGGG", 3, "54 facelets, not 30"),
         (CENTRED.translate(COLOURS).replace("B", "X", 1), 3, "7 different letters, B G O R W X Y"),
+        ("w" * 27 + "W" * 27, 3, "1 different letters"),
         ("1" * 54, 3, "Facelet 1 is '1'"),
+        ("SOLVED", None, "54 facelets, not 6"),
+        ("R U R' U'", None, "These are moves: write them behind --scramble"),
+        ("--scramble R++ D++", 3, "character 2"),
         ("UF RU", 3, "20 words, not 2"),
     ],
 )
-def test_what_is_no_cube_is_refused_with_what_is_wrong(text: str, size: int, reason: str) -> None:
+def test_what_is_no_cube_is_refused_with_what_is_wrong(
+    text: str, size: int | None, reason: str
+) -> None:
     with pytest.raises(CubistError, match=reason):
         read_state(text, size)
 
