@@ -98,10 +98,15 @@ def _held_by_corner(letters: str, size: int) -> Orientation:
 
 
 def _size_of(text: str) -> int:
-    """Layers of the cube that so many letters describe, at least 2; 3 if none has their number."""
+    """Return the layers of the cube that so many letters describe; 3 if none has their number.
+
+    Six are a cube of one layer only if they are its faces: any word may have six letters.
+    """
     count = len("".join(text.translate(_LINES).split()))
     size = isqrt(count // 6)
-    return size if size > 1 and count == 6 * size * size else 3
+    if size == 1 and sorted(text) != sorted(FACES):
+        return 3
+    return size if size > 0 and count == 6 * size * size else 3
 
 
 def _are_moves(text: str, size: int) -> bool:
@@ -175,9 +180,9 @@ def _check_colours(letters: str, size: int) -> None:
         )
     if len(counts) != len(FACES):
         raise BadNotation(
-            f"The facelets show {len(counts)} different letters, {shortened(' '.join(sorted(counts)))}; a"
-            f" cube has six colours. Use the letters {FACES}, or one letter for each colour, small"
-            " and capital ones alike."
+            f"The facelets show {len(counts)} different letters,"
+            f" {shortened(' '.join(sorted(counts)))}; a cube has six colours. Use the letters {FACES},"
+            " or one letter for each colour, small and capital ones alike."
         )
     for letter, count in sorted(counts.items()):
         if count != size * size:

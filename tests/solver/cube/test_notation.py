@@ -66,13 +66,13 @@ def combined(
         parts.map(lambda part: (f"( {part[0]} )'", back(part[1]))),
         pairs.map(
             lambda two: (
-                f"[({two[0][0]}), {two[1][0]}]",
+                f"[({two[0][0]}), ({two[1][0]})]",
                 two[0][1] + two[1][1] + back(two[0][1]) + back(two[1][1]),
             )
         ),
         pairs.map(
             lambda two: (
-                f"[({two[0][0]}) : {two[1][0]}]",
+                f"[({two[0][0]}) : ({two[1][0]})]",
                 two[0][1] + two[1][1] + back(two[0][1]),
             )
         ),
