@@ -45,8 +45,8 @@ class EndstopHoming:
 
 @dataclass(frozen=True, slots=True)
 class TurnCheckSetup:
-    """A look at a stepper's sensor after each turn: active exactly at ``at_steps`` and at every
-    ``every_steps`` (1..65535) from there. Pin and level are those of homing, if there is any.
+    """The check of a stepper's sensor after each turn: active at ``at_steps`` and every
+    ``every_steps`` (1..65535) from there, nowhere else. Homing, if any, has the same pin and level.
     """
 
     pin: int
@@ -59,8 +59,8 @@ class TurnCheckSetup:
 class ServoSetup:
     """A servo; positions in microseconds of pulse.
 
-    Homing slews to ``start_us`` in ``home_ms``, first to ``stands_at`` where that is given. When
-    the Pi is lost it is switched off, or, without ``safe_off``, keeps its place.
+    Homing sends ``stands_at``, if given, and then slews to ``start_us`` in ``home_ms``. If the Pi
+    is lost, the servo is switched off; without ``safe_off`` it holds its position.
     """
 
     name: str
@@ -85,21 +85,21 @@ class ServoSetup:
 
     @property
     def period_steps(self) -> int | None:
-        """No two pulses look the same."""
+        """Always None: no two pulses look the same."""
         return None
 
     @property
     def counts_only(self) -> bool:
-        """Its signal is a position: it never has to guess where it stands."""
+        """Always false: its signal is a position."""
         return False
 
     def standing_at(self, place: int | None) -> ServoSetup:
-        """The same: its first pulse is that one; None: that of its start."""
+        """Return a copy whose first pulse is ``place``, by default that of its start."""
         return replace(self, stands_at=place)
 
     @property
     def can_be_taken_up(self) -> bool:
-        """Always true: a pulse is a position to go on from."""
+        """Always true: a pulse is a position to continue from."""
         return True
 
     @property
@@ -108,12 +108,12 @@ class ServoSetup:
         return self.stands_at is not None
 
     def allowing(self, steps_per_s: float) -> ServoSetup:
-        """The same: it makes no steps."""
+        """Return itself: it makes no steps."""
         del steps_per_s
         return self
 
     def way_to_start(self, at: int) -> int:
-        """Microseconds of pulse from ``at`` to the start."""
+        """Return the microseconds of pulse from ``at`` to the start."""
         return self.start_us - at
 
     def is_askew(self, sensed: bool) -> bool:
@@ -122,7 +122,7 @@ class ServoSetup:
         return False
 
     def place_of(self, position: int) -> int:
-        """Microseconds of pulse of a position on the wire."""
+        """Convert a position on the wire to microseconds of pulse."""
         return position // TICKS_PER_US
 
     def message(self) -> ConfigActuator:
@@ -153,12 +153,11 @@ class ServoSetup:
 class StepperSetup:
     """A stepper; positions in steps.
 
-    Without ``homing`` it is taken to stand at ``start_steps`` when homed, or at ``stands_at`` where
-    that is given, unless the microcontroller knows where it stands. After homing it moves to
-    ``start_steps``, within ``limits``. Positions that differ by a multiple of ``period_steps`` are
-    the same: what turns for ever and looks the same again after that. Homing ends with steps
-    forwards, as every motion of one with play (``backlash_steps``) does. ``fastest`` steps/s are
-    allowed where calibration tries more than ``limits``.
+    Without ``homing`` it counts as standing at ``stands_at`` when homed, by default at
+    ``start_steps``, unless the microcontroller knows its position. After homing it moves to
+    ``start_steps``, within ``limits``. Positions that differ by a multiple of ``period_steps`` look
+    the same. With play (``backlash_steps``) homing and every motion end forwards. Calibration may
+    try up to ``fastest`` steps/s.
     """
 
     name: str
@@ -187,8 +186,7 @@ class StepperSetup:
 
     @property
     def homed_at(self) -> int:
-        """Position at which the microcontroller has homed it; backwards, the motor is ahead of what
-        it drives by the play."""
+        """Position at which the microcontroller has homed it, play taken up backwards."""
         if self.homing is None:
             return self.start_steps if self.stands_at is None else self.stands_at
         return self.homing.edge_position - (self.backlash_steps if self.homing.direction < 0 else 0)
@@ -199,30 +197,29 @@ class StepperSetup:
         return self.homing is None
 
     def standing_at(self, place: int | None) -> StepperSetup:
-        """The same: it is taken to stand there; None: at its start. With an end stop, wherever that
-        is."""
+        """Return a copy that counts as standing at ``place``; itself, if it has an end stop."""
         return replace(self, stands_at=place) if self.counts_only else self
 
     @property
     def can_be_taken_up(self) -> bool:
-        """True if it can go on from where it stands, without looking for its end stop."""
+        """True if it can continue from its position without looking for its end stop."""
         return self.counts_only
 
     @property
     def goes_on_from_there(self) -> bool:
-        """Homing moves it only where it looks for its end stop."""
+        """Always false: it homes to its end stop, or where it is."""
         return False
 
     def allowing(self, steps_per_s: float) -> StepperSetup:
-        """The same, allowed to go so fast."""
+        """Return a copy that may go up to this speed."""
         return replace(self, fastest=steps_per_s)
 
     def place_of(self, position: int) -> int:
-        """Steps of a position on the wire."""
+        """Convert a position on the wire to steps: they are the same."""
         return position
 
     def way_to_start(self, at: int) -> int:
-        """Steps from ``at`` to the nearest place that is the start, or looks the same."""
+        """Return the steps from ``at`` to the nearest place that looks like the start."""
         way, period = self.start_steps - at, self.period_steps
         return way if period is None else (way + period // 2) % period - period // 2
 
@@ -278,7 +275,7 @@ def configuration(
     silence_hold_ms: int = SILENCE_HOLD_MS,
     silence_safe_ms: int = SILENCE_SAFE_MS,
 ) -> list[Message]:
-    """The messages that tell the microcontroller its actuators, numbered in their order."""
+    """Return the messages that configure the actuators, numbered in their order."""
     messages: list[Message] = [ConfigBegin(silence_hold_ms, silence_safe_ms)]
     messages += [setup.message() for setup in setups]
     return [*messages, ConfigEnd(configuration_crc(messages))]

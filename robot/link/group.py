@@ -48,7 +48,7 @@ class LinkGroup:
         }
 
     async def open(self) -> dict[str, Capabilities]:
-        """Connect to all boards and greet them; what each said of itself."""
+        """Connect to all boards and greet them; return what each can do, by name."""
         return await self._order_all(Link.open)
 
     async def close(self) -> None:
@@ -60,7 +60,7 @@ class LinkGroup:
         await self._order_all(lambda link: link.configure(anew))
 
     def adopt(self, actuators: Sequence[ActuatorSetup]) -> None:
-        """The same actuators set up otherwise, from the next :meth:`configure` on."""
+        """See :meth:`Link.adopt`; each board gets its own actuators."""
         for name, link in self.links.items():
             link.adopt([setup for setup in actuators if self._board_of[setup.name] == name])
 
@@ -82,12 +82,12 @@ class LinkGroup:
                 await link.take_up([name for name in names if self._board_of[name] == board])
 
     async def active_sensors(self) -> frozenset[str]:
-        """The actuators whose end stop or index sensor is active now."""
+        """See :meth:`Link.active_sensors`, for all boards together."""
         found = await self._order_all(Link.active_sensors)
         return frozenset(name for active in found.values() for name in active)
 
     async def release(self) -> None:
-        """Motors without power, servos without pulses; nothing is homed afterwards."""
+        """See :meth:`Link.release`, for each board."""
         await self._order_all(Link.release)
 
     @property
@@ -253,23 +253,23 @@ class LinkStatistics:
         self._base: SessionStatistics | None = None
 
     def note_opened(self, link: LinkGroup) -> None:
-        """Count this link from now on; what the board counted before was not ours."""
+        """Count this link from now on, without what the board counted before."""
         self._link, self._base = link, _statistics(link)
 
     def note_closing(self) -> None:
-        """The link is about to be closed: keep its figures."""
+        """Keep the figures of the link, which is about to be closed."""
         self._past = self.total
         self._link = self._base = None
 
     def note_events(self, events: Sequence[str]) -> None:
-        """Something out of the ordinary happened while a schedule was performed."""
+        """Count unusual events of a schedule."""
         fields = {"held": "held", "underrun": "underruns", "late": "late"}
         counts = {fields[event]: getattr(self._past, fields[event]) + 1 for event in events}
         self._past = self._past.model_copy(update=counts)
 
     @property
     def total(self) -> LinkRecord:
-        """Everything since the start."""
+        """Traffic since the start."""
         now = _statistics(self._link) if self._link is not None else None
         if now is None or self._base is None:
             return self._past

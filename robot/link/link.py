@@ -248,11 +248,11 @@ class Link:
         await self._open_session.emergency_stop(STOP_PATIENCE_S)
 
     async def clear(self) -> None:
-        """Forget a latched fault whose cause is gone."""
+        """Clear a latched fault whose cause is gone."""
         await self._command(Clear())
 
     async def release(self) -> None:
-        """Motors without power, servos without pulses; nothing is homed afterwards."""
+        """Take power from motors and pulses from servos; nothing is homed afterwards."""
         await self._command(Release())
 
     async def status(self) -> Status:
@@ -339,7 +339,7 @@ class Link:
                 at = target
 
     def _check_positions(self, schedule: Schedule) -> None:
-        """A plan made for another position would turn layers by wrong angles."""
+        """Refuse a plan made for other positions: it would turn layers by wrong angles."""
         positions = self.ledger.homed
         for turn in schedule.turns:
             profile = schedule.profiles[turn.profile]
@@ -460,8 +460,8 @@ class Link:
             self._note_executed(session.status)
 
     def _elapsed(self, status: Status, duration_us: int, ended: float) -> float:
-        """The part of the plan's time that is over: where that began at a tick that is known, by
-        the board's clock; else that of the turns that have ended."""
+        """Return the part of the plan's time that is over, by the board's clock if the start's tick
+        is known, else by the turns that have ended."""
         if self._start_tick is None:
             return ended
         ticks = (status.now - self._start_tick) % WRAP
@@ -478,7 +478,7 @@ class Link:
 
 
 def single(profile: MotionProfile) -> Schedule:
-    """A schedule of one turn."""
+    """Return a schedule of one turn."""
     return Schedule((profile,), (TimedTurn(0, 0),), profile.duration_us)
 
 

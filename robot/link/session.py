@@ -79,7 +79,7 @@ class SessionStatistics:
     bytes_lost_there: int
 
     def __add__(self, other: SessionStatistics) -> SessionStatistics:
-        """Those of two links together."""
+        """Return the sum over two links."""
         pairs = zip(astuple(self), astuple(other), strict=True)
         return SessionStatistics(*(one + another for one, another in pairs))
 
@@ -139,7 +139,7 @@ class LinkSession:
         return self.capabilities
 
     async def close(self) -> None:
-        """End the session and close the transport; whoever still waits gets ``LINK_LOST``."""
+        """End the session and close the transport; those who wait get ``LINK_LOST``."""
         self.fail(LinkError(Fault.LINK_LOST, detail="disconnected"))
         for task in self._tasks:
             task.cancel()
@@ -197,14 +197,14 @@ class LinkSession:
             await self._wait(PUMP_EVERY_S)
 
     async def fresh_status(self) -> Status:
-        """A status the microcontroller made after this call and after all that was delivered."""
+        """Return a status made after this call and after everything delivered."""
         for _ in range(2):  # one may be under way already
             await self.next_status(ask=True)
         assert self.status is not None
         return self.status
 
     async def next_status(self, ask: bool = False) -> Status:
-        """The next status that comes; the heartbeat asks for one soon, ``ask`` at once."""
+        """Return the next status; the heartbeat asks for one soon, ``ask`` at once."""
         seen = self.status_count
         if ask:
             self._ping()
@@ -215,8 +215,7 @@ class LinkSession:
     async def compare_clocks(self, asking: asyncio.Lock) -> None:
         """Ask for the board's clock until it is known well enough to start together with others.
 
-        Who else asks with the same lock does so in turn. Raises ``LINK_LOST`` when the line is too
-        slow for that.
+        Boards with the same lock are asked in turn. Raises ``LINK_LOST`` if the line is too slow.
         """
         asked, give_up_at = 0, self._clock() + COMPARING_S
         while asked < COMPARISONS or not self._well_compared:
@@ -261,7 +260,7 @@ class LinkSession:
                 raise LinkError(Fault.NO_ANSWER, detail="emergency stop not confirmed")
 
     def fail(self, fault: RobotError) -> None:
-        """The session is over; everybody waiting gets ``fault``."""
+        """End the session; everybody waiting gets ``fault``."""
         self._failure = self._failure or fault
         self._changed.set()
 
@@ -270,12 +269,12 @@ class LinkSession:
             raise self._failure
 
     def _note_use(self) -> None:
-        """Somebody wants something: the heartbeat is quick from now on, and for a while."""
+        """Speed up the heartbeat for a while: the link is in use."""
         self._used_at = self._clock()
         self._used.set()
 
     async def _wait(self, longest_s: float) -> None:
-        """Wait for the next frame, but not longer than so many seconds."""
+        """Wait for the next frame, for at most ``longest_s``."""
         self._note_use()
         self._changed.clear()
         with contextlib.suppress(TimeoutError):
@@ -297,7 +296,7 @@ class LinkSession:
 
     @contextlib.contextmanager
     def _telling_failures(self) -> Iterator[None]:
-        """Whatever ends a task of the session ends the session: nobody waits for it for ever."""
+        """End the session when a task inside ends, so that nobody waits for it forever."""
         try:
             yield
         except RobotError as fault:
@@ -317,7 +316,7 @@ class LinkSession:
             self._ping()
 
     async def _pause(self) -> None:
-        """Until the next beat: short while the link is in use, else as long as nobody uses it."""
+        """Wait until the next beat, or until somebody uses a link at rest."""
         if not self._calm:
             self._beat_due_at = self._clock() + PUMP_EVERY_S
             await asyncio.sleep(PUMP_EVERY_S)
@@ -345,7 +344,7 @@ class LinkSession:
             self._send(message, seq)
 
     def _ping(self) -> None:
-        """Ask for a status, which tells the board's clock as well."""
+        """Ask for a status, which has the board's clock, too."""
         self._echo, self._echo_due = self._echo % 255 + 1, True
         self._asked_at = self._clock()
         self._send(Ping(self._echo), 0)

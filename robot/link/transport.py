@@ -87,7 +87,7 @@ class SerialTransport:
         return LinkError(Fault.PORT_REFUSED, detail=f"{self.port}: {why}")
 
     async def read(self) -> bytes:
-        """Bytes that came, or the fault that ended them."""
+        """Return bytes that came, or raise the fault that ended them."""
         item = await self._received.get()
         if isinstance(item, LinkError):
             self._received.put_nowait(item)
@@ -100,7 +100,7 @@ class SerialTransport:
         self._send()
 
     def write_now(self, data: bytes) -> None:
-        """Throw away what waits here and in the driver, and send this."""
+        """Discard everything queued here and in the driver, and send this."""
         self._unsent.clear()
         if self._serial is not None:
             with contextlib.suppress(Exception):  # what is sent next finds a broken port out
@@ -162,8 +162,9 @@ def _close(port: Serial) -> None:
 
 
 def _keep_open_line(descriptor: int) -> None:
-    """Leave DTR on when the port is closed: Arduinos are reset when it is switched on, and the
-    successor of a killed program must not stop the motors dead by asking how they are.
+    """Leave DTR on when the port is closed.
+
+    Switching it on resets an Arduino: the successor of a killed program would stop the motors dead.
     """
     attributes = termios.tcgetattr(descriptor)
     attributes[CONTROL_FLAGS] &= ~termios.HUPCL

@@ -33,7 +33,7 @@ class WireFrame:
     payload: bytes = b""
 
     def encode(self) -> bytes:
-        """The frame as it travels, with its final 00."""
+        """Return the frame as it travels, with its final 00."""
         if len(self.payload) > MAX_PAYLOAD:
             raise ValueError(f"payload of {len(self.payload)} bytes, {MAX_PAYLOAD} fit")
         body = bytes([self.session, self.seq, self.ack, self.type]) + self.payload
@@ -45,7 +45,7 @@ EMERGENCY_STOP = b"\0" + WireFrame(ANY_SESSION, 255, 255, EmergencyStop.TYPE).en
 
 
 def decode(block: bytes) -> WireFrame | None:
-    """The frame in a block between two 00, or None if it is damaged."""
+    """Return the frame in a block between two 00, or None if it is damaged."""
     try:
         body = cobs.decode(block)
     except cobs.DecodeError:
@@ -66,7 +66,7 @@ class CobsReader:
         self._block = bytearray()
 
     def feed(self, data: bytes) -> Iterator[WireFrame]:
-        """Frames completed by ``data``."""
+        """Yield the frames completed by ``data``."""
         *blocks, rest = data.split(b"\0")
         for block in blocks:
             whole = bytes(self._block) + block
@@ -138,7 +138,7 @@ class SendWindow:
         self._waiting.clear()
 
     def acknowledge(self, ack: int, now: float, free: int | None = None) -> None:
-        """Everything up to ``ack`` was handled; an ``ack`` of nothing under way is ignored."""
+        """Note that everything up to ``ack`` was handled; ignore one of nothing under way."""
         count = (ack - self.handled) % 256
         if count > len(self._under_way):
             return
@@ -151,7 +151,7 @@ class SendWindow:
             self._free = free
 
     def pump(self, now: float) -> list[tuple[int, Message]]:
-        """Messages to send now with their sequence numbers; again, if they are overdue."""
+        """Return messages to send now, overdue ones again, with their sequence numbers."""
         out: list[tuple[int, Message]] = []
         if self._under_way and now - self._last_progress >= self._patience_s:
             out += [(sent.seq, sent.message) for sent in self._under_way]

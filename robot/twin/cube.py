@@ -89,7 +89,7 @@ class CubeBody:
         return core
 
     def facelets(self) -> str:
-        """The letters as they stand at the robot's sites, in Kociemba's order."""
+        """Return the letters at the robot's sites, in Kociemba's order."""
         where = dict(zip(_keys(self.places, self.normals), self.letters.tolist(), strict=True))
         return "".join(where[key] for key in _keys(*_drawn_stickers(self.size)))
 
@@ -114,29 +114,29 @@ class CubeBody:
         self._move(self.layer(site, layers), rotation(NORMALS[site], quarter_turns))
 
     def layer(self, site: str, layers: int = 1) -> NDArray[np.bool_]:
-        """bool[6 N^2]: which stickers sit on the outer ``layers`` at ``site``."""
+        """bool[6 N^2]: the stickers on the outer ``layers`` at ``site``."""
         height = self.places @ np.array(NORMALS[site])
         return np.asarray(height >= self.size + 1 - 2 * layers)
 
     def face_at(self, site: str) -> str:
-        """Which face of the cube, by its hub, looks out of ``site``; the start names the faces."""
+        """Return the cube's face, by its hub, at ``site``; the start names the faces."""
         return _site_of(self.core.T @ np.array(NORMALS[site]))
 
     def held_upright(self) -> CubeBody:
-        """A copy in the orientation of the start, layers as they are."""
+        """Return a copy in the orientation of the start, layers unchanged."""
         copy = self._copy()
         copy._move(np.ones(len(self.letters), dtype=bool), self.core.T)
         return copy
 
     def with_stickers(self, letters: Mapping[int, str]) -> CubeBody:
-        """A copy on which stickers, numbered as in the first facelets, have other colours."""
+        """Return a copy with other colours on stickers, numbered as in the first facelets."""
         copy = self._copy()
         for number, letter in letters.items():
             copy.letters[number] = letter
         return copy
 
     def become(self, other: CubeBody) -> None:
-        """Be another cube of the same size, held as that one is."""
+        """Become another cube of the same size, in its orientation."""
         if other.size != self.size:
             raise ValueError(f"a cube of {self.size} layers cannot become one of {other.size}")
         self.places, self.normals = other.places.copy(), other.normals.copy()
@@ -225,7 +225,7 @@ class Pose:
         return any(abs(quarters) > 0.15 for _, quarters in self.layers)
 
     def sticker_rotations(self, body: CubeBody) -> FloatArray:
-        """float64[6 N^2, 3, 3]: how each sticker of ``body`` is turned from its booked place."""
+        """float64[6 N^2, 3, 3]: rotation of each sticker of ``body`` from its booked place."""
         rotations = np.tile(self.whole, (len(body.letters), 1, 1))
         for site, quarters in self.layers:
             rotations[body.layer(site, self.depth)] = self.whole @ turned(NORMALS[site], quarters)
@@ -311,21 +311,20 @@ class TwistingCube:
         return self._axis, rest_of_quarter(self._tilt)
 
     def settle(self, site: str) -> None:
-        """The layer at ``site`` comes to rest where it is nearest to; forgets the small rest."""
+        """Bring the layer at ``site`` to rest at the nearest quarter."""
         self._twists[site] = 0.0
 
     def set_square(self) -> None:
-        """A person sets every layer square, and the cube in the robot, each to what is nearest."""
+        """Set every layer and the cube square by hand, each to the nearest quarter."""
         self._twists = {site: float(round(twist)) for site, twist in self._twists.items()}
         self._tilt = float(round(self._tilt))
 
     def settle_whole(self) -> None:
-        """The cube comes to rest square in the robot."""
+        """Bring the cube to rest, square in the robot."""
         self._tilt = 0.0
 
     def lean(self, site: str, quarters: float) -> None:
-        """Set the cube off square: the part that holds the layer at ``site`` alone stands so, and
-        so does the whole cube; the layer comes to rest with it."""
+        """Set the whole cube off square, as the part at ``site`` is that alone holds it."""
         self._axis, self._tilt = site, quarters
         self._twists[site] = 0.0
 
@@ -336,7 +335,7 @@ class TwistingCube:
         return Pose(whole, tuple((site, twist) for site, twist in off if twist))
 
     def _rotate(self, site: str, quarters: int) -> None:
-        """The booked stickers move on, and what is off square with them."""
+        """Move the booked stickers, and the layers that are off square with them."""
         if not quarters:
             return
         self.body.rotate(NORMALS[site], quarters)

@@ -49,19 +49,19 @@ class PulseTrain:
         self._fall_us: float | None = None
 
     def run(self, time_us: float) -> None:
-        """Periods begin, a phase later."""
+        """Begin the periods, a phase from now."""
         self._next_us = time_us + self._phase_us
 
     def halt(self) -> None:
-        """No periods any more."""
+        """End the periods."""
         self._next_us = None
 
     def next_edge_us(self) -> float | None:
-        """When there is something to do."""
+        """Return the time of the next edge, or of a period without a pulse."""
         return self._next_us if self._fall_us is None else self._fall_us
 
     def step(self, edge: EdgeListener) -> None:
-        """Do it: the end of a pulse, or a period's beginning."""
+        """Make the next edge: the end of a pulse, or the beginning of a period."""
         if self._fall_us is not None:
             edge(self._fall_us, self.pin, False)
             self._fall_us = None
@@ -107,14 +107,14 @@ class PulseMaker(ABC):
         self._now_us = max(self._now_us, time_us)
 
     def restart(self) -> None:
-        """The firmware boots: its clock is at zero again, the pulses go on as they are."""
+        """Restart the clock with the firmware; the pulses go on."""
         for train in self._trains.values():
             train.shift(self._now_us)
         self._now_us = 0.0
 
     @abstractmethod
     def close(self) -> None:
-        """Be unplugged. Idempotent."""
+        """Unplug it. Idempotent."""
 
     @abstractmethod
     def _take(self, time_us: float, pin: int, place: int) -> None:
@@ -128,7 +128,7 @@ class PulseMaker(ABC):
 
 @dataclass(frozen=True, slots=True)
 class FileWrite:
-    """A value as it was written."""
+    """A value written to a file."""
 
     time_us: float
     pin: int
@@ -147,7 +147,7 @@ class _Channel:
         self._ns = dict.fromkeys(FILES, 0)
 
     def take(self, time_us: float, number: int) -> FileWrite:
-        """The next value in a file; it counts from now on."""
+        """Take the next value written to a file; it counts from now on."""
         file = FILES[number]
         while b"\n" not in self._rests[file]:
             self._rests[file] += os.read(self._pipes[file], 4096)
@@ -169,7 +169,7 @@ class _Channel:
         return FileWrite(time_us, self._pin, file, self._ns[file])
 
     def close(self) -> None:
-        """Nobody reads any more."""
+        """Close the pipes."""
         for pipe in self._pipes.values():
             os.close(pipe)
 
@@ -192,7 +192,7 @@ class PwmChips(PulseMaker):
             self._add(pin)
 
     def close(self) -> None:
-        """Give the pipes back, as a chip that is unplugged. Idempotent."""
+        """Close all pipes, as an unplugged chip does. Idempotent."""
         for channel in self._channels.values():
             channel.close()
         self._channels.clear()
@@ -215,7 +215,7 @@ class PwmChips(PulseMaker):
         self._channels[pin] = _Channel(files, self._add_train(pin))
 
     def _chip(self, device: str, name: bytes = b"", gpios: bytes = b"") -> Path:
-        """The folder of a device's chip; made at the first call."""
+        """Return the folder of a device's chip; the first call makes it."""
         if device in self._chips:
             return self._chips[device]
         behind = self.folder / "devices" / device
@@ -232,7 +232,7 @@ class PwmChips(PulseMaker):
 
 
 def _make_pipe(path: Path) -> int:
-    """A pipe; kept open for both ends, so that a writer never waits for a reader."""
+    """Make a pipe, open at both ends so that a writer never waits for a reader."""
     os.mkfifo(path)
     return os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
 
@@ -270,7 +270,7 @@ class ChannelLimits:
     high_us: float = 3280.0
 
     def limit_pulse(self, target_us: float) -> float:
-        """The pulse it makes for a target; 0 ends the pulses."""
+        """Return the pulse it makes for a target; 0 ends the pulses."""
         return min(max(target_us, self.low_us), self.high_us) if target_us else 0.0
 
 
@@ -304,7 +304,7 @@ class Maestro(PulseMaker):
         self._port: Path | None = port
 
     def close(self) -> None:
-        """Be unplugged: who has the port open gets an error. Idempotent."""
+        """Simulate unplugging: open handles get an error. Idempotent."""
         if self._port is None:
             return
         self._port.unlink()

@@ -112,11 +112,11 @@ class SimulatedPanel:
         self._listeners.remove(listener)
 
     def pull(self, pin: int, level: bool) -> bool:
-        """A resistor pulls an input to ``level`` unless something drives it; its level now."""
+        """Pull an input to ``level`` unless something drives it; return its level."""
         return self._inputs.setdefault(pin, level)
 
     def drive(self, pin: int, level: bool) -> None:
-        """Something outside the Pi puts ``level`` on an input."""
+        """Drive an input to ``level`` from outside the Pi."""
         if self._inputs.get(pin) == level:
             return
         self._inputs[pin] = level
@@ -124,15 +124,14 @@ class SimulatedPanel:
             listener(pin, level)
 
     async def press(self, pin: int, held_s: float = 0.15) -> None:
-        """Press a button, with the bounce of a cheap contact: its pin leaves the level at which it
-        rests."""
+        """Press a button with the bounce of a cheap contact."""
         rest = self.pull(pin, True)
         self._contact(pin, not rest)
         await asyncio.sleep(held_s)
         self._contact(pin, rest)
 
     def _contact(self, pin: int, level: bool) -> None:
-        """A burst of edges. No pauses: on a busy computer they would grow into presses."""
+        """Make a burst of edges, without pauses that a busy computer would stretch into presses."""
         for number in range(BOUNCES):
             self.drive(pin, level if number % 2 == 0 else not level)
 
@@ -184,11 +183,11 @@ class PinPort:
             waiting = waiting - received if received else 0
 
     def send_input(self, pin: int, level: bool) -> None:
-        """Tell the firmware of an input's level, if it is there to hear it."""
+        """Send an input's level to the firmware, if it is there."""
         self._send(input_record(pin, level))
 
     async def grant(self, ticks: int) -> None:
-        """Let so many ticks pass for a firmware that runs as granted; none if it is not there."""
+        """Let ticks pass for firmware that runs as granted, if it is there."""
         if self._connection is not None:
             self._granted.clear()
             self._send(order_record(Kind.GRANT, ticks))
@@ -202,7 +201,7 @@ class PinPort:
         self._granted.set()
 
     def _send(self, record: bytes) -> None:
-        """A firmware that has died, or does not read, misses it."""
+        """Send a record; firmware that has died, or does not read, misses it."""
         if self._connection is not None:
             with contextlib.suppress(BlockingIOError, BrokenPipeError, ConnectionResetError):
                 self._connection.send(record)
@@ -228,7 +227,7 @@ class PinPort:
         return count[0]
 
     def _receive(self, limit: int = RECEIVE_BYTES) -> int:
-        """Play up to ``limit`` bytes that have arrived; how many there were."""
+        """Play up to ``limit`` bytes that have arrived; return their number."""
         if self._connection is None:
             return 0
         try:

@@ -49,7 +49,7 @@ def search(cube: StickerCube, request: Request) -> list[Solution]:
             f"A cube of size {cube.size} is too large: up to {LARGEST} can be solved."
         )
     watch = SearchClock()
-    is_phased = cube.size in phased.SIZES and not cube.is_solved
+    is_phased = cube.size in phased.SIZES
     if is_phased and (short := _solve_few_turns(cube, request, watch)) is not None:
         return [short]
     timed, goal = request.block_costs is not None, _goal(cube.size, request)
@@ -86,18 +86,18 @@ def _make_ready(cube: StickerCube, request: Request) -> None:
     costs = request.block_costs
     model = None if costs is None else costs.after(())[1]
     two_phase.ready_kernel(replace(request, metric="htm", cost=model))
-    if cube.size in phased.SIZES and not cube.is_solved:
+    if cube.size in phased.SIZES:
         two_phase.release_tables()
         phased.load(cube.size, request)
 
 
 def _solve_few_turns(cube: StickerCube, request: Request, watch: SearchClock) -> Solution | None:
-    """The solution of a cube that is hardly scrambled, which needs no tables."""
+    """The solution of a cube that is hardly scrambled, or not at all, which needs no tables."""
     turns = geometry(cube.size).few_turns(_stickers(cube))
     if turns is None:
         return None
     moves = moves_from(turns, cube.size)
-    solution = answer(cube, request, moves, watch, lower_bound=1, phases=(moves,))
+    solution = answer(cube, request, moves, watch, lower_bound=int(bool(moves)), phases=(moves,))
     is_least = request.metric == "obtm" and solution.length <= _native.FEW_TURNS
     least = solution.length if is_least else solution.lower_bound
     costs = request.block_costs

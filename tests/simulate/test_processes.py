@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 
+from robot.api.client import DaemonError
 from robot.computer.board_family import FirmwareError, executable
 from robot.simulate.boards import Cable
 from robot.simulate.processes import (
@@ -61,7 +61,7 @@ async def test_a_fault_tells_how_it_ended_and_its_last_words(tmp_path: Path) -> 
         executable("cubist-no-such-program")
 
 
-@pytest.mark.parametrize("error", [ConnectionResetError, aiohttp.ClientError])
+@pytest.mark.parametrize("error", [ConnectionResetError, DaemonError])
 async def test_a_death_is_told_even_if_its_effect_is_noticed_first(
     tmp_path: Path, error: type[Exception]
 ) -> None:

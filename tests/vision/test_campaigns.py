@@ -206,7 +206,9 @@ def main() -> None:
         counts = Counter(str(row["outcome"]) for row in rows if row["group"] == group)
         share = f"{counts['right'] / counts.total():.2%} of {counts.total()} right"
         print(f"{group}: {share}; {dict(counts)}")
-    print("\n".join(f"wrong: {row['case']}" for row in rows if row["outcome"] == "wrong"))
+    for row in rows:
+        if row["outcome"] == "wrong":
+            print(f"wrong: {row['case']}")
 
 
 if __name__ == "__main__":
