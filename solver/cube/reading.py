@@ -181,8 +181,8 @@ def _check_colours(letters: str, size: int) -> None:
     if len(counts) != len(FACES):
         raise BadNotation(
             f"The facelets show {len(counts)} different letters,"
-            f" {shortened(' '.join(sorted(counts)))}; a cube has six colours. Use the letters {FACES},"
-            " or one letter for each colour, small and capital ones alike."
+            f" {shortened(' '.join(sorted(counts)))}; a cube has six colours. Use the letters"
+            f" {FACES}, or one letter for each colour, small and capital ones alike."
         )
     for letter, count in sorted(counts.items()):
         if count != size * size:
