@@ -71,9 +71,12 @@ def test_a_long_way_round_gets_shorter_on_the_way_and_what_is_short_stays(
     parts = planner.split(cube, whole, again=False)
     assert parts is not None and parts.cube == cube.apply(" ".join(parts.head.moves))
     assert parts.head.duration_us >= whole.duration_us / 16
-    enough = threading.Event()
-    threading.Timer(1.0, enough.set).start()
-    tail = planner.improve(parts, enough)
+    for seconds in (1, 4, 16):  # more where other programs take the processors
+        enough = threading.Event()
+        threading.Timer(seconds, enough.set).start()
+        tail = planner.improve(parts, enough)
+        if tail.duration_us < parts.tail.duration_us:
+            break
     assert tail.duration_us < parts.tail.duration_us
     for rest in (tail, planner.improve(parts, enough)):  # the second search ends before it begins
         assert rest.start == parts.head.end and rest.duration_us <= parts.tail.duration_us
