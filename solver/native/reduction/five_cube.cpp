@@ -93,8 +93,6 @@ FiveState FiveCube::state_of(const Colours& shown) const {
     Colours stickers = shown;
     name_by_faces(geometry_, stickers);
     const auto piece = [&](int first, int second) {
-        if (stickers[first] % 3 == stickers[second] % 3)
-            throw std::invalid_argument("stickers of no cube");
         return static_cast<std::uint8_t>(wing_number(stickers[first], stickers[second]));
     };
     FiveState state{};

@@ -72,13 +72,10 @@ private:
         FourState state;
         const auto centres = geometry.centre_slots(1, 1);
         const auto firsts = geometry.wing_slots(1), seconds = geometry.wing_seconds(1);
-        const auto& pairs = wing_faces();
         for (int slot = 0; slot < kOrbit; ++slot) {
             state.centres[slot] = stickers[centres[slot]];
-            const std::array<int, 2> shown{stickers[firsts[slot]], stickers[seconds[slot]]};
-            const auto wing = std::find(pairs.begin(), pairs.end(), shown);
-            if (wing == pairs.end()) throw std::invalid_argument("stickers of no cube");
-            state.wings[slot] = static_cast<std::uint8_t>(wing - pairs.begin());
+            const int wing = wing_number(stickers[firsts[slot]], stickers[seconds[slot]]);
+            state.wings[slot] = static_cast<std::uint8_t>(wing);
         }
         state.corner_parity = corners_are_odd(geometry, stickers);
         return state;

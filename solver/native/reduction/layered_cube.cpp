@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
 namespace cubist {
@@ -214,8 +215,9 @@ OrbitMove orbit_move(const Geometry& geometry, BlockTurn turn, const std::vector
 
 int wing_number(int first, int second) {
     const auto& pairs = wing_faces();
-    return static_cast<int>(std::find(pairs.begin(), pairs.end(), std::array{first, second}) -
-                            pairs.begin());
+    const auto found = std::find(pairs.begin(), pairs.end(), std::array{first, second});
+    if (found == pairs.end()) throw std::invalid_argument("stickers of no cube");
+    return static_cast<int>(found - pairs.begin());
 }
 
 std::vector<FaceMap> all_face_maps() {

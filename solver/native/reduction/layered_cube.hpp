@@ -124,7 +124,8 @@ using OrbitMove = std::array<std::uint8_t, kOrbit>;
 
 OrbitMove orbit_move(const Geometry& geometry, BlockTurn turn, const std::vector<int>& slots);
 
-// The number of the wing slot on two faces, as in wing_faces().
+// The number of the wing slot on two faces, as in wing_faces(). Throws std::invalid_argument if
+// no wing lies on both.
 int wing_number(int first, int second);
 
 // All 48 ways to rename the faces: rotations and reflections of the cube.
