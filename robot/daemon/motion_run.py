@@ -51,13 +51,13 @@ class MotionRun:
 
 
 class TrialStop(Enum):
-    """What the last stop did to a program that calibrates. Its next trial starts afresh."""
+    """Effect of the last stop on a calibrating program. Its next trial clears it."""
 
     NONE = auto()
     ENDED_TRIAL = auto()
-    """It ended the last trial, or kept it from beginning."""
+    """The stop ended the last trial, or prevented it."""
     REFUSES_NEXT = auto()
-    """It came between two trials: the next one is refused, so that the program ends."""
+    """The stop came between two trials: the next one is refused, so that the program ends."""
 
 
 _CALIBRATED_AT: dict[Place, str] = {

@@ -27,7 +27,7 @@ SERVO_BOARDS: Mapping[str, range] = {
 CHANNEL_NAMES = " or ".join(
     f"{board}:0 to {board}:{len(numbers) - 1}" for board, numbers in SERVO_BOARDS.items()
 )
-"""How people name them."""
+"""The names that people use for them."""
 
 FIRST_PIN = min(pins.start for pins in PINS.values())
 LAST_PIN = max(pins.stop for pins in PINS.values()) - 1

@@ -281,9 +281,9 @@ class MaestroFaults:
     silent: bool = False
     """In another mode than USB Dual Port: commands go to others."""
     drops: int = 0
-    """So many of the next targets do not arrive."""
+    """Number of the next targets to drop."""
     limits: dict[int, ChannelLimits] = field(default_factory=dict)
-    """By channel."""
+    """Limits by channel."""
 
 
 class Maestro(PulseMaker):
