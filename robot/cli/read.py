@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,6 +44,13 @@ MAX_COLOUR_BYTES = 16 * 2**20
     help="Folder with six photographs U.* R.* F.* D.* L.* B.*, one face each, anywhere in view.",
 )
 @click.option(
+    "--corners",
+    type=click.Path(path_type=Path),
+    nargs=2,
+    metavar="A B",
+    help="Two photographs of opposite corners, each with its three faces in view.",
+)
+@click.option(
     "--colours",
     "--colors",
     metavar="FILE",
@@ -59,22 +66,27 @@ MAX_COLOUR_BYTES = 16 * 2**20
 @json_option
 def read(
     faces: Path | None,
+    corners: tuple[Path, Path] | None,
     colours: str | None,
     size: int | None,
     explain: Path | None,
     as_json: bool,
 ) -> int:
-    """Read a cube: six photographs in a folder, or colours measured elsewhere.
+    """Read a cube: six photographs in a folder, two of opposite corners, or measured colours.
 
-    Photographs show the faces in Kociemba's orientation: U with B at its top edge, D with F at its
-    top edge, the others upright. The state is printed as facelets, to be piped into `cubist solve`.
+    Six photographs show the faces in Kociemba's orientation: U with B at its top edge, D with F at
+    its top edge, the others upright. Two photographs show any two opposite corners, however held:
+    U, R and F are the highest, the right and the left face of A. The state is printed as facelets,
+    to be piped into `cubist solve`.
     """
-    if (faces is None) == (colours is None):
-        raise click.UsageError("give either --faces DIR or --colours FILE")
+    if sum(source is not None for source in (faces, corners, colours)) != 1:
+        raise click.UsageError("give one of --faces DIR, --corners A B and --colours FILE")
     refuse_two_outputs(explain, as_json)
     report = _Report(as_json, explain)
     if faces is not None:
         return _read_photographs(faces, size, report)
+    if corners is not None:
+        return _read_corners(corners, size, report)
     source = colours or "-"
     documents = list(parse_json_values(read_text(source, MAX_COLOUR_BYTES), source))
     if explain is not None and len(documents) > 1:
@@ -93,6 +105,26 @@ def _read_photographs(folder: Path, size: int | None, report: _Report) -> ExitCo
     except NoFace as error:
         report.refusal(str(error), ())
         return exit_code_of(error)
+
+
+def _read_corners(photographs: Sequence[Path], size: int | None, report: _Report) -> ExitCode:
+    from vision.decide.two_corners import assemble, read_corners
+    from vision.locate.corner import CORNER_SIZES
+    from vision.locate.face import NoFace
+    from vision.locate.two_corners import scan_corner_files
+
+    if size is not None and size not in CORNER_SIZES:
+        raise click.UsageError(f"--corners reads up to {max(CORNER_SIZES)} layers: use --faces DIR")
+    start = time.perf_counter()
+    report = replace(report, pictures=dict(zip("URFDLB", "AAABBB", strict=True)))
+    try:
+        ways = scan_corner_files(photographs, size)
+    except NoFace as error:
+        report.refusal(str(error), ())
+        return exit_code_of(error)
+    assembly = assemble([scan.colours for scan in ways])
+    looks = ways[assembly.way]
+    return report.outcome(looks.colours, lambda _: read_corners(assembly), start, looks)
 
 
 def _decide(looks: CubeScan, colours: StickerColours) -> CubeReading:
@@ -137,6 +169,10 @@ class _Report:
 
     as_json: bool
     explain: Path | None
+    pictures: Mapping[str, str] = field(
+        default_factory=lambda: {f: f"of face {f}" for f in "URFDLB"}
+    )
+    """The pictures to take again, by the faces in them."""
 
     def outcome(
         self,
@@ -165,7 +201,9 @@ class _Report:
         if doubtful:
             lines.append(f"doubtful stickers: {', '.join(doubtful)}")
         if face is not None:
-            lines.append(f"what to do: take the picture of face {face} again, without reflections")
+            lines.append(
+                f"what to do: take the picture {self.pictures[face]} again, without reflections"
+            )
         document = {"error": "unreadable", "reason": reason, "doubtful": list(doubtful)}
         answer(document, self.as_json, lambda: note("\n".join(lines)))
 

@@ -13,6 +13,7 @@ import pytest
 
 from robot.cli.main import run
 from solver.cube.cube import Cube
+from tests.rig.corner_scenes import RenderedCorners, render_corners
 from tests.rig.scenes import SCHEMES, render_cube
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
@@ -114,4 +115,38 @@ def test_a_file_of_colours_that_is_wrong_is_bad_usage(ask: Ask, text: str, said:
 
 def test_options_that_contradict_each_other_or_the_file_are_bad_usage(ask: Ask) -> None:
     assert ask()[0] == ask("--faces", ".", "--colours", "-")[0] == 2
+    assert ask("--corners", "a.png", "b.png", "--faces", ".")[0] == 2
+    assert ask("--corners", "a.png", "b.png", "--size", "6")[0] == 2
     assert ask("--size", "4", text=document(scan(5)[1]))[0] == 2
+
+
+@pytest.fixture
+def corners(tmp_path: Path) -> Callable[[RenderedCorners], list[str]]:
+    """Save the two photographs of a cube; the options to read them."""
+
+    def save(cube: RenderedCorners) -> list[str]:
+        paths = [str(tmp_path / f"{name}.png") for name in "ab"]
+        for path, frame in zip(paths, cube.frames, strict=True):
+            assert cv2.imwrite(path, frame.image[..., ::-1])
+        return ["--corners", *paths]
+
+    return save
+
+
+def test_two_photographs_of_corners(
+    ask: Ask, corners: Callable[[RenderedCorners], list[str]], tmp_path: Path
+) -> None:
+    cube = render_corners(3, 3)
+    code, (found,), _ = ask(*corners(cube), "--explain", str(tmp_path / "out.png"))
+    assert (code, found["confident"]) == (0, True)
+    assert found["facelets"] in cube.held
+    assert cv2.imread(str(tmp_path / "out.png")) is not None
+
+
+def test_photographs_of_corners_that_share_a_face_are_refused(
+    corners: Callable[[RenderedCorners], list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    cube = render_corners(4, 3, towards=("URF", "DFR"))
+    assert run(["read", *corners(cube)]) == 1
+    said = capsys.readouterr().err
+    assert "both pictures show the same face" in said and "turn the cube over" in said

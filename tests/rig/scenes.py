@@ -120,7 +120,7 @@ def render_cube(
     """
     rng = np.random.default_rng([seed, size])
     facelets = random_facelets(size, rng)
-    make = at.make(_random_make(rng, stickerless), np.random.default_rng([seed, size, 6]))
+    make = at.make(random_make(rng, stickerless), np.random.default_rng([seed, size, 6]))
     room = int(rng.integers(2**32))
     frames: dict[str, Frame] = {}
     corners: dict[str, Corners] = {}
@@ -165,7 +165,7 @@ def _scrambled(size: int, rng: np.random.Generator) -> StickerCube:
     return cube.apply(parse_moves(" ".join(words)))
 
 
-def _random_make(rng: np.random.Generator, stickerless: bool | None) -> Make:
+def random_make(rng: np.random.Generator, stickerless: bool | None) -> Make:
     plain = bool(rng.random() < 0.4) if stickerless is None else stickerless
     scheme = list(SCHEMES)[rng.integers(len(SCHEMES))]
     white = not plain and rng.random() < 0.12
@@ -272,19 +272,20 @@ def _draw_cube(
             continue
         shown = FACES.index(letters.get(side, face))
         stickers = facelets[shown * size**2 : (shown + 1) * size**2]
-        texture = _texture(stickers, size, make, rng, _cell_pixels(pose, side, size))
+        corners = pose.project(_corners_of(side))
+        texture = draw_face(stickers, size, make, rng, pixels_of_cell(corners, size))
         # Sides turn away from the light that falls on the front.
         shade = 1.0 if side == "front" else rng.uniform(0.35, 1.0)
-        _paste(scene, texture * np.float32(shade), pose.project(_corners_of(side)))
+        paste_face(scene, texture * np.float32(shade), corners)
 
 
-def _cell_pixels(pose: _Camera, side: str, size: int) -> int:
-    corners = pose.project(_corners_of(side))
+def pixels_of_cell(corners: Corners, size: int) -> int:
+    """Return the side at which a cell is drawn, for a face with these corners in the picture."""
     longest = np.linalg.norm(corners - np.roll(corners, 1, axis=0), axis=1).max()
     return int(np.clip(np.ceil(longest / size), 8, 200))
 
 
-def _texture(stickers: str, size: int, make: Make, rng: np.random.Generator, cell: int) -> Linear:
+def draw_face(stickers: str, size: int, make: Make, rng: np.random.Generator, cell: int) -> Linear:
     """Reflectances float32[size * cell, size * cell, 3] of a face seen straight on."""
     palette = SCHEMES[make.scheme]
     colours = to_linear(np.array([palette[s] for s in stickers], dtype=np.uint8))
@@ -341,7 +342,7 @@ def _print_logo(
     patch[mask > 0] = ink
 
 
-def _paste(scene: Linear, texture: Linear, corners: NDArray[np.float64]) -> None:
+def paste_face(scene: Linear, texture: Linear, corners: NDArray[np.float64]) -> None:
     """Lay a face into the scene, smooth at its edges."""
     side = float(len(texture))
     source = np.array([[0, 0], [side, 0], [side, side], [0, side]], dtype=np.float32) - 0.5
@@ -526,13 +527,18 @@ def outcome_of(
     read: Callable[[], CubeReading],
     facelets: str,
     refusals: tuple[type[Exception], ...] = (NoFace, Unreadable),
+    *,
+    alike: Sequence[str] = (),
 ) -> str:
-    """Return ``right``, ``unsure``, ``unsure of another``, ``refused`` or, the worst, ``wrong``."""
+    """Return ``right``, ``unsure``, ``unsure of another``, ``refused`` or, the worst, ``wrong``.
+
+    Readings of ``alike`` count as right too: the same cube held otherwise.
+    """
     try:
         reading = read()
     except refusals:
         return "refused"
-    if is_true(reading.facelets, facelets):
+    if any(is_true(reading.facelets, truth) for truth in (facelets, *alike)):
         return "right" if reading.confident else "unsure"
     return "wrong" if reading.confident else "unsure of another"
 

@@ -21,6 +21,7 @@ import cv2
 import pytest
 
 from tests.rig import scans
+from tests.rig.corner_scenes import read_corners_outcome, render_corners
 from tests.rig.scans import classic, known_sets, mistakes, synthetic_scan, turned
 from tests.rig.scenes import (
     FACES,
@@ -47,6 +48,17 @@ def rendered(seed: int, harsh: float) -> Iterator[Case]:
         str(seed),
         lambda: read_outcome(render_cube(seed, size, harsh=harsh)),
     )
+
+
+def corners(seed: int, harsh: float) -> Iterator[Case]:
+    """Whole cubes of 2 to 5 layers from two photographs of opposite corners."""
+    size = 2 + seed % 4
+    case = partial(_read_corners, seed, size, harsh)
+    yield f"{size}x{size}x{size}", str(seed), case
+
+
+def _read_corners(seed: int, size: int, harsh: float) -> str:
+    return read_corners_outcome(render_corners(seed, size, harsh=harsh))
 
 
 def synthetic(seed: int, harsh: float) -> Iterator[Case]:
@@ -102,6 +114,7 @@ def two_turns(number: int, _: float) -> Iterator[Case]:
 
 KINDS = {
     "rendered": rendered,
+    "corners": corners,
     "synthetic": synthetic,
     "robots": robots,
     "faces": faces,
@@ -133,6 +146,7 @@ def campaign(kind: str, numbers: range, least: float, harsh: float = 1.0) -> Cal
 
 
 test_cubes_are_read_from_photographs = campaign("rendered", range(20_000, 24_000, 100), 0.93)
+test_cubes_are_read_from_two_corners = campaign("corners", range(30_000, 31_000, 100), 0.95)
 test_first_looks_are_right = campaign("synthetic", range(0, 10_000, 500), 0.97)
 test_robots_read_their_cubes = campaign("robots", range(1_000, 11_000, 100), 0.9)
 test_robots_in_harsh_light = campaign("robots", range(1_000, 3_000, 100), 0.0, harsh=2.0)

@@ -165,13 +165,13 @@ def _search_at(
     side: int, image: Image, sizes: Collection[int], *, reflections: bool = False
 ) -> list[FaceGrid]:
     """Faces that may be in the picture, its longer side made ``side`` pixels if it is longer."""
-    work, factor = _shrunk(image, side)
+    work, factor = shrink(image, side)
     return [grid.scale(factor) for grid in _search(work, sizes, reflections=reflections)]
 
 
 def _search_far(image: Image, sizes: Collection[int]) -> list[FaceGrid]:
     """Small faces that may be in the picture, looked for square by square."""
-    work, factor = _shrunk(image, _FINE_SIDE)
+    work, factor = shrink(image, _FINE_SIDE)
     step = _TILE - _FAR_FACE
     grids: list[FaceGrid] = []
     starts = (range(0, max(side - _FAR_FACE, 1), step) for side in work.shape[:2])
@@ -213,7 +213,7 @@ class HintedSearch:
     can be seen to find them alone."""
 
     def __init__(self, image: Image) -> None:
-        self._work, self._factor = _shrunk(image)
+        self._work, self._factor = shrink(image)
         edges = edge_strength(self._work)
         self._blobs = [find_blobs(edges, level).distinct() for level in EDGE_LEVELS]
 
@@ -249,12 +249,12 @@ def shrink_to_cells(image: Image, grid: FaceGrid) -> tuple[Image, float]:
     Small faces are looked at in more of the picture's pixels.
     """
     clear = _CLEAR_PITCH * _longer(image) / grid.pitch
-    return _shrunk(image, max(_WORK_SIDE, round(clear)))
+    return shrink(image, max(_WORK_SIDE, round(clear)))
 
 
 def patches_in_rows(image: Image) -> int:
     """Count the sticker-like patches that stand together in rows and columns."""
-    work, _ = _shrunk(image)
+    work, _ = shrink(image)
     lattices = find_lattices(find_blobs(edge_strength(work), EDGE_LEVELS[0]).distinct())
     return max((len(lattice.blobs) for lattice in lattices), default=0)
 
@@ -282,7 +282,7 @@ def _is_part(grid: FaceGrid, whole: FaceGrid) -> bool:
     return bool(misses < 0.25 and (places > 0).all() and (places < whole.size).all())
 
 
-def _shrunk(image: Image, side: int = _WORK_SIDE) -> tuple[Image, float]:
+def shrink(image: Image, side: int = _WORK_SIDE) -> tuple[Image, float]:
     """Shrink a picture to a longer side of at most ``side``; return it and the factor."""
     factor = _longer(image) / side
     if factor <= 1.0:
@@ -290,6 +290,26 @@ def _shrunk(image: Image, side: int = _WORK_SIDE) -> tuple[Image, float]:
     height, width = (max(round(side / factor), 1) for side in image.shape[:2])
     small = cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA)
     return np.asarray(small, dtype=np.uint8), factor
+
+
+def candidate_faces(
+    work: Image, sizes: Collection[int], *, flattest: float, reflections: bool = False
+) -> tuple[list[FaceGrid], list[Blobs]]:
+    """Return whatever may be a face in a picture of working size, and the patches at every edge
+    level.
+
+    ``flattest`` as for :func:`vision.locate.lattice.find_blobs`. A picture of several faces has
+    several; the best of them does not end the search.
+    """
+    edges = edge_strength(work)
+    levels = [find_blobs(edges, level, flattest).distinct() for level in EDGE_LEVELS]
+    windows = [
+        window
+        for blobs in levels
+        for lattice in find_lattices(blobs, gaps=reflections)
+        for window in find_windows(work, blobs, lattice, sizes, reflections=reflections)
+    ]
+    return [_face_grid(window) for window in windows if window.mark >= _WORST_HINTED], levels
 
 
 def _grids_of(

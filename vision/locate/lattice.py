@@ -35,6 +35,8 @@ _PAIRS = 2**17
 tables of all their pairs would take gigabytes."""
 
 _FLATTEST = 0.5
+"""Width of a patch as a share of its length: faces seen from aside are flatter."""
+
 _PARALLELOGRAM = (0.88, 1.09)
 
 
@@ -94,12 +96,15 @@ def edge_strength(image: Image) -> Image:
     return np.asarray(strongest, dtype=np.uint8)
 
 
-def find_blobs(edges: Image, level: int) -> Blobs:
-    """Compact parallelogram-like patches in which no step reaches ``level``."""
+def find_blobs(edges: Image, level: int, flattest: float = _FLATTEST) -> Blobs:
+    """Compact parallelogram-like patches in which no step reaches ``level``.
+
+    Those narrower than ``flattest`` of their length are left out.
+    """
     _, flat = cv2.threshold(edges, level - 1, 255, cv2.THRESH_BINARY_INV)
     contours, _ = cv2.findContours(flat, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
     largest = _LARGEST_SHARE * edges.size
-    found = [blob for contour in contours if (blob := _blob(contour, largest)) is not None]
+    found = [blob for contour in contours if (blob := _blob(contour, largest, flattest))]
     if not found:
         return Blobs(np.empty((0, 2)), np.empty(0), np.empty((0, 2, 2)))
     table = np.array(found)
@@ -107,7 +112,7 @@ def find_blobs(edges: Image, level: int) -> Blobs:
     return Blobs(table[:, :2], table[:, 2], shapes)
 
 
-def _blob(contour: cv2.typing.MatLike, largest: float) -> tuple[float, ...] | None:
+def _blob(contour: cv2.typing.MatLike, largest: float, flattest: float) -> tuple[float, ...] | None:
     """Centre, area and covariance of what a contour encloses, if it may be a sticker.
 
     A bay in a patch, as glare at its edge leaves, is filled.
@@ -121,11 +126,11 @@ def _blob(contour: cv2.typing.MatLike, largest: float) -> tuple[float, ...] | No
     solidity = area / cv2.contourArea(hull)
     if solidity < _SOLIDITY[0]:
         return None
-    whole = _describe(contour) if solidity >= _SOLIDITY[1] else None
-    return whole or _describe(hull)
+    whole = _describe(contour, flattest) if solidity >= _SOLIDITY[1] else None
+    return whole or _describe(hull, flattest)
 
 
-def _describe(contour: cv2.typing.MatLike) -> tuple[float, ...] | None:
+def _describe(contour: cv2.typing.MatLike, flattest: float) -> tuple[float, ...] | None:
     """Centre (x, y), area and covariance (xx, xy, yy) of a parallelogram, None for other shapes."""
     moments = cv2.moments(contour)
     area = moments["m00"]
@@ -136,7 +141,7 @@ def _describe(contour: cv2.typing.MatLike) -> tuple[float, ...] | None:
         return None
     half = 0.5 * (xx + yy)
     reach = max(half * half - spread * spread, 0.0) ** 0.5
-    if (half - reach) < _FLATTEST**2 * (half + reach):
+    if (half - reach) < flattest**2 * (half + reach):
         return None
     return moments["m10"] / area, moments["m01"] / area, area, xx, xy, yy
 
