@@ -149,7 +149,7 @@ std::vector<Naming> namings_of(const Table& rows) {
     return namings;
 }
 
-// A scan with the estimator for it; the arrays are Python's and are kept alive here.
+// A scan with its estimator. It keeps Python's arrays alive.
 class ScanEstimator {
 public:
     ScanEstimator(const Numbers& priors, const Numbers& light_precision, const Numbers& values,
@@ -177,7 +177,7 @@ public:
                             checked(cost, n), checked(inlier, n));
     }
 
-    // Into mean, covariance and faces; returns the falloff.
+    // Writes mean, covariance and faces. Returns the falloff.
     double estimate(const Numbers& mean, const Numbers& covariance, const Numbers& faces,
                     double falloff, const CubePieces& pieces, const Numbers& temperatures,
                     int least, double still, int patience, const Writable& new_mean,

@@ -79,7 +79,7 @@ bool make_five(const WritableBytes& table, int threads, const Progress& progress
 
 std::size_t five_size() { return FiveTables().bytes(); }
 
-// Tables of a core and of the outside, which belong to others.
+// Tables for the core and for the outside, which the caller owns.
 struct SixTables {
     const FourTables& four;
     const FiveTables& five;
@@ -106,7 +106,7 @@ std::vector<Reduction> reduce(const SevenTables& tables, const Colours& colours,
     return reduce_seven(tables.five, colours, options);
 }
 
-// `times` is there for sizes that are reduced in a robot's time.
+// `times` is given if the robot's time counts.
 template <class Tables, class... Times>
 std::vector<std::vector<PlainTurns>> reductions(const Tables& tables, const TableBytes& stickers,
                                                 double time_limit, int threads,

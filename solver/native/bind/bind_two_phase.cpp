@@ -30,12 +30,12 @@ TwoPhaseTables make_tables(std::string_view name, const TableBytes& phase1,
     return {chosen, Phase1Tables(chosen, span_of(phase1)), Phase2Tables(chosen, span_of(phase2))};
 }
 
-// Exact distance to the group of phase 2, in the metric.
+// Returns the exact distance to the group of phase 2, in the metric.
 int phase1_distance(const TwoPhaseTables& tables, const CubeStates& states) {
     return tables.phase1.distance(tables.phase1.node_of(cube_of(states)));
 }
 
-// Never more than the moves still needed, for a cube in the group of phase 2.
+// Returns a lower bound on the remaining moves of a cube in the group of phase 2.
 int phase2_bound(const TwoPhaseTables& tables, const CubeStates& states) {
     return tables.phase2.bound(phase2_node_of(cube_of(states)));
 }

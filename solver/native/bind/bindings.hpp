@@ -13,19 +13,19 @@
 
 namespace cubist {
 
-// What a subject adds to solver._native. A static object in bind_<subject>.cpp registers it; no
-// list elsewhere names it. `subject` orders the names in the module.
+// Names that a subject adds to solver._native. A static object in bind_<subject>.cpp registers it;
+// no central list exists. `subject` orders the names in the module.
 class Bindings {
 public:
     using Add = void (*)(nanobind::module_&);
 
     Bindings(std::string_view subject, Add add);
 
-    // Everything that was registered, by subject.
+    // Everything registered, sorted by subject.
     static void add_all(nanobind::module_& module);
 };
 
-// Asks Python's `progress(done) -> bool` from a thread that does not hold the interpreter.
+// Calls Python's `progress(done) -> bool` from a thread that does not hold the interpreter.
 inline Progress unlocked(const Progress& progress) {
     return [&progress](double done) {
         const nanobind::gil_scoped_acquire locked;
@@ -49,7 +49,7 @@ auto span_of(const Array& array) {
     return std::span(array.data(), array.size());
 }
 
-// Legality is Python's business; this only copies.
+// Copies the states. Python has checked that they are legal.
 inline CubieCube cube_of(const CubeStates& states) {
     const std::uint8_t* row = states.data();
     CubieCube cube;
@@ -69,7 +69,7 @@ inline CubieCube cube_of(const CubeStates& states) {
 using CornerStates = nanobind::ndarray<const std::uint8_t, nanobind::shape<kCorners, 2>,
                                        nanobind::c_contig, nanobind::device::cpu>;
 
-// The legality of the states is the caller's care; the edges are left solved.
+// The caller has checked that the states are legal. The edges stay solved.
 inline CubieCube cube_of(const CornerStates& states) {
     CubieCube cube;
     for (std::size_t slot = 0; slot < kCorners; ++slot) {

@@ -9,7 +9,7 @@
 namespace cubist {
 namespace {
 
-// Static objects of other files use it before main: so it is made when first asked for.
+// Static objects of other files use it before main, so it is created on first use.
 std::map<std::string_view, Bindings::Add>& registered() {
     static std::map<std::string_view, Bindings::Add> all;
     return all;

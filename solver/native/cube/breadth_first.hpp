@@ -1,8 +1,8 @@
-// Tables filled breadth-first: distances from the nearest goal, for all nodes of a graph.
+// Fills tables breadth-first: distances from the nearest goal for all nodes of a graph.
 //
 // `fill_breadth_first` suits a table that one thread fills from a queue. `fill_by_level` suits a
-// large one whose rows several threads share: at every depth each row is expanded once. Either way
-// an entry depends on the graph alone, so a table is the same byte by byte however it was filled.
+// large one whose rows several threads share: it expands each row once per depth. Either way the
+// entries depend only on the graph, so a table has the same bytes whichever way it was filled.
 #pragma once
 
 #include <array>
@@ -18,13 +18,13 @@
 
 namespace cubist {
 
-// Not reached yet, or not to be reached.
+// Not reached yet, or unreachable.
 constexpr std::uint8_t kUnreachable = 0xFF;
 
-// Fills `distances` from the nodes that have 0 already; all others must be kUnreachable. Turn
+// Fills `distances` from the nodes that already have 0; all others must be kUnreachable. Turn
 // number `turn` < `turns` leads from `node` to `neighbour(node, turn)` and costs `cost(turn)`, 1 or
-// 2. Turns must be closed under inverse, for a distance leads to the goal. `settled(count)` is
-// called for every node with the number of those before it.
+// 2. The turns must be closed under inverse, because distances lead to the goal. Calls
+// `settled(count)` for every node with the number of nodes before it.
 void fill_breadth_first(std::span<std::uint8_t> distances, std::size_t turns, const auto& neighbour,
                         const auto& cost, const auto& settled) {
     std::array<std::vector<std::uint32_t>, 3> waiting;  // by distance modulo 3
@@ -35,7 +35,7 @@ void fill_breadth_first(std::span<std::uint8_t> distances, std::size_t turns, co
         const std::vector<std::uint32_t> level = std::exchange(waiting[depth % 3], {});
         idle = level.empty() ? idle + 1 : 0;
         for (const std::uint32_t node : level) {
-            if (distances[node] != depth) continue;  // a cheaper way was found meanwhile
+            if (distances[node] != depth) continue;  // a cheaper path was found meanwhile
             settled(count++);
             for (std::size_t turn = 0; turn < turns; ++turn) {
                 const auto next = static_cast<std::uint32_t>(neighbour(node, turn));
@@ -48,7 +48,7 @@ void fill_breadth_first(std::span<std::uint8_t> distances, std::size_t turns, co
     }
 }
 
-// The same where every turn costs 1.
+// The same if every turn costs 1.
 void fill_breadth_first(std::span<std::uint8_t> distances, std::size_t turns, const auto& neighbour,
                         const auto& settled) {
     fill_breadth_first(distances, turns, neighbour, [](std::size_t) { return 1; }, settled);
@@ -58,7 +58,7 @@ void fill_breadth_first(std::span<std::uint8_t> distances, std::size_t turns,
     fill_breadth_first(distances, turns, neighbour, [](std::size_t) {});
 }
 
-// The nodes below `size` that turns reach from `starts`, in the order in which they are found.
+// Returns the nodes below `size` that turns reach from `starts`, in the order of discovery.
 std::vector<int> reached_from(std::vector<int> starts, std::size_t size, std::size_t turns,
                               const auto& neighbour) {
     std::vector<bool> is_known(size);
@@ -74,17 +74,17 @@ std::vector<int> reached_from(std::vector<int> starts, std::size_t size, std::si
     return reached;
 }
 
-// How a table's rows are shared out, and when it is complete.
+// How threads share the rows of a table, and when it is complete.
 struct LevelOptions {
     int rows, block;  // a thread takes `block` rows at a time
     int threads;
-    int deepest = INT_MAX;  // no entry farther than this is looked for
-    int most_idle = 1;      // so many depths in a row that find nothing are the end
+    int deepest = INT_MAX;  // largest distance to search for
+    int most_idle = 1;      // this many successive empty depths end the fill
 };
 
-// Calls `expand(row, depth, mode)` for every row at depths 0, 1 ...; it returns how many entries it
-// found. `mode(known, last)` is asked before each depth, with the entries found so far and those
-// found last; `progress(known)` returns whether to go on. False when it said no.
+// Calls `expand(row, depth, mode)` for every row at depths 0, 1 ...; it returns the number of
+// entries it found. `mode(known, last)` chooses the mode before each depth from the number of
+// entries found so far and at the last depth. Returns false if `progress(known)` returned false.
 bool fill_by_level(const LevelOptions& options, std::size_t known, const auto& mode,
                    const auto& expand, const auto& progress) {
     std::size_t last = known;
@@ -105,7 +105,7 @@ bool fill_by_level(const LevelOptions& options, std::size_t known, const auto& m
     return true;
 }
 
-// The same with one way to expand a row: `expand(row, depth)`.
+// The same with only one way to expand a row: `expand(row, depth)`.
 bool fill_by_level(const LevelOptions& options, const auto& expand, const auto& progress) {
     return fill_by_level(
         options, 0, [](std::size_t, std::size_t) { return 0; },

@@ -1,4 +1,4 @@
-// Keeps the best solutions a search comes upon.
+// Keeps the best solutions that a search finds.
 #pragma once
 
 #include <climits>
@@ -11,8 +11,8 @@
 
 namespace cubist {
 
-// Takes solutions and says how long further ones may be, or that there are enough; called by one
-// thread at a time.
+// Takes solutions, and returns how long further ones may be or that there are enough. One thread
+// calls it at a time.
 class SolutionSink {
 public:
     static constexpr int kEnough = -1;
@@ -24,13 +24,13 @@ public:
 struct Found {
     Composites composites;
     int length;
-    std::uint32_t cost;  // microseconds with a cost model, else the length
+    std::uint32_t cost;  // microseconds with a cost model, otherwise the length
 };
 
 struct CollectorOptions {
-    int solutions;                     // how many to keep
-    int target;                        // enough when that many are no longer than this
-    const CostModel* model = nullptr;  // the cheapest on a robot, instead of the shortest
+    int solutions;                     // number of solutions to keep
+    int target;                        // enough once that many are no longer than this
+    const CostModel* model = nullptr;  // if given, keep the cheapest, not the shortest
     std::function<void(const Found&)> on_better;
 };
 
@@ -40,14 +40,14 @@ public:
 
     int offer(const Composites& solution, int length) override;
 
-    // Best first.
+    // Sorted, best first.
     const std::vector<Found>& found() const { return found_; }
-    // What a further solution must be cheaper than.
+    // A further solution must be cheaper than this.
     std::uint32_t worst_cost() const {
         return static_cast<int>(found_.size()) < options_.solutions ? UINT32_MAX
                                                                     : found_.back().cost;
     }
-    // Throws what `on_better` threw, if it did.
+    // Rethrows the exception of `on_better`, if there was one.
     void rethrow() const;
 
 private:

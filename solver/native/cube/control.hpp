@@ -1,4 +1,4 @@
-// Stopping a search: a flag set from outside, a deadline in CPU time and on the wall clock.
+// Stops searches: a flag set from outside, a deadline in CPU time and one on the wall clock.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace cubist {
 
-// Set from any thread, read by searches now and then.
+// Any thread may set it; searches read it now and then.
 class CancelFlag {
 public:
     void set() noexcept { flag_.store(true, std::memory_order_relaxed); }
@@ -28,11 +28,11 @@ inline std::int64_t clock_ns(clockid_t clock) noexcept {
 inline std::int64_t thread_cpu_ns() noexcept { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
 inline std::int64_t wall_ns() noexcept { return clock_ns(CLOCK_MONOTONIC); }
 
-// How often in this process a search was found to be over by the wall clock alone.
+// Counts the searches of this process that the wall clock alone ended.
 inline std::atomic<std::uint64_t> clock_cuts{0};
 
-// How long a search may go on, asked for on the thread that searches. A thread that is hardly given
-// the processor also stops, some time after the limit has passed on the wall clock.
+// The time limit of a search, checked on the searching thread. A thread that gets hardly any
+// processor time also stops, some time after the limit has passed on the wall clock.
 class Deadline {
 public:
     static constexpr double kForever = 1e9;  // seconds; more would not fit
@@ -54,7 +54,7 @@ public:
         return true;
     }
 
-    // Processor time that is left, for other threads to have as much.
+    // Returns the remaining processor time, as a limit for other threads.
     double left_s() const noexcept {
         return static_cast<double>(
                    std::max<std::int64_t>(0, limit_ns_ - (thread_cpu_ns() - cpu_start_))) *

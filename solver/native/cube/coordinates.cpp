@@ -16,8 +16,8 @@ constexpr std::array<std::array<int, 5>, 13> make_choose() {
 }
 constexpr auto kChoose = make_choose();
 
-// Slots in the order in which sets of slots are ranked: U, D, middle. Sets without a middle slot
-// come first, so that the ranks of phase 2 are 0..69, and the middle set itself is ranked last.
+// The order in which sets of slots are ranked: U, D, middle. Sets without a middle slot come first,
+// so that phase 2 has ranks 0..69, and the middle set itself comes last.
 constexpr std::array<int, kEdges> kRankedSlots{0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7};
 
 template <std::size_t N>
@@ -47,7 +47,7 @@ std::array<std::uint8_t, N> unrank_permutation(int rank) {
     return perm;
 }
 
-// The four ranked positions of a set, ascending.
+// Returns the four ranked positions of a set, ascending.
 std::array<int, 4> unrank_set(int rank) {
     std::array<int, 4> set{};
     int position = kEdges - 1;

@@ -12,15 +12,15 @@ constexpr int kFlips = 2048;
 constexpr int kSlices = 495;
 constexpr int kFlipSlices = kFlips * kSlices;
 constexpr int kCornerPerms = 40320;
-// Four edges in order on the twelve slots: 495 sets of slots x 24 orders.
+// Four edges in order on the twelve slots: 495 sets of slots, 24 orders each.
 constexpr int kPlacements = 11880;
 constexpr int kOrders = 24;
-// In the group of phase 2: U edges on 70 sets of slots, orders of the U and of the D edges.
+// In the group of phase 2: the U edges on 70 sets of slots, the orders of the U and of the D edges.
 constexpr int kOuterEdges = 40320;
 
 // Edges by home layer.
 enum class Layer { kUp, kDown, kMiddle };
-// Of a layer's four edges, and of their slots.
+// The order of a layer's four edges, and the set of their slots.
 constexpr int first_edge(Layer layer) {
     return layer == Layer::kUp ? 0 : layer == Layer::kDown ? 8 : 4;
 }
@@ -29,23 +29,24 @@ int twist_of(const CubieCube& cube);
 int flip_of(const CubieCube& cube);
 int corner_perm_of(const CubieCube& cube);
 int placement_of(const CubieCube& cube, Layer layer);
-// The set of slots with the middle edges; ranked downwards, for the middle slots rank last.
+// The set of slots with the middle edges. Ranks are counted down, because the middle slots rank
+// last.
 inline int slice_of(const CubieCube& cube) {
     return kSlices - 1 - placement_of(cube, Layer::kMiddle) / kOrders;
 }
 inline int flip_slice_of(const CubieCube& cube) { return slice_of(cube) * kFlips + flip_of(cube); }
 
-// A cube with that coordinate; whatever else there is stays solved or is filled up in order.
+// Returns a cube with that coordinate. Everything else stays solved or is filled up in order.
 void set_twist(CubieCube& cube, int twist);
 void set_flip(CubieCube& cube, int flip);
 void set_corner_perm(CubieCube& cube, int rank);
-// Places one layer's edges; the slots left over get the other edges in order.
+// Places the edges of one layer; the remaining slots get the other edges in order.
 void set_placement(CubieCube& cube, Layer layer, int placement);
 void set_flip_slice(CubieCube& cube, int flip_slice);
-// In the group of phase 2: the outer edges, and the middle ones in their order.
+// In the group of phase 2: the outer edges, and the order of the middle ones.
 void set_outer_edges(CubieCube& cube, int outer, int middle_order);
 
-// From the placements of the U and the D edges in the group of phase 2.
+// Combines the placements of the U and the D edges in the group of phase 2.
 constexpr int outer_edges(int up, int down) { return up * kOrders + down % kOrders; }
 
 }  // namespace cubist

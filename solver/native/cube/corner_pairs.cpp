@@ -30,7 +30,7 @@ CubieCube outer_cube(int outer) {
     return cube;
 }
 
-// Distances while they are made: a byte each, eight to a word, so that threads may share rows.
+// Distances during construction: a byte each, eight to a word, so that threads may share rows.
 constexpr int kRowWords = kOuterPlacements / 8;
 static_assert(kRowWords * 8 == kOuterPlacements);
 constexpr std::uint64_t kEach = 0x0101'0101'0101'0101;
@@ -40,7 +40,7 @@ std::uint8_t load(std::uint64_t* row, int placement) {
     return static_cast<std::uint8_t>(word >> (placement % 8 * 8));
 }
 
-// Leaves the lower of the distance that is there and this one.
+// Stores this distance if it is lower than the stored one.
 void lower(std::uint64_t* row, int placement, int distance) {
     const std::atomic_ref word(row[placement / 8]);
     const int shift = placement % 8 * 8;
@@ -138,7 +138,7 @@ void Generation::make_views() {
     });
 }
 
-// Where a generator takes the U edges, as the class it takes the corners to sees them.
+// The placement of the U edges after a generator, as seen from the class that the corners move to.
 void Generation::make_placements_after() {
     for (int g = 0; g < generators_; ++g)
         for (int s = 0; s < kUprightSymmetries; ++s)
@@ -148,13 +148,14 @@ void Generation::make_placements_after() {
                                 outer_[placement * kOrders * generators_ + g] / kOrders]);
 }
 
-// Lowers the distance of a node and of its images under what keeps its representative.
+// Lowers the distance of a node and of its images under the symmetries that keep its
+// representative.
 void Generation::reach(std::uint32_t number, int placement, int distance) {
     for (int bits = stabilizers_[number], s = 0; bits != 0; bits >>= 1, ++s)
         if (bits & 1) lower(row(number), conjugates_[s * kOuterPlacements + placement], distance);
 }
 
-// The placements at the depth; how many they are.
+// Finds the placements at the depth. Returns their count.
 int Generation::collect(int number, int depth, Placements& found) {
     int count = 0;
     for (int k = 0; k < kRowWords; ++k) {
@@ -168,7 +169,7 @@ int Generation::collect(int number, int depth, Placements& found) {
     return count;
 }
 
-// Goes on from the nodes of a row that are at the depth; how many they are.
+// Expands the nodes of a row that are at the depth. Returns their count.
 int Generation::spread(int number, int depth) {
     Placements found, farther;
     const int count = collect(number, depth, found);
@@ -179,7 +180,7 @@ int Generation::spread(int number, int depth) {
             (g * kUprightSymmetries + packed % kUprightSymmetries) * kOuterPlacements;
         const std::uint32_t to = packed / kUprightSymmetries;
         const int distance = depth + turns_.costs[g];
-        int open = 0;  // sorted out first: hardly a branch could be predicted
+        int open = 0;  // sorted out first: the branch would be unpredictable
         for (int k = 0; k < count; ++k) {
             farther[open] = after[found[k]];
             open += load(row(to), farther[open]) > distance;
@@ -189,14 +190,14 @@ int Generation::spread(int number, int depth) {
     return count;
 }
 
-// By depth, with as many threads as there are: what is at a depth is no longer lowered while others
-// are reached from it, so that the order does not matter.
+// Proceeds by depth on all available threads. Entries at a depth no longer change while others are
+// reached from them, so the order does not matter.
 bool Generation::make_distances(const Progress& progress) {
     constexpr double kNodes = double{kCornerClasses} * kOuterPlacements;
     distances_.assign(std::size_t{kCornerClasses} * kRowWords, ~std::uint64_t{0});
     static_assert(kFar == 0xFF);
     reach(upright_[0] / kUprightSymmetries, 0, 0);
-    // Costs are 1 or 2: two empty depths in a row are the end.
+    // Costs are 1 or 2, so two empty depths in a row mean the end.
     return fill_by_level(
         {.rows = kCornerClasses, .block = kBlock, .threads = threads_, .most_idle = 2},
         [this](int number, int depth) { return static_cast<std::size_t>(spread(number, depth)); },

@@ -1,8 +1,7 @@
 // Phase 2: distances of all corners together with the four U edges, and with the four D edges.
 //
-// Corners are kept by class under the eight symmetries that keep U; the D edges are looked up as
-// the U edges of the cube turned upside down. Distances are stored at four bits, 15 meaning 15 or
-// more.
+// Corners are stored by class under the eight symmetries that keep U. The D edges are looked up as
+// the U edges of the cube turned upside down. Distances take four bits; 15 means 15 or more.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +31,7 @@ public:
     // The part of a table's bytes that starts at `offset`.
     CornerPairs(std::span<const std::uint8_t> bytes, std::size_t offset);
 
-    // Of the corners and all U and D edges; never more than the distance in phase 2.
+    // Distance of the corners and all U and D edges; never more than the distance in phase 2.
     int bound(int corners, int outer) const {
         return std::max(distance(upright_[corners], outer / kOrders),
                         distance(upside_down_[corners], down_as_up_[outer]));

@@ -1,4 +1,5 @@
-// What sequences of composites cost on a robot: solver/cost.py's models for the kernel.
+// The cost of sequences of composites on a robot: the kernel's copy of the models of
+// solver/cost.py.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +10,13 @@
 
 namespace cubist {
 
-// Wherever a solve starts.
+// Costs independent of the start of a solve.
 class TurnCosts {
 public:
     static constexpr std::uint32_t kImpossible = 0xFFFFFFFF;
 
-    // next[3, 45, S, S], final[3, S] in microseconds; kImpossible where there is no way. Throws
-    // std::invalid_argument when the sizes do not agree.
+    // next[3, 45, S, S], final[3, S] in microseconds; kImpossible if no path exists. Throws
+    // std::invalid_argument if the sizes disagree.
     TurnCosts(std::span<const std::uint32_t> next, std::span<const std::uint32_t> final);
 
     int states() const { return states_; }
@@ -30,20 +31,20 @@ private:
     std::vector<std::uint32_t> next_, final_;
 };
 
-// From one start; `turns` must outlive it.
+// Costs from one start. `turns` must outlive it.
 class CostModel {
 public:
     static constexpr std::uint32_t kImpossible = TurnCosts::kImpossible;
 
-    // first[45, S] in microseconds; throws std::invalid_argument when it does not fit `turns`.
+    // first[45, S] in microseconds. Throws std::invalid_argument if it does not match `turns`.
     CostModel(const TurnCosts& turns, std::span<const std::uint32_t> first);
 
     const TurnCosts& turns() const { return turns_; }
-    // Of the cheapest way to perform the composites, kImpossible if there is none. Neighbours are
-    // on different axes.
+    // Returns the cost of the cheapest execution of the composites, kImpossible if there is none.
+    // Successive composites must be on different axes.
     std::uint32_t cost(const Composites& composites) const;
 
-    // To each state from the start.
+    // Costs of each state from the start.
     const std::uint32_t* first(int composite) const {
         return first_.data() + composite * turns_.states();
     }

@@ -30,7 +30,7 @@ constexpr std::array<std::array<Face, 4>, kFaces> kQuarterCycles{
 constexpr int kCornerStickers = 3 * kCorners;
 constexpr int kStickers = kCornerStickers + 2 * kEdges;
 
-// What each place holds: stickers numbered by the place they are in on the solved cube.
+// The contents of each place: stickers, numbered by their place on the solved cube.
 using Stickers = std::array<std::uint8_t, kStickers>;
 
 template <std::size_t N, std::size_t Slots>
@@ -44,7 +44,7 @@ int slot_of(const std::array<std::array<Face, N>, Slots>& names, std::array<Face
     return -1;
 }
 
-// The places of one kind of cubie after every face went where `map` says.
+// The places of one kind of cubie after `map` has moved every face.
 template <std::size_t N, std::size_t Slots>
 void map_places(const std::array<std::array<Face, N>, Slots>& names, const FaceMap& map, int base,
                 Stickers& places) {
@@ -130,7 +130,7 @@ void turn_places(const std::array<std::array<Face, N>, Slots>& names, Face face,
     }
 }
 
-// The solved cube with one face turned a quarter: a rotation of the cubies that touch the face.
+// The solved cube after a quarter turn of one face, which rotates the cubies that touch it.
 CubieCube quarter_turn(Face face) {
     FaceMap rotation{U, R, F, D, L, B};
     const auto& cycle = kQuarterCycles[face];
@@ -255,9 +255,10 @@ std::vector<Direction> make_directions(int count) {
 
 namespace {
 
-constexpr int kMoved = 8;  // cubies a turn moves: four corners, then four edges
+constexpr int kMoved = 8;  // cubies that a turn moves: four corners, then four edges
 
-// The slots that a turn changes, where their cubies come from, and their orientations afterwards.
+// The slots that a turn changes, the slots that their cubies come from, and the changes of
+// orientation.
 struct Moved {
     std::array<std::uint8_t, kMoved> to, from, add;
 };

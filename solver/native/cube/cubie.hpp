@@ -17,7 +17,8 @@ constexpr int kFaces = 6;
 constexpr int kCorners = 8;
 constexpr int kEdges = 12;
 
-// An axis composite turns the two faces of an axis by 0..3 clockwise quarters each, not both by 0.
+// An axis composite turns each of the two faces of an axis by 0..3 clockwise quarters, not both by
+// 0.
 constexpr int kComposites = 45;
 constexpr int kCompositesPerAxis = 15;
 constexpr std::array<std::array<Face, 2>, 3> kAxes{{{U, D}, {R, L}, {F, B}}};
@@ -32,7 +33,7 @@ struct Composite {
     }
     constexpr int index() const { return axis * kCompositesPerAxis + 4 * first + second - 1; }
     constexpr bool is_nothing() const { return first == 0 && second == 0; }
-    // Both on one axis: their quarters added.
+    // Adds the quarters; both must be on one axis.
     constexpr Composite then(Composite other) const {
         return {axis, static_cast<std::uint8_t>((first + other.first) % 4),
                 static_cast<std::uint8_t>((second + other.second) % 4)};
@@ -53,16 +54,16 @@ struct CubieCube {
 
     bool operator==(const CubieCube&) const = default;
 
-    // This cube after the turns that make `move` from the solved cube.
+    // Returns this cube after the turns that make `move` from the solved cube.
     CubieCube operator*(const CubieCube& move) const;
     CubieCube inverse() const;
     bool is_solved() const { return *this == CubieCube{}; }
 };
 
-// The cube made from the solved one by a composite.
+// Returns the cube that a composite makes from the solved one.
 const CubieCube& composite_cube(int composite);
 
-// Where each face goes under one of the cube's 48 rotations and reflections.
+// The destination of each face under one of the cube's 48 rotations and reflections.
 using FaceMap = std::array<Face, kFaces>;
 
 bool is_reflection(const FaceMap& map);
@@ -70,11 +71,11 @@ FaceMap inverse(const FaceMap& map);
 // First `before`, then `after`.
 FaceMap compose(const FaceMap& after, const FaceMap& before);
 
-// The cube seen through the map: its turns are the mapped turns of `cube`.
+// Returns the cube as seen through the map: its turns are the mapped turns of `cube`.
 CubieCube conjugate(const CubieCube& cube, const FaceMap& map);
 int conjugate_composite(int composite, const FaceMap& map);
 
-// The third of a turn about the corner UFR that sends U to R, R to F and F to U.
+// The rotation by a third about the corner UFR that sends U to R, R to F and F to U.
 constexpr FaceMap kDiagonalThird{R, F, U, L, B, D};
 
 // The 18 turns of one face: U U2 U' R R2 R' F F2 F' D D2 D' L L2 L' B B2 B' as 0..17.
@@ -95,33 +96,33 @@ constexpr int composite_of_turn(int turn) {
 
 inline const CubieCube& face_turn_cube(int turn) { return composite_cube(composite_of_turn(turn)); }
 
-// Whether a sequence may go on with a face: never the same one twice, and of two opposite faces
-// the one of the smaller number first. Every position is still reached in as few turns.
+// Returns whether a sequence may continue with a face: not the same face twice, and of two opposite
+// faces the one with the smaller number first. Every position stays reachable in as few turns.
 constexpr int kNoFace = -1;
 constexpr bool may_follow(int last_face, int face) {
     return last_face == kNoFace || (face != last_face && face + 3 != last_face);
 }
 
-// The six ways to look at a cube: along its three axes, and all of it backwards.
+// The six ways to look at a cube: along its three axes, each forwards and backwards.
 
 struct Direction {
-    int thirds = 0;  // turns about the UFR corner
+    int thirds = 0;  // turns of a third about the UFR corner
     bool inverse = false;
 
     CubieCube seen(const CubieCube& cube) const;
-    // A solution of the cube as seen, for the cube itself.
+    // Converts a solution of the cube as seen to one of the cube itself.
     Composites back(const Composites& solution) const;
 };
 
 constexpr int kDirections = 6;
-// 1: as it is, 3: along three axes, 6: and backwards.
+// 1: the cube as it is; 3: along three axes; 6: also backwards.
 std::vector<Direction> make_directions(int count);
 
-// Turning many cubes at once, for learning: states[n, 20, 2] changed in place.
+// Turns many cubes at once, for learning: changes states[n, 20, 2] in place.
 
 constexpr std::size_t kStateBytes = 40;
 
-// Applies to each of `count` cubes the face turn 0..17 (U U2 U' R ... B') of its own.
+// Applies one face turn 0..17 (U U2 U' R ... B') to each of `count` cubes.
 void turn_batch(std::uint8_t* states, const std::uint8_t* turns, std::size_t count);
 
 }  // namespace cubist

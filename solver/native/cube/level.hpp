@@ -1,10 +1,9 @@
-// Branches of a depth-first search that are searched together, so that their memory accesses
-// overlap.
+// Searches many branches of a depth-first search together, so that their memory accesses overlap.
 //
-// Far down there is seldom more than one way to go on from a node, and each step waits for a few
-// cache lines. A level therefore collects nodes of many branches before any of their children are
-// looked at; a level's nodes stay until all that comes after them is done, so that the way to a
-// node is known from its parents.
+// Deep in the tree a node seldom has more than one child, and each step waits for a few cache
+// lines. A level therefore collects nodes from many branches before the search looks up any of
+// their children. A level keeps its nodes until their subtrees are finished, so the path to a node
+// follows from its parents.
 #pragma once
 
 #include <array>
@@ -14,23 +13,23 @@ namespace cubist {
 template <class Node, int kMaxChildren>
 class Level {
 public:
-    // Nodes to go on with, and candidates looked up at a time.
+    // Nodes to expand, and candidates looked up at a time.
     static constexpr int kNodes = 64, kCandidates = 64;
     static constexpr int kRoom = kNodes + kCandidates + kMaxChildren;
 
     bool is_full() const { return count_ >= kNodes; }
     bool has_enough_candidates() const { return end_ - count_ >= kCandidates; }
     void clear() { count_ = end_ = 0; }
-    // A new candidate, to be filled in.
+    // Adds a candidate for the caller to fill in.
     Node& candidate() { return nodes_[end_++]; }
-    // Drops the candidates that `keep`, which may fill them in, does not want.
+    // Drops the candidates that `keep` rejects. `keep` may fill them in.
     void thin_out(const auto& keep) {
         int kept = count_;
         for (int k = count_; k < end_; ++k)
             if (keep(nodes_[k])) nodes_[kept++] = nodes_[k];
         end_ = kept;
     }
-    // What is left of the candidates becomes nodes.
+    // Turns the remaining candidates into nodes.
     void accept() { count_ = end_; }
 
     int size() const { return count_; }
@@ -42,10 +41,11 @@ private:
     std::array<Node, kRoom> nodes_;
 };
 
-// All that comes after a level's nodes when phase 1 has so many turns; false when the search is to
-// stop. `Search` has level(depth), and of a level at a depth: add_children(depth, number) of one of
-// its nodes, sort_out(depth) of its candidates, finish(depth) with one turn left; is_of_use() says
-// whether a phase 1 of this length still is, must_stop() whether time is up.
+// Searches everything below a level's nodes, with phase 1 of the given length. Returns false if the
+// search must stop. `Search` provides level(depth), add_children(depth, number) for one node of a
+// level, sort_out(depth) for its candidates, finish(depth) one turn before the end, is_of_use()
+// (whether this length of phase 1 can still improve the result) and must_stop() (whether time is
+// up).
 template <class Search>
 bool search_level(Search& search, int depth, int length) {
     if (!search.is_of_use()) return true;

@@ -22,7 +22,7 @@ int cost_in(MetricKind kind, Composite c) {
     return 0;
 }
 
-// How the composites of a set are made: generators have no predecessor.
+// How the composites of a set are built. Generators have no predecessor.
 struct Split {
     std::array<int, kComposites> predecessor, generator;
 };
@@ -36,7 +36,7 @@ std::vector<int> by_cost(const Metric& metric, bool phase2) {
     return members;
 }
 
-// Fills in the first way to make composite `c` of a cheaper one and a generator, if there is one.
+// Finds the first way to build composite `c` from a cheaper one and a generator, if there is one.
 void split_composite(const Metric& metric, const std::vector<int>& cheaper, int c, Split& split) {
     const Composite whole = Composite::of(c);
     for (int before : cheaper) {
@@ -90,8 +90,8 @@ TurnSet make_turn_set(const Metric& metric, bool phase2) {
     return set;
 }
 
-// A turn on the same axis may follow across the border between the phases when it adds its full
-// cost and phase 1 does not make the same composite by itself.
+// A turn on the same axis may follow across the border between the phases if it adds its full cost
+// and phase 1 cannot make the same composite alone.
 bool may_cross(const Metric& metric, int state, int generator, int made) {
     if (metric.cost[made] != metric.cost[state] + metric.cost[generator]) return false;
     const auto& own = metric.phase1.generators;
@@ -100,7 +100,7 @@ bool may_cross(const Metric& metric, int state, int generator, int made) {
     return std::any_of(next.begin(), next.end(), [made](Step step) { return step.state == made; });
 }
 
-// What may open phase 2 after `state`.
+// The generators that may begin phase 2 after `state`.
 std::vector<Step> make_junction(const Metric& metric, int state) {
     std::vector<Step> steps;
     for (Step step : metric.phase2.next[kStart]) {
@@ -115,7 +115,8 @@ std::vector<Step> make_junction(const Metric& metric, int state) {
     return steps;
 }
 
-// R, R' and, where they are generators, R L2 and R' L2 differ by half turns of phase 2.
+// R and R' differ by half turns, which belong to phase 2; so do R L2 and R' L2 if they are
+// generators.
 std::uint64_t kin_of(const Metric& metric, int generator) {
     const auto& generators = metric.phase1.generators;
     const Composite own = Composite::of(generators[generator]);

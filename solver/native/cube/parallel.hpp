@@ -1,5 +1,5 @@
-// Work on several threads, the calling one among them: the same on each, or a loop shared out in
-// blocks.
+// Runs work on several threads including the calling one: the same work on each thread, or a loop
+// divided into blocks.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace cubist {
 
-// Calls `work(number)` on so many threads, 0 on the calling one, and waits for all. The others must
-// not throw.
+// Calls `work(number)` on each thread, number 0 on the calling one, and waits for all. Only the
+// calling thread may throw.
 void on_each_thread(int threads, const auto& work) {
     std::vector<std::jthread> others;
     for (int number = 1; number < threads; ++number)
@@ -18,8 +18,9 @@ void on_each_thread(int threads, const auto& work) {
     work(0);
 }
 
-// Calls `work(first, last)` for all blocks of 0..count. The calling thread works too and calls
-// `report()` after each of its blocks; false from it ends the loop early and is returned.
+// Calls `work(first, last)` for all blocks of 0..count. The calling thread takes part and calls
+// `report()` after each of its blocks. If that returns false, the loop ends early and this returns
+// false.
 bool in_blocks(int count, int block, int threads, const auto& work, const auto& report) {
     std::atomic<int> next{0};
     std::atomic<bool> is_stopped{false};

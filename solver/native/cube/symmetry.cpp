@@ -35,7 +35,7 @@ Symmetries make_symmetries() {
 
 constexpr std::uint32_t kUnknown = 0xFFFFFFFF;
 
-// What a symmetry makes of a cube's middle slots and of its flips.
+// The effect of a symmetry on a cube's middle slots and on its flips.
 struct Seen {
     std::uint16_t slice, flip;
 };
@@ -53,9 +53,9 @@ std::array<Seen, kSymmetries> seen_through_all(int flip_slice) {
 }
 
 // A symmetry moves the flips from slot to slot, and then flips the edges for which "the first-named
-// sticker" is another one there. Which those are depends on the slice alone; none where every edge
-// is in a slot of its kind. So the flip of any flip-slice is that of its flip and that of its
-// slice, each seen by itself, added bit by bit.
+// sticker" is another one there. Those edges depend on the slice alone; there are none if every
+// edge is in a slot of its kind. So the flip of any flip-slice is the bitwise sum of the flip that
+// its flip alone gives and the one that its slice alone gives.
 std::vector<std::array<Seen, kSymmetries>> seen_flips() {
     std::vector<std::array<Seen, kSymmetries>> all;
     all.reserve(kFlips);

@@ -1,5 +1,5 @@
-// The 16 rotations and reflections of the cube that keep the U-D axis, and what phase 1 gains by
-// them: cubes that are images of each other are as far from the group of phase 2.
+// The 16 rotations and reflections of the cube that keep the U-D axis. Cubes that are images of
+// each other are equally far from the group of phase 2, so phase 1 stores only one of them.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ constexpr std::uint32_t packed_class(int number, int symmetry) {
     return static_cast<std::uint32_t>(number * kSymmetries + symmetry);
 }
 
-// All flip-slices by class; the representative is the least of its class.
+// All flip-slices by class; the representative is the smallest of its class.
 struct FlipSliceClasses {
     std::vector<std::uint32_t> representatives;  // ascending
     std::vector<std::uint32_t> packed;           // by flip-slice
@@ -38,7 +38,7 @@ struct FlipSliceClasses {
     FlipSliceClasses();
 };
 
-// The generators' numbers as seen through each symmetry.
+// The numbers of the generators as seen through each symmetry.
 std::vector<std::array<std::uint8_t, kComposites>> conjugate_generators(
     const std::vector<std::uint8_t>& generators);
 

@@ -14,7 +14,7 @@ namespace cubist {
 namespace {
 
 constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15;
-// Independent lanes keep the multiplier busy: the speed is that of memory.
+// Independent lanes keep the multiplier busy, so that memory limits the speed.
 constexpr std::size_t kLanes = 8;
 constexpr std::size_t kBlock = kLanes * sizeof(std::uint64_t);
 
@@ -52,7 +52,7 @@ constexpr std::size_t kMostTables = 64;
 constexpr std::size_t kLongestPath = 4096;
 constexpr int kFailed = 3;
 
-// What the handler reads has no lock: `start` is set last and cleared first.
+// The handler reads these without a lock: `start` is set last and cleared first.
 struct Watched {
     std::atomic<char*> start = nullptr;
     std::atomic<bool> is_lost = false;
@@ -100,7 +100,8 @@ void handle_lost_page(int /*number*/, siginfo_t* info, void* /*context*/) {
         if (is_first) kill(getpid(), number);
         return;
     }
-    // Not of a table: what caused it is done again, and ends as it would have without us.
+    // The address is in no table. The faulting instruction runs again and ends as it would without
+    // this handler.
     sigaction(SIGBUS, &before, nullptr);
 }
 

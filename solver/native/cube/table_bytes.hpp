@@ -10,10 +10,10 @@
 
 namespace cubist {
 
-// How much is done, 0..1; returns whether to go on.
+// Receives the fraction done, 0..1. Returns false to stop.
 using Progress = std::function<bool(double)>;
 
-// Thrown by constructors whose progress said not to go on.
+// Thrown by constructors if progress returned false.
 struct Stopped : std::runtime_error {
     Stopped() : std::runtime_error("stopped") {}
 };
@@ -37,27 +37,28 @@ T* part(std::span<std::uint8_t> bytes, std::size_t offset) {
     return reinterpret_cast<T*>(bytes.data() + offset);
 }
 
-// A fast 64-bit checksum that finds damaged tables; not meant against people.
+// A fast 64-bit checksum that detects damaged tables. It offers no protection against deliberate
+// changes.
 
 std::uint64_t checksum(std::span<const std::uint8_t> bytes);
 
-// Tables that are mapped files: what happens when the kernel can no longer read one of them.
+// Handles tables in mapped files that the kernel can no longer read.
 //
-// A file that another program cuts short, or a page that the SD card fails to read, ends the
-// process that reads it with SIGBUS: without a word, in the middle of whatever the robot does. A
-// copy of the table would take 50 to 130 MB of memory that the kernel cannot use for anything else,
-// and locked pages go with the file all the same. So the signal is caught instead. Its handler
-// names the file and ends the process with exit code 3; a process that has to come to rest first
-// has the handler put zeros in the table's place and send it a signal.
+// If another program truncates the file, or the SD card fails to read a page, SIGBUS ends the
+// process that reads it: without a message, in the middle of a motion. A copy of the table would
+// take 50 to 130 MB of memory that the kernel cannot use for anything else, and locked pages
+// disappear with the file all the same. So this handler catches the signal, names the file and ends
+// the process with exit code 3. A process that must come to rest first lets the handler replace the
+// table with zeros and send it a signal.
 
-// Watch a mapped file, until it is unmapped: call `unwatch_table` before that.
+// Watches a mapped file. Call `unwatch_table` before unmapping it.
 void watch_table(const void* start, std::size_t size, std::string_view path);
 void unwatch_table(const void* start);
 
-// The signal that a process sends itself when it has lost a table; 0: it ends at once.
+// The signal that the process sends itself when it has lost a table; 0: it ends at once.
 void set_lost_table_signal(int number);
 
-// Whether zeros stand in the place of a table: no search is right any more.
+// Returns true if zeros replace a table; no search is correct any more.
 bool has_lost_table();
 
 }  // namespace cubist

@@ -1,14 +1,14 @@
-// Distances of (class of flip-slices and what else a table tells apart, twist), breadth-first and
-// in place, at two bits an entry, modulo 3.
+// Distances modulo 3 of pairs (class of flip-slices and other properties, twist), filled
+// breadth-first in place at two bits an entry.
 //
-// A row holds all twists of one class; a turn takes all twists of a row to one other row, so that
-// the memory touched at a time is two rows of nine cache lines. Unknown is 3, all bits set, so that
-// finding only ever clears bits. A level either spreads from the entries found last, or asks the
-// entries still unknown whether a neighbour was found last: spreading costs each found entry all
-// its turns, asking stops at the first good neighbour, which pays once few are unknown.
+// A row holds all twists of one class. A turn takes all twists of a row to one other row, so it
+// touches only two rows of nine cache lines each. Unknown is 3, all bits set, so finding an entry
+// only clears bits. A level either spreads from the entries found last, or asks each unknown entry
+// whether a neighbour was found last. Spreading tries all turns of each found entry. Asking stops
+// at the first good neighbour, which pays off once few entries are unknown.
 //
-// Any number of threads may share a level's rows: which entries it finds does not depend on their
-// order, and an entry gets the same value from whoever finds it.
+// Any number of threads may share the rows of a level: the entries that it finds do not depend on
+// the order, and every thread writes the same value to an entry.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ constexpr int kEntries = 32 * kWords;
 constexpr int kUnknown = 3;
 constexpr std::uint64_t kLowBits = 0x5555'5555'5555'5555;
 
-// Which entries of a word stand for twists, at their low bits.
+// Mask of the entries of a word that stand for twists, at their low bits.
 using Used = std::array<std::uint64_t, kWords>;
 
 inline std::uint64_t load(std::uint64_t& word) {
@@ -42,12 +42,12 @@ inline std::uint64_t load(std::uint64_t& word) {
 inline int entry(std::uint64_t* row, int number) {
     return static_cast<int>(load(row[number / 32]) >> (number % 32 * 2) & 3);
 }
-// The bits of an unknown entry that turn it into the remainder when they are cleared.
+// The bits to clear in an unknown entry to set the remainder.
 constexpr std::uint64_t cleared(int number, int remainder) {
     return static_cast<std::uint64_t>(kUnknown ^ remainder) << (number % 32 * 2);
 }
 
-// The numbers of a row's entries that have the value; how many they are.
+// Writes the numbers of a row's entries that have the value. Returns their count.
 inline int collect(std::uint64_t* row, const Used& used, int value, std::uint16_t* numbers) {
     std::uint16_t* end = numbers;
     const std::uint64_t pattern = kLowBits * static_cast<std::uint64_t>(value);
@@ -62,7 +62,7 @@ inline int collect(std::uint64_t* row, const Used& used, int value, std::uint16_
 
 }  // namespace twist_rows
 
-// Where a turn leads from a row, and the symmetry that leads to that row's representative.
+// The row that a turn leads to, and the symmetry that leads to that row's representative.
 struct RowTurn {
     std::uint32_t packed;
     RowTurn(int row, int symmetry) : packed(packed_class(row, symmetry)) {}
@@ -70,7 +70,7 @@ struct RowTurn {
     int symmetry() const { return static_cast<int>(packed % kSymmetries); }
 };
 
-// `Table` tells how a table's rows lie in memory and hang together:
+// `Table` describes the layout of a table's rows and how turns connect them:
 //   int rows(), turns(); const twist_rows::Used& used();
 //   std::uint64_t* row(int row)                        its words
 //   int twist_after(int number, int turn), twist_seen(int number, int symmetry)

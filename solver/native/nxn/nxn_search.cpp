@@ -15,13 +15,13 @@ std::uint64_t mixed(std::uint64_t value) {
     return value ^ value >> 29;
 }
 
-// Whether D, L, B of a rotated cube can be these three colours.
+// Returns whether D, L, B of a rotated cube can be these three colours.
 bool is_rotation(int down, int left, int back) {
     const auto axis = [](int colour) { return colour % kHalf; };
     if (axis(down) == axis(left) || axis(left) == axis(back) || axis(down) == axis(back))
         return false;
-    // D L B are in this order around their corner; so is every even permutation of the axes with an
-    // even number of faces replaced by their opposites.
+    // D L B are in this order around their corner, and so is every even permutation of the axes
+    // with an even number of faces replaced by their opposites.
     const int turned = (axis(left) - axis(down) + kHalf) % kHalf;
     const int flips = (down < kHalf) + (left < kHalf) + (back < kHalf);
     return (turned == 1) == (flips % 2 == 0);
@@ -78,7 +78,7 @@ void NxnPositions::unpack(std::size_t number, Stickers& stickers) const {
     }
 }
 
-// The slot that holds the key, or the empty one where it belongs.
+// Returns the slot that holds the key, or the empty one where it belongs.
 std::size_t NxnPositions::slot_of(const std::uint64_t* key) const {
     std::uint64_t hash = 0;
     for (std::size_t word = 0; word < words_; ++word) hash = mixed(hash + key[word]);
@@ -158,7 +158,7 @@ public:
     std::vector<int> turns() const { return taken_; }
 
 private:
-    // From a position in the database, distances fall on the way to go.
+    // From a position in the database, distances decrease along the solution.
     bool descend(std::size_t level, int left, int last) {
         const Stickers& at = paths_[level];
         const int known = positions_.distance(at);

@@ -1,4 +1,4 @@
-// Cubes of any size as stickers, colours named by the corner DLB, packed into a few words.
+// Cubes of any size as stickers packed into a few words, with colours named by the corner DLB.
 #pragma once
 
 #include <array>
@@ -19,19 +19,19 @@ struct NxnTurns {
     std::size_t stickers = 0;
     std::vector<std::uint16_t> permutations;   // turn after turn
     std::vector<std::uint8_t> axis;            // by turn; turns of one axis commute
-    std::vector<std::uint8_t> block;           // by turn: which layers of the axis
-    bool repeats = false;                      // whether a turn may be made twice in a row
+    std::vector<std::uint8_t> block;           // by turn: the layers of the axis
+    bool repeats = false;                      // whether a turn may occur twice in a row
     std::array<std::uint16_t, 3> reference{};  // the stickers D, L and B of the corner DLB
 
     std::size_t count() const { return axis.size(); }
     bool may_follow(int last, std::size_t turn) const;
     void apply(std::size_t turn, const Stickers& before, Stickers& after) const;
-    // Renames the colours so that the reference corner shows D, L and B. False when no rotation of
-    // the cube does that.
+    // Renames the colours so that the reference corner shows D, L and B. Returns false if no
+    // rotation of the cube does that.
     bool rename(Stickers& stickers) const;
 };
 
-// Positions in a hash table, each with its distance; colours must have been renamed.
+// Positions in a hash table, each with its distance. Their colours must have been renamed.
 class NxnPositions {
 public:
     static constexpr int kStickersAWord = 24;  // 6^24 < 2^64
@@ -40,15 +40,15 @@ public:
 
     std::size_t words() const { return words_; }
     std::size_t size() const { return distances_.size(); }
-    // Adds the position unless it is there.
+    // Adds the position unless it is present.
     void add(const Stickers& stickers, std::uint8_t distance);
-    // The distance, or -1.
+    // Returns the distance, or -1.
     int distance(const Stickers& stickers) const;
     void unpack(std::size_t number, Stickers& stickers) const;
 
     std::span<const std::uint64_t> keys() const { return keys_; }
     std::span<const std::uint8_t> distances() const { return distances_; }
-    // Adds all of a stored table.
+    // Adds all positions of a stored table.
     void restore(std::span<const std::uint64_t> keys, std::span<const std::uint8_t> distances);
 
 private:
@@ -68,8 +68,9 @@ private:
 
 // A database of all positions near the solved one, and IDA* with it.
 //
-// Whatever is not in a database of depth d is at least d + 1 turns away: an admissible bound. Cubes
-// are compared after renaming the colours, so that turned as a whole they are the same.
+// A position missing from a database of depth d is at least d + 1 turns away, which is an
+// admissible bound. Cubes are compared after renaming the colours, so rotations of the whole cube
+// do not matter.
 
 struct NxnResult {
     std::optional<std::vector<int>> turns;
@@ -81,13 +82,14 @@ class NxnDatabase {
 public:
     explicit NxnDatabase(NxnTurns turns);
 
-    // Adds one more depth, at most up to `most` positions; false when that was not enough, and the
-    // database is left as it was. `progress` hears the positions so far and may stop by false.
+    // Adds one more depth, up to `most` positions in all. Returns false if they do not fit, and
+    // then leaves the database unchanged. `progress` receives the number of positions so far and
+    // may stop it by returning false.
     bool deepen(std::size_t most, const std::function<bool(std::size_t)>& progress);
     void restore(std::span<const std::uint64_t> keys, std::span<const std::uint8_t> distances);
 
-    // The shortest way to solved of at most `longest` turns. Throws std::invalid_argument when the
-    // stickers are those of no cube.
+    // Returns the shortest solution of at most `longest` turns. Throws std::invalid_argument if the
+    // stickers belong to no cube.
     NxnResult solve(Stickers stickers, int longest, const Deadline& deadline,
                     const std::function<void(int, std::uint64_t)>& progress) const;
     const NxnPositions& positions() const { return positions_; }

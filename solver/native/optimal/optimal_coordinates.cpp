@@ -24,7 +24,7 @@ bool is_even(const Order& order) {
     return inversions % 2 == 0;
 }
 
-// Even and its own inverse: the four orders that swap two disjoint pairs, or nothing.
+// Even and self-inverse: the four orders that swap two disjoint pairs, or nothing.
 bool swaps_pairs(const Order& order) {
     for (int i = 0; i < 4; ++i)
         if (order[order[i]] != i) return false;
@@ -41,7 +41,7 @@ bool is_alike(int kinds, const Order& order) {
     }
 }
 
-// What renames the labels of `a` to those of `b`.
+// The renaming that takes the labels of `a` to those of `b`.
 Order renaming(const Order& a, const Order& b) {
     Order out{};
     for (int i = 0; i < 4; ++i) out[a[i]] = b[i];
@@ -74,7 +74,7 @@ CubieCube with_flip(int flip) {
 
 int numbered_twist_of(const CubieCube& cube) { return optimal_row::numbered(twist_of(cube)); }
 
-// By number; what is in the gaps stands for nothing.
+// By number; the values in the gaps have no meaning.
 std::vector<CubieCube> twisted_cubes() {
     std::vector<CubieCube> cubes(optimal_row::kNumbers);
     for (int twist = 0; twist < kTwists; ++twist)
@@ -145,7 +145,7 @@ namespace {
 constexpr int kFirstMiddle = first_edge(Layer::kMiddle);
 constexpr int kPlaces = kEdges * kEdges * kEdges * kEdges;
 
-// Where a slot is found after the rotation: the one cubie oriented otherwise shows it.
+// The slot that a slot moves to under the rotation, shown by a cube with one misoriented cubie.
 template <auto kOrientations>
 int image_of(int slot, const FaceMap& map) {
     CubieCube cube;
@@ -155,7 +155,7 @@ int image_of(int slot, const FaceMap& map) {
                             seen.begin());
 }
 
-// The inverse of a cube with that cubie in the slot, as seen along the axis; all others are
+// The inverse of a cube with that cubie in the slot, as seen along the axis. All other cubies are
 // oriented.
 template <auto kCubies, auto kOrientations>
 CubieCube inverse_with(int slot, int cubie, int orientation, const FaceMap& map) {

@@ -17,7 +17,7 @@ public:
     Iteration(const OptimalNodes& nodes, const CubieCube& cube, std::atomic<std::uint64_t>& counter)
         : nodes_(nodes), cube_(cube), counter_(counter) {}
 
-    // Returns when a solution of `depth` turns is found, there is none, or `stop` was called.
+    // Returns once a solution of `depth` turns is found, none exists, or `stop` was called.
     void run(int depth, int threads);
     void stop() { halted_ = true; }
     bool halted() const { return halted_; }
@@ -38,7 +38,7 @@ private:
     std::optional<std::vector<int>> solution_;
 };
 
-// The sequences of `levels` turns, or of `depth` if that is less.
+// The sequences of `levels` turns, or of `depth` if that is fewer.
 void Iteration::split(const OptimalStart& start, int depth, int levels,
                       std::vector<OptimalStart>& starts) {
     if (levels == 0 || depth == static_cast<int>(start.turns.size())) {
@@ -72,7 +72,7 @@ void Iteration::work(const std::vector<OptimalStart>& starts, int depth) {
     walk.run_out();
 }
 
-// The tables do not see everything: only now is it certain whether the cube is solved.
+// The tables distinguish less than the whole cube, so check whether the cube is really solved.
 void Iteration::finish(const std::vector<int>& turns) {
     CubieCube cube = cube_;
     for (int turn : turns) cube = cube * face_turn_cube(turn);
@@ -82,7 +82,7 @@ void Iteration::finish(const std::vector<int>& turns) {
     halted_ = true;
 }
 
-// Runs iterations on other threads and keeps an eye on the clock.
+// Runs iterations on other threads and watches the clock.
 class Supervisor {
 public:
     Supervisor(const OptimalOptions& options,

@@ -67,7 +67,7 @@ void OptimalTable::link_classes() {
     const int kinds = shape_.kinds;
     const std::vector<std::uint8_t> kind_maps = number_kind_maps();
     for (int flip_slice = 0; flip_slice < kFlipSlices; ++flip_slice) {
-        if (packed_[flip_slice] % kSymmetries != 0) continue;  // no representative
+        if (packed_[flip_slice] % kSymmetries != 0) continue;  // not a representative
         ClassLinks& links = links_.at(packed_[flip_slice] / kSymmetries);
         const int slice = flip_slice / kFlips;
         for (int turn = 0; turn < kFaceTurns; ++turn) {
@@ -82,8 +82,8 @@ void OptimalTable::link_classes() {
     }
 }
 
-// Making the table of the optimal search: where every flip-slice belongs, then the distances
-// (cube/twist_rows.hpp). A table that is cut off is done when what is unknown is far.
+// Builds the table of the optimal search: first the class of every flip-slice, then the distances
+// (cube/twist_rows.hpp). A table that is cut off is complete once all unknown entries are far.
 
 namespace {
 
@@ -105,7 +105,7 @@ public:
 
     bool run(int threads, const Progress& progress);
 
-    // As TwistSearch wants it; a row is a class of flip-slices and a kind of order.
+    // The interface for TwistSearch; a row is a class of flip-slices and a kind of order.
     int rows() const { return kFlipSliceClasses * kinds_; }
     int turns() const { return static_cast<int>(turns_.size()); }
     const twist_rows::Used& used() const { return used_; }

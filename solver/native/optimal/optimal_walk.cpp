@@ -12,7 +12,7 @@ int turn_of_composite(int composite) {
     return -1;
 }
 
-// States of a succession: after a face that must not go on, after one that may.
+// States of a succession: after a face that must not follow itself, and after one that may.
 constexpr int state_after(int face, bool may_go_on) { return 1 + 2 * face + (may_go_on ? 1 : 0); }
 
 }  // namespace
@@ -44,7 +44,7 @@ OptimalNodes::OptimalNodes(const OptimalTable& table, OptimalMetric metric)
                         symmetries().maps[symmetry])));
 }
 
-// The distance along one axis, by walking down to the goal unless it is far.
+// The distance along one axis, counted by walking down to the goal unless it is far.
 int OptimalNodes::descended(OptimalView view) const {
     if (table_.remainder(view) == OptimalTable::kFarEntry) return table_.shape().far;
     int steps = 0;
@@ -103,8 +103,8 @@ std::vector<OptimalStart> OptimalNodes::next(const OptimalStart& start) const {
 
 namespace {
 
-// Which axis is asked first, second and last. The one along which the parent is farthest refutes
-// most children.
+// The order in which to check the axes. The one along which the parent is farthest refutes most
+// children.
 constexpr int asked(int farthest, int rank) { return (farthest + rank) % kViews; }
 
 std::uint8_t farthest_axis(const OptimalNode& node) {
@@ -146,7 +146,7 @@ void OptimalWalk<kIsCutOff>::run_out(int first) {
     for (int depth = first; depth <= depth_ && !halted_; ++depth) go_on(depth);
 }
 
-// From all positions of a level; some of what comes after them may wait for more.
+// Expands all positions of a level. Some of their descendants may wait for more.
 template <bool kIsCutOff>
 void OptimalWalk<kIsCutOff>::go_on(int depth) {
     if (depth == depth_) return finish();
@@ -159,9 +159,9 @@ void OptimalWalk<kIsCutOff>::go_on(int depth) {
         if (candidate_count_ < kCandidates && number + 1 < level.size) continue;
         sort_out(depth + 1);
         if (levels_[depth + 1].size >= kTogether) go_on(depth + 1);
-        // Nothing waits on the levels above: they are being gone on from.
+        // Nothing waits on the levels above: their positions are being expanded.
         if (gone_on_ >= kPatience) run_out(depth + 1);
-        // What is left on a level when the search is halted stays there.
+        // Positions left on a level stay there if the search is halted.
         if (halted_.load(std::memory_order_relaxed)) return;
     }
     level.size = 0;
@@ -184,9 +184,9 @@ void OptimalWalk<kIsCutOff>::add_children(int depth, int number) {
     }
 }
 
-// Measures all candidates along one axis and keeps those that may be solved in time. There is no
-// branch, which would be guessed wrong half the time, and the distance is written last: a copy of
-// what was written just before would wait for it.
+// Measures all candidates along one axis and keeps those that may be solved in time. It avoids a
+// branch, which would be mispredicted half the time, and writes the distance last, because a copy
+// would wait for a value that was just written.
 template <bool kIsCutOff>
 void OptimalWalk<kIsCutOff>::measure(int rank, int left) {
     int kept = 0;
@@ -200,8 +200,8 @@ void OptimalWalk<kIsCutOff>::measure(int rank, int left) {
     candidate_count_ = kept;
 }
 
-// Keeps the candidates that may be solved in time. Each axis is asked for all of them before the
-// next, which needs the fewer.
+// Keeps the candidates that may be solved in time. Checks one axis for all of them before the next,
+// which then has fewer to check.
 template <bool kIsCutOff>
 void OptimalWalk<kIsCutOff>::sort_out(int depth) {
     const int left = turns_left(depth);
@@ -216,7 +216,7 @@ void OptimalWalk<kIsCutOff>::sort_out(int depth) {
     accept(depth);
 }
 
-// Candidates become positions of a level.
+// Turns candidates into positions of a level.
 template <bool kIsCutOff>
 void OptimalWalk<kIsCutOff>::accept(int depth) {
     Level& level = levels_[depth];
@@ -245,7 +245,7 @@ void OptimalWalk<kIsCutOff>::drop_by_inverse(int depth)
     Level& level = levels_[depth];
     const int left = turns_left(depth);
     const auto& inverse = nodes_.table().inverse();
-    // Then only views that all agree would tell more, which is seldom.
+    // Beyond this, only views that all agree would give a better bound, which is rare.
     if (left >= nodes_.table().shape().far || !inverse) return;
     inverse_count_ = level.size;
     for (int k = 0; k < level.size; ++k) {

@@ -122,7 +122,7 @@ PocketPosition position_at(int index) {
             static_cast<std::uint16_t>(index % kPocketTwists)};
 }
 
-// Breadth-first search that remembers by which turn each position was first reached.
+// Searches breadth-first and stores the turn by which each position was first reached.
 class BreadthFirst {
 public:
     BreadthFirst(PocketPosition from, PocketMetric metric, std::optional<PocketBounds> bounds)
@@ -177,7 +177,7 @@ private:
     PocketResult result_;
 };
 
-// One path, deepened in place; a turn of a face never follows one of the same face.
+// A single path, deepened in place. A turn of a face never follows one of the same face.
 class IterativeDeepening {
 public:
     explicit IterativeDeepening(PocketMetric metric) : metric_(metric), bounds_(metric) {}

@@ -8,7 +8,7 @@ namespace {
 
 using Units = PocketBall::Units;
 
-// Times are handled in steps of this many buckets over their whole range.
+// The range of times is divided into this many buckets.
 constexpr int kBuckets = 256;
 
 int values_of(PocketPart part) {
@@ -43,7 +43,7 @@ PocketPosition PocketBall::position_at(int index) const {
     }
 }
 
-// Small enough to lose little, large enough for the longest solutions to fit.
+// Small enough to lose little accuracy, large enough for the longest solutions to fit.
 void PocketBall::choose_unit(const PocketCosts& costs) {
     std::uint64_t longest = 1;
     for (const auto times : {costs.next, costs.final})
@@ -81,8 +81,8 @@ std::int32_t PocketBall::block_of(PocketPosition at) {
     return block;
 }
 
-// Blocks wait in the bucket of their least time that changed. When all that wait are at least as
-// far as a bucket, whatever is nearer than it is final.
+// A block waits in the bucket of its least time that changed. Once all waiting blocks are at least
+// as far as a bucket, everything nearer than it is final.
 void PocketBall::grow(std::size_t most, const Progress& progress) {
     report(progress, 0.0);
     Buckets buckets(kBuckets + 1);
@@ -117,7 +117,7 @@ void PocketBall::relax_before(std::int32_t block, Buckets& buckets) {
     }
 }
 
-// The least time that the turn from one block to another improves, kNone if it improves none.
+// Returns the least time improved by the turn from one block to another, kNone if it improves none.
 Units PocketBall::relax(std::int32_t from, std::int32_t onward, int turn) {
     const Units* rest = &least_[block_start(onward, turn / 3)];
     Units improved = kNone;
@@ -137,7 +137,7 @@ Units PocketBall::relax(std::int32_t from, std::int32_t onward, int turn) {
     return improved;
 }
 
-// Nothing farther than `radius` is known for certain: it is taken to be just there.
+// Times beyond `radius` are not known, so the table stores `radius` for them.
 void PocketBall::close(Units radius) {
     for (Units& time : least_) time = std::min(time, radius);
     outside_.assign(states_, radius);
@@ -147,7 +147,7 @@ void PocketBall::close(Units radius) {
 
 namespace {
 
-// Of the work of the three balls.
+// Shares of the work of the three balls.
 constexpr double kWholeShare = 0.95;
 
 using Times = std::vector<std::uint32_t>;
@@ -165,7 +165,7 @@ public:
                   const Deadline& deadline)
         : robot_(robot), costs_(robot.costs()), first_(first), deadline_(deadline) {}
 
-    // Searches within limits that grow little by little: a search without one might not end.
+    // Searches with limits that grow step by step, because a search without a limit might not end.
     FastestResult run(PocketPosition from) {
         limit_ = 0;
         while (result_.cost == kNever && !stopped_ && limit_ != kNever) {
@@ -199,12 +199,12 @@ private:
     const Deadline& deadline_;
     std::vector<int> path_;
     FastestResult result_;
-    std::uint32_t limit_ = kNever;  // nothing that costs as much is looked for
+    std::uint32_t limit_ = kNever;  // plans that cost this much are no gain
     bool stopped_ = false;
 };
 
 std::uint32_t FastestSearch::next_limit(PocketPosition from) {
-    constexpr std::uint32_t kGrowth = 16;  // by a sixteenth
+    constexpr std::uint32_t kGrowth = 16;  // the limit grows by a sixteenth
     if (limit_ != 0) return sum(limit_, limit_ / kGrowth + 1);
     limit_ = kNever;
     std::uint32_t least = kNever;
@@ -229,7 +229,7 @@ void FastestSearch::consider(PocketPosition from, int turn, Times times,
         children.push_back({at, turn, least, std::move(times)});
 }
 
-// The most promising first: a good plan soon cuts the rest.
+// The most promising turns first: a good plan soon prunes the rest.
 void FastestSearch::visit(std::vector<Child>& children) {
     std::sort(children.begin(), children.end(),
               [](const Child& a, const Child& b) { return a.bound < b.bound; });

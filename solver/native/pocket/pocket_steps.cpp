@@ -8,13 +8,14 @@
 namespace cubist {
 namespace {
 
-constexpr std::uint8_t kStop = 0xFF;  // solved: nothing more to do
-constexpr std::uint8_t kLost = 0xFE;  // no way to the solved position
+constexpr std::uint8_t kStop = 0xFF;  // solved: no step left
+constexpr std::uint8_t kLost = 0xFE;  // the solved position is unreachable
 
-// How much of the work the times are, the rest being the steps.
+// The share of the work that the times take; the steps take the rest.
 constexpr double kTimesShare = 0.7;
 
-// Leaves the lower of what is there and the time; whether that is the time.
+// Stores the time if it is lower than the stored one. Returns true if the stored time is then this
+// one.
 bool lower(std::uint32_t& there, std::uint32_t time, std::memory_order order) {
     const std::atomic_ref cell(there);
     std::uint32_t before = cell.load(std::memory_order_relaxed);
@@ -23,13 +24,13 @@ bool lower(std::uint32_t& there, std::uint32_t time, std::memory_order order) {
     return false;
 }
 
-// First all times, in their order, then the step to make in every cell. Cells are in chunks, one
-// for each permutation, so that a turn leads from chunk to chunk.
+// Computes first all times, in ascending order, then the step of every cell. Cells are in chunks,
+// one per permutation, so that a turn leads from chunk to chunk.
 //
-// No step takes less than `shortest_`: of the times left, those within that of the least can no
-// longer be lowered, so that threads may go on from all of them at once. Of steps that take equally
-// long the one to the fastest cell is made, then the one to the first permutation, then the first
-// one: the same whatever was found first.
+// No step takes less than `shortest_`. So of the open times, those within `shortest_` of the least
+// one can no longer fall, and threads may expand all of them at once. Of steps that take equally
+// long, the table holds the one to the fastest cell, then the one to the first permutation, then
+// the first one: the same whichever was found first.
 class StepGeneration {
 public:
     StepGeneration(const PocketCosts& costs, std::span<std::uint8_t> steps, int threads)
@@ -93,10 +94,11 @@ private:
     }
     std::uint32_t* times(int perm) { return &times_[std::size_t(perm) * chunk_]; }
 
-    // Goes on from the cells of a chunk whose time is less than `end`, and notes when its next is.
+    // Expands the cells of a chunk whose time is less than `end`, and notes the next time to visit
+    // it.
     void settle(int perm, std::uint32_t now, std::uint32_t end) {
-        // Whoever lowers a time of this chunk notes it afterwards: either it is seen here, or the
-        // note is made after this one was taken.
+        // A thread that lowers a time of this chunk notes it afterwards: either this loop sees the
+        // time, or the note is newer than the one taken here.
         if (std::atomic_ref(next_[perm]).load(std::memory_order_relaxed) >= end) return;
         std::atomic_ref(next_[perm]).exchange(kNever, std::memory_order_acq_rel);
         std::vector<Cell> settled;
@@ -116,7 +118,7 @@ private:
         for (int turn = 0; turn < kPocketTurns; ++turn) lower_before(settled, perm, turn);
     }
 
-    // What comes before the settled cells by one turn.
+    // Lowers the cells that lead to the settled ones by one turn.
     void lower_before(const std::vector<Cell>& settled, int perm, int turn) {
         const PocketTurns& turns = pocket_turns();
         const int from = turns.perm[perm][undone(turn)];
@@ -138,8 +140,8 @@ private:
         lower(next_[from], least, std::memory_order_acq_rel);
     }
 
-    // The steps of a chunk: for each cell the least of (time of the cell it leads to, permutation,
-    // step), of those that take the cell's time.
+    // Chooses the steps of a chunk. For each cell it is the least of (time of the next cell,
+    // permutation, step) among the steps that take the cell's time.
     void choose(int perm) {
         const PocketTurns& turns = pocket_turns();
         std::vector<std::uint64_t> best(chunk_, kNone);
@@ -192,7 +194,7 @@ bool PocketSteps::generate(const PocketCosts& costs, std::span<std::uint8_t> ste
 PocketSteps::PocketSteps(const PocketCosts& costs, std::span<const std::uint8_t> steps)
     : costs_(costs), steps_(steps) {}
 
-// The time along the cells, kNever from `limit` on.
+// Returns the time along the cells, or kNever if it reaches `limit`.
 std::uint32_t PocketSteps::follow(PocketPosition at, int axis, int state, std::uint32_t limit,
                                   std::vector<int>* turns) const {
     const int states = costs_->states;

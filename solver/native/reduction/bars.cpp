@@ -19,7 +19,7 @@ BarPart part_of(const Geometry& geometry, OrbitKind kind, int row, int column, b
     BarPart part{kind, row, column, std::vector<int>(kOrbit), {}};
     const auto slots = geometry.centre_slots(row, column);
     for (int slot = 0; slot < kOrbit; ++slot) {
-        // Where the row is the nearer one to the middle, the next slot is beside the same side.
+        // If the row is the one nearer to the middle, the next slot is beside the same side.
         const int bar = is_first ? slot : slot / 4 * 4 + (slot + 3) % 4;
         part.of[slot] = bar;
         part.slots[bar] = slots[slot];
@@ -79,9 +79,9 @@ int BarModel::wrong_in(const Bars& bars) const {
 
 namespace {
 
-// A score is in tenths of a turn. What a wrong centre costs in the end is about four turns; but
-// while the beam goes on, later turns of layer 2 put some right, so positions with fewer turns and
-// more wrong centres are worth keeping.
+// Scores are in tenths of a turn. Correcting a wrong centre costs about four turns in the end. But
+// while the beam proceeds, later turns of layer 2 correct some of them, so positions with fewer
+// turns and more wrong centres are worth keeping.
 constexpr int kTurn = 10, kWrong = 16;
 constexpr double kTurnsPerWrong = 4.0;
 
@@ -129,13 +129,13 @@ std::vector<PairedBars> BarBeam::run(std::size_t width, std::size_t count,
     return found;
 }
 
-// The turns of layer 2: each face, by each number of quarters.
+// The turns of layer 2: each face by each number of quarters.
 BlockTurn BarBeam::turn_of(std::size_t extra) {
     return {static_cast<std::uint8_t>((extra - 1) / 3), kBarLayer, kBarLayer,
             static_cast<std::uint8_t>((extra - 1) % 3 + 1)};
 }
 
-// Turns that it adds between two of the core: none where a face turn takes layer 2 along.
+// Turns that it adds between two of the core; none if a face turn takes layer 2 along.
 int BarBeam::cost_of(std::size_t extra, std::size_t at) const {
     if (extra == kNoExtra) return 0;
     int cost = 2;
@@ -154,7 +154,7 @@ BarBeam::Extra BarBeam::extra_after(std::size_t extra, std::size_t at, const Bar
     std::array<bool, kOrbit> touched{};
     for (std::size_t p = 0; p < kMostBarParts; ++p) {
         const bool is_there = p < model_.parts().size();
-        BarOrbit ends{};  // bars at the end, by those before `rest`
+        BarOrbit ends{};  // bars at the end, as a function of those before `rest`
         for (std::uint8_t bar = 0; bar < kOrbit; ++bar) ends[is_there ? rest[p][bar] : bar] = bar;
         for (std::uint8_t bar = 0; bar < kOrbit; ++bar) {
             const std::uint8_t source = is_there ? ends[move[p][rest[p][bar]]] : bar;
@@ -208,7 +208,7 @@ void BarBeam::follow(Position& position, const Extra& extra) const {
     position.cost += extra.cost;
 }
 
-// The best children, each position once.
+// Keeps the best children, each position once.
 std::vector<BarBeam::Position> BarBeam::chosen(const std::vector<Position>& positions,
                                                std::vector<Child>& children, std::size_t at,
                                                std::size_t width,
@@ -250,14 +250,14 @@ BlockTurns BarBeam::turns_of(std::uint32_t choice, const std::deque<Choice>& cho
 
 namespace {
 
-// Exchanges that are put in to see what they cost.
+// Exchanges to insert for an estimate of their cost.
 constexpr std::size_t kTried = 100;
-// Positions of the first beams; each further round has wider beams for fewer cores.
+// Positions in the first beams. Each further round has wider beams for fewer cores.
 constexpr std::size_t kFirstWidth = 500, kWider = 4, kWidest = 32000, kFewer = 3;
-// Ends of a wide beam that are finished.
+// Ends of a wide beam to finish.
 constexpr std::size_t kFinished = 10;
 
-// Puts exchanges of three centres in until every bar has one colour.
+// Inserts exchanges of three centres until every bar has one colour.
 class BarFinish {
 public:
     BarFinish(const BarModel& model, const Bars& given) : model_(model), given_(given) {}
@@ -305,7 +305,7 @@ private:
         double least_ = -1e9;
     };
 
-    // Puts the exchange in that gains most for its turns; false where nothing is left to gain.
+    // Inserts the exchange that gains most for its turns. Returns false if none gains anything.
     bool exchange(BlockTurns& turns) const {
         Bars bars = given_;
         for (const BlockTurn turn : turns) model_.apply(bars, model_.move_of(turn));
@@ -336,7 +336,7 @@ private:
         return true;
     }
 
-    // Wrong centres less when a part of a bar becomes a colour: by part, bar and colour.
+    // The decrease of wrong centres if a part of a bar becomes a colour, by part, bar and colour.
     using Gains = std::array<std::array<std::array<std::int8_t, kFaces>, kOrbit>, kMostBarParts>;
 
     Gains gains_at(const Bars& bars) const {
@@ -352,8 +352,8 @@ private:
         return gains;
     }
 
-    // Exchanges before turn `at` that make bars at the end right; `rest` is what turns from there
-    // do.
+    // Exchanges before turn `at` that correct bars at the end. `rest` is the permutation made by
+    // the turns from there on.
     void find_exchanges(const Bars& bars, const Gains& gains, const BarMove& rest, std::size_t at,
                         Shortlist& shortlist) const {
         for (std::size_t p = 0; p < parts().size(); ++p) {
@@ -373,13 +373,13 @@ private:
         }
     }
 
-    static constexpr double kExchanged = 3.0;  // turns that a centre put right is worth
+    static constexpr double kExchanged = 3.0;  // turns that a corrected centre is worth
 
     const BarModel& model_;
     const Bars& given_;
 };
 
-// Stickers of the layers, counted from 0, as those of a smaller cube.
+// Returns the stickers of the layers, counted from 0, as those of a smaller cube.
 Colours at_layers(const Geometry& geometry, const Colours& stickers,
                   const std::vector<int>& layers) {
     Colours chosen;
@@ -415,7 +415,7 @@ BlockTurns on_whole_cube(const BlockTurns& core) {
 
 namespace {
 
-// The bars of many cores, by several threads.
+// Pairs the bars of many cores on several threads.
 class BarPairing {
 public:
     BarPairing(const Geometry& geometry, const Colours& stickers,
@@ -437,20 +437,20 @@ public:
     }
 
 private:
-    // What became of a core: results, and what the best of them promises.
+    // The outcome for a core: results, and the promise of the best of them.
     struct Paired {
         std::size_t core;
         double promise;
         std::vector<BlockTurns> results;
     };
 
-    // Pairs the bars of these cores with beams of a width, as far as there is time.
+    // Pairs the bars of these cores with beams of a width, as far as time allows.
     std::vector<Paired> pair_all(const std::vector<std::size_t>& cores, std::size_t width) {
         std::vector<std::optional<Paired>> by_core(cores.size());
         std::atomic<std::size_t> next{0};
         std::atomic<bool> has_any{!found_.empty()};
         const double left_s = deadline_.left_s();
-        // Together no more positions than one of the widest beams has, for the memory they take.
+        // Limits the memory: together, no more positions than one of the widest beams has.
         const std::size_t beams = std::min(cores.size(), kWidest / width);
         on_each_thread(std::min<int>(options_.threads, static_cast<int>(beams)), [&](int) {
             const Deadline deadline(left_s, {options_.cancel});
@@ -468,7 +468,7 @@ private:
         return all;
     }
 
-    // None when there is no time for it, once there is any result.
+    // Returns nothing if there is no time for it once any result exists.
     std::optional<Paired> pair(std::size_t core, std::size_t width, const Deadline& deadline,
                                std::atomic<bool>& has_any) const {
         const Deadline none(Deadline::kForever, {options_.cancel});
@@ -485,7 +485,7 @@ private:
         return result;
     }
 
-    // The cores that get wider beams.
+    // Returns the cores that get wider beams.
     static std::vector<std::size_t> promising(std::vector<Paired> all) {
         std::stable_sort(all.begin(), all.end(), [](const Paired& a, const Paired& b) {
             return std::pair(a.promise, a.core) < std::pair(b.promise, b.core);

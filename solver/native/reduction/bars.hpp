@@ -1,14 +1,15 @@
 // Bars: the centres of a 6x6x6 or 7x7x7 that become one centre of a 5x5x5.
 //
-// Layers 3 and N - 2 with those inside them, and the outermost ones, are a 4x4x4 or 5x5x5: the
-// core. Beside each side of a core's face there is a bar of two (6x6x6) or three (7x7x7) centres.
-// With all bars of one colour each and the core reduced, the cube is a 5x5x5 that turns by faces
-// and by two layers.
+// Layers 3 and N - 2, those between them and the outermost ones form a 4x4x4 or 5x5x5: the core.
+// Beside each side of a core's face there is a bar of two (6x6x6) or three (7x7x7) centres. Once
+// each bar has a single colour and the core is reduced, the cube is a 5x5x5 that turns by faces and
+// by two layers.
 //
-// The core does not notice turns of layer 2. So a reduction of the core is given such turns where
-// they help (BarBeam): each face turn may take layer 2 along for nothing, others cost one or
-// two turns. Centres that are wrong then are exchanged, three at a time. Exchanges too are put in
-// wherever they cost least, as every place in the sequence lets another one do the same.
+// The core does not notice turns of layer 2. So a reduction of the core gets such turns where they
+// help (BarBeam): each face turn may take layer 2 along at no cost, others cost one or two turns.
+// Centres that are wrong at the end are exchanged, three at a time. Exchanges are also inserted
+// where they cost least, because each place in the sequence allows a different one at the same
+// cost.
 #pragma once
 
 #include <array>
@@ -24,17 +25,17 @@
 
 namespace cubist {
 
-// The centres in the bars of a 6x6x6 or 7x7x7, and what turns do to them.
+// The centres in the bars of a 6x6x6 or 7x7x7, and the effect of turns on them.
 
-constexpr int kBarLayer = 2;  // which the core does not notice
+constexpr int kBarLayer = 2;  // the core does not notice it
 constexpr int kCoreWidth = 3;
 constexpr int kMostBarParts = 3;
 
 using BarOrbit = std::array<std::uint8_t, kOrbit>;
-using Bars = std::array<BarOrbit, kMostBarParts>;  // by part and bar: colours
+using Bars = std::array<BarOrbit, kMostBarParts>;  // colours by part and bar
 using BarMove = std::array<OrbitMove, kMostBarParts>;
 
-// Centres of an orbit, numbered by the bars that they are in.
+// Centres of an orbit, numbered by the bars they are in.
 struct BarPart {
     OrbitKind kind;
     int row, column;             // as ThreeCycles names the orbit
@@ -56,7 +57,8 @@ public:
     // First one, then the other.
     BarMove both(const BarMove& one, const BarMove& other) const;
 
-    // Centres that would have to be exchanged for the bar of these to have one colour.
+    // Returns the number of centres to exchange for the bars of these centres to have one colour
+    // each.
     int wrong(int a, int b, int c) const {
         if (parts_.size() == 2) return a != b;
         if (a == b) return a != c;
@@ -72,17 +74,17 @@ private:
     std::vector<BarPart> parts_;
 };
 
-// Turns of layer 2 among those of a core, by a beam search: few turns, and few wrong centres.
+// Adds turns of layer 2 to those of a core, by a beam search for few turns and few wrong centres.
 //
-// Seen from the end of the core's reduction, a turn of layer 2 somewhere in it is a fixed exchange
-// of a dozen centres: what follows it is only renaming. So the core's turns are gone through once;
-// after each of them every position of the beam goes on with each turn of layer 2, or with none,
-// and the best are kept by turns added and centres that would be wrong with no more of them. An
-// exchange touches few bars, so a position costs some ten comparisons.
+// Seen from the end of the core's reduction, a turn of layer 2 inside it is a fixed exchange of a
+// dozen centres, because the turns after it only rename places. So one pass over the core's turns
+// suffices: after each of them the beam continues every position with each turn of layer 2 and with
+// none. It keeps the best by turns added and by the centres that would be wrong without further
+// turns. An exchange touches few bars, so a position costs about ten comparisons.
 
 struct PairedBars {
     BlockTurns turns;
-    double promise;  // turns in the end, about
+    double promise;  // estimate of the turns in the end
 };
 
 class BarBeam {
@@ -90,7 +92,8 @@ public:
     // `core` in turns of the whole cube.
     BarBeam(const BarModel& model, const Bars& given, const BlockTurns& core);
 
-    // The `count` best with `width` positions, best first; none when there is no time for that.
+    // Returns the `count` best with `width` positions, best first, or none if there is no time for
+    // that.
     std::vector<PairedBars> run(std::size_t width, std::size_t count,
                                 const Deadline& deadline) const;
 
@@ -99,7 +102,7 @@ private:
     static constexpr int kExtras = 1 + kFaces * 3;
     static constexpr std::size_t kCentres = kOrbit * kMostBarParts;
 
-    // A bar that an exchange touches, and where its centres come from.
+    // A bar that an exchange touches, and the bars that its centres come from.
     struct Touched {
         std::uint8_t bar;
         std::array<std::uint8_t, kMostBarParts> from;
@@ -142,24 +145,24 @@ private:
 };
 
 struct BarOptions {
-    std::size_t count;  // results
+    std::size_t count;  // number of results
     double time_limit;  // seconds of each thread; after it one result is enough
     int threads;
     const CancelFlag* cancel = nullptr;
 };
 
-// Whether a size has bars.
+// Returns whether a size has bars.
 constexpr bool has_bars(int size) { return size == 6 || size == 7; }
 
-// The core alone, and the cube as the 5x5x5 that it is when core and bars are done.
+// Return the core alone, and the cube as the 5x5x5 that it is once core and bars are done.
 Colours core_of(const Geometry& geometry, const Colours& stickers);
 Colours outside_of(const Geometry& geometry, const Colours& stickers);
 
-// A reduction of the core as turns of the whole cube.
+// Returns a reduction of the core as turns of the whole cube.
 BlockTurns on_whole_cube(const BlockTurns& core);
 
-// Turns that reduce the core and pair all bars: from those that reduce the core, shorter ones
-// first. None only when cancelled.
+// Completes reductions of the core, shorter ones first, to turns that also pair all bars. Returns
+// none only if cancelled.
 std::vector<BlockTurns> pair_bars(const Geometry& geometry, const Colours& stickers,
                                   const std::vector<BlockTurns>& cores, const BarOptions& options);
 

@@ -118,7 +118,7 @@ int BlockTimes::least(int holding, std::span<const BlockTurn> turns) const {
 }
 
 int BlockTimes::mean(std::span<const BlockTurn> turns) const {
-    // The same walks each time.
+    // The same random walks each time.
     constexpr std::size_t kWalks = 16, kSteps = 50;
     std::uint32_t number = 1;
     int total = 0;

@@ -1,10 +1,10 @@
-// What block turns take on a robot, for reductions that are to be performed soon.
+// The time that block turns take on a robot, for reductions that minimise the robot's time.
 //
-// solver/cost.py's BlockTurnTimes for the kernel. An axis of N layers can be cut in N - 1 places;
-// turns that follow one another on one axis are a run: quarters by cut, done in their best order.
-// As in time_model.hpp a vector holds the least time to be in each of the robot's states just after
-// a turn, and a run takes it to the next by a min-plus product. Blocks reach from a face to the
-// middle at most, or are of U, R or F: then the cube's frame stays.
+// The kernel's copy of BlockTurnTimes in solver/cost.py. An axis of N layers can be cut in N - 1
+// places. Successive turns on one axis are a run: quarters by cut, executed in their best order. As
+// in time_model.hpp, a vector holds the least time to be in each of the robot's states just after a
+// turn, and a min-plus product takes it through a run. Blocks reach at most from a face to the
+// middle, or belong to U, R or F, so the cube's frame stays.
 #pragma once
 
 #include <array>
@@ -24,18 +24,18 @@ public:
     static constexpr int kHoldings = kFaces * kFaces;
 
     // `next` uint32[3, 3, N - 1, 3, S, S]: microseconds from each state after a turn on an axis
-    // through the turn of a cut by 1..3 quarters to each state after it; `first`
-    // uint32[36, 3, N - 1, 3, S]: from the start, by how the cube is held. Throws
-    // std::invalid_argument for other sizes.
+    // through the turn of a cut by 1..3 quarters to each state after it. `first` uint32[36, 3, N -
+    // 1, 3, S]: the same from the start, by how the cube is held. Throws std::invalid_argument for
+    // other sizes.
     BlockTimes(int size, std::span<const std::uint32_t> next, std::span<const std::uint32_t> first);
 
-    // The number of a way to hold the cube, by the faces of the given one that are at U and F then.
+    // Returns the number of a way to hold the cube, by the faces of the given cube then at U and F.
     static int holding(int up, int front) { return kFaces * up + front; }
 
-    // The least time, in units, for turns from the start.
+    // Returns the least time, in units, for turns from the start.
     int least(int holding, std::span<const BlockTurn> turns) const;
 
-    // The least time for one of these turns, on average where none follows another of its axis.
+    // Returns the average least time of one of these turns if none follows another of its axis.
     int mean(std::span<const BlockTurn> turns) const;
 
 private:

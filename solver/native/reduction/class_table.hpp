@@ -1,15 +1,15 @@
-// Distances of pairs of coordinates, the first reduced by symmetries, two bits each.
+// Distances of pairs of coordinates, the first reduced by symmetries, at two bits each.
 //
-// An entry is the distance modulo 3: of two neighbours one is at most one turn farther, so the
-// distance of a position gives that of its neighbour. The first distance is counted on a path to
-// the goal. `Pairs` says what the coordinates are:
+// Entries are distances modulo 3. Neighbours differ by at most one, so the distance of a position
+// gives that of its neighbour. The first distance is found by counting along a path to the goal.
+// `Pairs` describes the coordinates:
 //
 //   int firsts(), seconds(), turns(), symmetries();     the symmetry 0 is none
 //   Pair moved(Pair, int turn), mapped(Pair, int symmetry);
 //   bool is_goal(Pair);
 //
-// Turns come with their inverses, and symmetries are a group that keeps turns and goals. The first
-// of a moved or mapped pair must not depend on the second.
+// Turns come with their inverses, and the symmetries are a group that preserves turns and goals.
+// The first of a moved or mapped pair must not depend on the second.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct CoordinatePair {
     int first, second;
 };
 
-// How the firsts fall into classes.
+// How the firsts are divided into classes.
 class CoordinateClasses {
 public:
     template <class Pairs>
@@ -42,7 +42,7 @@ public:
                 const int image = pairs.mapped({first, 0}, s).first;
                 if (image == first && s > 0) stabilisers_.back().push_back(s);
             }
-            // The symmetry that takes another first of the class to this one is found from there.
+            // The index of the symmetry that takes another first of the class to this one.
             for (int s = 0; s < pairs.symmetries(); ++s) {
                 const int image = pairs.mapped({first, 0}, s).first;
                 if (class_of_[image] != kUnknown) continue;
@@ -96,18 +96,18 @@ public:
         }
         return distance;
     }
-    // The same for a neighbour of a pair at the distance `from`.
+    // Returns the distance of a neighbour of a pair at the distance `from`.
     int distance_near(CoordinatePair at, int from) const {
         const int step = (remainder_of(at) - from % 3 + 4) % 3;  // 0 nearer, 1 as far, 2 farther
         return from - 1 + step;
     }
-    // Whether the table says so; for symmetries that are looked up otherwise.
+    // Returns whether the table has this distance, for symmetries that are looked up otherwise.
     int distance_near(int number, int second, int from) const {
         const int step = (remainder_at(number, second) - from % 3 + 4) % 3;
         return from - 1 + step;
     }
 
-    // Fills `table`, uint8[bytes()]; false when stopped by `progress`.
+    // Fills `table`, uint8[bytes()]. Returns false if `progress` stopped it.
     bool make(std::span<std::uint8_t> table, int threads, const Progress& progress) const {
         std::vector<std::uint8_t> distances(entries(), kUnknown);
         for (int number = 0; number < classes_.size(); ++number)
@@ -154,7 +154,7 @@ private:
         return remainder_at(classes_.class_of(at.first), pairs_.mapped(at, symmetry).second);
     }
 
-    // Entries of a class that are `depth` away give their neighbours one more.
+    // Entries of a class at `depth` give their neighbours one more.
     std::size_t spread_from(std::vector<std::uint8_t>& distances, int number,
                             std::uint8_t depth) const {
         std::size_t found = 0;
@@ -183,7 +183,7 @@ private:
         return found;
     }
 
-    // Entries of a class that are unknown ask whether a neighbour is `depth` away.
+    // Unknown entries of a class check whether a neighbour is at `depth`.
     std::size_t look_back(std::vector<std::uint8_t>& distances, int number,
                           std::uint8_t depth) const {
         std::size_t found = 0;

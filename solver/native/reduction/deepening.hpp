@@ -1,8 +1,8 @@
-// A phase's ends, found turn by turn from many starts by several threads.
+// Finds a phase's ends, turn by turn from many starts, on several threads.
 //
-// A task is one start and a limit of turns. Tasks are taken in the order in which one thread would
-// do them, and the ends are put together in that order: so threads share out the search, none looks
-// at what another looks at, and what one thread finds several find as well.
+// A task is one start and a limit of turns. Threads take tasks in the order in which a single
+// thread would do them, and the ends are merged in that order. So the threads share the search
+// without overlap, and find the same ends as a single thread.
 #pragma once
 
 #include <algorithm>
@@ -21,13 +21,13 @@
 
 namespace cubist {
 
-// What is asked of a phase.
+// The request for a phase.
 struct EndOptions {
-    std::size_t wanted;     // ends: then enough are found
-    std::size_t least = 1;  // without which the search goes on after its time
+    std::size_t wanted;     // this many ends are enough
+    std::size_t least = 1;  // the search continues after its time until it has these
     Deadline deadline{Deadline::kForever, {}};
-    // Where the time is over without the least, far positions are left out: in so many steps, each
-    // after so many seconds more.
+    // If the time is over without `least` ends, the search leaves out far positions, in this many
+    // steps, each after this many more seconds.
     int hurry = 0, most_hurry = 0;
     double more_time = 0;
     int threads = 1;
@@ -42,7 +42,7 @@ public:
         int limit;
     };
 
-    // `bounds` of the starts, in ascending order.
+    // `bounds` of the starts, ascending.
     Deepening(std::vector<int> bounds, int step, int most = INT_MAX / 2)
         : bounds_(std::move(bounds)), step_(step), most_(most) {
         if (!bounds_.empty()) limit_ = bounds_.front();
@@ -78,7 +78,7 @@ public:
                (found >= options_.least && deadline_.has_passed());
     }
 
-    // To be called for every node.
+    // Call it for every node.
     bool must_stop() {
         if (++nodes_ % kLookEvery == 0) look_at_clock();
         return is_stopped_;
@@ -98,7 +98,7 @@ public:
 
     // Ends of this task so far.
     std::size_t in_task() const { return in_task_; }
-    // Turns that far positions count more.
+    // Additional turns that far positions count.
     int hurry() const { return std::max(hurry_, 0); }
     std::vector<std::pair<std::size_t, End>>& ends() { return ends_; }
 
@@ -109,8 +109,8 @@ private:
 
     bool is_cancelled() const { return options_.cancel != nullptr && options_.cancel->is_set(); }
 
-    // Where the time is over and too little is found, positions that look far away are left out.
-    // Such a search is still complete, as the number of turns grows.
+    // If the time is over and too few ends are found, positions that look far away are left out.
+    // Such a search is still complete as the number of turns grows.
     void look_at_clock() {
         is_stopped_ = is_over();
         if (found_.load(std::memory_order_relaxed) < options_.least &&
@@ -130,7 +130,7 @@ private:
     std::vector<std::pair<std::size_t, End>> ends_;
 };
 
-// All ends by `walk(walker, task)`, in the order of the tasks.
+// Returns all ends that `walk(walker, task)` finds, in the order of the tasks.
 template <class End>
 std::vector<End> find_ends(const EndOptions& options, Deepening& tasks, const auto& walk) {
     const int threads = std::max(1, options.threads);

@@ -21,7 +21,7 @@ constexpr std::array<std::array<int, 3>, kCorners> kCornerFaces{
 
 int mate(int wing) { return wing_number(wing_faces()[wing][1], wing_faces()[wing][0]); }
 
-// Whether the first face of a wing slot comes first in the name of its edge: U D, then F B.
+// Returns whether the first face of a wing slot comes first in the name of its edge: U D, then F B.
 bool is_named_first(int wing) {
     constexpr std::array<int, 3> kRank{0, 2, 1};  // of the axes U-D, R-L, F-B
     const auto [first, second] = wing_faces()[wing];
@@ -68,8 +68,8 @@ private:
         return pieces;
     }
 
-    // The edges of the 3x3x3 to come, as wings by slot: the middle ones, or on even cubes those
-    // that most wings of one orbit agree with, changed a little so that the 3x3x3 is legal.
+    // Returns the edges of the future 3x3x3 as wings by slot: the middle ones or, on even cubes,
+    // those with which most wings of one orbit agree, adjusted so that the 3x3x3 is legal.
     Pieces edges_wanted() const {
         if (size_ % 2 == 1) return wings(0);
         Pieces form = pairs_of(wings(1));
@@ -125,7 +125,7 @@ private:
         return is_odd(edges, homes);
     }
 
-    // A quarter of a slice is an odd exchange of its own wings and of no others.
+    // A quarter turn of a slice is an odd permutation of its own wings and of no others.
     void turn_odd_slices(const Pieces& form, BlockTurns& turns) {
         for (int offset = size_ - 3; offset > 0; offset -= 2)
             if (is_odd(wings(offset), form)) {
@@ -167,7 +167,7 @@ private:
         return true;
     }
 
-    // Always the exchange that brings most pieces home for its turns, until all are there.
+    // Repeats the exchange that brings home most pieces for its turns, until all are home.
     void exchange(const ThreeCycles& cycles, Pieces& pieces, const Pieces& wanted, int row,
                   int column, BlockTurns& turns) const {
         while (pieces != wanted) {
@@ -206,7 +206,7 @@ namespace {
 
 using Scheme = std::array<int, kFaces>;
 
-// The colour of each face when the cube is held by the face at U and the one at F.
+// The colour of each face for a cube held by the faces at U and F.
 Scheme scheme_of(const std::array<int, 2>& held) {
     const auto [up, front] = held;
     const Place right = cross(normal_of(up), normal_of(front));
@@ -277,12 +277,12 @@ bool finish_reduction(const Geometry& geometry, Colours stickers,
 
 namespace {
 
-constexpr int kEach = kFewTurns / 2;  // from either end
+constexpr int kEach = kFewTurns / 2;  // turns from either end
 
 using Few = std::array<BlockTurn, kEach>;
 
-// Blocks of up to half of the layers, and single layers in them. Others are the same on the other
-// side, with the whole cube rotated.
+// Blocks of up to half of the layers, and single layers in them. The others are the same seen from
+// the opposite side, after a rotation of the whole cube.
 BlockTurns turns_to_try(int size) {
     const auto half = static_cast<std::uint8_t>(size / 2);
     BlockTurns turns;
@@ -295,8 +295,7 @@ BlockTurns turns_to_try(int size) {
     return turns;
 }
 
-// Calls `visit` with every position up to kEach turns away; turns that are not needed are of no
-// quarters.
+// Calls `visit` with every position up to kEach turns away. Unused turns have zero quarters.
 template <class Visit>
 void walk(const Geometry& geometry, const BlockTurns& turns, const Colours& from, Visit visit) {
     Few few{BlockTurn{0, 1, 1, 0}, BlockTurn{0, 1, 1, 0}};
@@ -315,7 +314,7 @@ void walk(const Geometry& geometry, const BlockTurns& turns, const Colours& from
     }
 }
 
-// Of the colours, named as they come: however the cube is held, and whatever faces they belong on.
+// Hashes the colours by order of appearance, so that the way to hold the cube does not matter.
 std::size_t hash_of(const Colours& stickers) {
     std::array<std::uint8_t, kFaces> names{};
     std::uint8_t count = 0;
@@ -355,7 +354,7 @@ std::optional<BlockTurns> few_turns(const Geometry& geometry, const Colours& sti
             if (best && count >= least) continue;
             Colours end = stickers;
             geometry.turn(whole, end);
-            bool is_solved = true;  // perhaps only the hashes are equal
+            bool is_solved = true;  // equal hashes may be a coincidence
             for (std::size_t k = 0; k < end.size(); ++k)
                 is_solved = is_solved && end[k] == end[k / (end.size() / kFaces) * size * size];
             if (is_solved) best = whole, least = count;

@@ -1,4 +1,4 @@
-// The always-successful reduction: every centre and wing by exchanges of three.
+// The reduction that always succeeds: it exchanges every centre and wing in cycles of three.
 #pragma once
 
 #include <cstdint>
@@ -12,33 +12,34 @@ namespace cubist {
 
 using Colours = std::vector<std::uint8_t>;  // of all stickers, 0..5 for the faces U R F D L B
 
-// Whether the corners are an odd exchange, with colours named by the faces they belong on.
+// Returns whether the corners are an odd permutation, with colours named by the faces they belong
+// on.
 bool corners_are_odd(const Geometry& geometry, const Colours& stickers);
 
-// Names the colours by the faces they belong on: of the 24 ways to hold the cube that with the most
-// centres in place, on odd cubes that of the middles.
+// Names the colours by the faces they belong on. Of the 24 ways to hold the cube it takes the one
+// with the most centres in place; on odd cubes, the one given by the middle centres.
 void name_by_faces(const Geometry& geometry, Colours& stickers);
 
-// Turns by what they are for.
+// Turns grouped by their purpose.
 struct Finish {
     BlockTurns parity, centres, edges;
 };
 
 // Brings the centres of each face to one colour and the wings of each edge together, on a legal
-// cube of any size from 4 on. What comes out can be solved as a 3x3x3 without any parity left.
-// `progress` hears how much is done, 0..1, and stops the work by
-// false, which is then returned. Throws std::invalid_argument for stickers of no cube.
+// cube of any size from 4 on. The result can be solved as a 3x3x3 without parity. `progress`
+// receives the fraction done (0..1); if it returns false, the work stops and this returns false.
+// Throws std::invalid_argument for stickers of no cube.
 bool finish_reduction(const Geometry& geometry, Colours stickers,
                       const std::function<bool(double)>& progress, Finish& finish);
 
-// Cubes a few turns from solved, met in the middle.
+// Cubes a few turns from solved, found from both ends.
 
-// All sequences of so many turns are looked at. Turns of single inner layers count as one here, so
-// what is found may have up to twice as many block turns.
+// The largest number of turns searched exhaustively. Turns of single inner layers count as one
+// here, so a solution may have up to twice as many block turns.
 constexpr int kFewTurns = 4;
 
-// The fewest block turns of those that solve the cube, however it is held; nothing when it takes
-// more than kFewTurns. Up to as many block turns nothing shorter exists.
+// Returns the fewest block turns that solve the cube, however it is held, or nothing if that takes
+// more than kFewTurns. No shorter solution exists up to that number of block turns.
 std::optional<BlockTurns> few_turns(const Geometry& geometry, const Colours& stickers);
 
 }  // namespace cubist

@@ -11,7 +11,7 @@ constexpr int kSize = 5;
 
 int edge_group(int slot) {
     const auto [first, second] = wing_faces()[slot];
-    return 3 - first % 3 - second % 3;  // the axis that the edge is along: U R F
+    return 3 - first % 3 - second % 3;  // the axis parallel to the edge: U R F
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ void FiveCube::find_edges() {
         before = low_;
         for (const int number : phase.turns) low_ |= MaskMove(turns_[number].wings)(low_);
     }
-    constexpr std::array<int, 3> kFirstOfGroup{8, 4, 0};  // by the axis they are along
+    constexpr std::array<int, 3> kFirstOfGroup{8, 4, 0};  // by the axis parallel to the edges
     auto next = kFirstOfGroup;
     for (int slot = 0; slot < kOrbit; ++slot) {
         if (!is_low(slot)) continue;
@@ -107,7 +107,7 @@ FiveState FiveCube::state_of(const Colours& shown) const {
     return state;
 }
 
-// Pieces that are there twice, and a single middle turned over, would lead the search astray.
+// Duplicate pieces, or a single flipped middle, would mislead the search.
 void FiveCube::refuse_impossible(const FiveState& state) const {
     Mask wings = 0, middles = 0;
     std::array<int, kFaces> x_count{}, t_count{};

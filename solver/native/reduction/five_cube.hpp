@@ -1,7 +1,7 @@
-// The 5x5x5 as its centres' colours and its edges' pieces, turned by tables.
+// The 5x5x5 as the colours of its centres and the pieces of its edges, turned by tables.
 //
-// Corners are left out: they are whatever the turns make of them, and the 3x3x3 at the end has no
-// parity on a cube with middles.
+// It leaves out the corners: the turns move them along, and on a cube with middles the final 3x3x3
+// has no parity.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 namespace cubist {
 
 // By slot: colours of the centres on the diagonals (x) and beside the middle (t), wings, and the
-// stickers of middle edges, both numbered as wing_faces().
+// stickers of middle edges. The last two are numbered as in wing_faces().
 struct FiveState {
     using Orbit = std::array<std::uint8_t, kOrbit>;
     Orbit x, t, wings, middles;
@@ -36,30 +36,30 @@ public:
                 static_cast<std::uint8_t>(number % 3 + 1)};
     }
 
-    // Of stickers in any colours: those at the middles name them. Throws std::invalid_argument for
+    // Takes stickers in any colours; the middle centres name them. Throws std::invalid_argument for
     // pieces that no cube has.
     FiveState state_of(const Colours& shown) const;
     FiveState turned(const FiveState& state, int turn) const;
-    // The cube held otherwise: turned as a whole by a quarter about U, R or F (0, 1, 2), with the
-    // colours named by the faces they are then to go to.
+    // Returns the cube after a rotation of the whole by a quarter about U, R or F (0, 1, 2), with
+    // the colours named by the faces they then belong on.
     FiveState rotated(const FiveState& state, int axis) const;
-    // By face: which face is there after that rotation.
+    // By face: the face that is there after that rotation.
     const std::array<std::uint8_t, kFaces>& faces_after(int axis) const {
         return rotations_[axis].shown;
     }
 
-    // What turns do to the orbits.
+    // The effect of turns on the orbits.
     const OrbitMove& x_move(int turn) const { return turns_[turn].x; }
     const OrbitMove& t_move(int turn) const { return turns_[turn].t; }
     const OrbitMove& wing_move(int turn) const { return turns_[turn].wings; }
     const OrbitMove& middle_move(int turn) const { return turns_[turn].middles; }
-    // What a renaming of the faces does to them.
+    // The effect of renaming the faces on them.
     OrbitMove x_symmetry(const FaceMap& map) const;
     OrbitMove t_symmetry(const FaceMap& map) const;
 
-    // Edges 0..3 are without F and B, 4..7 without R and L, 8..11 without U and D. Each has two
-    // wing slots; turns of U D F B, half turns of R L and of two layers keep the first ones, "low",
-    // apart from the others. In the same way each has a low sticker of its middle.
+    // Edges 0..3 lie on neither F nor B, 4..7 on neither R nor L, 8..11 on neither U nor D. Each
+    // has two wing slots. Turns of U D F B and half turns of R L and of two layers keep the first
+    // ones, "low", separate from the others. Likewise each edge has a low sticker of its middle.
     const std::array<std::array<std::uint8_t, 2>, kEdges>& slots() const { return slots_; }
     int edge_of(int slot) const { return edge_of_[slot]; }
     Mask low() const { return low_; }
@@ -90,16 +90,16 @@ private:
     Mask low_ = 0;
 };
 
-// A position in a search: the state as it is held, and how it came about.
+// A position in a search: the state as it is held, and the turns that led to it.
 struct HeldFive {
     FiveState state;
-    std::array<std::uint8_t, kFaces> face_of{0, 1, 2, 3, 4, 5};  // of the cube as it was given
-    BlockTurns turns;                                            // of the cube as it was given
-    std::array<std::uint8_t, 5> ends{};                          // of the phases, in turns
-    int cost = 0;                                                // turns so far, or their time
-    int bound = 0;          // with those the next phase needs at least
-    std::size_t start = 0;  // which of the cubes that were given
-    int before = 0;         // turns that cube had already
+    std::array<std::uint8_t, kFaces> face_of{0, 1, 2, 3, 4, 5};  // in the given cube, by face
+    BlockTurns turns;                                            // of the given cube
+    std::array<std::uint8_t, 5> ends{};  // numbers of turns at which the phases end
+    int cost = 0;                        // turns so far, or their time
+    int bound = 0;                       // cost plus the least that the next phase needs
+    std::size_t start = 0;               // number of the given cube it started from
+    int before = 0;                      // turns that led to that cube
 
     int length() const { return before + static_cast<int>(turns.size()); }
 };
@@ -107,11 +107,11 @@ struct HeldFive {
 void turn_held(const FiveCube& cube, HeldFive& held, std::span<const std::uint8_t> turns);
 void rotate_held(const FiveCube& cube, HeldFive& held, int axis);
 
-// Turns of a phase. Those of one axis commute: they follow one another only in the order of their
-// blocks.
+// Turns of a phase. Turns of one axis commute, so they follow one another only in the order of
+// their blocks.
 struct FivePhase {
     explicit FivePhase(std::vector<std::uint8_t> all);
-    // Face turns and block turns of two layers whose quarters pass the test.
+    // Takes face turns and block turns of two layers whose quarters pass the test.
     static FivePhase of(const auto& is_allowed) {
         std::vector<std::uint8_t> all;
         for (int number = 0; number < FiveCube::kTurns; ++number)
@@ -121,7 +121,7 @@ struct FivePhase {
     }
 
     int size() const { return static_cast<int>(turns.size()); }
-    // Those that may follow one of the phase, or the first.
+    // Returns the turns that may follow one of the phase, or be the first.
     const std::vector<std::uint8_t>& after(int last) const { return followers[last + 1]; }
 
     std::vector<std::uint8_t> turns;                   // numbers of FiveCube
@@ -130,10 +130,11 @@ struct FivePhase {
 
 // The centres of a face and the opposite one on a 5x5x5 whose axes are apart.
 
-// Where a coordinate of centres goes, by turn or symmetry and value.
+// The destination of each arrangement of centres, by turn or symmetry.
 using CentreMoves = std::vector<std::vector<std::uint16_t>>;
 
-// Which of them have the colour of the first face, on the diagonals (x) and beside the middle (t).
+// Marks those that have the colour of the first face, on the diagonals (x) and beside the middle
+// (t).
 class AxisCentres {
 public:
     static constexpr int kHalf = 70, kCount = kHalf * kHalf;
@@ -143,11 +144,11 @@ public:
     int number(Mask x, Mask t) const { return rank_(x) * kHalf + rank_(t); }
     int number_at(const FiveState& state, int axis) const;
     int solved() const { return number(0xF, 0xF); }
-    // The same arrangement of the other colour.
+    // Returns the same arrangement of the other colour.
     int exchanged(int number) const {
         return this->number(0xFF ^ masks_[number / kHalf], 0xFF ^ masks_[number % kHalf]);
     }
-    // What a move of the orbits does, by number.
+    // The effect of a move of the orbits, by number.
     std::vector<std::uint16_t> moves(int axis, const OrbitMove& x, const OrbitMove& t) const;
 
 private:

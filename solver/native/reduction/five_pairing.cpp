@@ -11,7 +11,7 @@ namespace cubist {
 
 namespace {
 
-// Where the piece of a slot goes.
+// Returns the slot that the piece of a slot moves to.
 int goes_to(const OrbitMove& from, int slot) {
     return static_cast<int>(std::find(from.begin(), from.end(), slot) - from.begin());
 }
@@ -20,7 +20,7 @@ bool keeps_axes(const FaceMap& map) {
     return map[U] % 3 == U && map[R] % 3 == R && map[F] % 3 == F;
 }
 
-// Whether the low wings in U and D come to low slots.
+// Returns whether the low wings in U and D move to low slots.
 bool keeps_low(const FiveCube& cube, const FaceMap& map) {
     return cube.is_low(goes_to(wing_symmetry(map), cube.slots()[0][0]));
 }
@@ -176,7 +176,7 @@ FivePhase turns_of_eight_edges() {
         [](BlockTurn turn) { return turn.axis() == U ? turn.last == 1 : turn.quarters == 2; });
 }
 
-// The last phase's turns before the cube is turned to be held for it.
+// The turns of the last phase, before the cube is rotated to be held for it.
 FivePhase turns_of_eight_edges_held_before() {
     return FivePhase::of(
         [](BlockTurn turn) { return turn.axis() == F ? turn.last == 1 : turn.quarters == 2; });
@@ -198,7 +198,7 @@ CentreMoves centre_turns(const AxisCentres& centres, const FiveCube& cube, const
     return moves;
 }
 
-// Where the two faces change places, so do the names of their colours.
+// If the two faces change places, so do the names of their colours.
 std::vector<std::uint16_t> centre_symmetry(const AxisCentres& centres, const FiveCube& cube,
                                            const FaceMap& map, int axis) {
     auto moves = centres.moves(axis, cube.x_symmetry(map), cube.t_symmetry(map));
@@ -268,7 +268,7 @@ void FourEdgesPhase::find_centres() {
     find_rights();
 }
 
-// Half turns reach few arrangements of R and L: those are numbered anew.
+// Half turns reach only a few arrangements of R and L, which get new numbers.
 void FourEdgesPhase::find_rights() {
     std::vector<int> goals_of_right;
     for (int right = 0; right < AxisCentres::kCount; ++right)

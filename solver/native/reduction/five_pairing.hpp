@@ -20,32 +20,32 @@ namespace cubist {
 // Coordinates of the edges of a 5x5x5 whose wings keep to their half orbits.
 //
 // An edge is three pieces: its middle, the wing in a low slot and the one in a high slot, each at
-// one of the eight places 0..7 in U and D. Middles are followed as they stand, wings by where they
-// are for each of the middles, so that edges need no names.
+// one of the eight places 0..7 in U and D. Middles are followed by place, and wings by their place
+// for each of the middles, so that edges need no names.
 
 constexpr int kPlaces = 8;
-using PlaceMap = std::array<std::uint8_t, kPlaces>;  // where a piece goes
+using PlaceMap = std::array<std::uint8_t, kPlaces>;  // destination of a piece
 
-// Where a turn or a symmetry takes pieces of the eight edges in U and D.
+// The destinations of the pieces of the eight edges in U and D under a turn or a symmetry.
 struct EdgeAction {
     PlaceMap middles, low, high;
 };
 EdgeAction edge_action(const FiveCube& cube, int turn);
 EdgeAction edge_action(const FiveCube& cube, const FaceMap& map);
 
-// Rotations and reflections that keep the axis of U and D, and low wings low.
+// Rotations and reflections that keep the axis of U and D and keep low wings low.
 std::vector<FaceMap> symmetries_of_low(const FiveCube& cube, bool keeps_all_axes);
-// One that takes low wings to high places and keeps all axes.
+// A symmetry that takes low wings to high places and keeps all axes.
 FaceMap mirror_of_low(const FiveCube& cube);
 
-// Four of the eight edges: the places of their middles, and for each of them, in the order of
-// places, that of a wing.
+// Four of the eight edges: the places of their middles and, for each of them in the order of
+// places, the place of a wing.
 class FourEdges {
 public:
     static constexpr int kMiddles = 70;
     static constexpr int kWings = 8 * 7 * 6 * 5;
 
-    // What an action does to middles, and to wings by the middles before it.
+    // The effect of an action on middles, and on wings by the middles before it.
     struct Action {
         std::array<std::uint8_t, kMiddles> middles, order;
         std::array<std::uint16_t, kWings> low, high;
@@ -72,14 +72,15 @@ private:
     std::vector<std::array<std::uint16_t, kWings>> sorted_;  // wings by order
 };
 
-// All eight: by the place of each middle that of the wing. The number 0 is that all are together.
+// All eight edges: by the place of each middle, the place of its wing. Number 0 means that all are
+// paired.
 class EightEdges {
 public:
     static constexpr int kCount = 40'320;
 
     static int number_of(const PlaceMap& wings);
     static PlaceMap wings(int number);
-    // How an action takes middles by `middles` and wings by `wings`.
+    // The effect of an action that moves middles by `middles` and wings by `wings`.
     static std::vector<std::uint16_t> moves(const PlaceMap& middles, const PlaceMap& wings);
 };
 
@@ -127,7 +128,7 @@ private:
     }
 };
 
-// A coordinate of centres: what turns and symmetries do, and what the goals are.
+// A coordinate of centres: the effect of turns and symmetries, and the goals.
 struct CentreCoordinate {
     CentreMoves turns, symmetries;
     std::vector<bool> goals;
@@ -175,7 +176,7 @@ public:
     const FivePhase& phase() const { return phase_; }
     // Calls `use` with the state for each choice of four edges that are in U and D.
     void each_state(const FiveState& state, const auto& use) const;
-    // False where the end is more than `left` turns from there.
+    // Returns false if the end is more than `left` turns away.
     bool move(const State& at, int turn, int left, State& next) const;
     int bound(const State& at) const {
         return std::max(*std::max_element(at.far.begin(), at.far.end()),
@@ -183,7 +184,7 @@ public:
     }
 
 private:
-    // The place in `centre_distances_`; the only one who knows how they lie there.
+    // Returns the index into `centre_distances_`. No other function knows its layout.
     std::size_t centres_at(int right, int up) const {
         return static_cast<std::size_t>(right) * up_.size() + up;
     }
@@ -205,7 +206,7 @@ private:
     std::vector<FourEdges::Action> turns_, symmetries_;
     FourEdges::Action mirror_;
     CentreCoordinate right_, up_;
-    std::vector<std::int16_t> right_number_;  // among those in reach, or -1
+    std::vector<std::int16_t> right_number_;  // among the reachable ones, or -1
     std::vector<std::uint16_t> right_mirror_, up_mirror_;
     FourEdgesAndHigh with_high_;
     CoordinateClasses classes_;
@@ -240,7 +241,7 @@ private:
     const CentreCoordinate& centres_;
 };
 
-// What turns, symmetries and the mirror do to them.
+// The effect of turns, symmetries and the mirror on them.
 struct EightEdgesMoves {
     EightEdgesMoves(const FiveCube& cube, const FivePhase& phase, const AxisCentres& centres);
 
@@ -268,9 +269,9 @@ public:
     void use(std::span<const std::uint8_t> table);
 
     const FivePhase& phase() const { return phase_; }
-    // Of a state that phase 4 ends in, held as this phase wants it.
+    // Takes a state in which phase 4 ends, held as this phase requires.
     State state_of(const FiveState& state) const;
-    // False where the end is more than `left` turns from there.
+    // Returns false if the end is more than `left` turns away.
     bool move(const State& at, int turn, int left, State& next) const;
     int bound(const State& at) const {
         return std::max({at.far[0], at.far[1], centre_distances_[centres_at(at.side, at.up)]});

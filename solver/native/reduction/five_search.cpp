@@ -29,14 +29,14 @@ namespace {
 constexpr int kPhases = 5;
 constexpr int kFar = 100;
 
-// Where a phase begins: a candidate, as the phase sees it.
+// The start of a phase: a candidate as the phase sees it.
 template <class State>
 struct PhaseStart {
     const HeldFive* from;
     State state;
     int bound;   // in turns
-    int before;  // what was made before, as costs are counted
-    int least;   // with those turns
+    int before;  // cost of the turns before it
+    int least;   // the cost including `bound` turns
 };
 
 class FiveSearch {
@@ -66,13 +66,13 @@ public:
             std::stable_sort(
                 reductions_.begin(), reductions_.end(),
                 [](const Reduction& a, const Reduction& b) { return a.time < b.time; });
-        // Threads that end together may find some more.
+        // Threads that end together may find a few more.
         if (reductions_.size() > options_.reductions) reductions_.resize(options_.reductions);
         return std::move(reductions_);
     }
 
 private:
-    // Each axis of the cube may be the one whose centres are first.
+    // Any axis of the cube may have its centres placed first.
     void hold(const FiveStart& start, std::size_t number) {
         HeldFive held;
         held.state = tables_.cube().state_of(start.stickers);
@@ -85,19 +85,18 @@ private:
         }
     }
 
-    // Costs are turns, or time; a turn to come is counted as an average one of its phase.
+    // Costs are turns, or time. A turn to come counts as an average one of its phase.
     int turn_cost(int phase) const { return turn_costs_[phase - 1]; }
 
     template <class State>
     PhaseStart<State> starting(const HeldFive& from, const State& state, int bound,
                                int phase) const {
-        // Ends of the last phases are rare: each start is looked at as far as its own distance
-        // goes.
+        // The last phases have few ends, so each start is searched as far as its own distance.
         const int before = options_.times != nullptr && phase >= kRare ? 0 : from.cost;
         return {&from, state, bound, before, before + turn_cost(phase) * bound};
     }
 
-    // From how many ends of a phase the best are chosen.
+    // The number of ends of a phase from which to choose the best.
     std::size_t choice(std::size_t wanted) const {
         return options_.times == nullptr ? wanted : kChoice * wanted;
     }
@@ -110,7 +109,7 @@ private:
         return {.wanted = count,
                 .least = kLeast[number_ - 1],
                 .deadline = deadlines_[number_ - 1],
-                // One look more for phases whose ends are rare.
+                // Searches once more in phases that have few ends.
                 .hurry = number_ == 1 ? 0 : -1,
                 .most_hurry = kMostHurry,
                 .more_time = kMoreTime * options_.time_limit,
@@ -118,9 +117,8 @@ private:
                 .cancel = options_.cancel};
     }
 
-    // Finds the ends of a phase by their number of turns, counted from the cube that was given.
-    // `step(at, turn, left, next)` returns a bound, `on_end(walker, from)` adds what ends with the
-    // walker's path.
+    // Finds the ends of a phase by number of turns, counted from the given cube. `step(at, turn,
+    // left, next)` returns a bound. `on_end(walker, from)` adds the result of the walker's path.
     template <class State>
     std::vector<HeldFive> deepen(const FivePhase& phase, std::vector<PhaseStart<State>> starts,
                                  std::size_t wanted, const auto& step, const auto& on_end) {
@@ -139,7 +137,7 @@ private:
                 if (left == 1) {
                     on_end(walker, from);
                     is_stopped = walker.is_stopped();
-                } else if (bound > 0 && !is_stopped) {  // from an end the next phase goes on
+                } else if (bound > 0 && !is_stopped) {  // the next phase continues from an end
                     self(self, walker, from, next, left - 1, turn);
                     is_stopped = walker.is_stopped();
                 }
@@ -147,7 +145,7 @@ private:
                 if (is_stopped) return;
             }
         };
-        // Where all starts are ends already, there is nothing more to find.
+        // If all starts are ends already, nothing more can be found.
         const bool is_done = std::all_of(starts.begin(), starts.end(),
                                          [](const auto& start) { return start.bound == 0; });
         const int each = turn_cost(number_);
@@ -167,7 +165,7 @@ private:
                                    });
     }
 
-    // What becomes of a start by a path.
+    // Applies a path to a start.
     HeldFive after(const HeldFive& from, std::span<const std::uint8_t> path) const {
         HeldFive held = from;
         turn_held(tables_.cube(), held, path);
@@ -224,7 +222,7 @@ private:
         candidates_ = take_best(options_.candidates);
     }
 
-    // Any axis may be that of R and L now.
+    // From here on, R and L may be any axis.
     void phase3() {
         const FiveStaging& staging = tables_.staging();
         std::vector<HeldFive> from;
@@ -307,7 +305,7 @@ private:
         for (const HeldFive& end : ends) add_reduction(end);
     }
 
-    // Whether turns of faces come last, which the 3x3x3 may as well begin with.
+    // Returns whether the last turns are face turns, with which the 3x3x3 may as well begin.
     static bool ends_outside(std::span<const std::uint8_t> path) {
         for (std::size_t at = path.size(); at-- > 0;) {
             const BlockTurn turn = FiveCube::turn(path[at]);
@@ -329,28 +327,28 @@ private:
         }
     }
 
-    static constexpr std::size_t kChoice = 4;   // times more ends than go on, of phases 1 to 3
-    static constexpr int kRare = 4;             // the first phase of those whose ends are rare
+    static constexpr std::size_t kChoice = 4;   // ends for each one that continues (phases 1 to 3)
+    static constexpr int kRare = 4;             // the first phase with few ends
     static constexpr std::size_t kMore = 4;     // ends of phase 1 to choose from
-    static constexpr std::size_t kBetween = 2;  // times more candidates between phases 3 and 4
+    static constexpr std::size_t kBetween = 2;  // factor for the candidates between phases 3 and 4
     static constexpr int kMostMore =
         50;  // turns than a phase needs at least; none needs half of that
     static constexpr int kMostHurry = 3;
-    // Ends of a phase without which the next one would take long.
+    // The number of ends below which the next phase would take long.
     static constexpr std::array<std::size_t, kPhases> kLeast{2, 8, 8, 8, 1};
-    static constexpr int kSure = 4;            // turns at which the tables are nearly exact
-    static constexpr double kMoreTime = 0.15;  // until the next look, as a share
+    static constexpr int kSure = 4;            // turns up to which the tables are nearly exact
+    static constexpr double kMoreTime = 0.15;  // until the next search, as a share
 
-    // When a phase is to end, as a share of the time.
+    // The end of each phase, as a share of the time.
     Deadline until(double share) const { return {share * options_.time_limit, {}}; }
 
     const FiveTables& tables_;
     ReductionOptions options_;
-    // Ends of phase 1 that go on; each has many ends of phase 2.
+    // Ends of phase 1 that continue; each has many ends of phase 2.
     std::size_t ends1_ = options_.candidates / 5 * 2 + 1;
     const std::array<Deadline, kPhases> deadlines_{until(0.2), until(0.3), until(0.36), until(0.6),
                                                    until(1.0)};
-    int number_ = 0;  // of the phase
+    int number_ = 0;  // number of the current phase
     std::array<int, kPhases> turn_costs_{1, 1, 1, 1, 1};
     std::vector<HeldFive> candidates_;
     std::vector<Reduction> reductions_;

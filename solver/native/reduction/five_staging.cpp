@@ -14,13 +14,13 @@ using Keys = std::vector<std::uint64_t>;  // mask of wings above the middles
 
 constexpr int kMiddleBits = 11;
 
-// Both names of the low wings have the same key.
+// Both choices of the low wings have the same key.
 std::uint64_t key_of(Mask wings, int middles) {
     NearEdges::choose_name(wings, middles);
     return std::uint64_t{wings} << kMiddleBits | static_cast<std::uint64_t>(middles);
 }
 
-// The first keys without the others; all are sorted.
+// Removes the other keys from the first ones; all are sorted.
 Keys without(const Keys& keys, const Keys& others) {
     Keys rest;
     std::set_difference(keys.begin(), keys.end(), others.begin(), others.end(),
@@ -86,7 +86,7 @@ bool NearEdges::make(std::span<std::uint8_t> table, const Progress& progress) co
             ++starts[rank_(static_cast<Mask>(key >> kMiddleBits) >> 1) + 1];
     for (int rank = 0; rank < kRanks; ++rank) starts[rank + 1] += starts[rank];
     if (starts[kRanks] != kStates) throw std::logic_error("a wrong number of near edges");
-    // While they are filled in, the starts are those of the next one.
+    // While the entries are filled in, each start is that of the next row.
     for (std::size_t depth = 0; depth < levels.size(); ++depth)
         for (const std::uint64_t key : levels[depth])
             entries[starts[rank_(static_cast<Mask>(key >> kMiddleBits) >> 1)]++] =
@@ -102,7 +102,7 @@ FivePhase any_turns() {
     return FivePhase::of([](BlockTurn) { return true; });
 }
 
-// Face turns of R and L change nothing then.
+// Face turns of R and L change nothing here.
 FivePhase turns_of_bands() {
     return FivePhase::of([](BlockTurn turn) {
         if (turn.axis() == R) return turn.last == 2;
@@ -179,7 +179,7 @@ void FiveStaging::fill(std::span<std::uint8_t> bytes) const {
     fill1(parts[1], t_moves1_);
     fill2(parts[2], x_moves2_);
     fill2(parts[3], t_moves2_);
-    // What half turns can finish counts as the end.
+    // A position that half turns can finish counts as the end.
     for (const int at :
          reached_from({centres_.solved()}, AxisCentres::kCount, phase3_.turns.size(),
                       [&](int from, std::size_t turn) -> int {

@@ -19,28 +19,28 @@ namespace cubist {
 
 // Edges of a 5x5x5 that are nearly oriented: all positions up to seven turns away.
 //
-// The 24 wings are in two half orbits, see FiveCube::low. Each edge has a wing and a sticker of its
-// middle that are called low. Where all low wings stand in low slots and all low stickers on low
-// places, turns of U D F B and half turns of everything else keep them there. Which of its two
-// wings is an edge's low one may be chosen, for an even number of edges: with so many ways to
-// choose, some position is near, and those farther away need not be known. Choosing the other wing
-// of all edges changes nothing, so that a position and its complement are one.
+// The 24 wings are in two half orbits, low and high (see FiveCube). Each edge has a wing and a
+// sticker of its middle that are called low. If all low wings are in low slots and all low stickers
+// on low places, turns of U D F B and half turns of everything else keep them there. For an even
+// number of edges, the low wing may be either of the two. With so many choices some position is
+// near, so the table omits those farther away. Choosing the other wing of all edges changes
+// nothing, so a position and its complement are one.
 
 class NearEdges {
 public:
     static constexpr int kDeepest = 7;
-    static constexpr int kMiddles = 2048;  // which middles show their other sticker; an even number
+    static constexpr int kMiddles = 2048;  // sets of middles that show their other sticker (even)
 
     NearEdges(const FiveCube& cube, const FivePhase& phase);
 
     static std::size_t bytes();
-    // Fills `table`, uint8[bytes()]; false when stopped by `progress`.
+    // Fills `table`, uint8[bytes()]. Returns false if `progress` stopped it.
     bool make(std::span<std::uint8_t> table, const Progress& progress) const;
-    // The table stays the caller's.
+    // The caller owns the table.
     void use(std::span<const std::uint8_t> table);
 
-    // Turns until the low wings, as the mask of their slots, and the middles, as bits of the first
-    // eleven edges, are low; kDeepest + 1 for all that is farther.
+    // Returns the turns until the low wings (a mask of their slots) and the middles (bits of the
+    // first eleven edges) are low; kDeepest + 1 for everything farther.
     int distance(Mask wings, int middles) const {
         choose_name(wings, middles);
         const int rank = rank_(wings >> 1);
@@ -48,7 +48,7 @@ public:
             if ((entries_[at] & (kMiddles - 1)) == middles) return entries_[at] / kMiddles;
         return kDeepest + 1;
     }
-    // Of a position and its complement, the one whose slot 0 has a low wing.
+    // Returns the one of a position and its complement whose slot 0 has a low wing.
     static void choose_name(Mask& wings, int& middles) {
         if ((wings & 1) != 0) return;
         wings ^= (Mask{1} << kOrbit) - 1;
@@ -76,9 +76,9 @@ public:
     explicit FiveStaging(const FiveCube& cube);
 
     static std::size_t bytes();
-    // Fills `table`, uint8[bytes()]; false when stopped by `progress`.
+    // Fills `table`, uint8[bytes()]. Returns false if `progress` stopped it.
     bool make(std::span<std::uint8_t> table, const Progress& progress);
-    // The table stays the caller's.
+    // The caller owns the table.
     void use(std::span<const std::uint8_t> table);
 
     // Centres of one axis as masks of their slots.
@@ -86,9 +86,10 @@ public:
         Mask x, t;
     };
     const FivePhase& phase1() const { return phase1_; }
-    // The colours that are to go to R and L.
+    // The colours that go to R and L.
     State1 state1(const FiveState& state) const;
-    // The bound of the state after a turn; where it is more than `left`, perhaps a lower one.
+    // Returns the bound of the state after a turn; if that is more than `left`, possibly a lower
+    // one.
     int move(State1 at, int turn, int left, State1& next) const {
         next.t = t_moves1_[turn](at.t);  // first, as they are farther on average
         const int bound = distances1_[1][rank24_(next.t)];
@@ -100,7 +101,7 @@ public:
         return std::max(distances1_[0][rank24_(at.x)], distances1_[1][rank24_(at.t)]);
     }
 
-    // The colours of U and D among the other centres, and the wings' parity.
+    // The colours of U and D among the other centres, and the parity of the wings.
     struct State2 {
         std::uint16_t x, t;
         std::uint8_t parity;
@@ -121,7 +122,7 @@ public:
         std::uint16_t middles, right;
     };
     const FivePhase& phase3() const { return phase3_; }
-    // Calls `use` with every way to name wings by which the edges and the centres at R and L are
+    // Calls `use` with every choice of low wings for which the edges and the centres at R and L are
     // at most `farthest` turns away.
     void each_state3(const FiveState& state, int farthest, const auto& use) const;
     State3 moved(State3 at, int turn) const {
@@ -134,7 +135,7 @@ public:
     }
 
 private:
-    static constexpr int kBand = 12'870;  // eight of the 16 centres at U F D B
+    static constexpr int kBand = 12'870;  // sets of eight of the 16 centres at U F D B
     static constexpr std::array<std::size_t, 5> kSizes{735'471, 735'471, kBand * 2, kBand * 2,
                                                        AxisCentres::kCount};
 
@@ -173,8 +174,8 @@ void FiveStaging::each_state3(const FiveState& state, int farthest, const auto& 
         at.wings ^= wings[edge];
         middles ^= 1 << places[edge];
     };
-    // A Gray code of an even number of edges, without one of them: complements are the same. Each
-    // step flips the last one too.
+    // A Gray code of the sets of an even number of edges, without one of the edges because
+    // complements are the same. Each step also flips the last edge.
     for (int count = 0; count < NearEdges::kMiddles / 2; ++count) {
         at.middles = static_cast<std::uint16_t>(middles % NearEdges::kMiddles);
         if (distances3_[at.right] <= farthest && near_.distance(at.wings, at.middles) <= farthest)

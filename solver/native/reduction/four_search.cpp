@@ -10,23 +10,23 @@ namespace {
 constexpr int kAreaOfFour = 16;
 using Orbit = std::array<std::uint8_t, kOrbit>;
 
-// A cube of 4 layers by its centres' colours and its wings.
+// A cube of 4 layers as the colours of its centres and its wings.
 struct FourState {
     Orbit centres, wings;
     int corner_parity = 0;
 };
 
-// A way to hold the cube and an axis of colours, and what was turned since.
+// A way to hold the cube, an axis of colours, and the turns since.
 struct Candidate {
-    int start = 0;  // which of the starts
+    int start = 0;  // number of the start
     FourState state;
     std::vector<std::uint8_t> turns1, turns2;
     int cost = 0;   // turns so far, or their time
-    int bound = 0;  // with those the next phase needs
+    int bound = 0;  // cost plus the least that the next phase needs
 };
 
 struct Start {
-    std::array<int, kFaces> face_of;  // faces of the held cube as those of the given one
+    std::array<int, kFaces> face_of;  // face of the given cube, by face of the held one
     int axis;                         // of the colours that go to R and L
     FourState state;
 };
@@ -51,7 +51,7 @@ public:
 
 private:
     void make_starts(const Colours& stickers) {
-        // Each of the three axes may be the one that is held as R and L.
+        // Any of the three axes may be held as R and L.
         const std::array<BlockTurns, 3> holdings{{{}, {{U, 1, 4, 1}}, {{F, 1, 4, 1}}}};
         for (const BlockTurns& held : holdings) {
             Colours turned = stickers, solved(stickers.size());
@@ -94,7 +94,7 @@ private:
         return mask_of(centres, [&](int colour) { return colour % 3 == axis; });
     }
 
-    // --- Costs: turns, or time; a turn to come is counted as an average one ---
+    // --- Costs: turns, or time; a turn to come counts as an average one ---
 
     int turn_cost(int phase) const { return turn_costs_[phase - 1]; }
 
@@ -118,7 +118,7 @@ private:
         return BlockTimes::holding(faces[U], faces[F]);
     }
 
-    // From how many ends the best are chosen.
+    // The number of ends from which to choose the best.
     std::size_t choice(std::size_t turns, std::size_t time) const {
         return options_.times == nullptr ? turns : time;
     }
@@ -235,8 +235,8 @@ private:
         }
     }
 
-    // Whether the two wings of every edge are in different half orbits, and an even number of edges
-    // have theirs in each other's: the flipped ones. One end in some thousand is so.
+    // Returns whether the two wings of every edge are in different half orbits, and an even number
+    // of edges have them exchanged (flipped edges). About one end in a thousand passes.
     bool can_be_paired(const Orbit& wings) const {
         Mask low = 0;  // the wings in low slots
         for (int slot = 0; slot < kOrbit; ++slot)
@@ -263,7 +263,8 @@ private:
 
     // --- Phase 3 ---
 
-    // What is left of a candidate: named so that the centres are solved by two colours an axis.
+    // The rest of a candidate, named so that the centres are solved if each axis has its two
+    // colours.
     struct Start3 {
         FourTables::State3 centres;
         EdgeMap sigma;
@@ -278,7 +279,7 @@ private:
         for (int axis = 0; axis < 3; ++axis)
             masks[axis] = mask_of(candidate.state.centres,
                                   [&](int colour) { return colour == scheme[axis]; });
-        // Wings by the edges they belong to in that scheme.
+        // The wings by the edges they belong to in that scheme.
         const auto edge_of_piece = [&](int wing) {
             const auto [first, second] = wing_faces()[wing];
             const std::array<int, 2> home{face_of[first], face_of[second]};
@@ -301,11 +302,11 @@ private:
         return start;
     }
 
-    // Which colour goes to which face; of each axis either may go to either.
+    // Assigns colours to faces: on each axis, either colour may go to either face.
     std::array<int, kFaces> scheme_of(const Candidate& candidate) const {
         const Orbit& centres = candidate.state.centres;
         std::array<int, kFaces> scheme{};
-        // The axes are known by now; the third face follows by the sense of rotation.
+        // The axes are known already; the third face follows from the sense of rotation.
         scheme[U] = centres[4 * U] % 3;
         scheme[F] = centres[4 * F] % 3;
         const Place right = cross(normal_of(scheme[U]), normal_of(scheme[F]));
@@ -363,7 +364,7 @@ private:
         }
     }
 
-    // Whether turns of faces come last, which the 3x3x3 may as well begin with.
+    // Returns whether the last turns are face turns, with which the 3x3x3 may as well begin.
     bool ends_outside(const std::vector<std::uint8_t>& path) const {
         const BlockTurns& turns = tables_.turns(3).turns;
         for (auto turn = path.rbegin(); turn != path.rend(); ++turn) {
@@ -411,13 +412,13 @@ private:
     }
 
     static constexpr std::size_t kEnough1 = 2000, kMost1 = 10'000, kEnds1 = 500;
-    // Where time counts, the ends of each phase differ more, and more of them are compared.
+    // If time counts, the ends of each phase differ more, so more of them are compared.
     static constexpr std::size_t kEnough1Timed = 40'000, kMost1Timed = 100'000, kEnds1Timed = 5000;
     static constexpr std::size_t kChoice2 = 8;
     static constexpr int kLongest1 = 12;
     static constexpr int kMostHurry = 3;
-    static constexpr int kSure = 5;           // turns at which the tables are nearly exact
-    static constexpr double kMoreTime = 0.2;  // until the next look, as a share
+    static constexpr int kSure = 5;           // turns up to which the tables are nearly exact
+    static constexpr double kMoreTime = 0.2;  // until the next search, as a share
     static constexpr double kShareOfPhase2 = 0.4;
 
     const FourTables& tables_;

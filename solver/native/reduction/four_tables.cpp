@@ -10,7 +10,7 @@ namespace cubist {
 namespace {
 
 constexpr int kRaws = 12 * 12 * 12 * 12;
-constexpr int kRestSlots = 6;  // of eight values, the last two follow
+constexpr int kRestSlots = 6;  // of eight values; the last two follow from them
 
 BlockTurn turn(int face, int layers, int quarters) {
     return {static_cast<std::uint8_t>(face), 1, static_cast<std::uint8_t>(layers),
@@ -71,7 +71,7 @@ void PairingFrame::find_symmetries() {
         EdgeMap renamed{};
         for (int edge = 0; edge < kEdges; ++edge) {
             const auto [first, second] = wing_faces()[edges_[edge][0]];
-            // A reflection turns the order of a wing's faces round.
+            // A reflection reverses the order of a wing's faces.
             const int image = is_reflection(map) ? wing_number(map[second], map[first])
                                                  : wing_number(map[first], map[second]);
             keeps_low = keeps_low && (low_ >> image & 1) != 0;
@@ -132,7 +132,7 @@ EdgeMap renamed(const EdgeMap& sigma, const EdgeMap& rename) {
     return after;
 }
 
-// Of the six values after the first four, among those that are left.
+// The digits of the six values after the first four, among the remaining ones.
 int rest_number(const EdgeMap& sigma) {
     unsigned left = 0xFFF;
     for (int edge = 0; edge < 4; ++edge) left &= ~(1U << sigma[edge]);
@@ -245,7 +245,7 @@ int PairingTable::distance(const EdgeMap& sigma) const {
 
 namespace {
 
-// All face turns, and block turns of two layers from U, R and F: those from the other side differ
+// All face turns, and block turns of two layers from U, R and F. Those from the other side differ
 // by a rotation of the cube.
 BlockTurns block_turns(bool only_half_beside_right) {
     BlockTurns turns;
@@ -361,7 +361,7 @@ void FourTables::fill2(Distances distances) const {
 }
 
 void FourTables::fill3(Distances distances) const {
-    // Two axes turned round are the cube held otherwise; one or three would be its mirror image.
+    // Two reversed axes mean a cube held differently; one or three would mean its mirror image.
     for (int flipped = 0; flipped < 4; ++flipped) {
         const auto side = [&](bool is_flipped) {
             return static_cast<std::uint8_t>(rank8_(is_flipped ? 0xF0 : 0xF));

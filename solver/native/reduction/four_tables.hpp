@@ -20,20 +20,21 @@
 
 namespace cubist {
 
-// How far the wings of a 4x4x4 are from being paired when they can no longer change between the two
-// half orbits.
+// The distance of the wings of a 4x4x4 from being paired, once they can no longer change between
+// the two half orbits.
 //
 // Turns of U D F B, half turns of R L and half turns of wide blocks move the 24 wings in two orbits
-// of 12, "low" and "high", with one slot of each at every edge. Where the two wings of every edge
-// stand in different ones, sigma says at which edge the high mate of each low wing is. The aim is
-// the identity, and sigma is even. A turn takes it to H sigma L', with the edges' exchanges by low
-// and by high wings. Eight symmetries of the cube keep those turns and map low to low: they only
-// rename the edges. They also keep the four edges of the slice between R and L together, so the
-// first four values of sigma are reduced by them to 1538 classes, and the others are counted out.
+// of 12, "low" and "high", with one slot of each at every edge. If the two wings of every edge are
+// in different orbits, sigma gives the edge that holds the high mate of each low wing. The aim is
+// the identity, and sigma is even. A turn takes it to H sigma L', with the edges' permutations by
+// low and by high wings. Eight symmetries of the cube preserve those turns and map low to low, so
+// they only rename the edges. They also keep the four edges of the slice between R and L together,
+// so they reduce the first four values of sigma to 1538 classes; the others are numbered
+// explicitly.
 
 using EdgeMap = std::array<std::uint8_t, kEdges>;  // of edges 0..11, see PairingFrame::edges
 
-// The turns that are left and what they do to low and high wings.
+// The remaining turns and their effect on low and high wings.
 class PairingFrame {
 public:
     explicit PairingFrame(const Geometry& geometry);
@@ -42,10 +43,10 @@ public:
     const std::array<std::array<std::uint8_t, 2>, kEdges>& edges() const { return edges_; }
     Mask low() const { return low_; }
     const BlockTurns& turns() const { return turns_; }
-    // Where the low, or high, wing of each edge goes in a turn.
+    // The destination of the low, or high, wing of each edge in a turn.
     const EdgeMap& low_move(int turn) const { return low_moves_[turn]; }
     const EdgeMap& high_move(int turn) const { return high_moves_[turn]; }
-    // How the eight symmetries rename the edges, the identity first.
+    // The eight symmetries as renamings of the edges, the identity first.
     const std::vector<EdgeMap>& symmetries() const { return symmetries_; }
 
     // H sigma L'.
@@ -73,19 +74,19 @@ public:
     static constexpr int kRest = 20'160;  // even arrangements of eight
     static constexpr int kPositions = kClasses * kRest;
     static constexpr std::size_t kBytes = (kPositions + 3) / 4;
-    static constexpr int kDeepest = 10;  // what is farther is only known to be so
+    static constexpr int kDeepest = 10;  // greater distances are all stored as "farther"
 
     explicit PairingTable(const PairingFrame& frame);
 
-    // Fills `table`, uint8[kBytes]; false when stopped by `progress`.
+    // Fills `table`, uint8[kBytes]. Returns false if `progress` stopped it.
     bool make(std::span<std::uint8_t> table, int threads, const Progress& progress) const;
     void use(std::span<const std::uint8_t> table) { table_ = table; }
 
     int number(const EdgeMap& sigma) const;
     EdgeMap sigma(int number) const;
-    // The distance, or kDeepest + 1 for all that is farther.
+    // Returns the distance, or kDeepest + 1 for everything farther.
     int distance(const EdgeMap& sigma) const;
-    // The same for a neighbour of a position `from` turns away.
+    // Returns the distance of a neighbour of a position `from` turns away.
     int distance_near(const EdgeMap& sigma, int from) const {
         const int remainder = remainder_of(number(sigma));
         if (remainder == kFar) return kDeepest + 1;
@@ -114,8 +115,8 @@ private:
     std::span<const std::uint8_t> table_;
 };
 
-// Turns of a phase. Those of one axis commute: they follow one another only in the order of their
-// blocks.
+// Turns of a phase. Turns of one axis commute, so they follow one another only in the order of
+// their blocks.
 struct PhaseTurns {
     PhaseTurns(const Geometry& geometry, BlockTurns all);
 
@@ -125,27 +126,28 @@ struct PhaseTurns {
     }
 
     BlockTurns turns;
-    std::vector<std::uint8_t> block;  // by turn: which block of its axis
+    std::vector<std::uint8_t> block;  // by turn: its block of the axis
     std::vector<OrbitMove> centres, wings;
     std::vector<std::uint8_t> corner_parity;
 };
 
-// Where a coordinate goes, by turn and value.
+// The destination of a coordinate, by turn and value.
 using CoordinateMoves = std::vector<std::vector<std::uint16_t>>;
 
 class FourTables {
 public:
-    static constexpr int kBand = 12'870;  // eight of the 16 centres at U F D B
-    static constexpr int kPair = 70;      // four of the eight centres of an axis
+    static constexpr int kBand = 12'870;  // sets of eight of the 16 centres at U F D B
+    static constexpr int kPair = 70;      // sets of four of the eight centres of an axis
 
     // Bytes of all distances, the pairing's included; FourTables::make fills them.
     static std::size_t bytes();
     static bool make(std::span<std::uint8_t> table, int threads, const Progress& progress);
 
-    // Tables that were made before; they stay the caller's.
+    // Takes stored tables, which the caller owns.
     explicit FourTables(std::span<const std::uint8_t> table);
 
-    // The centres of one axis as the mask of their slots: turns until they are at R and L.
+    // Returns the turns until the centres of one axis, given as a mask of their slots, are at R and
+    // L.
     int distance1(Mask axis) const { return distances1_[rank24_(axis)]; }
 
     struct State2 {
@@ -165,7 +167,8 @@ public:
         std::array<std::uint8_t, 3> pairs;  // the colours U, R, F among the centres of their axes
         std::uint8_t parity;                // of the low wings and the corners together
     };
-    // `masks` of the slots of three colours, one on each axis, named by the faces they go to.
+    // Takes the masks of the slots of three colours, one on each axis, named by the faces they
+    // belong on.
     State3 state3(const std::array<Mask, 3>& masks, int parity) const;
     State3 moved3(const State3& at, int turn) const {
         return {{moves3_[0][turn][at.pairs[0]], moves3_[1][turn][at.pairs[1]],

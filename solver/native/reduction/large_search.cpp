@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kCandidatesOfFour = 200;
 
-// How the time of a reduction and its candidates are shared out.
+// Shares of the time of a reduction and of its candidates.
 struct Shares {
     double core, bars;
     std::size_t cores, starts;

@@ -44,7 +44,8 @@ void append_inverse(BlockTurns& turns, std::span<const BlockTurn> undone) {
 
 namespace {
 
-// Successive turns on one axis: quarters by layer from U, R or F, modulo the whole cube's.
+// Successive turns on one axis: quarters by layer from U, R or F, modulo rotations of the whole
+// cube.
 struct Run {
     int axis;
     std::vector<std::uint8_t> quarters;
@@ -61,8 +62,8 @@ struct Run {
     }
 };
 
-// The first and last layer that stay where they are while the others turn: those at rest, or else
-// as many as turn together.
+// Returns the first and last layer that stay in place while the others turn: those at rest, or
+// otherwise the largest group that turns together.
 std::array<int, 2> resting_layers(const std::vector<std::uint8_t>& quarters) {
     const int size = static_cast<int>(quarters.size());
     std::array<int, 2> best{0, -1};
@@ -84,7 +85,7 @@ BlockTurn block(int face, int last, int quarters) {
             static_cast<std::uint8_t>((quarters + 8) % 4)};
 }
 
-// One outer block for each border between layers that turn differently.
+// Makes one outer block for each border between layers that turn differently.
 void append_blocks(BlockTurns& turns, const Run& run) {
     const auto& quarters = run.quarters;
     const int size = static_cast<int>(quarters.size());
@@ -259,7 +260,7 @@ OrbitMove wing_symmetry(const FaceMap& map) {
     OrbitMove from{};
     for (int slot = 0; slot < kOrbit; ++slot) {
         const auto [first, second] = wing_faces()[slot];
-        // A reflection turns the order of a wing's faces round.
+        // A reflection reverses the order of a wing's faces.
         const int image = is_reflection(map) ? wing_number(map[second], map[first])
                                              : wing_number(map[first], map[second]);
         from[image] = static_cast<std::uint8_t>(slot);

@@ -36,15 +36,16 @@ using BlockTurns = std::vector<BlockTurn>;
 
 void append_inverse(BlockTurns& turns, std::span<const BlockTurn> undone);
 
-// The same with few block turns: turns on one axis that follow one another are added up layer by
-// layer, and each border between layers that turn differently costs one outer block. Where no layer
-// is left at rest, a rotation of the whole cube follows.
+// Returns the same turns as few block turns. It adds up successive turns on one axis layer by
+// layer; each border between layers that turn differently costs one outer block. If no layer stays
+// at rest, a rotation of the whole cube follows.
 BlockTurns joined(std::span<const BlockTurn> turns, int size);
 
-// Block turns: 1 for one to N - 1 layers from the outside, 2 for an inner block, 0 for all layers.
+// Counts block turns: 1 for one to N - 1 layers from the outside, 2 for an inner block, 0 for all
+// layers.
 int block_turn_count(std::span<const BlockTurn> turns, int size);
 
-// How a size is put together; shared by all cubes of the size.
+// The geometry of a size, shared by all cubes of that size.
 class Geometry {
 public:
     static constexpr int kLargest = 100;
@@ -55,7 +56,7 @@ public:
     int stickers() const { return kFaces * size_ * size_; }
     Place place(int sticker) const;
     int sticker_at(const Place& place) const;
-    // The coordinate of layer `number`, counted from 1 at the face.
+    // Returns the coordinate of layer `number`, counted from 1 at the face.
     int coordinate(int number) const { return size_ + 1 - 2 * number; }
     int layer_number(int coordinate) const { return (size_ + 1 - coordinate) / 2; }
 
@@ -67,7 +68,7 @@ public:
     }
 
     // The wing slots `offset` half steps from the middle of their edges, each by the sticker on the
-    // first of its two faces, in the order of wing_faces(); rotations keep first and second apart.
+    // first of its two faces, in the order of wing_faces(). Rotations keep first and second apart.
     std::vector<int> wing_slots(int offset) const;
     // The same wings by the sticker on the second face.
     std::vector<int> wing_seconds(int offset) const;
@@ -115,23 +116,23 @@ void Geometry::turn(BlockTurn turn, std::vector<Sticker>& stickers) const {
         }
 }
 
-// What turns do to one orbit of 24 slots, and to a set of its pieces as a 24-bit mask.
+// The effect of turns on one orbit of 24 slots, and on a set of its pieces as a 24-bit mask.
 
 constexpr int kOrbit = 24;
 
-// By slot: the slot from which the piece came.
+// By slot: the slot that the piece came from.
 using OrbitMove = std::array<std::uint8_t, kOrbit>;
 
 OrbitMove orbit_move(const Geometry& geometry, BlockTurn turn, const std::vector<int>& slots);
 
-// The number of the wing slot on two faces, as in wing_faces(). Throws std::invalid_argument if
-// no wing lies on both.
+// Returns the number of the wing slot on two faces, as in wing_faces(). Throws
+// std::invalid_argument if no wing lies on both.
 int wing_number(int first, int second);
 
 // All 48 ways to rename the faces: rotations and reflections of the cube.
 std::vector<FaceMap> all_face_maps();
 
-// What a symmetry does to the slots of stickers (centres, middle edges) and to those of wings.
+// The effect of a symmetry on the slots of stickers (centres, middle edges) and on those of wings.
 OrbitMove sticker_symmetry(const Geometry& geometry, const FaceMap& map,
                            const std::vector<int>& slots);
 OrbitMove wing_symmetry(const FaceMap& map);
@@ -153,7 +154,7 @@ bool is_odd(const std::array<Piece, Count>& pieces) {
 
 using Mask = std::uint32_t;
 
-// The slots of pieces that have one of the values.
+// Returns the slots of the pieces that have one of the values.
 template <class Piece>
 Mask mask_of(const std::array<Piece, kOrbit>& pieces, const auto& is_wanted) {
     Mask mask = 0;
@@ -162,10 +163,10 @@ Mask mask_of(const std::array<Piece, kOrbit>& pieces, const auto& is_wanted) {
     return mask;
 }
 
-// Centre slots are numbered four a face. Those at R and L.
+// The mask of the centre slots at R and L. Centre slots are numbered four a face.
 constexpr Mask kRightLeft = 0xF0'0F0;
 
-// The slots at U F D B side by side, and back.
+// Packs the slots at U F D B side by side, and unpacks them.
 constexpr Mask band_of(Mask mask) {
     return (mask & 0xF) | (mask >> 4 & 0xFF0) | (mask >> 8 & 0xF000);
 }
@@ -173,7 +174,7 @@ constexpr Mask from_band(Mask band) {
     return (band & 0xF) | (band & 0xFF0) << 4 | (band & 0xF000) << 8;
 }
 
-// The slots of a face and the opposite one side by side, and back.
+// Packs the slots of a face and the opposite one side by side, and unpacks them.
 constexpr Mask pair_of(Mask mask, int axis) {
     return (mask >> 4 * axis & 0xF) | (mask >> 4 * (axis + 3) & 0xF) << 4;
 }
@@ -181,7 +182,7 @@ constexpr Mask from_pair(Mask pair, int axis) {
     return (pair & 0xF) << 4 * axis | (pair >> 4) << 4 * (axis + 3);
 }
 
-// A move of masks, eight slots at a time.
+// A permutation of masks, eight slots at a time.
 class MaskMove {
 public:
     explicit MaskMove(const OrbitMove& from);
@@ -203,7 +204,7 @@ public:
     int operator()(Mask mask) const {
         return high_[mask >> kHalf] + low_[mask & ((1 << kHalf) - 1)];
     }
-    // All subsets in the order of their numbers.
+    // All subsets, in the order of their numbers.
     std::vector<Mask> all() const;
 
 private:

@@ -15,8 +15,8 @@
 namespace cubist {
 
 struct ReductionOptions {
-    std::size_t candidates;  // that go on from a phase to the next
-    std::size_t reductions;  // then enough are found
+    std::size_t candidates;  // candidates kept from a phase to the next
+    std::size_t reductions;  // enough reductions, which end the search
     double time_limit;       // seconds of each thread; after it one reduction is enough
     int threads;
     const CancelFlag* cancel = nullptr;
@@ -29,10 +29,10 @@ struct Reduction {
     std::size_t start = 0;  // number of the cube it begins with
 };
 
-// All functions return reductions to a 3x3x3 without parity, shortest or fastest first; none only
-// if cancelled. They throw std::invalid_argument for stickers of no cube.
+// All functions return reductions to a 3x3x3 without parity, shortest or fastest first, or none if
+// cancelled. They throw std::invalid_argument for stickers of no cube.
 
-// Three phases: two for the centres, one for the wings.
+// Uses three phases: two for the centres, one for the wings.
 std::vector<Reduction> reduce_four(const FourTables& tables, const Colours& stickers,
                                    const ReductionOptions& options);
 
@@ -40,11 +40,11 @@ std::vector<Reduction> reduce_four(const FourTables& tables, const Colours& stic
 class FiveTables {
 public:
     FiveTables() : staging_(cube_), four_(cube_), eight_(cube_) {}
-    // With tables that were made before; they stay the caller's.
+    // Takes stored tables, which the caller owns.
     explicit FiveTables(std::span<const std::uint8_t> table) : FiveTables() { use(table); }
 
     std::size_t bytes() const { return FiveStaging::bytes() + four_.bytes() + eight_.bytes(); }
-    // Fills `table`, uint8[bytes()]; false when stopped by `progress`.
+    // Fills `table`, uint8[bytes()]. Returns false if `progress` stopped it.
     bool make(std::span<std::uint8_t> table, int threads, const Progress& progress);
 
     const FiveCube& cube() const { return cube_; }
@@ -61,17 +61,18 @@ private:
     EightEdgesPhase eight_;
 };
 
-// A cube to reduce, and how many turns it took to come there.
+// A cube to reduce, and the number of turns that led to it.
 struct FiveStart {
     Colours stickers;
     int turns = 0;
 };
 
-// Five phases, from whichever of the starts is best.
+// Uses five phases, from the best of the starts.
 std::vector<Reduction> reduce_five(const FiveTables& tables, std::span<const FiveStart> starts,
                                    const ReductionOptions& options);
 
-// Six phases: core and bars, then the five of a 5x5x5. A core of 4 or 5 layers is reduced first.
+// Uses six phases: core and bars, then the five of a 5x5x5. A core of 4 or 5 layers is reduced
+// first.
 std::vector<Reduction> reduce_six(const FourTables& four, const FiveTables& five,
                                   const Colours& stickers, const ReductionOptions& options);
 std::vector<Reduction> reduce_seven(const FiveTables& five, const Colours& stickers,

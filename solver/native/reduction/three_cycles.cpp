@@ -42,7 +42,7 @@ BlockTurns commutator(const BlockTurns& x, const BlockTurns& y) {
     return turns;
 }
 
-// Where every sticker is from after the turns.
+// The origin of every sticker after the turns.
 std::vector<std::uint16_t> origins_after(const Geometry& geometry, const BlockTurns& turns) {
     std::vector<std::uint16_t> stickers(geometry.stickers());
     std::iota(stickers.begin(), stickers.end(), std::uint16_t{0});
@@ -50,7 +50,7 @@ std::vector<std::uint16_t> origins_after(const Geometry& geometry, const BlockTu
     return stickers;
 }
 
-// The slots that each slot's piece is from.
+// The slot that each slot's piece came from.
 std::vector<std::uint8_t> slots_after(const Geometry& geometry, const BlockTurns& turns,
                                       const std::vector<int>& slots) {
     const auto origins = origins_after(geometry, turns);
@@ -62,7 +62,7 @@ std::vector<std::uint8_t> slots_after(const Geometry& geometry, const BlockTurns
     return from;
 }
 
-// The three slots that turns exchange, if they touch nothing but `stickers` stickers of those.
+// Returns the three slots that the turns exchange, if they touch only `stickers` stickers in all.
 std::optional<std::array<std::uint8_t, 3>> exchanged(const Geometry& geometry,
                                                      const BlockTurns& turns,
                                                      const std::vector<int>& slots, int stickers) {
@@ -134,8 +134,8 @@ void ThreeCycles::find_cycles() {
     add_conjugates();
 }
 
-// Those of the slice `x` with whatever a turn of `face` brings into its way: another slice's
-// centre, or a wing of a face beside the slice.
+// The turns of the slice `x` with anything that a turn of `face` brings into its way: another
+// slice's centre, or a wing of a face beside the slice.
 void ThreeCycles::find_with(const BlockTurns& x, int face, std::span<const int> coordinates) {
     const int axis = x.front().axis();
     BlockTurns others;
@@ -158,7 +158,7 @@ void ThreeCycles::find_with(const BlockTurns& x, int face, std::span<const int> 
         }
 }
 
-// What a known cycle does after a turn that is then undone, until every cheapest one is known.
+// Conjugates known cycles by one turn until every cheapest one is known.
 void ThreeCycles::add_conjugates() {
     const BlockTurns turns = single_turns(model_.size());
     std::vector<std::vector<std::uint8_t>> origins;

@@ -1,10 +1,9 @@
-// Commutators that exchange three pieces of one orbit and leave everything else where it is.
+// Commutators that exchange three pieces of one orbit and leave everything else in place.
 //
-// A slice X and another one seen through a face turn, Y = F S F', meet in a single piece, so
-// X Y X' Y' moves just three: the one where they meet and those that X and Y bring there. The
-// orbits of all sizes are alike but for the distances of their layers from the middle. So one table
-// for each of the four kinds is made on the smallest cube that has it, and its layers are then
-// renamed.
+// A slice X and another one seen through a face turn, Y = F S F', share a single piece, so X Y X'
+// Y' moves just three: the shared one and those that X and Y move to its place. The orbits of all
+// sizes differ only in the distances of their layers from the middle. So one table for each of the
+// four kinds is built on the smallest cube that has it, and its layers are then renamed.
 #pragma once
 
 #include <array>
@@ -16,7 +15,7 @@
 
 namespace cubist {
 
-// What stands in slot 0 of `slots` comes to slot 1, from there to 2, from there to 0.
+// The piece in slot 0 of `slots` moves to slot 1, from there to 2, from there to 0.
 struct ThreeCycle {
     std::array<std::uint8_t, 3> slots{};
     std::uint8_t cost = 0;  // block turns
@@ -25,7 +24,7 @@ struct ThreeCycle {
 
 enum class OrbitKind { kWing, kDiagonal, kMiddle, kOblique };
 
-// The cheapest known commutator for every triple of slots that one is known for.
+// The cheapest known commutator for every triple of slots that has one.
 class ThreeCycles {
 public:
     static const ThreeCycles& of(OrbitKind kind);
@@ -33,8 +32,8 @@ public:
     explicit ThreeCycles(OrbitKind kind);
 
     std::span<const ThreeCycle> all() const { return cycles_; }
-    // The turns of a cycle on a cube of `geometry` for the orbit (row, column) half steps off the
-    // middle, both at least 0 (wings: row is their offset).
+    // Returns the turns of a cycle on a cube of `geometry` for the orbit (row, column) half steps
+    // off the middle, both at least 0 (for wings, row is their offset).
     void append(BlockTurns& turns, const ThreeCycle& cycle, const Geometry& geometry, int row,
                 int column) const;
 
@@ -50,7 +49,7 @@ private:
     std::vector<int> slots_;
     bool is_wing_;
     std::vector<ThreeCycle> cycles_;
-    std::vector<int> number_;  // of the cycle for a triple of slots, or -1
+    std::vector<int> number_;  // number of the cycle of a triple of slots, or -1
 };
 
 }  // namespace cubist

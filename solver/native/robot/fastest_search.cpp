@@ -13,7 +13,7 @@ namespace cubist {
 namespace {
 
 constexpr std::uint64_t kNodesBetweenChecks = 256;
-// No robot is so fast that more composites would be of use.
+// No robot is fast enough to make use of more composites.
 constexpr int kMaxDepth = 2 * kMaxUnits;
 
 int axis_of(int composite) { return Composite::of(composite).axis; }
@@ -23,14 +23,14 @@ int half_turns(int composite) {
     return (c.first != 0) + (c.second != 0);
 }
 
-// Least times from each state after a turn on each axis to the end.
+// Least times from each state, after a turn on each axis, to the end of the plan.
 class Ends {
 public:
     explicit Ends(const TurnTimes& turns);
 
-    // With at least so many half turns still to come.
+    // With at least this many half turns left.
     const Time* rest(int axis, int units) const { return rest_.data() + rest_index(axis, units); }
-    // For the composite, and so many half turns after it.
+    // For the composite and this many half turns after it.
     const Time* through(int axis, int composite, int units) const {
         return through_.data() + through_index(axis, composite, units);
     }
@@ -63,7 +63,7 @@ Ends::Ends(const TurnTimes& turns)
     fill_through();
 }
 
-// More turns than are needed may lead to a better end.
+// More turns than necessary may lead to a cheaper end.
 void Ends::settle() {
     for (int axis = 0; axis < 3; ++axis)
         std::copy_n(turns_.final(axis), size_, rest_.data() + rest_index(axis, 0));
@@ -89,7 +89,7 @@ void Ends::fill_through() {
                          through_.data() + through_index(axis, c, units));
 }
 
-// By going on with the composite and so many half turns after it. Is anything lower?
+// Checks whether continuing with the composite and this many half turns can stay below the limit.
 bool Ends::lower_rest(int axis, int units, int composite, int units_after) {
     if (axis_of(composite) == axis) return false;
     Times found(size_);
@@ -108,9 +108,9 @@ struct Shared {
     const CostModel& costs;
     const CubieCube& cube;
     const Ends ends;
-    // Who looks at what begins with two composites.
+    // The thread that searches each pair of first composites.
     std::array<std::atomic_flag, std::size_t{kComposites} * kComposites> taken{};
-    std::atomic<int> limit;  // in the model's ticks: what takes as long is no gain
+    std::atomic<int> limit;  // in the model's ticks; a plan that takes this long is no gain
     std::atomic<bool> stopped{false};
     std::mutex mutex;
     std::uint32_t best_us;
@@ -167,7 +167,7 @@ OptimalNode Walk::turned(const OptimalNode& node, int turn) const {
     return after;
 }
 
-// Nothing is known of the states before the first turn but where it leads.
+// Before the first turn, only its destinations are known.
 bool Walk::may_gain(int depth, int axis, int composite, int units) const {
     return axis == kNoAxis ||
            any_below(times_[depth].data(), shared_.ends.through(axis, composite, units),
@@ -209,7 +209,7 @@ void Walk::go_on(const OptimalNode& node, int depth, int axis, int composite) {
     path_.pop_back();
 }
 
-// The table does not see everything: only now is it certain whether the cube is solved.
+// The table distinguishes less than the whole cube, so check whether the cube is really solved.
 void Walk::end() {
     CubieCube cube = shared_.cube;
     for (const int c : path_) cube = cube * composite_cube(c);
@@ -237,7 +237,7 @@ TimeProof search_fastest(const OptimalNodes& nodes, const TimeModel& model, cons
     const TwoPhaseReport work = on_threads(
         options.threads, [&](TwoPhaseReport& own) { own.nodes = Walk(shared, options).run(); });
     shared.report.nodes = work.nodes;
-    // Above a limit that does not fit nothing was looked at.
+    // A limit that does not fit was not searched up to.
     shared.report.proven = !shared.stopped && model.limit_of(options.below_us) < kNever;
     return shared.report;
 }

@@ -33,23 +33,23 @@
 // plan of 12 ticks known already, the limit is 12 and the node is dropped: any_below() asks whether
 // any vector[s] + rest[s] is below the limit, sixteen states at a time.
 //
-// The product itself is the dear part. through[V][c][n] is rest[.][n] taken back through composite
-// c, so the same question is asked of a child before its vector exists:
+// The product itself is the expensive part. through[V][c][n] is rest[.][n] taken back through
+// composite c, so the same test works on a child before its vector exists:
 //
 //     through[V][H][1] = (5 + rest[H][1] in B, 2 + rest[H][1] in B) = (10, 7)
 //
 // and 2 + 10 >= 12 refuses the child for one addition a state. A composite may still grow on its
-// own axis (U, then D beside it in the same time): through is the least over whatever it may become
-// (TurnTimes::grow_all).
+// own axis (U, then D beside it in the same time), so through is the least over all composites that
+// it may become (TurnTimes::grow_all).
 //
-// Which number of units? In phase 1 the exact distance to the group of phase 2; beyond it nothing
-// is known yet, so kPhase2Floor units of phase 2 are counted on, once phase 1 is long enough that
-// the cube cannot be nearly solved. In phase 2, the bound of its tables. Bounds never exceed the
-// true time, as a longer plan never takes less than the least of all plans with as many units; so
-// nothing that is faster than the limit is lost, except by the caps on phase 2 below.
+// Which number of units? In phase 1, the exact distance to the group of phase 2. Beyond it nothing
+// is known yet, so the bound adds kPhase2Floor units of phase 2 once phase 1 is so long that the
+// cube cannot be nearly solved. In phase 2, the bound of its tables. Bounds never exceed the true
+// time, because a longer plan never takes less than the fastest plan with as many units. So the
+// search loses nothing faster than the limit, except by the caps on phase 2 below.
 //
-// Looking from the cube's inverse finds a plan's last turn first. The same products then run
-// backwards, and what the example calls the end is the start of the plan (TurnTimes, backward).
+// A search from the cube's inverse finds a plan's last turn first. The same products then run
+// backwards, and the end in the example is the start of the plan (TurnTimes, backward).
 #include "robot/time_search.hpp"
 
 #include <algorithm>
@@ -61,11 +61,11 @@
 namespace cubist {
 namespace {
 
-// Units of phase 2 that are counted on while in phase 1, once phase 1 has so many itself (by
-// metric): a cube that is nearly solved may need none.
+// Units of phase 2 that phase 1 assumes once it has this many units itself (by metric). A cube that
+// is nearly solved may need none.
 constexpr int kPhase2Floor = 5;
 constexpr std::array<int, 4> kFloorFromLength{7, 10, 7, 10};
-// How long phase 2 may be, by metric, and how many nodes one probe may cost; more before there is
+// Longest phase 2, by metric, and the limit of nodes for one probe. Both are larger before there is
 // any solution, for robots that cannot turn every face.
 constexpr std::array<int, 4> kPhase2Cap{10, 18, 9, 13};
 constexpr int kFirstPhase2Cap = 18;
@@ -78,23 +78,23 @@ struct Shared {
     Collector& collector;
     std::mutex mutex;
     std::atomic<int> next_task{0}, lower_bound{0};
-    std::atomic<int> limit{kNever};  // in the model's ticks: what takes as long is no gain
+    std::atomic<int> limit{kNever};  // in the model's ticks: a plan that takes this long is no gain
     std::atomic<bool> stopped{false};
 };
 
-// The least time to be in each state at one depth, and what came before the turns on one axis.
+// The least times to be in each state at one depth, and those before the turns on one axis.
 struct Moment {
     Time* times = nullptr;
     const Time* base = nullptr;  // before the turns on the axis of the last turn
     int base_axis = kNoAxis;     // of the turn before those
 };
 
-// A node of phase 1 with where on its level its moment is.
+// A node of phase 1 and the place of its moment on its level.
 struct TimeNode : Phase1LevelNode {
     std::uint8_t moment;
 };
 
-// So many moments of a model with so many states.
+// The given number of moments of a model with the given number of states.
 class Moments {
 public:
     Moments(int count, int size)
@@ -122,7 +122,7 @@ private:
     Moments moments_;
 };
 
-// Of one thread, for models of at most so many states: its walks take turns with them.
+// Memory of one thread, for models of up to a number of states. Its walks take turns with it.
 class TimeLevels {
 public:
     explicit TimeLevels(int size) : size_(size) {}
@@ -146,7 +146,7 @@ public:
     bool worthwhile(int length) const;
     bool phase1(int length);
 
-    // As search_level wants it.
+    // The interface for search_level.
     TimeLevel& level(int depth) { return levels_[depth]; }
     void add_children(int depth, int number);
     void sort_out(int depth);
@@ -157,7 +157,7 @@ public:
     std::uint64_t nodes = 0, probes = 0;
 
 private:
-    // Where a turn to a state continues from: the times before the turns on its axis.
+    // The times from which a turn to a state continues: those before the turns on its axis.
     struct Origin {
         const Time* times;
         int axis;
@@ -186,7 +186,7 @@ private:
     TimeLevels& levels_;
     int floor_from_;
     int length_ = 0;
-    // The end of phase 1 that is probed: the node before its last turn, and that.
+    // The end of phase 1 being probed: the node before its last turn, and that turn.
     struct {
         int number, generator;
     } end_{};
@@ -261,7 +261,7 @@ void TimeWalk::add_children(int depth, int number) {
     cubist::add_children(tables_, levels_[depth], number, length_ - depth - 1, levels_[depth + 1]);
 }
 
-// Keeps the candidates from which the group of phase 2 can be reached, and soon enough.
+// Keeps the candidates that can reach the group of phase 2, and fast enough.
 void TimeWalk::sort_out(int depth) {
     const TimeLevel& above = levels_[depth - 1];
     TimeLevel& level = levels_[depth];
@@ -303,35 +303,35 @@ void TimeWalk::finish(int depth, int number, std::uint64_t ends) {
     }
 }
 
-// Makes the path the one to the end that is probed.
+// Sets the path to the one that leads to the probed end.
 void TimeWalk::take_way() {
     if (length_ == 0) return;
     path_.follow(way_to(*this, length_ - 1, end_.number), length_ - 1);
     path_.push(length_ - 1, end_.generator);
 }
 
-// Can a turn of phase 1 with `left` more to come be part of a gain?
+// Returns true if a turn of phase 1, with `left` more to come, can be part of a gain.
 bool TimeWalk::may_gain(Origin from, int next_state, int left) const {
     return length_ < floor_from_ ||
            any_below(from.times, model_.through_phase1(from.axis, next_state, left), model_.size(),
                      limit());
 }
 
-// Can `units` more of phase 2 still be a gain?
+// Returns true if `units` more of phase 2 can still be a gain.
 bool TimeWalk::gains(int depth, int state, int units) const {
     if (units == 0) return ends_well(depth, state);
     return any_below(moments_[depth].times, model_.least_in_phase2(axis_of(state), units),
                      model_.size(), limit());
 }
 
-// Is it a gain to end with the turns on the axis of `state`?
+// Returns true if ending with the turns on the axis of `state` is a gain.
 bool TimeWalk::ends_well(int depth, int state) const {
     if (state == kStart) return limit() > 0;
     const Moment& end = moments_[depth];
     return any_below(end.base, model_.end(end.base_axis, state), model_.size(), limit());
 }
 
-// Phase 1 has ended: looks for a phase 2 that makes a gain.
+// Phase 1 has ended: searches for a phase 2 that makes a gain.
 void TimeWalk::probe(int corners, int middle, int state) {
     ++probes;
     Phase2Node node{static_cast<std::uint16_t>(corners), 0,
@@ -393,7 +393,8 @@ int lower_bound_of(const std::vector<std::unique_ptr<TimeWalk>>& walks) {
     return bound;
 }
 
-// One thread: takes lengths of phase 1, direction by direction, until none can be a gain.
+// Runs one thread: tries lengths of phase 1, one direction after the other, until none can be a
+// gain.
 void work(Shared& shared, const TimeModels& models, const CubieCube& cube,
           const TwoPhaseOptions& options, TwoPhaseReport& report) {
     const std::int64_t start = thread_cpu_ns();

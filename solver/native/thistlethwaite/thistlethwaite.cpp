@@ -37,7 +37,7 @@ std::vector<std::uint16_t> ThistlethwaitePhase::transitions(const Coordinate& co
     return after;
 }
 
-// Breadth-first from the goal; the turns of every phase are closed under inverse.
+// Searches breadth-first from the goal. The turns of every phase are closed under inverse.
 void ThistlethwaitePhase::measure(const Progress& progress) {
     constexpr std::size_t kReportEvery = 1 << 15;
     distance_.assign(static_cast<std::size_t>(first_.values) * second_.values, kUnreachable);
@@ -207,7 +207,7 @@ Coordinate half_turn_edges() {
 
 namespace {
 
-// Turns that leave a phase's group, as faces whose quarter turns do.
+// The turns that each phase loses, as the faces whose quarter turns leave its group.
 std::vector<int> turns_without_quarters_of(std::initializer_list<Face> faces) {
     std::vector<int> turns;
     for (int turn = 0; turn < kFaceTurns; ++turn) {
@@ -217,7 +217,7 @@ std::vector<int> turns_without_quarters_of(std::initializer_list<Face> faces) {
     return turns;
 }
 
-// A part of the whole, from one share to another.
+// A part of the whole progress, from one share to another.
 Progress part_of(const Progress& progress, double from, double to) {
     return [=, &progress](double done) { return progress(from + (to - from) * done); };
 }
@@ -249,13 +249,13 @@ ThistlethwaitePhase finish(const Progress& progress) {
             progress};
 }
 
-// A way through some phases, and the position it leads to.
+// A way through some phases, and the resulting position.
 struct Partial {
     CubieCube cube;
     ThistlethwaiteSolution solution;
     int last_face = kNoFace;
     std::size_t length = 0;
-    std::size_t expected = 0;  // length with the next phase's shortest way
+    std::size_t expected = 0;  // length including the next phase's shortest way
 
     Partial through(int phase, const Turns& turns) const {
         Partial next = *this;
@@ -267,8 +267,8 @@ struct Partial {
     }
 };
 
-// How many ways through a phase are looked at from one partial solution, and how much longer than
-// the shortest they may be.
+// The number of ways through a phase to try from one partial solution, and the turns by which they
+// may exceed the shortest.
 constexpr std::size_t kWays = 48;
 constexpr int kSlack = 1;
 

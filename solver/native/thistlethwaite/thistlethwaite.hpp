@@ -11,7 +11,7 @@
 
 namespace cubist {
 
-// A number that describes part of a cube, and how to make a cube with each of its values.
+// A number that describes part of a cube, and a cube for each of its values.
 struct Coordinate {
     int values;
     std::function<int(const CubieCube&)> of;
@@ -20,17 +20,17 @@ struct Coordinate {
 
 using Turns = std::vector<std::uint8_t>;
 
-// Two coordinates that are both 0 just in the group to be reached, the turns of the group left, and
-// the exact distance of every pair: the heuristic table of the phase's IDA*.
+// Two coordinates that are both 0 exactly in the group to reach, the remaining turns of the current
+// group, and the exact distance of every pair, which is the heuristic of the phase's IDA*.
 class ThistlethwaitePhase {
 public:
-    // Throws Stopped when `progress` returns false.
+    // Throws Stopped if `progress` returns false.
     ThistlethwaitePhase(std::vector<int> turns, Coordinate first, Coordinate second,
                         const Progress& progress);
 
     int distance(const CubieCube& cube) const { return distance_[index(node_of(cube))]; }
-    // Appends to `found` the ways of just `length` turns, at most `limit` of them in all, that end
-    // in the group and do not start with a turn of `last_face` or out of order with it.
+    // Appends to `found` the sequences of exactly `length` turns, up to `limit` in all, that end in
+    // the group and begin with neither a turn of `last_face` nor one out of order with it.
     void solutions(const CubieCube& cube, int length, int last_face, std::size_t limit,
                    std::vector<Turns>& found) const;
     std::size_t bytes() const { return distance_.size(); }
@@ -61,10 +61,10 @@ private:
 
 // Coordinates of Thistlethwaite's last two phases, for cubes with all cubies oriented.
 
-// Corner permutations that differ by half turns made first: 40320 / 96 classes, the solved one 0.
-// A class is closed under renaming the cubies by half turns, so turns lead from class to class.
+// Corner permutations up to half turns made first: 40320 / 96 classes, the solved one 0. Renaming
+// the cubies by half turns keeps a class, so turns lead from class to class.
 Coordinate corner_orbits();
-// Which slots of U and D hold the edges of the slice between L and R: 70 sets.
+// The slots of U and D that hold the edges of the slice between L and R: 70 sets.
 Coordinate edge_slices();
 // In the half-turn group: its 96 permutations of corners.
 Coordinate half_turn_corners();
@@ -75,8 +75,8 @@ Coordinate half_turn_edges();
 //
 //   G0 = all positions, G1 = <L R F2 B2 U D>, G2 = <L2 R2 F2 B2 U D>, G3 = half turns only.
 //
-// Among the ways of least length (and one turn more) through a phase, those are kept that leave the
-// next phase the shortest way: a beam of partial solutions instead of the first one found.
+// Of the shortest ways through a phase, and those one turn longer, it keeps the ones that leave the
+// next phase the shortest way: a beam of partial solutions instead of only the first one.
 
 constexpr int kPhases = 4;
 
@@ -88,7 +88,7 @@ struct ThistlethwaiteSolution {
 
 class Thistlethwaite {
 public:
-    // Makes the four tables; throws Stopped when `progress` returns false.
+    // Builds the four tables. Throws Stopped if `progress` returns false.
     explicit Thistlethwaite(const Progress& progress);
 
     // `width` is the number of partial solutions kept after a phase.

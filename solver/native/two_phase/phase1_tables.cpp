@@ -67,12 +67,12 @@ int Phase1Tables::distance(Phase1Node node) const {
     return steps;
 }
 
-// Making the phase-1 table: what is known of twists and of classes, then the distances of all
+// Builds the phase-1 table: first the tables of twists and of classes, then the distances of all
 // 64430 x 2187 nodes (cube/twist_rows.hpp).
 
 namespace {
 
-// How much is done before the distances.
+// The share of the work that precedes the distances.
 constexpr double kPrepared = 0.05;
 
 class Generation {
@@ -90,7 +90,7 @@ public:
 
     bool run(int threads, const Progress& progress);
 
-    // As TwistSearch wants it.
+    // The interface for TwistSearch.
     int rows() const { return kFlipSliceClasses; }
     int turns() const { return generators_; }
     const twist_rows::Used& used() const { return used_; }
@@ -138,7 +138,7 @@ private:
     std::uint16_t* conjugates_ = nullptr;
 };
 
-// A turn changes the flips whatever the slice is, and the slice whatever the flips are.
+// A turn changes the flips independently of the slice, and the slice independently of the flips.
 void Generation::make_class_moves() {
     std::vector<std::uint16_t> flips, slices;
     for (int flip = 0; flip < kFlips; ++flip)
@@ -198,7 +198,7 @@ void Generation::make_twists() {
     }
 }
 
-// Breadth-first over one part of the node alone; `after(value, generator)` is its neighbour.
+// Searches one part of the node alone, breadth-first. `after(value, generator)` is its neighbour.
 void fill_steps(PartSteps* steps, int size, int generators, const auto& after) {
     std::vector<std::uint8_t> distances(size, kUnreachable);
     distances[0] = 0;

@@ -9,7 +9,7 @@
 namespace cubist {
 namespace {
 
-// moves[coordinate][generator] from a cube with that coordinate and the turn done to it.
+// moves[coordinate][generator], computed by turning a cube that has the coordinate.
 template <class T>
 void fill_moves(T* moves, int size, const std::vector<std::uint8_t>& generators, int threads,
                 const auto& make, const auto& read) {

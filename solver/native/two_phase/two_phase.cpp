@@ -10,8 +10,8 @@
 namespace cubist {
 namespace {
 
-// What a metric's lengths are like: how long a first solution may be, how long phase 2 until there
-// is one and from then on; more costs more than it brings.
+// Typical lengths in a metric: the limit for a first solution, and the limits of phase 2 before and
+// after there is one. A longer phase 2 costs more than it gains.
 struct Habits {
     int first_length, first_phase2_length, phase2_length;
 };
@@ -19,7 +19,7 @@ constexpr std::array<Habits, 4> kHabits{{{21, 12, 10}, {30, 18, 18}, {18, 11, 9}
 constexpr std::uint64_t kProbeNodes = 3000;
 constexpr std::uint64_t kNodesBetweenChecks = 512;
 
-// What all threads share.
+// Data that all threads share.
 struct Shared {
     Shared(const TwoPhaseTables& tables, SolutionSink& sink) : tables(tables), sink(sink) {
         allow(kHabits[static_cast<int>(tables.metric.kind)].first_length);
@@ -38,15 +38,15 @@ struct Shared {
     const TwoPhaseTables& tables;
     SolutionSink& sink;
     std::mutex sink_mutex;
-    int limit;                    // no solution may be longer
-    std::atomic<int> max_length;  // nor longer than what the sink says
+    int limit;                    // longest solution allowed
+    std::atomic<int> max_length;  // current limit, from the sink
     std::atomic<int> lower_bound{0}, next_task{0};
     std::atomic<int> shortest{kMaxDepth};
-    std::atomic<bool> enough{false};  // says the sink
+    std::atomic<bool> enough{false};  // set when the sink has enough
     std::atomic<bool> found{false}, stopped{false}, capped{false};
 };
 
-// Of one thread: its walks take turns with them.
+// Data of one thread; its walks take turns with it.
 using Phase1Levels = std::deque<Phase1Level>;
 
 // One thread's walk in one direction: depth-first from level to level, many branches at a time.
@@ -56,10 +56,10 @@ public:
          Phase1Levels& levels);
 
     int distance() const { return root_.distance; }
-    // All ends of phase 1 with exactly this length; false when stopped.
+    // Searches all ends of phase 1 with exactly this length. Returns false if stopped.
     bool phase1(int length);
 
-    // As search_level wants it.
+    // The interface for search_level.
     Phase1Level& level(int depth) { return levels_[depth]; }
     void add_children(int depth, int number);
     void sort_out(int depth);
@@ -86,7 +86,7 @@ private:
     Phase1Path path_;
     Phase1LevelNode root_{};
     Phase1Levels& levels_;
-    int length_ = 0;  // of phase 1 now
+    int length_ = 0;  // current length of phase 1
     std::uint64_t probe_limit_ = 0, next_check_ = kNodesBetweenChecks;
     std::array<std::uint8_t, kMaxDepth> path2_{};
     int path2_length_ = 0;
@@ -134,7 +134,7 @@ void Walk::add_children(int depth, int number) {
     cubist::add_children(tables_, levels_[depth], number, length_ - depth - 1, levels_[depth + 1]);
 }
 
-// Keeps the candidates from which the group of phase 2 can be reached.
+// Keeps the candidates from which the group of phase 2 is reachable.
 void Walk::sort_out(int depth) {
     const Phase1Level& above = levels_[depth - 1];
     Phase1Level& level = levels_[depth];
@@ -147,7 +147,7 @@ void Walk::sort_out(int depth) {
     level.accept();
 }
 
-// One turn from the end of phase 1, what is worthwhile for both parts is an end.
+// One turn before the end of phase 1, an end is any turn useful for both parts.
 bool Walk::finish(int depth) {
     const Phase1Level& level = levels_[depth];
     const Phase1Ends ends = ends_of(tables_, level);
@@ -170,7 +170,7 @@ void Walk::finish(int depth, int number, std::uint64_t ends) {
     }
 }
 
-// Makes the path the one to a node.
+// Sets the path to the one that leads to a node.
 void Walk::take_way(int depth, int number) { path_.follow(way_to(*this, depth, number), depth); }
 
 int Walk::phase2_limit() {
@@ -182,13 +182,13 @@ int Walk::phase2_limit() {
     return std::min(limit, cap);
 }
 
-// By how much an end of phase 1 is too far away for an acceptable whole, or 0 if it may do.
+// Returns the distance by which an end of phase 1 is too far for an acceptable whole, or 0.
 int Walk::probe(int corners, int middle) {
     ++probes;
     return std::max(0, tables_.phase2.corner_bound(corners, middle % kOrders) - phase2_limit());
 }
 
-// Phase 1 has ended: looks for a phase 2 that makes an acceptable whole.
+// Phase 1 has ended: searches for a phase 2 that makes an acceptable whole.
 void Walk::look_for_phase2(int corners, int middle, int state) {
     const Phase2Node node{static_cast<std::uint16_t>(corners),
                           static_cast<std::uint16_t>(path_.outer(length_)),
@@ -237,8 +237,8 @@ void Walk::found(int length) {
     shared_.found.store(true, std::memory_order_relaxed);
 }
 
-// One thread: takes lengths of phase 1, direction by direction, as long as they can improve on
-// what is known.
+// Runs one thread: tries lengths of phase 1, one direction after the other, as long as they can
+// improve the result.
 void work(Shared& shared, const CubieCube& cube, const TwoPhaseOptions& options,
           TwoPhaseReport& report) {
     const std::int64_t start = thread_cpu_ns();
