@@ -6,17 +6,17 @@
 
 #define PROTOCOL_VERSION 4 /* version of this protocol; both sides must have the same */
 #define PROTOCOL_FIRMWARE_VERSION "0.4.0" /* version of the firmware built from this tree */
-#define PROTOCOL_TICKS_PER_US 2 /* the clock of motion */
+#define PROTOCOL_TICKS_PER_US 2 /* clock of all motion */
 #define PROTOCOL_MAX_PAYLOAD 48 /* bytes of payload in a frame */
-#define PROTOCOL_WINDOW 6 /* sequenced frames under way without acknowledgement */
-#define PROTOCOL_HEARTBEAT_MS 50 /* the host sends something at least this often while anything moves or is to move */
-#define PROTOCOL_HEARTBEAT_AT_REST_MS 500 /* and at least this often otherwise */
+#define PROTOCOL_WINDOW 6 /* most sequenced frames in flight without acknowledgement */
+#define PROTOCOL_HEARTBEAT_MS 50 /* longest pause between frames of the host while anything moves or is about to move */
+#define PROTOCOL_HEARTBEAT_AT_REST_MS 500 /* longest pause between frames of the host at rest */
 #define PROTOCOL_SILENCE_HOLD_MS 220 /* silence of the host after which motion holds (the Pi may set 100 to 2000) */
 #define PROTOCOL_SILENCE_SAFE_MS 3000 /* silence of the host after which outputs go to their safe state */
 #define PROTOCOL_MAX_ACTUATORS 8 /* actuators a board may have */
 #define PROTOCOL_MAX_PROFILES 64 /* profile numbers 0 to 63 */
 #define PROTOCOL_NO_PIN 255 /* a pin that is not connected */
-#define PROTOCOL_ANY_SESSION 255 /* the session of an emergency stop, which is obeyed in any session */
+#define PROTOCOL_ANY_SESSION 255 /* session number of an emergency stop, which boards obey in every session */
 #define PROTOCOL_MIN_INTERVAL 24 /* ticks: shortest time between two steps */
 #define PROTOCOL_MAX_INTERVAL 40000 /* ticks: longest time between two steps */
 #define PROTOCOL_SERVO_FRAME 40000 /* ticks between two pulses of a servo */
@@ -25,10 +25,10 @@
 #define PROTOCOL_FIRST_CHANNEL 32 /* number of channel 0 of a PCA9685, on a Raspberry Pi */
 #define PROTOCOL_CHANNELS 16 /* channels of a PCA9685 */
 #define PROTOCOL_FIRST_MAESTRO 64 /* number of channel 0 of a Pololu Maestro, on a Raspberry Pi or another computer */
-#define PROTOCOL_LOOKAHEAD 20000 /* ticks before its start at which a turn counts as in progress */
-#define PROTOCOL_MAX_DELAY_US 16777215 /* longest time between the starts of two turns following each other */
+#define PROTOCOL_LOOKAHEAD 20000 /* ticks: a turn counts as in progress this long before its start */
+#define PROTOCOL_MAX_DELAY_US 16777215 /* longest time between the starts of two successive turns */
 #define PROTOCOL_FIRST_PIN_HOST 2
-#define PROTOCOL_PINS_HOST 70 /* a simulated board has as many as the largest; 0 and 1 are its serial port */
+#define PROTOCOL_PINS_HOST 70 /* a simulated board has the pins of the largest one; 0 and 1 are its serial port */
 #define PROTOCOL_FIRST_PIN_ATMEGA328P 2
 #define PROTOCOL_PINS_ATMEGA328P 20 /* 2 to 13, A0 to A5 are 14 to 19; 0 and 1 are its serial port */
 #define PROTOCOL_FIRST_PIN_ATMEGA2560 2
@@ -42,25 +42,25 @@
 #define PROTOCOL_STOP_PATTERN {0x07, 0xff, 0xff, 0xff, 0x7f, 0x87, 0x8c}
 
 enum kind {
-    KIND_SERVO = 0, /* pulse of 50 Hz */
+    KIND_SERVO = 0, /* pulses at 50 Hz */
     KIND_STEPPER = 1, /* step, direction and enable */
 };
 
 enum state {
-    STATE_UNCONFIGURED = 0, /* outputs released; knows no actuators */
+    STATE_UNCONFIGURED = 0, /* outputs released, no actuators configured */
     STATE_IDLE = 1, /* at rest */
-    STATE_HOMING = 2, /* finding positions */
-    STATE_RUNNING = 3, /* playing a plan */
+    STATE_HOMING = 2, /* homing actuators */
+    STATE_RUNNING = 3, /* executing a plan */
     STATE_HOLDING = 4, /* finishing the turns in progress */
     STATE_HELD = 5, /* at rest in the middle of a plan; GO resumes it, ABORT drops it */
-    STATE_FAULT = 6, /* a fault is latched; CLEAR after its cause is gone */
+    STATE_FAULT = 6, /* a fault is latched; send CLEAR once its cause is gone */
 };
 
 enum timing {
     TIMING_AFTER_ALL = 0, /* starts when all turns before it have ended */
     TIMING_WITH = 1, /* starts together with the turn before it */
     TIMING_AFTER_PREVIOUS = 2, /* starts when the turn before it ends */
-    TIMING_DELAY = 3, /* starts a number of microseconds (three more bytes) after the turn before it started */
+    TIMING_DELAY = 3, /* starts a number of microseconds (three more bytes) after the start of the turn before it */
 };
 
 enum actuator_flag {
@@ -68,9 +68,9 @@ enum actuator_flag {
     ACTUATOR_FLAG_ENABLE_HIGH = 2, /* the enable pin is active high */
     ACTUATOR_FLAG_SENSOR_HIGH = 4, /* its sensor is active high */
     ACTUATOR_FLAG_HOME_POSITIVE = 8, /* the end stop lies in the direction of positive steps */
-    ACTUATOR_FLAG_HOME_SENSOR = 16, /* homes against an end stop; otherwise a stepper stands where it is known to stand, or else at its home position */
-    ACTUATOR_FLAG_MUST_HOME = 32, /* makes no turn before it is homed */
-    ACTUATOR_FLAG_SAFE_OFF = 64, /* when the host is lost or the emergency stop is hit: no pulses, driver disabled; otherwise it keeps its position with power, as a gripper that holds the cube */
+    ACTUATOR_FLAG_HOME_SENSOR = 16, /* homes against an end stop; a stepper without one keeps its known position or, if unknown, is taken to be at its home position */
+    ACTUATOR_FLAG_MUST_HOME = 32, /* refuses turns until it is homed */
+    ACTUATOR_FLAG_SAFE_OFF = 64, /* loses pulses or driver power after an emergency stop or when the host is lost; without this flag it stays powered, like a gripper that holds the cube */
 };
 
 enum turn_bit {
@@ -100,61 +100,61 @@ enum fault {
     FAULT_HOST_LOST = 2, /* the Raspberry Pi fell silent */
     FAULT_HOME_MISSING = 3, /* the end stop was never reached */
     FAULT_HOME_STUCK = 4, /* the end stop stays active */
-    FAULT_NOT_HOMED = 5, /* a turn was asked of an actuator that is not homed */
-    FAULT_BAD_STATE = 6, /* a command came in a state that does not allow it */
+    FAULT_NOT_HOMED = 5, /* an actuator that is not homed was commanded to turn */
+    FAULT_BAD_STATE = 6, /* a command arrived in a state that does not allow it */
     FAULT_BAD_MESSAGE = 7, /* a message is malformed or unknown */
     FAULT_BAD_CONFIG = 8, /* the configuration of an actuator is impossible */
     FAULT_CONFIG_CRC = 9, /* the configuration arrived damaged */
     FAULT_PROFILE_CRC = 10, /* a motion profile arrived damaged */
     FAULT_PROFILE_SPACE = 11, /* too many motion profiles for this microcontroller */
     FAULT_BAD_PROFILE = 12, /* a motion profile is impossible */
-    FAULT_BAD_TURN = 13, /* a turn names a profile or actuator that is not there */
+    FAULT_BAD_TURN = 13, /* a turn names a profile or actuator that does not exist */
     FAULT_OUT_OF_RANGE = 14, /* a turn leaves the limits of an actuator */
     FAULT_OVERLOAD = 15, /* the step interrupt could not keep up */
     FAULT_NOT_IN_PLACE = 16, /* an actuator is not where its turn should have ended */
-    FAULT_PULSE_MISSING = 17, /* a servo's channel is not there */
+    FAULT_PULSE_MISSING = 17, /* a servo's channel does not exist */
     FAULT_PULSE_REFUSED = 18, /* a servo's channel cannot be used */
     FAULT_PULSE_FAILED = 19, /* a servo's pulse could not be set */
     FAULT_LINE_REFUSED = 20, /* a line of the Raspberry Pi cannot be used */
-    FAULT_PULSE_LIMITED = 21, /* a servo controller makes another pulse than it was told */
+    FAULT_PULSE_LIMITED = 21, /* a servo controller limits a pulse that it was sent */
     FAULT_PULSE_SILENT = 22, /* a servo controller does not answer */
 };
 
 struct __attribute__((packed)) step_segment {
     uint16_t interval; /* ticks before the first step */
     int16_t count; /* steps; negative: against the direction of the turn */
-    int16_t add; /* ticks by which the interval grows from step to step */
+    int16_t add; /* ticks added to the interval after each step */
 };
 
 struct __attribute__((packed)) servo_segment {
-    uint16_t pulse; /* ticks of pulse at the end of the segment */
+    uint16_t pulse; /* pulse length at the end of the segment, in ticks */
     uint32_t duration; /* ticks */
 };
 
 enum message {
     MESSAGE_HELLO = 0x01, /* opens a session; answered by Welcome. A new session finishes the turns in progress and drops the rest. */
     MESSAGE_PING = 0x02, /* heartbeat; answered by Status */
-    MESSAGE_LOCATE = 0x03, /* answered by Positions */
+    MESSAGE_LOCATE = 0x03, /* asks for the positions; answered by Positions */
     MESSAGE_CONFIG_BEGIN = 0x10, /* forgets all actuators; only at rest */
-    MESSAGE_CONFIG_ACTUATOR = 0x11, /* one actuator, in the order of their numbers */
-    MESSAGE_CONFIG_END = 0x12, /* the configuration is complete */
+    MESSAGE_CONFIG_ACTUATOR = 0x11, /* configures one actuator; they come in the order of their numbers */
+    MESSAGE_CONFIG_END = 0x12, /* ends the configuration */
     MESSAGE_CLEAR_PROFILES = 0x20, /* forgets all profiles; only at rest */
-    MESSAGE_PROFILE_BEGIN = 0x21, /* the next profile: numbers count up from 0 */
-    MESSAGE_PROFILE_SEGMENTS = 0x22, /* segments of the profile, as StepSegment or ServoSegment; the last one is checked by the CRC */
-    MESSAGE_PLAN_BEGIN = 0x30, /* forgets what is queued; only at rest */
-    MESSAGE_TURNS = 0x31, /* whole turns for the queue, each 2 or 5 bytes; beyond the credit the frame is refused without acknowledgement */
-    MESSAGE_GO = 0x32, /* starts the plan, at rest, or resumes it when held; BAD_STATE while anything homes and after the plan was dropped */
-    MESSAGE_HOLD = 0x33, /* finish the turns in progress, then hold */
+    MESSAGE_PROFILE_BEGIN = 0x21, /* begins the next profile; numbers count up from 0 */
+    MESSAGE_PROFILE_SEGMENTS = 0x22, /* segments of the profile, as StepSegment or ServoSegment; the board checks the CRC after the last one */
+    MESSAGE_PLAN_BEGIN = 0x30, /* empties the queue for a new plan; only at rest */
+    MESSAGE_TURNS = 0x31, /* whole turns for the queue, 2 or 5 bytes each; a frame beyond the credit is refused without acknowledgement */
+    MESSAGE_GO = 0x32, /* starts the plan at rest, or resumes it when held; BAD_STATE during homing and after the plan was dropped */
+    MESSAGE_HOLD = 0x33, /* finishes the turns in progress, then holds */
     MESSAGE_ABORT = 0x34, /* drops the rest of a held plan */
-    MESSAGE_GO_AT = 0x35, /* starts the plan as Go does, at a tick less than 17 minutes ahead: several boards start together; only at rest */
+    MESSAGE_GO_AT = 0x35, /* starts the plan at a tick less than 17 minutes ahead, so that several boards start together; only at rest */
     MESSAGE_HOME = 0x40, /* homes actuators, together; only at rest */
-    MESSAGE_CLEAR = 0x41, /* forgets a latched fault */
-    MESSAGE_RELEASE = 0x42, /* outputs off: motors without power, servos without pulses, nothing homed */
+    MESSAGE_CLEAR = 0x41, /* clears a latched fault */
+    MESSAGE_RELEASE = 0x42, /* switches outputs off: motors without power, servos without pulses, nothing homed */
     MESSAGE_EMERGENCY_STOP = 0x7f, /* stops everything at once; sent with session, sequence number and acknowledgement of 255 */
-    MESSAGE_WELCOME = 0x81, /* the microcontroller and its abilities */
+    MESSAGE_WELCOME = 0x81, /* describes the microcontroller and its abilities */
     MESSAGE_STATUS = 0x82, /* answers Ping; also sent when the state changes */
     MESSAGE_ACK = 0x83, /* cumulative acknowledgement (in the header) with credit */
-    MESSAGE_POSITIONS = 0x84, /* positions of the actuators, of those in motion at the end of their turn */
+    MESSAGE_POSITIONS = 0x84, /* positions of the actuators; of those in motion, the position at the end of their turn */
 };
 
 struct __attribute__((packed)) hello {
@@ -163,7 +163,7 @@ struct __attribute__((packed)) hello {
 };
 
 struct __attribute__((packed)) ping {
-    uint8_t echo; /* returned by Status, so that the host knows which of them is the answer */
+    uint8_t echo; /* returned in Status, so that the host can match the answer */
 };
 
 struct __attribute__((packed)) config_begin {
@@ -174,19 +174,19 @@ struct __attribute__((packed)) config_begin {
 struct __attribute__((packed)) config_actuator {
     uint8_t kind; /* Kind */
     uint8_t flags; /* ActuatorFlag bits */
-    uint8_t pin; /* servo pulse or step */
+    uint8_t pin; /* pin of the servo pulse or of the steps */
     uint8_t direction_pin;
-    uint8_t enable_pin; /* may be shared by several */
+    uint8_t enable_pin; /* several actuators may share it */
     uint8_t sensor_pin; /* end stop or index sensor */
     int32_t minimum; /* lowest position: steps, or ticks of pulse */
     int32_t maximum; /* highest position */
-    uint16_t min_interval; /* ticks: its fastest step */
-    int32_t home_position; /* position at the edge of the end stop, of a homed servo, or of a stepper without end stop of which none is known */
+    uint16_t min_interval; /* ticks between steps at its highest speed */
+    int32_t home_position; /* position at the edge of the end stop, of a homed servo, or of a stepper without end stop whose position is unknown */
     uint16_t home_interval; /* stepper: ticks per step while seeking the end stop; servo: milliseconds of the slew to its home position */
     uint16_t home_slow_interval; /* ticks per step while approaching it a second time */
     uint16_t home_backoff; /* steps away from the end stop before that */
-    uint32_t home_travel; /* steps after which the end stop is taken for missing */
-    uint16_t check_period; /* stepper: its sensor is active every so many steps, which is looked at after each turn; 0: it is not */
+    uint32_t home_travel; /* steps after which the end stop counts as missing */
+    uint16_t check_period; /* stepper: steps between positions at which its sensor is active, which the board checks after each turn; 0: no check */
     int16_t check_position; /* stepper: a position at which the sensor is active */
 };
 
@@ -196,14 +196,14 @@ struct __attribute__((packed)) config_end {
 
 struct __attribute__((packed)) profile_begin {
     uint8_t kind; /* Kind */
-    uint8_t segments; /* how many follow */
+    uint8_t segments; /* number of segments that follow */
     uint32_t duration; /* ticks from start to rest, settling included */
     uint16_t crc; /* CRC-16 of all segments as sent */
 };
 
 struct __attribute__((packed)) plan_begin {
     uint16_t plan; /* number of the plan, returned in Status */
-    uint16_t turns; /* turns it has */
+    uint16_t turns; /* number of its turns */
 };
 
 struct __attribute__((packed)) go_at {
@@ -216,14 +216,14 @@ struct __attribute__((packed)) home {
 
 struct __attribute__((packed)) welcome {
     uint8_t version; /* protocol version */
-    uint16_t nonce; /* of the Hello answered */
+    uint16_t nonce; /* nonce of the Hello that this answers */
     uint32_t boot_id; /* differs after every reset */
-    uint16_t config_crc; /* of the configuration it has, 0 for none */
+    uint16_t config_crc; /* CRC of its configuration, 0 for none */
     uint8_t board; /* Board */
     uint8_t major; /* firmware version */
     uint8_t minor;
     uint8_t patch;
-    uint16_t profile_units; /* room for profiles: segments, one more for each profile */
+    uint16_t profile_units; /* room for profiles, in segments; each profile takes one more */
     uint16_t queue_bytes; /* room for turns */
     uint16_t rate_one; /* steps/s for one axis at a time */
     uint16_t rate_two; /* steps/s for each of two axes at a time */
@@ -247,7 +247,7 @@ struct __attribute__((packed)) status {
     uint8_t lost_bytes; /* bytes lost to a full receive buffer or a slow interrupt, since boot */
     uint8_t held; /* times the host fell silent, since boot */
     uint8_t sensors; /* bit mask of actuators whose sensor is active */
-    uint8_t echo; /* of the last Ping */
+    uint8_t echo; /* echo of the last Ping */
     uint32_t now; /* ticks since boot; wraps after 35 minutes */
 };
 
@@ -256,8 +256,8 @@ struct __attribute__((packed)) ack {
 };
 
 struct __attribute__((packed)) positions {
-    uint16_t config_crc; /* of the configuration it has, 0 for none */
-    uint8_t known; /* bit mask of the actuators of which it is known */
+    uint16_t config_crc; /* CRC of its configuration, 0 for none */
+    uint8_t known; /* bit mask of the actuators whose position is known */
 };
 
 #endif

@@ -16,15 +16,15 @@ VERSION = 4
 FIRMWARE_VERSION = "0.4.0"
 """Version of the firmware built from this tree."""
 TICKS_PER_US = 2
-"""The clock of motion."""
+"""Clock of all motion."""
 MAX_PAYLOAD = 48
 """Bytes of payload in a frame."""
 WINDOW = 6
-"""Sequenced frames under way without acknowledgement."""
+"""Most sequenced frames in flight without acknowledgement."""
 HEARTBEAT_MS = 50
-"""The host sends something at least this often while anything moves or is to move."""
+"""Longest pause between frames of the host while anything moves or is about to move."""
 HEARTBEAT_AT_REST_MS = 500
-"""And at least this often otherwise."""
+"""Longest pause between frames of the host at rest."""
 SILENCE_HOLD_MS = 220
 """Silence of the host after which motion holds (the Pi may set 100 to 2000)."""
 SILENCE_SAFE_MS = 3000
@@ -36,7 +36,7 @@ MAX_PROFILES = 64
 NO_PIN = 255
 """A pin that is not connected."""
 ANY_SESSION = 255
-"""The session of an emergency stop, which is obeyed in any session."""
+"""Session number of an emergency stop, which boards obey in every session."""
 MIN_INTERVAL = 24
 """Ticks: shortest time between two steps."""
 MAX_INTERVAL = 40000
@@ -54,9 +54,9 @@ CHANNELS = 16
 FIRST_MAESTRO = 64
 """Number of channel 0 of a Pololu Maestro, on a Raspberry Pi or another computer."""
 LOOKAHEAD = 20000
-"""Ticks before its start at which a turn counts as in progress."""
+"""Ticks: a turn counts as in progress this long before its start."""
 MAX_DELAY_US = 16777215
-"""Longest time between the starts of two turns following each other."""
+"""Longest time between the starts of two successive turns."""
 
 
 class Message:
@@ -88,7 +88,7 @@ class ActuatorKind(IntEnum):
     """ActuatorKind on the wire."""
 
     SERVO = 0
-    """Pulse of 50 Hz."""
+    """Pulses at 50 Hz."""
     STEPPER = 1
     """Step, direction and enable."""
 
@@ -97,19 +97,19 @@ class BoardState(IntEnum):
     """BoardState on the wire."""
 
     UNCONFIGURED = 0
-    """Outputs released; knows no actuators."""
+    """Outputs released, no actuators configured."""
     IDLE = 1
     """At rest."""
     HOMING = 2
-    """Finding positions."""
+    """Homing actuators."""
     RUNNING = 3
-    """Playing a plan."""
+    """Executing a plan."""
     HOLDING = 4
     """Finishing the turns in progress."""
     HELD = 5
     """At rest in the middle of a plan; GO resumes it, ABORT drops it."""
     FAULT = 6
-    """A fault is latched; CLEAR after its cause is gone."""
+    """A fault is latched; send CLEAR once its cause is gone."""
 
 
 class Timing(IntEnum):
@@ -122,7 +122,7 @@ class Timing(IntEnum):
     AFTER_PREVIOUS = 2
     """Starts when the turn before it ends."""
     DELAY = 3
-    """Starts a number of microseconds (three more bytes) after the turn before it started."""
+    """Starts a number of microseconds (three more bytes) after the start of the turn before it."""
 
 
 class ActuatorFlag(IntFlag):
@@ -137,13 +137,13 @@ class ActuatorFlag(IntFlag):
     HOME_POSITIVE = 8
     """The end stop lies in the direction of positive steps."""
     HOME_SENSOR = 16
-    """Homes against an end stop; otherwise a stepper stands where it is known to stand, or else
-    at its home position."""
+    """Homes against an end stop; a stepper without one keeps its known position or, if unknown,
+    is taken to be at its home position."""
     MUST_HOME = 32
-    """Makes no turn before it is homed."""
+    """Refuses turns until it is homed."""
     SAFE_OFF = 64
-    """When the host is lost or the emergency stop is hit: no pulses, driver disabled; otherwise
-    it keeps its position with power, as a gripper that holds the cube."""
+    """Loses pulses or driver power after an emergency stop or when the host is lost; without this
+    flag it stays powered, like a gripper that holds the cube."""
 
 
 class TurnBit(IntEnum):
@@ -212,12 +212,12 @@ class Ping(Message):
     LAYOUT: ClassVar[Struct] = Struct("<B")
 
     echo: int
-    """Returned by Status, so that the host knows which of them is the answer."""
+    """Returned in Status, so that the host can match the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Locate(Message):
-    """Answered by Positions."""
+    """Asks for the positions; answered by Positions."""
 
     TYPE: ClassVar[int] = 0x03
     LAYOUT: ClassVar[Struct] = Struct("<")
@@ -238,7 +238,7 @@ class ConfigBegin(Message):
 
 @dataclass(frozen=True, slots=True)
 class ConfigActuator(Message):
-    """One actuator, in the order of their numbers."""
+    """Configures one actuator; they come in the order of their numbers."""
 
     TYPE: ClassVar[int] = 0x11
     LAYOUT: ClassVar[Struct] = Struct("<BBBBBBiiHiHHHIHh")
@@ -248,10 +248,10 @@ class ConfigActuator(Message):
     flags: int
     """ActuatorFlag bits."""
     pin: int
-    """Servo pulse or step."""
+    """Pin of the servo pulse or of the steps."""
     direction_pin: int
     enable_pin: int
-    """May be shared by several."""
+    """Several actuators may share it."""
     sensor_pin: int
     """End stop or index sensor."""
     minimum: int
@@ -259,10 +259,10 @@ class ConfigActuator(Message):
     maximum: int
     """Highest position."""
     min_interval: int
-    """Ticks: its fastest step."""
+    """Ticks between steps at its highest speed."""
     home_position: int
-    """Position at the edge of the end stop, of a homed servo, or of a stepper without end stop of
-    which none is known."""
+    """Position at the edge of the end stop, of a homed servo, or of a stepper without end stop
+    whose position is unknown."""
     home_interval: int
     """Stepper: ticks per step while seeking the end stop; servo: milliseconds of the slew to its
     home position."""
@@ -271,17 +271,17 @@ class ConfigActuator(Message):
     home_backoff: int
     """Steps away from the end stop before that."""
     home_travel: int
-    """Steps after which the end stop is taken for missing."""
+    """Steps after which the end stop counts as missing."""
     check_period: int
-    """Stepper: its sensor is active every so many steps, which is looked at after each turn; 0:
-    it is not."""
+    """Stepper: steps between positions at which its sensor is active, which the board checks
+    after each turn; 0: no check."""
     check_position: int
     """Stepper: a position at which the sensor is active."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigEnd(Message):
-    """The configuration is complete."""
+    """Ends the configuration."""
 
     TYPE: ClassVar[int] = 0x12
     LAYOUT: ClassVar[Struct] = Struct("<H")
@@ -300,7 +300,7 @@ class ClearProfiles(Message):
 
 @dataclass(frozen=True, slots=True)
 class ProfileBegin(Message):
-    """The next profile: numbers count up from 0."""
+    """Begins the next profile; numbers count up from 0."""
 
     TYPE: ClassVar[int] = 0x21
     LAYOUT: ClassVar[Struct] = Struct("<BBIH")
@@ -308,7 +308,7 @@ class ProfileBegin(Message):
     kind: int
     """Kind."""
     segments: int
-    """How many follow."""
+    """Number of segments that follow."""
     duration: int
     """Ticks from start to rest, settling included."""
     crc: int
@@ -317,8 +317,8 @@ class ProfileBegin(Message):
 
 @dataclass(frozen=True, slots=True)
 class ProfileSegments(Message):
-    """Segments of the profile, as StepSegment or ServoSegment; the last one is checked by the
-    CRC."""
+    """Segments of the profile, as StepSegment or ServoSegment; the board checks the CRC after the
+    last one."""
 
     TYPE: ClassVar[int] = 0x22
     LAYOUT: ClassVar[Struct] = Struct("<")
@@ -329,7 +329,7 @@ class ProfileSegments(Message):
 
 @dataclass(frozen=True, slots=True)
 class PlanBegin(Message):
-    """Forgets what is queued; only at rest."""
+    """Empties the queue for a new plan; only at rest."""
 
     TYPE: ClassVar[int] = 0x30
     LAYOUT: ClassVar[Struct] = Struct("<HH")
@@ -337,13 +337,13 @@ class PlanBegin(Message):
     plan: int
     """Number of the plan, returned in Status."""
     turns: int
-    """Turns it has."""
+    """Number of its turns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turns(Message):
-    """Whole turns for the queue, each 2 or 5 bytes; beyond the credit the frame is refused
-    without acknowledgement."""
+    """Whole turns for the queue, 2 or 5 bytes each; a frame beyond the credit is refused without
+    acknowledgement."""
 
     TYPE: ClassVar[int] = 0x31
     LAYOUT: ClassVar[Struct] = Struct("<")
@@ -354,8 +354,8 @@ class Turns(Message):
 
 @dataclass(frozen=True, slots=True)
 class Go(Message):
-    """Starts the plan, at rest, or resumes it when held; BAD_STATE while anything homes and after
-    the plan was dropped."""
+    """Starts the plan at rest, or resumes it when held; BAD_STATE during homing and after the
+    plan was dropped."""
 
     TYPE: ClassVar[int] = 0x32
     LAYOUT: ClassVar[Struct] = Struct("<")
@@ -363,7 +363,7 @@ class Go(Message):
 
 @dataclass(frozen=True, slots=True)
 class Hold(Message):
-    """Finish the turns in progress, then hold."""
+    """Finishes the turns in progress, then holds."""
 
     TYPE: ClassVar[int] = 0x33
     LAYOUT: ClassVar[Struct] = Struct("<")
@@ -379,7 +379,7 @@ class Abort(Message):
 
 @dataclass(frozen=True, slots=True)
 class GoAt(Message):
-    """Starts the plan as Go does, at a tick less than 17 minutes ahead: several boards start
+    """Starts the plan at a tick less than 17 minutes ahead, so that several boards start
     together; only at rest."""
 
     TYPE: ClassVar[int] = 0x35
@@ -402,7 +402,7 @@ class Home(Message):
 
 @dataclass(frozen=True, slots=True)
 class Clear(Message):
-    """Forgets a latched fault."""
+    """Clears a latched fault."""
 
     TYPE: ClassVar[int] = 0x41
     LAYOUT: ClassVar[Struct] = Struct("<")
@@ -410,7 +410,7 @@ class Clear(Message):
 
 @dataclass(frozen=True, slots=True)
 class Release(Message):
-    """Outputs off: motors without power, servos without pulses, nothing homed."""
+    """Switches outputs off: motors without power, servos without pulses, nothing homed."""
 
     TYPE: ClassVar[int] = 0x42
     LAYOUT: ClassVar[Struct] = Struct("<")
@@ -426,7 +426,7 @@ class EmergencyStop(Message):
 
 @dataclass(frozen=True, slots=True)
 class Welcome(Message):
-    """The microcontroller and its abilities."""
+    """Describes the microcontroller and its abilities."""
 
     TYPE: ClassVar[int] = 0x81
     LAYOUT: ClassVar[Struct] = Struct("<BHIHBBBBHHHHHB")
@@ -434,11 +434,11 @@ class Welcome(Message):
     version: int
     """Protocol version."""
     nonce: int
-    """Of the Hello answered."""
+    """Nonce of the Hello that this answers."""
     boot_id: int
     """Differs after every reset."""
     config_crc: int
-    """Of the configuration it has, 0 for none."""
+    """CRC of its configuration, 0 for none."""
     board: int
     """Board."""
     major: int
@@ -446,7 +446,7 @@ class Welcome(Message):
     minor: int
     patch: int
     profile_units: int
-    """Room for profiles: segments, one more for each profile."""
+    """Room for profiles, in segments; each profile takes one more."""
     queue_bytes: int
     """Room for turns."""
     rate_one: int
@@ -497,7 +497,7 @@ class Status(Message):
     sensors: int
     """Bit mask of actuators whose sensor is active."""
     echo: int
-    """Of the last Ping."""
+    """Echo of the last Ping."""
     now: int
     """Ticks since boot; wraps after 35 minutes."""
 
@@ -515,16 +515,16 @@ class Ack(Message):
 
 @dataclass(frozen=True, slots=True)
 class Positions(Message):
-    """Positions of the actuators, of those in motion at the end of their turn."""
+    """Positions of the actuators; of those in motion, the position at the end of their turn."""
 
     TYPE: ClassVar[int] = 0x84
     LAYOUT: ClassVar[Struct] = Struct("<HB")
     TAIL: ClassVar[bool] = True
 
     config_crc: int
-    """Of the configuration it has, 0 for none."""
+    """CRC of its configuration, 0 for none."""
     known: int
-    """Bit mask of the actuators of which it is known."""
+    """Bit mask of the actuators whose position is known."""
 
     positions: bytes
 

@@ -15,7 +15,7 @@ PINS: Mapping[str, range] = {
 }
 """Numbers of the pins, by ``firmware.target``."""
 PIN_NOTES: Mapping[str, str] = {
-    "host": "a simulated board has as many as the largest; 0 and 1 are its serial port",
+    "host": "a simulated board has the pins of the largest one; 0 and 1 are its serial port",
     "atmega328p": "2 to 13, A0 to A5 are 14 to 19; 0 and 1 are its serial port",
     "atmega2560": "2 to 53, A0 to A15 are 54 to 69; 0 and 1 are its serial port",
     "linux": "BCM numbers 2 to 27; 32 to 47: channels of a PCA9685, 64 to 87: of a Pololu Maestro",
@@ -26,7 +26,7 @@ PULSE_US = (300, 2500)
 STEPS_PER_S = (50, 83333)
 """Lowest and highest speed of a stepper."""
 TICKS_PER_US = 2
-"""The clock of motion."""
+"""Clock of all motion."""
 TICKS_PER_S = 2_000_000
 """The same in a second."""
 MAX_INTERVAL_TICKS = 40_000

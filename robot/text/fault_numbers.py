@@ -22,9 +22,9 @@ class Fault(IntEnum):
     HOME_STUCK = 4
     """The end stop stays active."""
     NOT_HOMED = 5
-    """A turn was asked of an actuator that is not homed."""
+    """An actuator that is not homed was commanded to turn."""
     BAD_STATE = 6
-    """A command came in a state that does not allow it."""
+    """A command arrived in a state that does not allow it."""
     BAD_MESSAGE = 7
     """A message is malformed or unknown."""
     BAD_CONFIG = 8
@@ -38,7 +38,7 @@ class Fault(IntEnum):
     BAD_PROFILE = 12
     """A motion profile is impossible."""
     BAD_TURN = 13
-    """A turn names a profile or actuator that is not there."""
+    """A turn names a profile or actuator that does not exist."""
     OUT_OF_RANGE = 14
     """A turn leaves the limits of an actuator."""
     OVERLOAD = 15
@@ -46,7 +46,7 @@ class Fault(IntEnum):
     NOT_IN_PLACE = 16
     """An actuator is not where its turn should have ended."""
     PULSE_MISSING = 17
-    """A servo's channel is not there."""
+    """A servo's channel does not exist."""
     PULSE_REFUSED = 18
     """A servo's channel cannot be used."""
     PULSE_FAILED = 19
@@ -54,11 +54,11 @@ class Fault(IntEnum):
     LINE_REFUSED = 20
     """A line of the Raspberry Pi cannot be used."""
     PULSE_LIMITED = 21
-    """A servo controller makes another pulse than it was told."""
+    """A servo controller limits a pulse that it was sent."""
     PULSE_SILENT = 22
     """A servo controller does not answer."""
     PORT_MISSING = 64
-    """The serial port is not there."""
+    """The serial port does not exist."""
     PORT_REFUSED = 65
     """The serial port cannot be opened."""
     NO_ANSWER = 66
@@ -80,8 +80,8 @@ class Fault(IntEnum):
     BROWN_OUT = 74
     """The supply voltage broke down."""
     BOARD_ABSENT = 76
-    """The program that drives the Raspberry Pi's pins does not run."""
+    """The program that drives the Raspberry Pi's pins is not running."""
     CLOCKS_APART = 77
     """The boards' clocks do not agree."""
     WRONG_FIRMWARE = 75
-    """The firmware is not the one of this program."""
+    """The firmware does not belong to this program."""
