@@ -132,9 +132,12 @@ class CalibrationReport(ApiDocument):
 
 
 class MaintenanceRequest(ApiRequest):
-    """Calibrate; ``place``: where the person is who does, for others who have to wait."""
+    """Calibrate; ``place``: where the person is who does, for others who have to wait, and ``at``
+    which terminal or address. ``take_over``: end the session of whoever calibrates."""
 
     place: Place = "terminal"
+    at: str = Field(default="", max_length=64, pattern=r"^[!-~][ -~]*$|^$")
+    take_over: bool = False
 
 
 class CalibrationRequest(ApiRequest):

@@ -7,8 +7,9 @@ import errno
 import http.client
 import json
 import socket
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
@@ -197,19 +198,30 @@ class ControlClient:
             yield EventStream(self.path, connection, response)
 
     @contextlib.contextmanager
-    def maintenance(self, place: Place = "terminal") -> Iterator[None]:
+    def maintenance(
+        self,
+        place: Place = "terminal",
+        at: str = "",
+        *,
+        take_over: bool = False,
+        ended: Callable[[JsonMapping], None] = lambda _: None,
+    ) -> Iterator[None]:
         """Hold the daemon in maintenance mode while the context lasts.
 
-        ``place``: where the person is who calibrates, for others who have to wait.
+        ``place`` and ``at``: where the person is who calibrates, for others who have to wait.
+        ``take_over``: end the session of whoever calibrates. ``ended`` gets the reason, a
+        ``NoteRecord``, on another thread, if another person takes this session over.
         """
         since: str | None = None
+        body = {"place": place, "at": at, "take_over": take_over}
         try:
-            request = self._send_request(MAINTENANCE, MAINTENANCE.path, {"place": place})
-            with request as (_, response):
+            request = self._send_request(MAINTENANCE, MAINTENANCE.path, body)
+            with request as (connection, response):
                 with self._connection_errors():
                     response.readline()
                 since = self.status()["since"]
-                yield
+                with _reading_on(connection, response, ended):
+                    yield
         finally:
             self._wait_for_the_end_of_maintenance(since)
 
@@ -336,6 +348,30 @@ def _answer(path: Path, data: bytes, name: str) -> JsonObject:
         return _CheckedObject(path, name, parse_object(data, name))
     except BadFile as error:
         raise DaemonError.strange(path, str(error)) from error
+
+
+@contextlib.contextmanager
+def _reading_on(
+    connection: _UnixConnection,
+    response: http.client.HTTPResponse,
+    ended: Callable[[JsonMapping], None],
+) -> Iterator[None]:
+    """Pass the next line of a response on, from another thread, while the context lasts."""
+    connection.sock.settimeout(None)
+
+    def read() -> None:
+        with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
+            if line := response.readline():
+                ended(parse_object(line, "the end of maintenance"))
+
+    reader = threading.Thread(target=read, name="maintenance", daemon=True)
+    reader.start()
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            connection.sock.shutdown(socket.SHUT_RDWR)
+        reader.join()
 
 
 def _name_of(endpoint: Endpoint[object]) -> str:

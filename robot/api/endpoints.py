@@ -160,6 +160,16 @@ class RunRecordJson(TypedDict):
     events: list[JsonObject]
 
 
+class CalibratorJson(TypedDict):
+    """The person who calibrates."""
+
+    place: str
+    at: str
+    process: int
+    since: str
+    who: NoteRecordJson
+
+
 class RobotStatusJson(TypedDict):
     """The status of the robot and its daemon."""
 
@@ -169,6 +179,7 @@ class RobotStatusJson(TypedDict):
     simulated: bool
     homed: bool
     calibrating: bool
+    calibrator: CalibratorJson | None
     job: JobStatusJson | None
     preparation: PreparationJson | None
     inspection_left_s: float | None

@@ -11,7 +11,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from robot.api.calibrations import CalibrationReport
-from robot.api.endpoints import RobotState
+from robot.api.endpoints import Place, RobotState
 from robot.records.documents import ApiDocument, ApiRequest
 from robot.records.run_record import FaultRecord, JobKind, LinkRecord, NoteRecord, RunRecord
 from robot.text.outcomes import Outcome
@@ -92,6 +92,17 @@ class DriftReport(ApiDocument):
     corrected_degrees: float
 
 
+class Calibrator(ApiDocument):
+    """The person who calibrates: ``at`` which terminal or address, with which program of the robot
+    (0: of another container), since when; ``who`` says so, and how to end it."""
+
+    place: Place
+    at: str
+    process: int
+    since: datetime
+    who: NoteRecord
+
+
 class RobotStatus(ApiDocument):
     """The status of the robot and its daemon; ``records`` is the folder of its run records.
 
@@ -106,6 +117,7 @@ class RobotStatus(ApiDocument):
     simulated: bool = False
     homed: bool
     calibrating: bool = False
+    calibrator: Calibrator | None = None
     job: JobStatus | None = None
     preparation: Preparation | None = None
     inspection_left_s: float | None = None

@@ -104,8 +104,9 @@ ANSWER = "cubistd's answer"
 class Session:
     """The daemon's robot, and the values kept since the start, so that they can be undone.
 
-    ``profile``: the robot's, by default the one of the daemon's name. ``place``: where the person
-    is. All methods block; they raise what :class:`ControlClient` raises, and ``BadCalibration``.
+    ``profile``: the robot's, by default the one of the daemon's name. ``place`` and ``at``: where
+    the person is; ``take_over``: end the session of whoever calibrates. All methods block; they
+    raise what :class:`ControlClient` raises, and ``BadCalibration``.
     """
 
     def __init__(
@@ -113,24 +114,39 @@ class Session:
         client: ControlClient | None = None,
         profile: RobotProfile | None = None,
         place: Place = "terminal",
+        at: str = "",
+        *,
+        take_over: bool = False,
     ) -> None:
-        self._place = place
+        self._place, self._at, self._take_over = place, at, take_over
         self._client = client or ControlClient(timeout_s=LONGEST_TRIAL_S)
         self._given = profile
         self._undo: list[list[str]] = []
+        self.taken_over: JsonMapping = {}
 
     @contextlib.contextmanager
-    def maintenance(self) -> Iterator[None]:
+    def maintenance(self, ended: Callable[[], None] = lambda: None) -> Iterator[None]:
         """Hold the robot in maintenance until this context or this process ends.
 
-        All values kept meanwhile are one version.
+        All values kept meanwhile are one version. If somebody takes over, ``taken_over`` says so,
+        and ``ended`` is called on another thread: see :meth:`ControlClient.maintenance`.
         """
-        with self._client.maintenance(self._place):
+
+        def note_end(reason: JsonMapping) -> None:
+            self.taken_over = reason
+            ended()
+
+        with self._client.maintenance(
+            self._place, self._at, take_over=self._take_over, ended=note_end
+        ):
             yield
 
     def stop(self) -> bool:
-        """End the trial under way, from any thread. Return whether there was one."""
-        return self._client.stop()
+        """End the trial under way, from any thread. Return whether there was one.
+
+        After somebody has taken over, the robot is theirs.
+        """
+        return not self.taken_over and self._client.stop()
 
     def stop_beside(self) -> None:
         """Stop on another thread: the robot rests within a turn."""

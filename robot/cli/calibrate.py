@@ -18,12 +18,20 @@ from robot.api.client import DaemonError
 from robot.calibration.step import STEPS, Session, Step, steps_of
 from robot.calibration.values import apply
 from robot.cli.calibrate_commands import COMMANDS, GROUPS, Command
-from robot.cli.measuring import calibrate_on_screen, calibrating, conduct, finish
+from robot.cli.measuring import (
+    BY_KEY,
+    TAKE_OVER,
+    calibrate_on_screen,
+    calibrating,
+    conduct,
+    finish,
+    json_option,
+    open_session,
+)
 from robot.cli.numbers import Number, Whole, misadjust_option, size_option
 from robot.cli.output import (
     Listing,
     daemon_client,
-    json_option,
     note,
     printing_beside,
     refuse_two_outputs,
@@ -48,14 +56,16 @@ AUTOMATIC_SPEED = 1.0
 
 
 @click.group(cls=Listing, invoke_without_command=True)
+@click.option("--take-over", is_flag=True, help="End the session of whoever calibrates.")
 @click.pass_context
-def calibrate(ctx: click.Context) -> int:
+def calibrate(ctx: click.Context, take_over: bool) -> int:
     """Adjust the robot: the daemon enters maintenance and leaves it with this command.
 
     Without a command it asks, in a terminal, what to calibrate. Most robots whose camera sees the
     cube find their values themselves: begin with `auto`.
     """
-    return ExitCode.DONE if ctx.invoked_subcommand else calibrate_on_screen(Session())
+    ctx.meta[TAKE_OVER] = take_over
+    return ExitCode.DONE if ctx.invoked_subcommand else calibrate_on_screen(open_session())
 
 
 @calibrate.command()
@@ -84,7 +94,7 @@ def camera(  # one argument per option
     from robot.records.storage import write_given
 
     refuse_two_outputs(save_to, as_json)
-    session = Session()
+    session = open_session()
     if live:
         return calibrate_on_screen(session, STEPS["camera"], as_json=as_json)
     view = CameraAdvice(session, camera, place)
@@ -165,8 +175,8 @@ def everything(
     # Who sits at the screen films motions, too.
     with _robot_to_calibrate(robot, which, None if yes else AUTOMATIC_SPEED) as twin:
         if not yes:
-            return calibrate_on_screen(Session(profile=robot), *steps, as_json=as_json)
-        code = _perform_all(Session(profile=robot), steps, given, as_json)
+            return calibrate_on_screen(open_session(robot), *steps, as_json=as_json)
+        code = _perform_all(open_session(robot), steps, given, as_json)
     kept = "`cubist calibration diff` shows what was kept" if twin is None else "nothing was kept"
     note(f"all steps are done; {kept}")
     return code
@@ -240,14 +250,14 @@ def automatic(
         with _robot_to_calibrate(robot, which, AUTOMATIC_SPEED) as twin:
             clock = time.monotonic if twin is None else lambda: twin.time_us / 1e6
             measurement = AutomaticCalibration(
-                Session(profile=robot), clock, only, (faster or 0.0) / 100
+                open_session(robot), clock, only, (faster or 0.0) / 100
             )
             kept = _calibrate_and_keep(measurement, save, as_json)
             if twin is None:
                 return finish(measurement, kept, as_json)
             violations = [violation.as_dict() for violation in twin.violations]
     except CubistError as error:  # there is no robot to calibrate
-        failed = AutomaticCalibration(Session(profile=robot))
+        failed = AutomaticCalibration(open_session(robot))
         failed.end(error)
         finish(failed, False, as_json)
         return exit_code_of(error)
@@ -265,7 +275,7 @@ def _calibrate_and_keep(measurement: AutomaticCalibration, save: bool, as_json: 
             conduct(measurement, as_json)
             return save and measurement.keep()
     except KeyboardInterrupt:
-        measurement.end(RobotError("calibration-stopped", "stopped by a person: Ctrl-C"))
+        measurement.end(RobotError("calibration-stopped", BY_KEY))
     except CubistError as error:
         measurement.end(error)
     return False
@@ -356,7 +366,7 @@ def _group(name: str, text: str, step: str) -> click.Group:
     @click.pass_context
     def group(ctx: click.Context) -> int:
         done = ctx.invoked_subcommand is not None
-        return ExitCode.DONE if done else calibrate_on_screen(Session(), STEPS[step])
+        return ExitCode.DONE if done else calibrate_on_screen(open_session(), STEPS[step])
 
     return group
 
@@ -376,7 +386,7 @@ def _command(command: Command) -> click.Command:
     def perform(
         as_json: bool, save: bool = True, profile: str | None = None, **said: object
     ) -> int:
-        session = Session(profile=load_profile(profile) if profile else None)
+        session = open_session(load_profile(profile) if profile else None)
         measurement = command.begin(session, **said)
         if measurement is None or measurement.needs_screen:
             step = STEPS[command.step]

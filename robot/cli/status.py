@@ -27,6 +27,7 @@ from robot.cli.output import (
 from robot.cli.texts import (
     TerminalText,
     calibration_lines,
+    calibrator_text,
     drift_lines,
     duration_text,
     fault_lines,
@@ -96,7 +97,7 @@ def tell_status(now: RobotStatusJson) -> None:
         click.echo(f"  {_work(preparation)}")
     calibrated = calibration_lines(now["calibration"], now["robot"], simulated=now["simulated"])
     lines = (*fault_lines(now), *calibrated, *drift_lines(now), *warning_lines(now))
-    for line in filter(None, (*lines, last_run_text(now))):
+    for line in filter(None, (calibrator_text(now), *lines, last_run_text(now))):
         click.echo(f"  {line}")
 
 

@@ -16,6 +16,7 @@ from robot.api.endpoints import LIVE
 from robot.cli.output import state_colour
 from robot.cli.texts import (
     TerminalText,
+    calibrator_text,
     duration_text,
     fault_lines,
     homed_text,
@@ -134,5 +135,6 @@ def _troubles(now: RobotStatusJson) -> list[RenderableType]:
     """Draw the fault with its remedy, and warnings."""
     fault = zip(fault_lines(now), ("bold red", ""), strict=False)
     lines = [Text(text, style=style) for text, style in fault]
-    lines += [Text(text, style="yellow") for text in warning_lines(now)]
+    notices = filter(None, (calibrator_text(now), *warning_lines(now)))
+    lines += [Text(text, style="yellow") for text in notices]
     return [Text(), *lines] if lines else []

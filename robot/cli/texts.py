@@ -131,6 +131,13 @@ def remedy_of(fault: FaultRecordJson) -> str:
     return say(TerminalText.WHAT_TO_DO, remedy=said or say(TerminalText.JOURNAL))
 
 
+def calibrator_text(now: RobotStatusJson) -> str:
+    """Return who calibrates, and how to end that; nothing if nobody does."""
+    if (found := now["calibrator"]) is None:
+        return ""
+    return chosen_catalogue().note(found["who"]["text"], [found["who"]])
+
+
 def fault_lines(now: RobotStatusJson) -> list[str]:
     """Return what is wrong with the robot and what to do about it; nothing without a fault."""
     fault = now["fault"]

@@ -20,7 +20,7 @@ from robot.daemon.condition import EMERGENCY, EventBoard, RobotCondition
 from robot.daemon.drift_watch import DriftWatch
 from robot.daemon.job import Job, run_in_own_thread
 from robot.daemon.live import JpegCache, LiveBoard, NumberedJpeg
-from robot.daemon.motion_run import CalibratingProgram, MotionRun, TrialStop
+from robot.daemon.motion_run import CalibratingProgram, MotionRun, TrialStop, clock_text
 from robot.daemon.service import ending
 from robot.link import LostPositions
 from robot.link.group import RecentTraffic, complaints
@@ -118,6 +118,7 @@ class JobController:
             simulated=self._simulated,
             homed=self.condition.is_homed,
             calibrating=self.is_calibrated,
+            calibrator=None if self._calibrating is None else self._calibrating.report,
             job=None if self._job is None else self._job.status(),
             inspection_left_s=self.inspection_left_s(),
             preparation=self.preparation.state,
@@ -445,9 +446,12 @@ class JobController:
     def check_not_calibrated(self) -> None:
         """Raise :class:`Conflict` while a program calibrates: no other has the robot."""
         if self._calibrating is not None:
-            self._calibrating.refuse_others()
+            code, parameters = self._calibrating.who
+            raise Conflict(Note.of(code, **parameters))
 
-    def enter_maintenance(self, place: Place = "terminal", process: int = 0) -> None:
+    def enter_maintenance(
+        self, place: Place = "terminal", process: int = 0, at: str = ""
+    ) -> CalibratingProgram:
         """Let a person calibrate, with that program; nobody else has the robot until it leaves.
 
         Raises :class:`Conflict` while a job or another person is at it, and ``RobotError`` after an
@@ -458,8 +462,24 @@ class JobController:
         if self._run is not None:
             self._refuse_busy()
         self.condition.check_emergency()
-        self._calibrating = CalibratingProgram(place, process, self._now())
+        self._calibrating = program = CalibratingProgram(place, process, self._now(), at)
         self.condition.enter(RobotState.MAINTENANCE, "maintenance")
+        return program
+
+    def end_calibrating(self, at: str) -> bool:
+        """Tell the program that calibrates that a terminal takes over; return whether there is one.
+
+        It leaves at the next safe point. Raises ``RobotError`` after an emergency stop that nobody
+        has acknowledged: nothing would be gained.
+        """
+        self._check_ending()
+        self.condition.check_emergency()
+        if (program := self._calibrating) is None:
+            return False
+        if not program.taken_over.done():
+            since = clock_text(self._now())
+            program.taken_over.set_result(Note.of("taken-over", at=at, since=since))
+        return True
 
     async def leave_maintenance(self, error: CubistError | None = None) -> None:
         """Return to normal operation, or to the fault that prevents it (``error``, if known).

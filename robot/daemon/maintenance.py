@@ -72,7 +72,9 @@ class Maintenance:
         self._make_machine = make_machine
         self._busy = asyncio.Lock()
         self._is_open = False
+        self._left = asyncio.Event()
         self._holder: Caller | None = None
+        self._taken_over: tuple[Caller | None, Note] | None = None
         self._changed = False
         self._contact = contact
         self._provisional: JsonObject = {}
@@ -91,16 +93,29 @@ class Maintenance:
             report_calibration, self._profile, self._store
         )
 
-    def enter(self, place: Place = "terminal", process: int = 0) -> None:
-        """Begin, for a program of that process; raises as ``JobController.enter_maintenance``."""
-        self._controller.enter_maintenance(place, process)
+    def enter(
+        self, place: Place = "terminal", process: int = 0, at: str = ""
+    ) -> asyncio.Future[Note]:
+        """Begin, for a program of that process, and return what will be the reason to leave if
+        another takes over; raises as ``JobController.enter_maintenance``."""
+        program = self._controller.enter_maintenance(place, process, at)
         self._contact.calibrating = self._is_open = True
+        self._left.clear()
         self._holder = CALLER.get(None)
+        if self._taken_over is not None and self._taken_over[0] == self._holder:
+            self._taken_over = None
         self._provisional = {}
         self._revision = Revision(self._store)
+        return program.taken_over
 
-    async def leave(self) -> None:
-        """End; what was saved counts from now on.
+    async def end_session(self, at: str) -> None:
+        """End the session of whoever calibrates, for a person at a terminal; raises as
+        :meth:`JobController.end_calibrating`."""
+        if self._controller.end_calibrating(at):
+            await self._left.wait()
+
+    async def leave(self, taken_over: Note | None = None) -> None:
+        """End; what was saved counts from now on. ``taken_over``: by whom, if somebody did.
 
         A trial still under way has nobody left who waits for it: it ends at the next safe point,
         and nothing moves after it. Otherwise motors that only count their steps turn back to their
@@ -108,7 +123,9 @@ class Maintenance:
         person is told before anything homes.
         """
         self._is_open = False
-        await self._attempt(self._controller.end_trial(CONNECTION_ENDED))
+        if taken_over is not None:
+            self._taken_over = self._holder, taken_over
+        await self._attempt(self._controller.end_trial(taken_over or CONNECTION_ENDED))
         async with self._busy:
             self._contact.calibrating = False
             lost = await self._bring_back() if self._changed else ()
@@ -120,7 +137,10 @@ class Maintenance:
                 motion.mark_positions_lost(LostPositions.of_calibration(lost))
             if not motion.has_lost_positions:  # a restart asks for the others again
                 await self._attempt(asyncio.to_thread(self._store.note_over))
-            await self._controller.leave_maintenance(error)
+            try:
+                await self._controller.leave_maintenance(error)
+            finally:
+                self._left.set()
 
     async def _attempt(self, step: Awaitable[object]) -> CubistError | None:
         """Carry out one step of leaving and return its error, so that the other steps follow."""
@@ -354,6 +374,8 @@ class Maintenance:
     def _require(self) -> None:
         self._controller.check_estop()
         self._controller.condition.check_emergency()
+        if self._taken_over is not None and self._taken_over[0] == CALLER.get(None):
+            raise RobotError("calibration-stopped", self._taken_over[1])
         if not self._is_open:
             raise Conflict(Note.of("not-in-maintenance"))
         if CALLER.get(self._holder) != self._holder:

@@ -8,10 +8,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, auto
-from typing import NoReturn
 
 from robot.api.endpoints import Place, Program
-from robot.text.faults import Conflict, RobotError
+from robot.api.models import Calibrator
+from robot.records.run_record import notes_of
+from robot.text.faults import RobotError
 from robot.text.messages import Note
 
 
@@ -37,7 +38,7 @@ class MotionRun:
 
     ``cancel`` is the one flag that its motion, searches and waits watch. Whoever sets it ends the
     run at the next safe point, the end of the turns in progress. ``ended`` is set when it is over.
-    ``by``: who ended it, if it was no person at the robot.
+    ``by``: why it ended, if no person at the robot stopped it.
     """
 
     cancel: threading.Event = field(default_factory=threading.Event)
@@ -69,13 +70,18 @@ _CALIBRATED_AT: dict[Place, str] = {
 
 @dataclass
 class CalibratingProgram:
-    """The program whose connection has the robot for calibrating: where somebody uses it, its
-    process, since when, and how its motion was stopped last."""
+    """The program whose connection has the robot for calibrating: where somebody uses it (``at`` a
+    terminal or an address), its process, since when, and how its motion was stopped last.
+
+    ``taken_over`` gets the reason when another person takes the calibration over.
+    """
 
     place: Place
     process: int
     since: datetime
+    at: str = ""
     stop: TrialStop = TrialStop.NONE
+    taken_over: asyncio.Future[Note] = field(default_factory=asyncio.Future)
 
     def note_stop(self, run: MotionRun | None) -> None:
         """Note a stop, which meets ``run`` if anything moves."""
@@ -84,10 +90,25 @@ class CalibratingProgram:
         elif self.stop is TrialStop.NONE:
             self.stop = TrialStop.ENDED_TRIAL
 
-    def refuse_others(self) -> NoReturn:
-        """Raise :class:`Conflict`: who has to wait for whom, and how to end a forgotten session."""
-        since = self.since.astimezone().strftime("%H:%M")
-        if not self.process:  # it is of another container
-            raise Conflict(Note.of("calibrated", since=since))
-        code = _CALIBRATED_AT[self.place]
-        raise Conflict(Note.of(code, since=since, process=self.process))
+    @property
+    def who(self) -> tuple[str, dict[str, str]]:
+        """Return code and parameters of the note: who calibrates, since when, how to end that."""
+        at = self.at or (f"pid {self.process}" if self.process else "")
+        since = clock_text(self.since)
+        if not at and self.place != "display":  # it is of another container
+            return "calibrated", {"since": since}
+        return _CALIBRATED_AT[self.place], {"at": at, "since": since}
+
+    @property
+    def report(self) -> Calibrator:
+        """Return who calibrates, for the status."""
+        code, parameters = self.who
+        (who,) = notes_of([Note.of(code, **parameters)])
+        return Calibrator(
+            place=self.place, at=self.at, process=self.process, since=self.since, who=who
+        )
+
+
+def clock_text(time: datetime) -> str:
+    """Return the local hour and minute of a time."""
+    return time.astimezone().strftime("%H:%M")

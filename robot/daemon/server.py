@@ -28,6 +28,7 @@ from robot.daemon.motion_run import CALLER, Caller
 from robot.daemon.routes import ROUTES, Call, Content, Parameter, Route, document
 from robot.daemon.service import complaint
 from robot.records.documents import parse_document
+from robot.records.run_record import notes_of
 from robot.records.storage import NOT_STORED, StorageError
 from robot.text.faults import FAULTS, Conflict
 from robot.text.messages import Note
@@ -163,12 +164,18 @@ def _handler(controller: JobController, maintenance: Maintenance, route: Route) 
 
 
 def _lease(maintenance: Maintenance) -> Handler:
-    """Return the handler that keeps maintenance open until its connection ends."""
+    """Return the handler that keeps maintenance open until its connection ends, or until another
+    person takes over: the last line of the answer is that reason, a ``NoteRecord``."""
 
     async def handler(request: web.Request) -> web.StreamResponse:
         asked = await _checked_body(request, MaintenanceRequest)
         assert isinstance(asked, MaintenanceRequest)
-        maintenance.enter(asked.place, CALLER.get().process)
+        caller = CALLER.get()
+        if asked.take_over:
+            if caller.program is not None:
+                raise InvalidRequest(f"take_over: the {caller.program} may not end a session")
+            await maintenance.end_session(asked.at or f"pid {caller.process}")
+        reason = maintenance.enter(asked.place, caller.process, asked.at)
         try:
             if not http_server.keep_connection(request):
                 raise CubistError(
@@ -179,10 +186,12 @@ def _lease(maintenance: Maintenance) -> Handler:
             with contextlib.suppress(ConnectionError):
                 await response.write(b"{}\n")
                 # Cancelled when the connection ends.
-                await asyncio.Event().wait()
+                (ended,) = notes_of([await reason])
+                await response.write(ended.model_dump_json().encode() + b"\n")
             return response
         finally:
-            await asyncio.shield(maintenance.leave())
+            taken_over = reason.result() if reason.done() and not reason.cancelled() else None
+            await asyncio.shield(maintenance.leave(taken_over))
 
     return handler
 

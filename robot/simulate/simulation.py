@@ -182,8 +182,9 @@ class SimulationController:
     async def _require_rest(self) -> None:
         """Raise ``SimulationError`` while the robot works, or calibrates itself with its cube."""
         status = await self._stage.daemon.status()
-        if status.calibrating:
-            raise SimulationError("the robot is being calibrated with this cube: end that first")
+        if status.calibrator is not None:
+            who = status.calibrator.who.text
+            raise SimulationError(f"the robot is being calibrated with this cube: {who}")
         if status.job is not None or status.state in WORKING:
             raise SimulationError(
                 f"the robot is {status.state}: wait for its end, or stop it with `cubist stop`"

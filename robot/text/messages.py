@@ -38,18 +38,18 @@ NOTES: Mapping[str, str] = {
     # Why a request is refused.
     "busy": "the robot is {state} (run {run}): wait for it, or run `cubist stop`",
     "starting": "the robot is just beginning or ending something: try again in a moment",
-    "calibrated": "the robot is being calibrated, since {since}: end that first",
+    "calibrated": "a program calibrates since {since}; `cubist calibrate --take-over` ends that",
     "calibrated-terminal": (
-        "the robot is being calibrated in a terminal, since {since}: end that there "
-        "(or, if it was forgotten, `sudo kill {process}`)"
+        "a terminal ({at}) calibrates since {since}; `cubist calibrate --take-over` ends that"
     ),
     "calibrated-page": (
-        "the robot is being calibrated on the page, since {since}: leave the guide there "
-        "(or, if it was forgotten, `sudo kill {process}`)"
+        "the page on {at} calibrates since {since}; `cubist calibrate --take-over` ends that"
     ),
     "calibrated-display": (
-        "the robot is learning colours for its display, since {since}: wait for it "
-        "(or `sudo kill {process}`)"
+        "the display learns colours since {since}; `cubist calibrate --take-over` ends that"
+    ),
+    "taken-over": (
+        "a terminal ({at}) took the calibration over at {since}: what was kept until then stays"
     ),
     "no-picture-yet": "the robot works and has taken no picture yet",
     "estop-open": "the emergency stop is pressed, or its wire is broken; release it first",

@@ -245,7 +245,7 @@ async def _serve_guide(guides: Guides, request: web.Request) -> web.StreamRespon
         raise Refusal(409, "busy", PageReason.OTHER_GUIDE)
     with guides.open_for(_session_of(request)):
         socket = await _open_socket(request)
-        await guides.serve(socket)
+        await guides.serve(socket, request.remote or "")
     return socket
 
 

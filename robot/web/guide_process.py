@@ -33,27 +33,37 @@ def main() -> None:
     """Run until standard input ends; if anything else ends it, the last document says why."""
     parser = argparse.ArgumentParser(prog="python -m robot.web.guide_process")
     parser.add_argument("--socket", type=Path, required=True, help="the daemon's socket for guides")
+    parser.add_argument("--at", default="", help="the address of the browser")
     options = parser.parse_args()
-    session = Session(ControlClient(options.socket, LONGEST_TRIAL_S), place="page")
+    client = ControlClient(options.socket, LONGEST_TRIAL_S)
+    session = Session(client, place="page", at=options.at)
+    guide = make_guide(session, _write_line)
     try:
-        with session.maintenance():
-            run_guide(session, sys.stdin, _write_line)
+        with session.maintenance(guide.end):
+            run_guide(guide, sys.stdin)
+        if reason := session.taken_over:
+            note = {f"reason_{key}": reason[key] for key in ("code", "parameters")}
+            _write_line({"ended": reason["text"], **note})
     except RequestError as error:
         _write_line({"ended": error.reason, **error.note})
     except CubistError as error:
         _write_line({"ended": str(error)})
 
 
-def run_guide(session: Session, lines: Iterable[str], write: Callable[[JsonObject], None]) -> None:
-    """Run a guide session until there are no more lines.
-
-    Raises what :class:`robot.api.client.ControlClient` raises.
-    """
-    guide = GuideSession(
+def make_guide(session: Session, write: Callable[[JsonObject], None]) -> GuideSession:
+    """Return a guide session that writes states and pictures."""
+    return GuideSession(
         session,
         show=lambda state: write(asdict(state)),
         show_picture=lambda jpeg, _: write({"picture": base64.b64encode(jpeg).decode()}),
     )
+
+
+def run_guide(guide: GuideSession, lines: Iterable[str]) -> None:
+    """Run a guide session until there are no more lines.
+
+    Raises what :class:`robot.api.client.ControlClient` raises.
+    """
     threading.Thread(target=_read_presses, args=(guide, lines), daemon=True).start()
     guide.run([MenuDialog])
 

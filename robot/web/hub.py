@@ -335,9 +335,9 @@ class Guides:
         finally:
             self._session = None
 
-    async def serve(self, socket: web.WebSocketResponse) -> None:
-        """Run a guide for a tab until one of them ends."""
-        self._process = process = await self._start()
+    async def serve(self, socket: web.WebSocketResponse, address: str) -> None:
+        """Run a guide for the tab of a browser at ``address`` until one of them ends."""
+        self._process = process = await self._start(address)
         showing = asyncio.create_task(_pass_states(process, socket))
         try:
             await _pass_presses(process, socket)
@@ -346,9 +346,11 @@ class Guides:
             self._process = None
             await asyncio.gather(showing, process.wait(), return_exceptions=True)
 
-    async def _start(self) -> asyncio.subprocess.Process:
+    async def _start(self, address: str) -> asyncio.subprocess.Process:
+        program = (sys.executable, "-m", "robot.web.guide_process")
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "robot.web.guide_process", "--socket", str(self._daemon)),
+            *program,
+            *(f"--socket={self._daemon}", f"--at={address}"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             limit=LONGEST_LINE,

@@ -28,10 +28,11 @@ from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.machine.confirmed_range import ConfirmedRange, confirmable
 from robot.settings import load_profile
-from robot.text.faults import Conflict, RobotError
+from robot.text.faults import Conflict, RobotError, Stopped
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import OddScene, Studio
+from solver.errors import ExitCode
 from tests.rig.state_folder import kept
 
 CUBOTINO = load_profile("cubotino")
@@ -167,7 +168,7 @@ async def test_an_emergency_stop_lets_nobody_else_in_before_the_first_has_left(
     maintenance = Maintenance(controller, load_profile("cubotino"), store, contact, lambda _: made)
     maintenance.enter()
     await controller.stop(emergency=True)
-    with pytest.raises(Conflict, match="being calibrated"):
+    with pytest.raises(Conflict, match="calibrates since"):
         maintenance.enter()
     with pytest.raises(RobotError, match="emergency stop"):
         await controller.start(StartRequest())
@@ -324,3 +325,34 @@ def test_the_calibration_of_another_name_is_taken(daemon: Any, ask: Ask, tmp_pat
     code, (taken,), _ = ask("calibration", "import", "--from-another", "my-cubotino")
     assert (code, taken["values"], unconfirmed()) == (0, ALL_OF_IT, list(ALL_OF_IT))
     assert store.values_of_another("my-cubotino") == ALL_OF_IT
+
+
+def test_who_takes_over_ends_the_other_s_motion_and_the_other_is_told(
+    daemon: Any, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other is a process of its own, in the middle of a motion; here only this one goes on."""
+    moving = threading.Event()
+
+    def homes_until_stopped(*_: Any) -> None:
+        moving.set()
+        assert daemon.motion._cancel.wait(60)
+        raise Stopped
+
+    monkeypatch.setattr(daemon.motion, "home", homes_until_stopped)
+    command = [sys.executable, "-m", "robot.cli.main", "calibrate", "home", "--as-profile"]
+    other = subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE, text=True)
+    with other:
+        assert moving.wait(60)
+        calibrator = ControlClient().status()["calibrator"]
+        assert calibrator is not None and calibrator["process"] == other.pid
+        (refused,) = ask("calibrate", "servo", "lid", "open", "--to", "1345", "--from", "1335")[1]
+        assert refused["error"] == "request-refused" and f"pid {other.pid}" in refused["reason"]
+        code, (told,), _ = ask(
+            *("calibrate", "--take-over"),
+            *("servo", "lid", "open", "--to", "1345", "--from", "1335"),
+        )
+        assert (code, told["saved"]) == (0, True)
+        (last,) = map(json.loads, other.communicate()[0].splitlines())
+    assert other.returncode == ExitCode.STOPPED
+    assert last["error"] == "calibration-stopped" and f"pid {os.getpid()}" in last["reason"]
+    assert ControlClient().status()["calibrator"] is None

@@ -39,12 +39,13 @@ async def test_maintenance_is_one_person_s_and_ends_unhomed(
     await controller.start(StartRequest(kind="home"))
     await controller.finished()
     assert controller.status().homed
-    controller.enter_maintenance("page", 4711)
+    controller.enter_maintenance("page", 4711, "192.168.1.20")
     assert controller.status().calibrating
     with pytest.raises(Conflict) as refused:
         controller.enter_maintenance()
     assert code_of(refused) == "calibrated-page"
-    assert "`sudo kill 4711`" in str(refused.value)
+    assert "192.168.1.20" in str(refused.value) and "--take-over" in str(refused.value)
+    assert controller.status().calibrator.at == "192.168.1.20"
     with pytest.raises(Conflict) as refused:
         await controller.start(SOLVE)
     assert code_of(refused) == "calibrated-page"

@@ -153,7 +153,7 @@ async def test_only_the_program_that_calibrates_may_keep_and_move(
         told, _ = await asking.communicate()
         lines = told.decode().splitlines()
         assert len(lines) == 4
-        assert all(line.startswith("409 the robot is being calibrated") for line in lines)
+        assert all(line.startswith("409 a terminal") for line in lines)
         async with owner.put("/calibration", json={"values": POSITION}) as answer:
             assert answer.status == 200, "on another connection of the same process"
     assert "jog" not in " ".join(fake.motion.done)

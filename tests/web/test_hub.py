@@ -16,7 +16,7 @@ import pytest
 
 from robot.guide.texts import GuideText
 from robot.web import hub
-from robot.web.guide_process import run_guide
+from robot.web.guide_process import make_guide, run_guide
 from robot.web.hub import MOST_MESSAGES, QUEUE_LENGTH, Tab
 from robot.web.main import PageOptions
 from tests.rig.guide import FakeCalibrationClient
@@ -252,6 +252,6 @@ def test_a_guide_process_reads_presses_until_its_input_ends() -> None:
         if document["notice"]["text"]:
             undone.set()
 
-    run_guide(FakeCalibrationClient().session, lines(), write)
+    run_guide(make_guide(FakeCalibrationClient().session, write), lines())
     texts = [one["notice"]["text"] for one in written if not one["busy"]]
     assert texts == ["", GuideText.NOTHING_TO_UNDO]

@@ -2,7 +2,7 @@
 
 import { Guide } from "./guide.js";
 import { Hold } from "./hold.js";
-import { reasonOf, spoken, t } from "./language.js";
+import { noteOf, reasonOf, spoken, t } from "./language.js";
 import { $, ask, el, table } from "./util.js";
 
 export class Calibration {
@@ -10,6 +10,7 @@ export class Calibration {
   #connection;
   #guide = null;
   #answer = el("p", { id: "guide-answer", role: "status" });
+  #who = el("p", { id: "guide-who", role: "status" });
 
   constructor(watcher, connection) {
     this.#watcher = watcher;
@@ -42,17 +43,19 @@ export class Calibration {
     const terminal = el("p", {}, t("In a terminal, use this command:"), " ", el("code", {}, `cubist calibrate all --robot ${name}`));
     const told = t("Stay at the robot while you calibrate. Its button stops any motion, and nobody else can start anything.");
     if (!allowed) {
-      return el("div", { class: "card" }, el("h2", {}, t("Calibrate")), el("p", {}, told), terminal,
+      return el("div", { class: "card" }, el("h2", {}, t("Calibrate")), el("p", {}, told), this.#who, terminal,
         el("p", { class: "quiet" }, t("To calibrate here as well, set CUBIST_WEB_CALIBRATE=yes in the settings of cubist-web on the robot.")));
     }
     const begin = el("button", { class: "hold", id: "guide-begin" }, t("Calibrate here"));
     new Hold(begin, () => this.#begin(), (text) => { this.#answer.textContent = text; });
     return el("div", { class: "card" }, el("h2", {}, t("Calibrate")), el("p", {}, told),
-      el("p", {}, t("Calibration ends when this page is closed.")), el("div", { class: "holds" }, begin), this.#answer, terminal);
+      el("p", {}, t("Calibration ends when this page is closed.")), el("div", { class: "holds" }, begin), this.#answer, this.#who, terminal);
   }
 
   #enable() {
     const begin = $("guide-begin"), { status, gone } = this.#watcher;
+    const who = status?.calibrator?.who;
+    this.#who.textContent = who && !this.#guide ? noteOf(who.text, [who]) : "";
     if (begin) begin.disabled = gone !== null || !status || status.job !== null || status.state === "maintenance";
   }
 
