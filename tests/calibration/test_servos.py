@@ -38,8 +38,11 @@ from robot.calibration.steps.positions import (
 )
 from robot.calibration.steps.travel import (
     STILL_PICTURES,
+    STROBES,
     Grey,
+    Motion,
     TravelRequest,
+    fit_motion,
     measured_travel,
     motion_in,
     why_unseen,
@@ -138,6 +141,73 @@ def test_a_servo_s_travel_is_watched_while_it_moves(fake: Any) -> None:
         if set(row["between"]) == {"home", "cw"}
     )
     assert row["ms"] == pytest.approx((found.measured_us + found.within_us) / 1e3, abs=0.1)
+
+
+@pytest.mark.parametrize("took_ms", [60, 110, 180])
+@pytest.mark.parametrize("rate", [12, 15, 20])
+def test_a_slow_camera_times_a_servo_by_motions_begun_at_different_times(
+    fake: Any, took_ms: int, rate: int
+) -> None:
+    """Its bar goes from 20 to 50; a picture after the command waits until that has been given."""
+    holder = CUBOTINO.actuators["holder"].positions_us
+    start, end, period_us = holder["home"], holder["cw"], round(1e6 / rate)
+    clock, began, fake.motion.places["holder"] = [0], [-1], start
+    begun, over, ends = threading.Event(), threading.Event(), [0]
+    rng = np.random.default_rng(1)
+
+    def place() -> float:
+        if began[0] < 0:
+            part = (fake.motion.places["holder"] - start) / (end - start)
+        else:
+            part = min(1.0, max(0.0, (clock[0] - began[0]) / (1000 * took_ms)))
+        return 20 + 30 * part
+
+    def glance() -> tuple[int, Grey]:
+        if watching[0] and stills[0] == STILL_PICTURES:
+            assert begun.wait(LIMIT_S)
+        stills[0] += 1
+        clock[0] += period_us
+        if clock[0] >= ends[0]:
+            over.set()
+        bar = 100 * np.clip(4 - np.abs(np.arange(80) - place()), 0, 1)
+        return clock[0], (bar + rng.normal(0, NOISE, (60, 80))).astype(np.float32)
+
+    def settle() -> None:
+        stills[0], watching[0] = 0, True
+
+    stills, watching = [0], [False]
+
+    def perform(schedule: Schedule, _: Callable[[float], None]) -> int:
+        began[0] = clock[0] + schedule.turns[0].start_us + 4000
+        ends[0] = clock[0] + schedule.duration_us
+        over.clear()
+        begun.set()
+        assert over.wait(LIMIT_S)
+        begun.clear()
+        fake.motion.places["holder"], began[0], watching[0] = end, -1, False
+        return schedule.duration_us
+
+    fake.scanner.glance, fake.scanner.settle, fake.motion.perform = glance, settle, perform
+    request = TravelRequest(actuator="holder", between=["home", "cw"])
+    found = measured_travel(Bench(fake.machine(), CUBOTINO), request)
+    assert found.measured_us is not None, found.why
+    assert found.measured_us == pytest.approx(1000 * took_ms, abs=found.within_us)
+    assert found.within_us < 0.12 * 1000 * took_ms and found.motions == 1 + STROBES
+
+
+def test_motions_that_tell_no_time_give_the_reason_in_numbers() -> None:
+    few = fit_motion([[(0.3, 30_000), (0.6, 60_000)]], 66_667)
+    assert isinstance(few, str)
+    assert few.endswith("15 pictures/s gave 2 pictures on the way, and 6 are needed")
+    scattered = fit_motion([[(0.1 * n, 40_000.0 * (n % 3))] for n in range(1, 9)], 66_667)
+    assert isinstance(scattered, str) and "do not agree" in scattered
+
+
+def test_commands_that_come_late_do_not_change_the_time_of_a_motion() -> None:
+    films = [[(0.2, late + 24_000), (0.75, late + 91_000)] for late in (0, 70_000, 20_000, 150_000)]
+    found = fit_motion(films, 66_667)
+    assert isinstance(found, Motion)
+    assert found.ended_us == pytest.approx(122_000, rel=0.01)
 
 
 def bars(*columns: float, noise: float = 0.0) -> list[tuple[int, Grey]]:

@@ -3,6 +3,10 @@
 Hobby servos do not report where they are. One is sent from a named position to another at once,
 while the camera takes pictures as fast as it can. It moves from the first picture that differs from
 the one before it to the last.
+
+A camera that is too slow for that gets the same motion several times, each begun a further part of
+a picture's period after a picture. Pictures at rest along the way tell where the servo was in each
+of those. A line through times and places gives the time of the whole way, as with a stroboscope.
 """
 
 from __future__ import annotations
@@ -55,6 +59,28 @@ FEWEST_CHANGES = 4
 LONGEST_GAP = 2
 """Pictures from one change to the next while something moves in full view."""
 
+STROBES = 12
+"""Motions of the stroboscope."""
+
+STOPS = 16
+"""Places along the way at which it takes pictures at rest, besides the first."""
+
+ON_WAY = (0.08, 0.92)
+"""Part of the way where the speed is even: servos gain it and lose it outside."""
+
+FEWEST_ON_WAY = 6
+SHORTEST_SPAN = 0.4
+"""Part of the way between the first and last place that the stroboscope has to see."""
+
+COARSE = 0.2
+"""Part of its time to which a motion has to be known, or the stroboscope is tried."""
+
+LARGEST_ERROR = 0.1
+"""Part of the time that its standard error may be."""
+
+LEAST_MARGIN = 0.04
+"""Part of the time that gaining and losing speed may add to it."""
+
 FINE_MS = 10
 """Step by which a travel time is set by eye."""
 
@@ -70,7 +96,7 @@ class TravelRequest(ApiRequest):
 
 class Travel(ApiDocument):
     """The time that a servo took, known to ``within_us``; None where the camera cannot see it, and
-    ``why``.
+    ``why``. ``motions``: how many it took to see.
 
     ``values`` are calibrated values with the measured time, and what it is known to on top.
     """
@@ -80,13 +106,14 @@ class Travel(ApiDocument):
     planned_us: int
     measured_us: int | None = None
     within_us: int | None = None
+    motions: int = 1
     why: str = ""
     values: JsonObject = Field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Motion:
-    """Begin and end of a motion in us of the camera's clock, each known to ``within_us``."""
+    """Begin and end of a motion in us of the camera's clock, known together to ``within_us``."""
 
     began_us: int
     ended_us: int
@@ -103,21 +130,24 @@ def measured_travel(bench: Bench, asked: TravelRequest) -> Travel:
     planned_us = slew.planned_us
     machine.motion.home()
     pictures = watch_slew(machine, slew, machine.scanner.glance)
-    seen = motion_in(pictures)
+    seen, motions = motion_in(pictures), 1
+    why = "" if seen is not None else why_unseen(pictures, planned_us)
+    if is_coarse(seen) or (seen is None and is_too_fast(pictures, planned_us)):
+        motions += STROBES
+        strobed = strobed_motion(machine, slew, [time for time, _ in pictures])
+        if isinstance(strobed, Motion):
+            seen = strobed
+        else:
+            why = strobed
     machine.motion.home()
+    found = Travel(actuator=name, between=way, planned_us=planned_us, motions=motions, why=why)
     if seen is None:
-        why = why_unseen(pictures, planned_us)
-        return Travel(actuator=name, between=way, planned_us=planned_us, why=why)
+        return found
     measured_us = seen.ended_us - seen.began_us
     servo = bench.profile.actuators_of(Servo)[name]
-    return Travel(
-        actuator=name,
-        between=way,
-        planned_us=planned_us,
-        measured_us=measured_us,
-        within_us=seen.within_us,
-        values=travel_values(name, servo, way, (measured_us + seen.within_us) / 1e3),
-    )
+    values = travel_values(name, servo, way, (measured_us + seen.within_us) / 1e3)
+    more = {"measured_us": measured_us, "within_us": seen.within_us, "values": values, "why": ""}
+    return found.model_copy(update=more)
 
 
 def motion_in(pictures: Sequence[tuple[int, Grey]]) -> Motion | None:
@@ -156,6 +186,96 @@ def why_unseen(pictures: Sequence[tuple[int, Grey]], planned_us: int) -> str:
     return "nothing in the picture moves"
 
 
+def is_coarse(seen: Motion | None) -> bool:
+    """Return whether so few pictures show a motion that its time is hardly known."""
+    return seen is not None and seen.within_us > COARSE * (seen.ended_us - seen.began_us)
+
+
+def is_too_fast(pictures: Sequence[tuple[int, Grey]], planned_us: int) -> bool:
+    """Return whether a motion was over between two pictures or three."""
+    moved = _find_changes(pictures)
+    rate = rate_of([time for time, _ in pictures])
+    if moved and moved[-1] == len(pictures) - 2:
+        return False
+    return len(moved) < FEWEST_CHANGES and (bool(moved) or rate * planned_us / 1e6 < FEWEST_CHANGES)
+
+
+def strobed_motion(machine: Machine, slew: Slew, times_us: Sequence[int]) -> Motion | str:
+    """Return the motion that several films show, begun at different times between two pictures, or
+    the reason why they show none, in numbers.
+
+    ``times_us``: the times of a series of pictures.
+    """
+    period_us = round((times_us[-1] - times_us[0]) / max(1, len(times_us) - 1))
+    rests = [_rest_at(machine, slew, stop / STOPS) for stop in range(STOPS + 1)]
+    films: list[list[tuple[float, float]]] = []
+    for number in range(STROBES):
+        delay_us = number * period_us // STROBES
+        pictures = watch_slew(machine, slew, machine.scanner.glance, delay_us)
+        began_us = pictures[STILL_PICTURES - 1][0] + delay_us
+        places = [
+            (part_of_way(picture, rests), float(time_us - began_us))
+            for time_us, picture in pictures[STILL_PICTURES:]
+        ]
+        films.append([place for place in places if ON_WAY[0] < place[0] < ON_WAY[1]])
+    return fit_motion(films, period_us)
+
+
+def _rest_at(machine: Machine, slew: Slew, part: float) -> Grey:
+    """Return the picture of a servo at rest after that part of its way."""
+    place = round(slew.start_us + part * (slew.end_us - slew.start_us))
+    machine.motion.jog(slew.motion.actuator, place)
+    machine.scanner.settle()
+    return machine.scanner.glance()[1]
+
+
+def part_of_way(picture: Grey, rests: Sequence[Grey]) -> float:
+    """Return the part of a way at which a picture is most like those at rest along it."""
+    best = (float("inf"), 0.0)
+    for number, (before, after) in enumerate(pairwise(rests)):
+        change = after - before
+        size = float((change * change).sum())
+        part = float(((picture - before) * change).sum()) / size if size else 0.0
+        part = min(1.0, max(0.0, part))
+        off = picture - before - part * change
+        best = min(best, (float((off * off).sum()), (number + part) / (len(rests) - 1)))
+    return best[1]
+
+
+def fit_motion(films: Sequence[Sequence[tuple[float, float]]], period_us: int) -> Motion | str:
+    """Return the motion that all ``films`` show (parts of the way, and us after its command), or
+    the reason why they show none.
+
+    The slope of a line through all of them is the time, or through each by itself: a computer that
+    is busy sends its commands late, by another time in each film. The surer one counts.
+    """
+    rate = 1e6 / period_us if period_us else 0.0
+    about = f"{len(films)} motions at the camera's {rate:.0f} pictures/s"
+    found = np.array([point for film in films for point in film]).reshape(-1, 2)
+    if len(found) < FEWEST_ON_WAY or np.ptp(found[:, 0]) < SHORTEST_SPAN:
+        count = f"{len(found)} pictures"
+        return f"{about} gave {count} on the way, and {FEWEST_ON_WAY} are needed"
+    several = [np.array(film) for film in films if len(film) > 1]
+    alone = np.concatenate([film - film.mean(axis=0) for film in several] or [found[:0]])
+    slopes = [_slope_of(found - found.mean(axis=0), 2), _slope_of(alone, len(several) + 1)]
+    took_us, error_us = min(slopes, key=lambda slope: slope[1])
+    if error_us > LARGEST_ERROR * took_us:
+        return f"{about} do not agree: their time is known to {error_us / 1e3:.0f} ms only"
+    within_us = max(2 * error_us, LEAST_MARGIN * took_us)
+    return Motion(0, round(took_us), round(within_us))
+
+
+def _slope_of(points: NDArray[np.float64], unknowns: int) -> tuple[float, float]:
+    """Return us for the whole way of a line through the origin, and its standard error."""
+    parts, times = points.T
+    size = float(parts @ parts)
+    if len(points) <= unknowns or size == 0:
+        return 0.0, float("inf")
+    took_us = float(parts @ times) / size
+    off = times - took_us * parts
+    return took_us, float(np.sqrt(off @ off / (len(points) - unknowns) / size))
+
+
 def too_few(pictures: int, rate: float) -> str:
     """Return the text for a motion that was over between two pictures or three."""
     count = f"{pictures} picture{'' if pictures == 1 else 's'}"
@@ -185,15 +305,21 @@ class Slew:
     """The fastest motion of a servo from a pulse, which lasts far longer than ``planned_us``."""
 
     start_us: int
+    end_us: int
     motion: MotionProfile
     planned_us: int
 
 
-def watch_slew(machine: Machine, slew: Slew, take: Callable[[], Picture]) -> list[Picture]:
-    """Have a servo slew, and return the pictures taken before, meanwhile and after."""
+def watch_slew(
+    machine: Machine, slew: Slew, take: Callable[[], Picture], delay_us: int = 0
+) -> list[Picture]:
+    """Have a servo slew, and return the pictures taken before, meanwhile and after.
+
+    It begins ``delay_us`` after the command, which follows the last picture before.
+    """
     motion = slew.motion
     machine.motion.jog(motion.actuator, slew.start_us)
-    schedule = Schedule((motion,), (TimedTurn(0, 0),), motion.duration_us)
+    schedule = Schedule((motion,), (TimedTurn(delay_us, 0),), delay_us + motion.duration_us)
     machine.scanner.settle()
     pictures = [take() for _ in range(STILL_PICTURES)]
     with ThreadPoolExecutor(1) as pool:
@@ -211,7 +337,9 @@ def slew_between(profile: RobotProfile, name: str, way: tuple[str, str]) -> Slew
     if planned is None:
         raise InvalidRequest(f"{name}: the profile gives no travel from {way[0]} to {way[1]}")
     watch_us = round(PATIENCE * planned[0])
-    return Slew(start_us, servo_slew(name, start_us, end_us, AT_ONCE_US, watch_us), planned[0])
+    return Slew(
+        start_us, end_us, servo_slew(name, start_us, end_us, AT_ONCE_US, watch_us), planned[0]
+    )
 
 
 def servo_between(
