@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from robot.api.calibrations import Calibration
+from robot.api.calibrations import Calibration, Source
 from robot.api.client import ControlClient
 from robot.api.endpoints import (
     CALIBRATION,
@@ -342,10 +342,12 @@ class Measurement(ABC):
 
 @dataclass(frozen=True)
 class Item:
-    """A line of a step's list: its cells, and how the measurement behind it begins."""
+    """A line of a step's list: its cells, and how the measurement behind it begins. ``is_done``:
+    a person or the robot has kept it; None where nothing tells."""
 
     cells: tuple[str, ...]
     begin: Callable[[], Measurement]
+    is_done: bool | None = None
 
 
 Items = Callable[[Session], Iterable[Item]]
@@ -359,7 +361,8 @@ class Step:
     ``unattended`` yields those that ``cubist calibrate all --yes`` makes, each after the one
     before it is kept, given positions by their keys. Without it that one measurement is made, and
     of a list none, because somebody has to watch. ``on_request``: only if somebody asks for it.
-    ``is_done``: whether a calibration has what this step keeps, if it keeps anything.
+    ``is_done``: whether a calibration has what this step keeps, if it keeps anything. ``keeps``:
+    whether it kept a value of that key and source. ``minutes``: how long it takes from there on.
     """
 
     name: str
@@ -373,6 +376,15 @@ class Step:
     is_needed: Callable[[RobotProfile], bool] = lambda _: True
     on_request: bool = False
     is_done: Callable[[RobotProfile, Calibration], bool] = lambda *_: True
+    keeps: Callable[[str, Source], bool] = lambda *_: False
+    minutes: Callable[[RobotProfile, Calibration], float] = lambda *_: 1.0
+
+    def last_source(self, profile: RobotProfile, found: Calibration) -> Source | None:
+        """Return the origin of the last value that it kept; None while it is not done."""
+        if not self.is_done(profile, found):
+            return None
+        kept = [one for key, one in found.sources.items() if one.confirmed and self.keeps(key, one)]
+        return max(kept, key=lambda one: one.at, default=None)
 
     @property
     def measures_unattended(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import select
 import threading
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from rich.text import Text
 from textual import on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingsMap, BindingType
+from textual.containers import Horizontal, Vertical
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 from textual.screen import Screen
@@ -26,6 +28,7 @@ from robot.cli.output import run_async
 from robot.guide.dialogs import MenuDialog
 from robot.guide.session import GuideSession, MakeDialog
 from robot.guide.state import Action, Contents, DialogLine, DialogPress, DialogState, Setting
+from robot.text.purposes import Purpose
 from robot.text.terminal import picture_cells
 from solver.files import JsonMapping
 
@@ -115,7 +118,13 @@ class CalibrationApp(App[int]):
     #message.bad { color: $error; }
     #message.good { color: $success; }
     #value { width: auto; margin: 1 2; }
-    #about, #advice, #question { padding: 0 1; height: auto; }
+    #place { height: 1fr; }
+    #place.hidden { height: auto; }
+    #told { height: auto; width: auto; min-width: 24; }
+    #place.hidden #told { width: 1fr; }
+    #drawing { width: auto; height: auto; margin: 0 2 1 2; }
+    #live { width: 1fr; height: 1fr; }
+    #about, #advice, #question, #purpose { padding: 0 1; height: auto; }
     #question { text-style: bold; }
     #picture, #lines { height: 1fr; }
     """
@@ -126,7 +135,9 @@ class CalibrationApp(App[int]):
     def __init__(self, session: Session, first: Sequence[MakeDialog] = ()) -> None:
         super().__init__(driver_class=TerminalDriver)
         self.title = f"Calibrating {session.profile.name}"  # eighty columns are few
-        self.guide = GuideSession(session, self._post_state, self._post_picture)
+        self.guide = GuideSession(
+            session, self._post_state, self._post_picture, wants_pictures=True
+        )
         self._first = [*first] or [MenuDialog]
         self._thread = threading.Thread(target=self._run_guide, name="guide", daemon=True)
         self._screen = DialogScreen(self.guide, self._thread.start)
@@ -204,8 +215,13 @@ class DialogScreen(Screen[None]):
         """Lay out everything that a dialog may show."""
         yield Header()
         yield Static("", id="help", markup=False)
-        yield Digits("", id="value")
-        yield Static("", id="about", markup=False)
+        yield Static("", id="purpose", markup=False)
+        with Horizontal(id="place"):
+            with Vertical(id="told"):
+                yield Static("", id="drawing", markup=False)
+                yield Digits("", id="value")
+                yield Static("", id="about", markup=False)
+            yield ImageWidget(id="live")
         yield LineTable(id="lines")
         yield ImageWidget(id="picture")
         yield Static("", id="advice", markup=False)
@@ -237,14 +253,19 @@ class DialogScreen(Screen[None]):
         value = self.query_one("#value", Digits)
         value.display = contents.value is not None
         value.update(contents.value.text if contents.value else "")
-        self._write("#about", _limits_text(contents.value) if contents.value else "")
+        self._write("#about", _limits_text(contents) if contents.value else "")
+        purpose = contents.purpose
+        self._write("#purpose", "" if purpose is None else _purpose_text(purpose))
+        self._write("#drawing", "" if purpose is None else purpose.drawing)
+        self.query_one("#place").set_class(purpose is None, "hidden")
+        self.query_one("#live").display = purpose is not None
         self._write("#advice", "\n".join(_advice_lines(contents)))
         self._write("#question", contents.question)
         table = self.query_one(LineTable)
-        table.display = contents.outline is None
+        table.display = contents.outline is None and purpose is None
         table.show(contents, is_new)
-        self.query_one(ImageWidget).display = contents.outline is not None
-        if contents.outline is None:
+        self.query_one("#picture").display = contents.outline is not None
+        if is_new:
             self._image = None
         self._draw_picture()
 
@@ -260,10 +281,14 @@ class DialogScreen(Screen[None]):
         self._draw_picture()
 
     def _draw_picture(self) -> None:
-        outline = self._state.contents.outline if self._state else None
-        if outline is not None and self._image is not None:
+        contents = self._state.contents if self._state else Contents()
+        if self._image is None:
+            return
+        if (outline := contents.outline) is not None:
             picture = draw_quad(self._image, outline.corners, outline.chosen)
-            self.query_one(ImageWidget).show(picture)
+            self.query_one("#picture", ImageWidget).show(picture)
+        elif contents.purpose is not None:
+            self.query_one("#live", ImageWidget).show(self._image)
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Open a line."""
@@ -279,7 +304,7 @@ class DialogScreen(Screen[None]):
 
 
 class LineTable(DataTable[str | Text]):
-    """Lines of a dialog; the last column wraps within the screen."""
+    """Lines of a dialog; the widest column wraps within the screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select_cursor", "Choose", key_display="⏎")
@@ -321,11 +346,14 @@ class LineTable(DataTable[str | Text]):
         rows = [line.cells for line in self._found]
         count = max(len(self._heads), *map(len, rows))
         widths = [
-            max(len(cells[at]) for cells in (self._heads, *rows) if at < len(cells))
+            max(1, *(len(cells[at]) for cells in (self._heads, *rows) if at < len(cells)))
             for at in range(count)
         ]
         around = 2 * self.cell_padding * count + self.scrollbar_size_vertical
-        widths[-1] = max(LEAST_COLUMN, min(widths[-1], self.size.width - around - sum(widths[:-1])))
+        widest = max(range(count), key=lambda at: (widths[at], at))
+        others = sum(widths) - widths[widest]
+        room = self.size.width - around - others
+        widths[widest] = max(LEAST_COLUMN, min(widths[widest], room))
         heads = [*self._heads, *[""] * (count - len(self._heads))]
         for head, width in zip(heads, widths, strict=True):
             self.add_column(head, width=width)
@@ -379,8 +407,22 @@ def _fill(text: str, parameters: JsonMapping) -> str:
     return text.format(**parameters) if parameters else text
 
 
-def _limits_text(value: Setting) -> str:
-    """Return a value's unit, its limits and what it was: ``us, from 900 to 2100; kept: 1500``."""
+def _purpose_text(purpose: Purpose) -> str:
+    """Return what is right, and what to watch."""
+    return f"{purpose.right} {purpose.cube} {purpose.touch}\nWatch: {purpose.watch}"
+
+
+def _limits_text(contents: Contents) -> str:
+    """Return a value's unit, its limits and what it was: ``us, from 900 to 2100; kept: 1500``.
+
+    Beside a picture these are lines.
+    """
+    assert contents.value is not None
+    text = _setting_text(contents.value)
+    return text if contents.purpose is None else re.sub("[,;] ", "\n", text)
+
+
+def _setting_text(value: Setting) -> str:
     limits = "" if value.limits is None else ", from {} to {}".format(*value.limits)
     if value.kept is None:
         return value.unit + limits

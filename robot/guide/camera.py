@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from robot.api.client import DaemonError
@@ -21,6 +21,55 @@ FAR = 8
 """Pixels that an arrow key moves a corner with Shift; without it, one."""
 
 
+class PictureFeed:
+    """Takes pictures of a ``camera`` beside the robot's tasks, one after the other, and shows them.
+
+    ``show`` gets each in the guide's thread, ``fail`` the reason why there is none; by default the
+    guide shows it, and goes on without a picture.
+    """
+
+    def __init__(
+        self,
+        guide: GuideSession,
+        camera: str,
+        show: Callable[[str, bytes, Image], None] | None = None,
+        fail: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.camera = camera
+        self._guide, self._fail = guide, fail
+        self._show = show or (lambda _, jpeg, image: guide.show_picture(jpeg, image))
+        self._timer: threading.Timer | None = None
+        self._is_closed = False
+
+    def look_soon(self, seconds: float = EVERY_S) -> None:
+        """Take another picture, on another thread."""
+        if not self._is_closed:
+            self._timer = threading.Timer(seconds, partial(self._look, self.camera))
+            self._timer.daemon = True
+            self._timer.start()
+
+    def close(self) -> None:
+        """Take no more pictures."""
+        self._is_closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _look(self, camera: str) -> None:
+        try:
+            jpeg, image = take_picture(self._guide.session, camera)
+        except DaemonError:
+            return  # the next task reports it
+        except CubistError as error:
+            self._guide.later(partial(self._end_look, partial(self._fail, str(error))))
+        else:
+            self._guide.later(partial(self._end_look, partial(self._show, camera, jpeg, image)))
+
+    def _end_look(self, conclude: Callable[[], None]) -> None:
+        if not self._is_closed:
+            conclude()
+            self.look_soon()
+
+
 class CameraDialog(Dialog):
     """Put the frame of each face where it is in the picture."""
 
@@ -31,8 +80,7 @@ class CameraDialog(Dialog):
         self._camera = self._face = self._corner = 0
         self._image: Image | None = None
         self._advice: list[str] = []
-        self._timer: threading.Timer | None = None
-        self._is_closed = False
+        self._feed = PictureFeed(guide, "", self._show_picture, partial(guide.say, mood="bad"))
 
     def open(self) -> None:
         """Show the first camera."""
@@ -44,51 +92,24 @@ class CameraDialog(Dialog):
 
     def close(self) -> None:
         """Take no more pictures."""
-        self._is_closed = True
-        if self._timer is not None:
-            self._timer.cancel()
+        self._feed.close()
 
     def _show_cameras(self, frames: list[list[QuadEditor]]) -> None:
         begins = not self._frames
         self._frames = frames
         if begins:
-            self._look_soon(0)
+            self._feed.camera = self._frame.camera
+            self._feed.look_soon(0)
 
     @property
     def _frame(self) -> QuadEditor:
         return self._frames[self._camera][self._face]
 
-    def _look_soon(self, seconds: float = EVERY_S) -> None:
-        """Take another picture, beside the robot's tasks."""
-        if not self._is_closed:
-            self._timer = threading.Timer(seconds, partial(self._look, self._frame.camera))
-            self._timer.daemon = True
-            self._timer.start()
-
-    def _look(self, camera: str) -> None:
-        """Take a picture, in the timer's thread."""
-        try:
-            jpeg, image = take_picture(self.guide.session, camera)
-        except DaemonError:
-            return  # the next task reports it
-        except CubistError as error:
-            self.guide.later(partial(self._show_trouble, str(error)))
-        else:
-            self.guide.later(partial(self._show_picture, camera, jpeg, image))
-
-    def _show_trouble(self, trouble: str) -> None:
-        if not self._is_closed:
-            self.guide.say(trouble, "bad")
-            self._look_soon()
-
     def _show_picture(self, camera: str, jpeg: bytes, image: Image) -> None:
-        if self._is_closed:
-            return
         if camera == self._frame.camera:
             self._image = image
             self._advice = self._frame.advice(image)
             self.guide.show_picture(jpeg, image)
-        self._look_soon()
 
     def contents(self) -> Contents:
         """Return the frame and the advice."""
@@ -140,6 +161,7 @@ class CameraDialog(Dialog):
         self._camera = camera % len(self._frames)
         self._face = face % len(self._frames[self._camera])
         self._corner = 0
+        self._feed.camera = self._frame.camera
         self._image, self._advice = None, []
 
     def _find(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -19,11 +20,12 @@ from robot.calibration.step import (
     next_of,
     steps_of,
 )
-from robot.calibration.steps.positions import NOT_CONFIRMED, Placing
-from robot.guide.camera import CameraDialog
+from robot.calibration.steps.positions import CONFIRMED, NOT_CONFIRMED, Placing, day_text
+from robot.guide.camera import CameraDialog, PictureFeed
 from robot.guide.session import Dialog, GuideSession, MakeDialog
 from robot.guide.state import UNDO, Action, Contents, DialogLine, DialogPress, Mood, Setting
 from robot.guide.texts import GuideText
+from robot.text.purposes import PURPOSES
 from solver.files import JsonObject
 from vision.measure.sticker_colours import linear_to_srgb
 
@@ -56,12 +58,31 @@ class MenuDialog(Dialog):
     def __init__(self, guide: GuideSession) -> None:
         super().__init__(guide, GuideText.CALIBRATE, GuideText.MENU)
         self._steps = steps_of(guide.session.profile)
+        self._lines: list[DialogLine] = []
         self._row = 0
 
+    def open(self) -> None:
+        """Read what is done already."""
+        self.refresh()
+
+    def refresh(self) -> None:
+        """See :meth:`Dialog.refresh`; nothing else asks the robot for anything meanwhile."""
+        session = self.guide.session
+        profile, found = session.profile, session.calibration
+        left = [step for step in self._steps if not step.is_done(profile, found)]
+        minutes = sum(step.minutes(profile, found) for step in left)
+        self.parameters = {"steps": len(left), "minutes": math.ceil(minutes)}
+        self._lines = [DialogLine((GuideText.EVERYTHING, "", ""), opens=True)]
+        for step in self._steps:
+            source = step.last_source(profile, found)
+            marks = (GuideText.TO_DO if step in left else "", "")
+            if source is not None:
+                marks = CONFIRMED[source.how], day_text(source.at)
+            self._lines.append(DialogLine((step.title, *marks), opens=True))
+
     def contents(self) -> Contents:
-        """Return the steps as lines."""
-        titles = [GuideText.EVERYTHING, *(step.title for step in self._steps)]
-        return Contents(lines=[DialogLine((title,), opens=True) for title in titles], row=self._row)
+        """Return the steps as lines: which are done, by whom and since when."""
+        return Contents(lines=tuple(self._lines), row=self._row)
 
     def actions(self) -> Sequence[Action]:
         """Return Undo; the session itself ends otherwise."""
@@ -87,6 +108,7 @@ class ListDialog(Dialog):
         self._columns, self._list = step.columns, items
         self._items: list[Item] = []
         self._row = 0
+        self._opened: int | None = None
 
     def open(self) -> None:
         """Fill the list."""
@@ -97,9 +119,26 @@ class ListDialog(Dialog):
         self.guide.attempt("", lambda: list(self._list(self.guide.session)), self._fill)
 
     def _fill(self, items: list[Item]) -> None:
-        self._items = items
+        begins, before, opened = not self._items, self._items, self._opened
+        self._items, self._opened = items, None
+        left = [number for number, item in enumerate(items) if item.is_done is False]
         if not items:
             self.guide.say(GuideText.NONE)
+        elif begins and left:
+            self._row = left[0]
+        elif opened is not None and before[opened].is_done is False and opened not in left:
+            self._go_on(opened, left)
+
+    def _go_on(self, opened: int, left: Sequence[int]) -> None:
+        """Open the next item that is not done, after one was kept for the first time."""
+        if left:
+            self._begin(next((number for number in left if number > opened), left[0]))
+        else:
+            self.guide.say(GuideText.ALL_KEPT, "good")
+
+    def _begin(self, row: int) -> None:
+        self._row = self._opened = row
+        self.guide.attempt("", self._items[row].begin, self._open)
 
     def contents(self) -> Contents:
         """Return the list."""
@@ -110,8 +149,7 @@ class ListDialog(Dialog):
         """Open the measurement of a line."""
         row = press.row
         if press.do == "open" and row is not None and row < len(self._items):
-            self._row = row
-            self.guide.attempt("", self._items[row].begin, self._open)
+            self._begin(row)
 
     def _open(self, measurement: Measurement) -> None:
         self.guide.open(measurement_dialog(measurement)(self.guide))
@@ -128,10 +166,20 @@ class PlacingDialog(Dialog):
         self._first = placing.position.value
         self._path = [self._first]
         self._keeping: bool | None = None
+        self._goes_there = False
+        camera = next((one.name for one in guide.session.profile.cameras), None)
+        self._pictures = None if camera is None else PictureFeed(guide, camera)
 
     def open(self) -> None:
         """Wake the actuator up and go there as far as that is confirmed."""
         self._wake(None)
+        if self._pictures is not None and self.guide.wants_pictures:
+            self._pictures.look_soon(0)
+
+    def close(self) -> None:
+        """Take no more pictures."""
+        if self._pictures is not None:
+            self._pictures.close()
 
     @property
     def _is_awake(self) -> bool:
@@ -151,7 +199,7 @@ class PlacingDialog(Dialog):
             kept=position.value,
             original=position.original,
         )
-        return Contents(value=value)
+        return Contents(value=value, purpose=PURPOSES.get(position.purpose))
 
     def actions(self) -> Sequence[Action]:
         """Return the motions once it is awake."""
@@ -161,6 +209,7 @@ class PlacingDialog(Dialog):
             return [Action("begin", GuideText.BEGIN, "b", moves=True), *give_up]
         return [
             *_step_actions(JOG_KEYS),
+            Action("go_there", GuideText.GO_THERE, "g", moves=True, short="Go"),
             Action("step_back", GuideText.STEP_BACK, "u"),
             Action("step_back", "", "Control+z", by_key=True),
             Action("keep", GuideText.KEEP, "Enter"),
@@ -170,6 +219,11 @@ class PlacingDialog(Dialog):
     def act(self, press: DialogPress) -> None:
         """Move, keep the present place, or give up."""
         steps = {f"by {step}": step for step in JOG_KEYS}
+        if self._goes_there:
+            self._goes_there = False
+            self.guide.say("")
+            if press.do == "go_there":
+                return
         if press.do == "give_up":
             self._give_up()
         elif not self._is_awake:
@@ -177,6 +231,9 @@ class PlacingDialog(Dialog):
                 self._wake(self._placing.middle)
         elif press.do in steps:
             self._move_by(steps[press.do])
+        elif press.do == "go_there":
+            self._goes_there = True
+            self._go_there()
         elif press.do == "step_back" and len(self._path) > 1:
             self._path.pop()
             self._follow()
@@ -189,6 +246,19 @@ class PlacingDialog(Dialog):
         if target != self._target:
             self._path.append(target)
             self._follow()
+
+    def _go_there(self) -> None:
+        """Take one step to where the position probably is."""
+        at, goal = self._placing.at, self._placing.goal
+        if self.guide.busy or at is None:
+            return
+        if at == goal:
+            self._goes_there = False
+            self.guide.say("")
+        else:
+            self._path.append(self._placing.aim(at, goal - at, is_moving=False))
+            self._follow()
+            self.guide.say(GuideText.GOING, place=goal)
 
     def _give_up(self) -> None:
         """Go back to where the actuator was, and leave."""
@@ -223,7 +293,10 @@ class PlacingDialog(Dialog):
 
     def _arrive(self, _: object) -> None:
         self.guide.say("")
-        self._follow()
+        if self._goes_there:
+            self._go_there()
+        else:
+            self._follow()
 
     def _leave(self, values: JsonObject) -> None:
         if values:
@@ -235,6 +308,7 @@ class PlacingDialog(Dialog):
     def fail(self, reason: str) -> None:
         """Forget a target that could not be reached, or leave if it was the way out."""
         super().fail(reason)
+        self._goes_there = False
         gave_up, self._keeping = self._keeping is False, None
         if gave_up:
             self.guide.back()

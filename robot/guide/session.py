@@ -85,7 +85,8 @@ class GuideSession:
 
     Everything runs in the thread that calls :meth:`run`, except the robot's tasks, which ``robot``
     executes one at a time. ``show`` gets each new state of the dialog on top. ``was_stopped`` turns
-    True if the session ends while the robot is at work.
+    True if the session ends while the robot is at work. ``wants_pictures``: the screen has no other
+    live picture to show beside a position's purpose.
     """
 
     def __init__(
@@ -94,8 +95,11 @@ class GuideSession:
         show: Callable[[DialogState], None],
         show_picture: ShowPicture,
         robot: Executor | None = None,
+        *,
+        wants_pictures: bool = False,
     ) -> None:
         self.session = session
+        self.wants_pictures = wants_pictures
         self.show_picture = show_picture
         self.busy = False
         self.was_stopped = False

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from robot.guide.texts import GuideText
 from robot.records.documents import ApiRequest
+from robot.text.purposes import Purpose
 from solver.files import JsonMapping
 
 Mood = Literal["", "good", "bad"]
@@ -83,7 +84,7 @@ class Outline:
 class Contents:
     """Everything a dialog shows besides its heading, guidance and actions.
 
-    ``row`` is the line that was opened last.
+    ``row`` is the line that was opened last. ``purpose``: what is right, beside the live picture.
     """
 
     columns: Sequence[str] = ()
@@ -93,6 +94,7 @@ class Contents:
     question: str = ""
     outline: Outline | None = None
     advice: Sequence[str] = ()
+    purpose: Purpose | None = None
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ class GuideText(StrEnum):
     CALIBRATE = "Calibrate"
     MENU = (
         "The robot is in maintenance, and its button stops any motion. You can try everything "
-        "before you keep it, and undo it afterwards."
+        "before you keep it, and undo it afterwards. Steps left: {steps}, about {minutes} minutes."
     )
+    TO_DO = "to do"
     EVERYTHING = "Everything, step by step: for a new robot"
     NONE = "this robot has none"
 
@@ -32,6 +33,9 @@ class GuideText(StrEnum):
     KEEP = "Keep"
     GIVE_UP = "Give up"
     BEGIN = "Begin"
+    GO_THERE = "Go there"
+    GOING = "on the way to {place}: Go there stops it"
+    ALL_KEPT = "all positions are kept"
     STEP_BACK = "Back a step"
     MEASURE = "Measure"
     GO = "Go"

@@ -71,6 +71,11 @@ class MechanismSettings(KindSettings):
         """``(actuator, position)`` of each arm that can hold the cube above a table."""
         return ()
 
+    def purpose_of(self, actuator: str, position: str) -> str:
+        """The code of a position's purpose in :data:`robot.text.purposes.PURPOSES`; "" if none."""
+        del actuator, position
+        return ""
+
     @abstractmethod
     def check(self, actuators: Actuators, size: int) -> Iterator[Finding]:
         """Every reason why it cannot exist, with these actuators and a cube of ``size`` layers."""

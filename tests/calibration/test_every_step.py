@@ -71,7 +71,7 @@ CASES = (
     Case(
         "positions",
         "servo arm hold --to 1510 --from 1500",
-        "b up enter",
+        "b up enter escape",
         {"actuator": "arm", "to": None, "begin_at": 1500},
         "move",
         ("arm", "hold"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
+import textwrap
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,8 @@ import pytest
 
 from robot.cli.main import COMMANDS
 from robot.daemon.routes import ROUTES
+from robot.settings import list_profiles, load_profile
+from robot.text.purposes import PURPOSES
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -121,3 +124,28 @@ def test_no_class_name_is_defined_twice() -> None:
             files[name].append(str(path.relative_to(ROOT)))
     assert len(files) > 500
     assert {name: where for name, where in files.items() if len(where) > 1} == {}
+
+
+def purposes_as_markdown() -> str:
+    """The purposes of named positions as ``docs/calibration.md`` lists them."""
+    blocks = []
+    for code, one in PURPOSES.items():
+        text = f"**`{code}`**: {one.right} {one.cube} {one.touch} Watch: {one.watch}"
+        blocks.append("\n".join((*textwrap.wrap(text, 120), "", "```", one.drawing, "```")))
+    return "\n\n".join(blocks)
+
+
+def test_the_purposes_of_positions_are_those_that_the_guide_shows() -> None:
+    page = (ROOT / "docs/calibration.md").read_text(encoding="utf-8")
+    assert purposes_as_markdown() in page
+
+
+@pytest.mark.parametrize("robot", list_profiles())
+def test_every_position_of_a_shipped_robot_has_a_purpose(robot: str) -> None:
+    profile = load_profile(robot)
+    codes = {
+        profile.mechanism.purpose_of(name, position)
+        for name, actuator in profile.actuators.items()
+        for position in actuator.places
+    }
+    assert codes <= PURPOSES.keys()

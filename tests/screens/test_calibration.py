@@ -105,7 +105,7 @@ async def test_the_camera_s_picture_is_drawn_with_its_frame_and_advice() -> None
             while "all is well" not in text_of(pilot, "#advice"):
                 await pilot.pause(0.05)
         assert text_of(pilot, "#advice").startswith("camera top, face U")
-        image = app.screen.query_one(ImageWidget)
+        image = app.screen.query_one("#picture", ImageWidget)
         before = [image.render_line(line) for line in range(20)]
         assert before[10].text.count("▀") > 30
         await press_keys(pilot, ["tab", "shift+down", "shift+down", "shift+down", "right", "enter"])

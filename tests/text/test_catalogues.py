@@ -34,6 +34,7 @@ from robot.text.languages import (
 )
 from robot.text.messages import NOTES, STAGES, STEPS, JobStep, Note, PageReason, coded
 from robot.text.outcomes import OUTCOMES
+from robot.text.purposes import PURPOSES, CubeText, TouchText
 from vision.cameras.base import Unsettled
 
 OTHERS = sorted(set(LANGUAGES) - {ENGLISH})
@@ -80,6 +81,8 @@ def texts_of_the_guide() -> set[str]:
     for said in (*steps, *measured):
         found |= {said.guidance, *(said.columns if isinstance(said.columns, tuple) else ())}
     found |= {step.title for step in steps}
+    found |= {*map(str, CubeText), *map(str, TouchText)}
+    found |= {text for one in PURPOSES.values() for text in (one.right, one.watch)}
     found |= {label for one in measured for label in dict(one.choices).values()}
     return found - {""}
 

@@ -387,5 +387,6 @@ STEPS["auto"] = Step(
     trials=[FILMING, PROVING],
     begin=AutomaticCalibration,
     on_request=True,
+    keeps=lambda _, source: source.how == "auto",
     is_needed=lambda profile: finder_for(profile) is not None,
 )

@@ -256,6 +256,8 @@ STEPS["camera"] = Step(
     ),
     trials=[PICTURE],
     unattended=_check_cameras,
+    keeps=lambda key, _: key.startswith("cameras."),
+    minutes=lambda *_: 1.0,
     is_done=lambda profile, found: all(
         f"cameras.{camera.name}.views.{view.site}.quad" in found.values
         for camera in profile.cameras

@@ -140,5 +140,7 @@ STEPS["colours"] = Step(
     title="Colours of the cube",
     trials=[LOOKING],
     begin=CubeColours,
+    keeps=lambda key, _: key.startswith("colours"),
+    minutes=lambda *_: 1.5,
     is_done=lambda _, found: any(key.split(".")[0] == "colours" for key in found.values),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 
 from pydantic import Field
@@ -41,6 +42,7 @@ from solver.errors import InvalidRequest
 from solver.files import JsonObject
 
 UNIT_OF = {"servo": "us", "stepper": "steps"}
+MINUTES_EACH = 0.5
 FARTHEST = (-1_000_000, 1_000_000)
 NOT_CONFIRMED = (
     "Nobody knows where this servo stands: its first pulse turns it to {middle} us at full speed. "
@@ -137,7 +139,8 @@ class Position:
     ``value`` counts now, ``original`` is the profile's; ``limits``: lowest and highest, if any.
     ``unit`` is ``us`` of pulse or ``steps``. ``is_confirmed``: this robot was seen with it.
     ``step``: how far the actuator may go at a time beyond what is confirmed. ``source``: where the
-    value comes from; None: from the profile.
+    value comes from; None: from the profile. ``likely``: where it probably is, by the positions of
+    its actuator that are confirmed. ``purpose``: its code in :data:`robot.text.purposes.PURPOSES`.
     """
 
     key: str
@@ -150,6 +153,8 @@ class Position:
     is_confirmed: bool
     step: int
     source: Source | None = None
+    likely: int = 0
+    purpose: str = ""
 
 
 def positions(session: Session) -> list[Position]:
@@ -162,7 +167,13 @@ def _positions(
     original: RobotProfile, calibrated: RobotProfile, calibration: Calibration
 ) -> Iterator[Position]:
     for name, actuator in calibrated.actuators.items():
-        for position, value in actuator.places.items():
+        places, built = actuator.places, original.actuators[name].places
+        known = {
+            built[position]: places[position]
+            for position in places
+            if position_key(name, actuator, position) in calibration.confirmed
+        }
+        for position, value in places.items():
             key = position_key(name, actuator, position)
             yield Position(
                 key=key,
@@ -170,12 +181,31 @@ def _positions(
                 name=position,
                 unit=actuator.unit,
                 value=value,
-                original=original.actuators[name].places[position],
+                original=built[position],
                 limits=actuator.limits,
                 is_confirmed=key in calibration.confirmed,
                 step=largest_step(actuator) or 0,
                 source=calibration.sources.get(key),
+                likely=_likely_place(built[position], known, actuator.limits),
+                purpose=original.mechanism.purpose_of(name, position),
             )
+
+
+def _likely_place(built: int, known: Mapping[int, int], limits: tuple[int, int] | None) -> int:
+    """Return where a position of the profile probably is, as its confirmed neighbours are.
+
+    ``known``: confirmed places by those of the profile. Two of them tell shift and scale, one the
+    shift.
+    """
+    near = sorted(known, key=lambda place: abs(place - built))[:2]
+    if not near:
+        return built
+    scale = 1.0
+    if len(near) == 2:
+        scale = (known[near[1]] - known[near[0]]) / (near[1] - near[0])
+    place = round(known[near[0]] + scale * (built - near[0]))
+    low, high = limits or FARTHEST
+    return max(low, min(high, place))
 
 
 class Placing(Measurement):
@@ -187,7 +217,8 @@ class Placing(Measurement):
     """
 
     guidance = (
-        "Move it to where it belongs. Keep keeps where it is, Give up goes back to where it was."
+        "Move it to where it belongs. Go there goes nearer by itself, in small steps; once more "
+        "stops it. Keep keeps where it is, Give up goes back to where it was."
     )
 
     def __init__(
@@ -230,6 +261,11 @@ class Placing(Measurement):
         return sum(self.position.limits or (0, 0)) // 2
 
     @property
+    def goal(self) -> int:
+        """Return where the position is if it is confirmed, else where it probably is."""
+        return self.position.value if self.position.is_confirmed else self.position.likely
+
+    @property
     def needs_screen(self) -> bool:
         """See :attr:`Measurement.needs_screen`."""
         return self.target is None
@@ -247,7 +283,7 @@ class Placing(Measurement):
             if self.position.unit == "us" and begin_at is None:
                 return False
             raise
-        first = self.position.value if begin_at is None else begin_at
+        first = self.goal if begin_at is None else begin_at
         self.approach(max(low, min(high, first)))
         return True
 
@@ -328,14 +364,19 @@ def position_items(session: Session, wanted: Wanted = lambda _: True) -> Iterato
             original = "" if one.value == one.original else f"{one.original}"
             value = f"{one.value} {one.unit}"
             cells = (one.actuator, one.name, value, original, *_confirmation_of(one))
-            yield Item(cells, partial(Placing, session, one))
+            yield Item(cells, partial(Placing, session, one), one.is_confirmed)
 
 
 def _confirmation_of(one: Position) -> tuple[str, str]:
     """Return who has confirmed a position, and on which day."""
     if one.source is None or not one.is_confirmed:
         return UNCONFIRMED, ""
-    return CONFIRMED[one.source.how], f"{one.source.at.astimezone():%Y-%m-%d}"
+    return CONFIRMED[one.source.how], day_text(one.source.at)
+
+
+def day_text(time: datetime) -> str:
+    """Return the local day of a time."""
+    return f"{time.astimezone():%Y-%m-%d}"
 
 
 def named_position(session: Session, actuator: str, position: str, kind: str) -> Position:
@@ -374,12 +415,16 @@ STEPS["positions"] = Step(
     name="positions",
     title="Positions: servos, steppers and grippers",
     guidance=(
-        "Take the cube out. Choose a position; then move there in small steps and keep it. What "
-        "nobody has kept yet, the robot does not go to."
+        "Take the cube out, and choose a position; the next one follows when you keep it. Each "
+        "says when the cube has to be in. What nobody has kept yet, the robot does not go to."
     ),
     trials=[MOVING],
     columns=("actuator", "position", "value", "profile", "confirmed", "since"),
     items=position_items,
     unattended=lambda session, given: [AllPositions(session, given)],
     is_done=lambda profile, found: found.confirmed.keys() >= set(position_keys(profile).values()),
+    keeps=lambda key, _: "positions_" in key,
+    minutes=lambda profile, found: (
+        MINUTES_EACH * len(set(position_keys(profile).values()) - found.confirmed.keys())
+    ),
 )

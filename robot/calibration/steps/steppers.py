@@ -428,6 +428,8 @@ STEPS["steppers"] = Step(
     trials=[TURNING, STEPPING, SPEEDING, PLAYING],
     columns=("motor", "what", "value"),
     items=_items,
+    keeps=lambda key, _: key.rpartition(".")[2] in {"invert_direction", "steps_per_turn"},
+    minutes=lambda profile, _: 3.0 * len(profile.actuators_of(Stepper)),
     is_done=lambda profile, found: all(
         direction_key(name) in found.confirmed for name in profile.actuators_of(Stepper)
     ),

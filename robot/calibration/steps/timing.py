@@ -180,4 +180,5 @@ STEPS["timing"] = Step(
     title="Timing: how long each operation really takes",
     trials=[TIMING_TRIAL],
     begin=OperationTimes,
+    minutes=lambda *_: 3.0,
 )

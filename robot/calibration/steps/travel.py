@@ -443,6 +443,10 @@ STEPS["travel"] = Step(
     trials=[WATCHING],
     columns=("servo", "from", "to", "time"),
     items=_items,
+    keeps=lambda key, _: key.endswith(".travel"),
+    minutes=lambda profile, _: (
+        0.5 * sum(len(one.travel) for one in profile.actuators_of(Servo).values())
+    ),
     is_done=lambda profile, found: any(
         f"actuators.{name}.travel" in found.values for name in profile.actuators
     ),

@@ -118,6 +118,16 @@ class FlipperSettings(MechanismSettings):
             if role == "hold"
         )
 
+    def purpose_of(self, actuator: str, position: str) -> str:
+        """See :meth:`MechanismSettings.purpose_of`."""
+        if actuator == self.turntable.actuator:
+            return "table-quarter" if self.turntable.angles.get(position) else "table-start"
+        for arm in self.arms:
+            if arm.actuator == actuator and position in arm.positions:
+                role = arm.positions[position]
+                return "arm-roll" if isinstance(role, Roll) else f"arm-{role}"
+        return ""
+
     def check(self, actuators: Actuators, size: int) -> Iterator[Finding]:
         """Table and arms can move, the cube can be held and rolled."""
         del size

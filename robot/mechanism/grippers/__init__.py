@@ -87,6 +87,15 @@ class GrippersSettings(MechanismSettings):
         """See :meth:`MechanismSettings.jaws`."""
         return {site: Jaws(one.jaw, one.open, one.closed) for site, one in self.grippers.items()}
 
+    def purpose_of(self, actuator: str, position: str) -> str:
+        """See :meth:`MechanismSettings.purpose_of`."""
+        for gripper in self.grippers.values():
+            if actuator == gripper.rotation:
+                return "gripper-quarter" if gripper.angles.get(position) else "gripper-start"
+            if actuator == gripper.jaw and position in {gripper.open, gripper.closed}:
+                return "jaws-open" if position == gripper.open else "jaws-closed"
+        return ""
+
     def check(self, actuators: Actuators, size: int) -> Iterator[Finding]:
         """Every gripper can rotate, open and close, and together they can turn and hold a cube."""
         place: Path = ("mechanism", "grippers")

@@ -78,6 +78,16 @@ class LayeredFlipperSettings(MechanismSettings):
         """See :meth:`MechanismSettings.holding`."""
         return ((self.squisher.actuator, self.squisher.closed),)
 
+    def purpose_of(self, actuator: str, position: str) -> str:
+        """See :meth:`MechanismSettings.purpose_of`."""
+        if actuator == self.turntable.actuator:
+            return "table-quarter" if self.turntable.angles.get(position) else "table-start"
+        if actuator == self.elevator.actuator and position in self.elevator.rows:
+            return "lift-down" if position == self.elevator.rows[0] else "lift-row"
+        if actuator == self.squisher.actuator:
+            return "jaws-open" if position == self.squisher.open else "jaws-closed"
+        return "swing-end" if actuator == self.flipper.actuator else ""
+
     def check(self, actuators: Actuators, size: int) -> Iterator[Finding]:
         """Its parts can move as they must, and the elevator knows where each row is."""
         path: Path = ("mechanism",)

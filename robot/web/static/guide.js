@@ -49,6 +49,7 @@ export class Guide {
       guidance: el("p", { id: "guide-text" }),
       picture: el("canvas", { id: "guide-picture", role: "img", "aria-label": t("The camera's picture"), width: 320, height: 240 }),
       advice: el("ul", { class: "advice" }),
+      purpose: el("div", { id: "guide-purpose", hidden: "" }),
       value: el("p", { id: "guide-value" }),
       found: el("div", { id: "guide-found" }),
       question: el("p", { class: "question", role: "alert", hidden: "" }),
@@ -61,7 +62,7 @@ export class Guide {
     canvas.addEventListener("pointermove", (e) => this.#drag(e));
     for (const kind of ["pointerup", "pointercancel"]) canvas.addEventListener(kind, (e) => this.#letGo(e));
     const told = el("div", { class: "card told" }, el("div", { class: "row" }, part.heading, part.place), part.guidance,
-      part.value, part.question, part.message, part.buttons, part.found);
+      part.purpose, part.value, part.question, part.message, part.buttons, part.found);
     const seen = el("figure", {}, canvas, el("figcaption", {}, part.advice));
     this.root = el("div", { class: "guide", keydown: (e) => this.#key(e) }, told, seen, part.end);
     room.replaceChildren(this.root);
@@ -110,6 +111,8 @@ export class Guide {
     part.question.hidden = !contents.question;
     part.question.textContent = contents.question;
     this.root.dataset.busy = state.busy;
+    part.purpose.hidden = !contents.purpose;
+    if (!same(before?.contents.purpose, contents.purpose)) part.purpose.replaceChildren(...(contents.purpose ? purposeOf(contents.purpose) : []));
     part.value.replaceChildren(...(contents.value ? valueOf(contents.value) : []));
     // A button that is held down must not go meanwhile.
     if (!same(before?.actions, state.actions)) {
@@ -143,7 +146,8 @@ export class Guide {
 
   #list(lines) {
     return el("ul", { class: "choices" }, lines.map(({ cells }, row) =>
-      el("li", {}, el("button", { class: "plain", click: () => this.#send({ do: "open", row }) }, guided(cells[0])))));
+      el("li", {}, el("button", { class: "plain", click: () => this.#send({ do: "open", row }) }, guided(cells[0])),
+        el("span", { class: "quiet" }, cells.slice(1).filter(Boolean).map((cell) => guided(cell)).join(", ")))));
   }
 
   #table(columns, lines) {
@@ -254,6 +258,15 @@ export class Guide {
 }
 
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+
+/** What is right for a position: sentences, and a drawing in characters. */
+function purposeOf({ right, cube, touch, watch, drawing }) {
+  return [
+    el("p", {}, el("b", {}, guided(right)), ` ${guided(cube)} ${guided(touch)}`),
+    el("p", {}, t("Watch the picture:"), " ", guided(watch)),
+    el("pre", { "aria-hidden": "true" }, drawing),
+  ];
+}
 
 function valueOf({ text, unit, limits, kept, original }) {
   const about = [];

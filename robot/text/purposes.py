@@ -1,0 +1,192 @@
+"""The purposes of named positions: what a person sees, by code, when a part is where it belongs.
+
+A kind of mechanism names the code of each of its positions
+(:meth:`robot.settings.mechanisms.MechanismSettings.purpose_of`). Terminal, page and
+``docs/calibration.md`` show the same sentence and drawing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class CubeText(StrEnum):
+    """Whether the cube is in the robot meanwhile."""
+
+    IN = "The cube is in."
+    OUT = "The cube is out."
+
+
+class TouchText(StrEnum):
+    """How hard the part touches the cube."""
+
+    FREE = "The part touches nothing."
+    CARRIES = "The part carries the cube, and nothing else touches it."
+    PUSHES = "The part pushes until the cube tips over, and no further."
+    HOLDS = "The part presses only so hard that the cube does not slip, and the servo does not hum."
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """What is ``right``, whether the ``cube`` is in, how hard the part touches it, what to
+    ``watch`` in the live picture, and a ``drawing`` in characters: ▒ is the cube, █ the robot."""
+
+    right: str
+    cube: CubeText
+    touch: TouchText
+    watch: str
+    drawing: str
+
+
+_LEVEL = "The edges of the face are as straight as before the turn."
+
+PURPOSES: Mapping[str, Purpose] = {
+    "table-start": Purpose(
+        "The cube stands square to the robot, seen from above.",
+        CubeText.IN,
+        TouchText.CARRIES,
+        "The face is whole in view, and its edges are square to the robot.",
+        """\
+██             ██
+██   ▒▒▒▒▒▒▒   ██
+██   ▒▒▒▒▒▒▒   ██
+██   ▒▒▒▒▒▒▒   ██
+██             ██""",
+    ),
+    "table-quarter": Purpose(
+        "The cube has turned by a quarter (cw: clockwise seen from below) and is square again.",
+        CubeText.IN,
+        TouchText.CARRIES,
+        _LEVEL,
+        """\
+██      ↻      ██
+██   ▒▒▒▒▒▒▒   ██
+██   ▒▒▒▒▒▒▒   ██
+██   ▒▒▒▒▒▒▒   ██
+██             ██""",
+    ),
+    "arm-open": Purpose(
+        "The cube lies free, turns without touching the part, and can be taken out.",
+        CubeText.OUT,
+        TouchText.FREE,
+        "Nothing of the part hides the place of the face.",
+        """\
+██
+ ██
+  ██  ▒▒▒▒▒▒▒
+      ▒▒▒▒▒▒▒
+      ▒▒▒▒▒▒▒
+   ███████████""",
+    ),
+    "arm-hold": Purpose(
+        "The upper layers are held: when the table turns, only the lowest layer goes along.",
+        CubeText.IN,
+        TouchText.HOLDS,
+        "The part lies evenly over the cube, not at a slant.",
+        """\
+    ███████████
+    ██▒▒▒▒▒▒▒██
+    ██▒▒▒▒▒▒▒██
+      ▒▒▒▒▒▒▒
+   █████████████""",
+    ),
+    "arm-roll": Purpose(
+        "The cube has tipped onto its next side, and lies flat when the part has gone back.",
+        CubeText.IN,
+        TouchText.PUSHES,
+        "When the part has gone back, another face is in view.",
+        """\
+       ▒
+     ▒▒▒▒▒   ↷
+██ ▒▒▒▒▒▒▒▒▒
+ ██  ▒▒▒▒▒
+  ██   ▒
+   ███████████""",
+    ),
+    "gripper-start": Purpose(
+        "The gripper stands square, and the cube between its jaws is square to the others.",
+        CubeText.IN,
+        TouchText.HOLDS,
+        "The edges of the cube are square to the robot.",
+        """\
+  ███████████
+    ▒▒▒▒▒▒▒
+    ▒▒▒▒▒▒▒
+    ▒▒▒▒▒▒▒
+  ███████████""",
+    ),
+    "gripper-quarter": Purpose(
+        "The gripper has turned by a quarter (cw: clockwise seen from outside) and is square.",
+        CubeText.IN,
+        TouchText.HOLDS,
+        _LEVEL,
+        """\
+        ↻
+ ██ ▒▒▒▒▒▒▒ ██
+ ██ ▒▒▒▒▒▒▒ ██
+ ██ ▒▒▒▒▒▒▒ ██""",
+    ),
+    "jaws-open": Purpose(
+        "The cube can turn past the jaws without touching them, and no more than that.",
+        CubeText.OUT,
+        TouchText.FREE,
+        "A gap shows between each jaw and the place of the cube.",
+        """\
+     █████████
+             █
+▒▒▒▒▒▒▒      █
+▒▒▒▒▒▒▒      ████
+▒▒▒▒▒▒▒      █
+             █
+     █████████""",
+    ),
+    "jaws-closed": Purpose(
+        "The jaws hold the cube so that it does not slip when this gripper turns a layer.",
+        CubeText.IN,
+        TouchText.HOLDS,
+        "The cube comes to rest square when the jaws close.",
+        """\
+  █████████
+▒▒▒▒▒▒▒   █
+▒▒▒▒▒▒▒   ████
+▒▒▒▒▒▒▒   █
+  █████████""",
+    ),
+    "lift-down": Purpose(
+        "The cube stands below the turntable and can be rolled without touching it.",
+        CubeText.IN,
+        TouchText.CARRIES,
+        "The whole face is in view.",
+        """\
+  ███     ███
+     ▒▒▒▒▒
+     ▒▒▒▒▒
+     ▒▒▒▒▒
+    ███████""",
+    ),
+    "lift-row": Purpose(
+        "As many rows as its name says are in the turntable, and a gap of the cube is at its edge.",
+        CubeText.IN,
+        TouchText.CARRIES,
+        "The gap between two rows lies along the edge of the turntable.",
+        """\
+     ▒▒▒▒▒
+  ███▒▒▒▒▒███
+     ─────
+     ▒▒▒▒▒
+    ███████""",
+    ),
+    "swing-end": Purpose(
+        "The flipper lies against the side of the cube, which stands flat and square.",
+        CubeText.IN,
+        TouchText.CARRIES,
+        "The face is whole in view, and its edges are straight.",
+        """\
+     ▒▒▒▒▒█
+     ▒▒▒▒▒█
+     ▒▒▒▒▒█
+  █████████""",
+    ),
+}
