@@ -301,6 +301,10 @@ class TwistingCube:
         self._tilt = before + quarters
         self._rotate(site, round(before + quarters) - round(before))
 
+    def twist(self, site: str) -> float:
+        """Return the quarters by which the layer at ``site`` has been turned."""
+        return self._twists[site]
+
     def quarters_off_square(self, site: str) -> float:
         """Quarters by which the layer at ``site`` is off square with the rest of the cube."""
         return abs(rest_of_quarter(self._twists[site]))

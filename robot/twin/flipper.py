@@ -5,6 +5,7 @@ Nothing here knows of plans or operations: only where the table and the arms are
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -12,7 +13,8 @@ from typing import Literal
 from robot.settings import RobotProfile
 from robot.settings.profile import SimulatedActuator
 from robot.twin.cube import NORMALS, SITE_OF_AXIS, CubeBody, Pose, Slipping, rest_of_quarter, turned
-from robot.twin.misadjustment import HOLD_MARGIN_DEGREES, ArmTruth, Misadjustment
+from robot.twin.grip import Grip, Resistance, least_strength
+from robot.twin.misadjustment import Misadjustment
 from robot.twin.registry import (
     SIMULATED_MECHANISMS,
     MechanismParts,
@@ -34,6 +36,7 @@ class ArmPlace:
     """A position of an arm: where it is, what it does, and the roll it makes when entered.
 
     ``zone``: from where to where it does that, if not within a part of the way to its neighbour.
+    ``grip``: the force with which it holds; without one nothing ever slips.
     """
 
     name: str
@@ -41,6 +44,7 @@ class ArmPlace:
     role: str
     roll: Roll | None = None
     zone: tuple[float, float] | None = None
+    grip: Grip | None = None
 
 
 class SimulatedArm:
@@ -67,6 +71,13 @@ class SimulatedArm:
         """``open``, ``hold`` or ``block`` in a zone; ``moving`` between zones."""
         place = self.place(position)
         return "moving" if place is None else place.role
+
+    def strength(self, position: float) -> float:
+        """Return the force with which it holds the cube, 0 where it does not."""
+        place = self.place(position)
+        if place is None or place.role != "hold":
+            return 0.0
+        return math.inf if place.grip is None else place.grip.strength(position)
 
     def appears(self, position: float) -> ArmPlace | None:
         """The place that a camera takes the arm to be at: one that has let go of the cube on its
@@ -100,17 +111,32 @@ class SimulatedArm:
         return min(abs(place.at - other.at) for other in self._places if other is not place)
 
 
-def built_in(
-    places: Sequence[ArmPlace], truth: ArmTruth, degree_us: float
-) -> tuple[list[ArmPlace], tuple[Stop, ...]]:
-    """The places of an arm that was not built as drawn, and what is in its way.
+@dataclass(frozen=True)
+class BuiltArm:
+    """The places of an arm as it was really built, and what is in its way.
 
-    It holds from a margin before its place on, until it presses too hard. An arm whose outermost
-    place holds presses against the cube, any other against its own stop.
+    ``good``: between which two places of its motor a position is as good as any.
     """
-    found, stops = [], []
+
+    places: tuple[ArmPlace, ...]
+    stops: tuple[Stop, ...]
+    good: Mapping[str, tuple[float, float]]
+
+
+def build_arm(
+    name: str, places: Sequence[ArmPlace], misadjusted: Misadjustment, degree_us: float
+) -> BuiltArm:
+    """Return an arm that was not built as drawn.
+
+    Its place that holds is the first at which a quarter turn next to never slips. It touches the
+    cube before, and presses too hard some way beyond. An arm whose outermost place holds presses
+    against the cube, any other against its own stop.
+    """
+    truth = misadjusted.arm(name)
+    found, stops, good = [], [], {}
     lowest, highest = (edge(place.at for place in places) for edge in (min, max))
     free = next(place.at for place in places if place.role == "open")
+    soft_us = truth.softness_degrees * degree_us
     for place in places:
         upwards = place.at > free
         sign = 1 if upwards else -1
@@ -118,8 +144,11 @@ def built_in(
         beyond_us = truth.stop_degrees * degree_us
         if place.role == "hold":
             beyond_us = truth.grip_degrees * degree_us
-            ends = place.at - sign * HOLD_MARGIN_DEGREES * degree_us, place.at + sign * beyond_us
-            found.append(replace(place, zone=(min(ends), max(ends))))
+            touch = place.at - sign * soft_us * least_strength(misadjusted.cube)
+            end = place.at + sign * beyond_us
+            zone, grip = (min(touch, end), max(touch, end)), Grip(touch, sign, soft_us)
+            found.append(replace(place, zone=zone, grip=grip))
+            good[place.name] = min(place.at, end), max(place.at, end)
         else:
             found.append(place)
         if is_outermost:
@@ -127,7 +156,7 @@ def built_in(
             if place.role == "hold":
                 kind, text = "pressed-too-hard", "pressed on the cube for over a second"
             stops.append(Stop(place.at + sign * beyond_us, upwards, kind, text))
-    return found, tuple(stops)
+    return BuiltArm(tuple(found), tuple(stops), good)
 
 
 FALLS_PART = 0.2
@@ -148,13 +177,28 @@ class Lift:
     """The firmware was reset in the middle of it: that the cube falls back is nobody's fault."""
 
 
+@dataclass
+class Held:
+    """A cube that is held, in quarters.
+
+    ``centre``: the angle about which it has its play, which moves if it slips; ``askew``: how far
+    off it was when it was touched or last turned; ``slipped``: how far it has followed the table.
+    """
+
+    centre: float
+    askew: float
+    strength: float = 0.0
+    slipped: float = 0.0
+
+
 class Flipper:
     """Table, arms and cube; ``table`` and ``arms`` are known by their motors' names.
 
     ``play``: by how many quarters a held cube can turn within its arm. Such an arm turns a cube
     that stands askew until it fits, the turning bottom layer drags the others along until they meet
     the arm, and a layer left a little askew stays so until the cube is rolled. None: a cube that
-    fits exactly, and whose layers spring square by themselves.
+    fits exactly, and whose layers spring square by themselves. ``resistance``: the cube's against
+    an arm that holds it with a force; the less it is held, the more it follows the table.
     """
 
     def __init__(
@@ -165,9 +209,12 @@ class Flipper:
         tolerance_quarters: float,
         report: Reporter,
         play: float | None = None,
+        resistance: Resistance | None = None,
     ) -> None:
         self.body = body
         self._play = play
+        self._resistance = resistance
+        self._held = Held(0.0, 0.0)
         self.slips = Slipping()
         self._table = table
         self._arms = tuple(arms)
@@ -184,6 +231,8 @@ class Flipper:
         moved = 0.0 if self._angle is None else angle - self._angle
         self._angle = angle
         self._change_mode(self._combined_role(positions))
+        if self._mode == "hold":
+            self._press(max(arm.strength(positions[arm.name]) for arm in self._arms))
         self._follow_lift(positions)
         if moved:
             self._turn(moved)
@@ -227,9 +276,25 @@ class Flipper:
         if mode == "hold" and abs(rest_of_quarter(self._yaw)) > self._tolerance:
             text = "an arm closed on a cube that did not stand square"
             self._report("hold-not-square", text, "")
-        if mode == "hold" and self._play is not None:
-            self._drag(0.0)
+        if mode == "hold":
+            self._held = Held(float(round(self._yaw)), rest_of_quarter(self._yaw))
+            if self._resistance is not None:
+                self._resistance.draw()
         self._mode, self._drift = mode, 0.0
+
+    def _press(self, strength: float) -> None:
+        """The walls of an arm turn the upper layers square, the more the harder it presses."""
+        held = self._held
+        if strength <= held.strength:
+            held.strength = strength
+            return
+        held.strength = strength
+        if self._play is None:
+            return
+        square = max(-self._play, min(self._play, held.askew))
+        left = abs(square + (held.askew - square) * self._given_way(0.0))
+        off = self._yaw - held.centre
+        self._move_upper(max(-left, min(left, off)) - off)
 
     def _release(self) -> None:
         """The cube is let go: it now stands as its bottom layer does."""
@@ -245,13 +310,36 @@ class Flipper:
 
     def _drag(self, quarters: float) -> None:
         """The bottom layer turns, and the others with it as far as the arm lets them."""
-        dragged = 0.0
+        held, dragged = self._held, 0.0
         if self._play is not None:
-            off = rest_of_quarter(self._yaw)
-            dragged = max(-self._play, min(self._play, off + quarters)) - off
-            self._set_yaw(self._yaw + dragged)
+            off = self._yaw - held.centre
+            low, high = min(-self._play, off), max(self._play, off)
+            dragged = max(low, min(high, off + quarters)) - off
+        slipped = (quarters - dragged) * self._given_way(quarters)
+        held.centre += slipped
+        before, held.slipped = held.slipped, held.slipped + slipped
+        if abs(before) <= self._tolerance < abs(held.slipped):
+            self._report("slipped-in-hold", "the cube followed the table although it was held", "")
+        self._move_upper(dragged + slipped)
+        held.askew = self._yaw - held.centre
+        self._turn_bottom(quarters)
+
+    def _given_way(self, quarters: float) -> float:
+        """Return the part of a turn by which the held layers follow it."""
+        if self._resistance is None or math.isinf(self._held.strength):
+            return 0.0
+        off = rest_of_quarter(self._twist)
+        return self._resistance.given_way(self._held.strength, off, quarters)
+
+    def _move_upper(self, quarters: float) -> None:
+        """The upper layers turn while the bottom one stays."""
+        if quarters:
+            self._set_yaw(self._yaw + quarters)
+            self._turn_bottom(-quarters)
+
+    def _turn_bottom(self, quarters: float) -> None:
         before = round(self._twist)
-        self._twist += quarters - dragged
+        self._twist += quarters
         self.body.turn("D", round(self._twist) - before)
 
     def _follow_lift(self, positions: Mapping[str, float]) -> None:
@@ -362,13 +450,15 @@ def flipper_parts(profile: RobotProfile, misadjusted: Misadjustment | None) -> M
     tolerance = tolerance_quarters(profile, misadjusted)
     rotations = {table.actuator: table.angles}
     stops: dict[str, tuple[Stop, ...]] = {}
-    play = None
+    good: dict[str, Mapping[str, tuple[float, float]]] = {}
+    play = resistance = None
     if misadjusted is not None:
         per_degree = degree_us(profile, rotations)
+        resistance = Resistance(misadjusted.cube, misadjusted.seed)
         for name, places in arms.items():
-            truth = misadjusted.arm(name)
-            arms[name], stops[name] = built_in(places, truth, per_degree)
-            play = truth.play_degrees / 90
+            built = build_arm(name, places, misadjusted, per_degree)
+            arms[name], stops[name], good[name] = [*built.places], built.stops, built.good
+            play = misadjusted.arm(name).play_degrees / 90
         stops[table.actuator] = _table_stops(profile, table, misadjusted, per_degree)
     physics = profile.simulation.actuators
     simulated = [
@@ -379,9 +469,10 @@ def flipper_parts(profile: RobotProfile, misadjusted: Misadjustment | None) -> M
         rotations=rotations,
         start_places=starts,
         around=lambda body, report: Flipper(
-            body, table.actuator, simulated, tolerance, report, play
+            body, table.actuator, simulated, tolerance, report, play, resistance
         ),
         stops=stops,
+        good=good,
     )
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from robot.settings import RobotProfile
 from robot.twin.cube import (
+    AT_REST_QUARTERS,
     NORMALS,
     OPPOSITE,
     SITE_OF_AXIS,
@@ -27,7 +28,8 @@ from robot.twin.cube import (
     rest_of_quarter,
     turned,
 )
-from robot.twin.flipper import ZONE_PART, ArmPlace, SimulatedArm, built_in
+from robot.twin.flipper import ZONE_PART, ArmPlace, SimulatedArm, build_arm
+from robot.twin.grip import Resistance
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.registry import (
     SIMULATED_MECHANISMS,
@@ -55,6 +57,7 @@ class SimulatedGripper:
     width: float = 0.0
     angle: float | None = None
     grip: str = "hold"
+    strength: float = math.inf
 
     @property
     def holds(self) -> bool:
@@ -89,8 +92,11 @@ class GripperMechanism:
         grippers: Sequence[SimulatedGripper],
         tolerance_quarters: float,
         report: Reporter,
+        resistance: Resistance | None = None,
     ) -> None:
         self.slips = Slipping()
+        self._resistance = resistance
+        self._slipped: dict[str, float] = {}
         self._cube = cube
         self._grippers = tuple(grippers)
         self._tolerance = tolerance_quarters
@@ -105,7 +111,9 @@ class GripperMechanism:
     def update(self, positions: Mapping[str, float]) -> None:
         """Motors of rotations are at ``positions`` in quarters, those of jaws in their own."""
         for gripper in self._grippers:
-            self._set_grip(gripper, gripper.jaws.role(positions[gripper.jaws.name]))
+            jaws = positions[gripper.jaws.name]
+            gripper.strength = gripper.jaws.strength(jaws)
+            self._set_grip(gripper, gripper.jaws.role(jaws))
         for gripper in self._grippers:
             angle = positions[gripper.rotation]
             moved = 0.0 if gripper.angle is None else angle - gripper.angle
@@ -137,6 +145,7 @@ class GripperMechanism:
             return
         before, gripper.grip = gripper.grip, grip
         self._drift[gripper.site] = 0.0
+        self._slipped.clear()
         if before == "hold":
             self._let_go(gripper)
         if grip == "hold":
@@ -185,8 +194,8 @@ class GripperMechanism:
         if not gripper.holds:
             return
         quarters = self.slips.carry(gripper.site, quarters)
-        if self._crossing_holder(gripper):
-            self._cube.turn_layer(gripper.site, quarters)
+        if crossing := self._crossing_holders(gripper):
+            self._turn_held(gripper, crossing, quarters)
             return
         opposite = self._gripper_at(OPPOSITE[gripper.site])
         if opposite is None or not opposite.holds:
@@ -206,9 +215,32 @@ class GripperMechanism:
             text = f"gripper {gripper.site} turned its layer while nobody held the cube's middle"
             self._report("layer-not-held", text, gripper.site)
 
-    def _crossing_holder(self, gripper: SimulatedGripper) -> bool:
+    def _turn_held(
+        self, gripper: SimulatedGripper, crossing: Sequence[SimulatedGripper], quarters: float
+    ) -> None:
+        """A layer turns while others hold the cube: as far as the jaws on both sides hold."""
+        site = gripper.site
+        if self._resistance is None:
+            self._cube.turn_layer(site, quarters)
+            return
+        if self._cube.quarters_off_square(site) < AT_REST_QUARTERS:
+            self._resistance.draw()
+        off = rest_of_quarter(self._cube.twist(site))
+        lost = self._resistance.given_way(gripper.strength, off, quarters)
+        holding = sum(other.strength for other in crossing)
+        followed = self._resistance.given_way(holding, off, quarters) * (1 - lost)
+        self._cube.turn_layer(site, quarters * (1 - lost - followed))
+        if followed:
+            self._cube.turn_whole(site, quarters * followed)
+        before = self._slipped.get(site, 0.0)
+        self._slipped[site] = after = before + quarters * (lost + followed)
+        if abs(before) <= self._tolerance < abs(after):
+            text = f"the jaws slipped on the cube while gripper {site} turned a layer"
+            self._report("slipped-in-hold", text, site)
+
+    def _crossing_holders(self, gripper: SimulatedGripper) -> list[SimulatedGripper]:
         along = {gripper.site, OPPOSITE[gripper.site]}
-        return any(other.holds and other.site not in along for other in self._grippers)
+        return [one for one in self._grippers if one.holds and one.site not in along]
 
     def _gripper_at(self, site: str) -> SimulatedGripper | None:
         return next((gripper for gripper in self._grippers if gripper.site == site), None)
@@ -277,10 +309,14 @@ def gripper_parts(profile: RobotProfile, misadjusted: Misadjustment | None) -> M
     rotations = {one.rotation: one.angles for one in settings.values()}
     jaws = {one.jaw: _jaws(one, profile) for one in settings.values()}
     stops: dict[str, tuple[Stop, ...]] = {}
+    good: dict[str, Mapping[str, tuple[float, float]]] = {}
+    resistance = None
     if misadjusted is not None:
         per_degree = degree_us(profile, rotations)
+        resistance = Resistance(misadjusted.cube, misadjusted.seed)
         for name, places in jaws.items():
-            jaws[name], stops[name] = built_in(places, misadjusted.arm(name), per_degree)
+            built = build_arm(name, places, misadjusted, per_degree)
+            jaws[name], stops[name], good[name] = [*built.places], built.stops, built.good
     grippers = [
         _gripper(site, one, tuple(settings), profile, jaws[one.jaw])
         for site, one in settings.items()
@@ -289,9 +325,10 @@ def gripper_parts(profile: RobotProfile, misadjusted: Misadjustment | None) -> M
         rotations=rotations,
         start_places=starts,
         around=lambda body, report: GripperMechanism(
-            TwistingCube(body, tolerance, report), grippers, tolerance, report
+            TwistingCube(body, tolerance, report), grippers, tolerance, report, resistance
         ),
         stops=stops,
+        good=good,
     )
 
 

@@ -28,7 +28,7 @@ SLACK_DEGREES = (0.3, 1.5)
 """Dead band and play of its gears: a servo stops so far (in all) before it is there."""
 SPEED = 0.25
 STALL = 0.25
-MICROSTEPS = (0.5, 1.0, 1.0, 2.0)
+STEPS_OF_TURN = (0.5, 1.0, 1.0, 2.0)
 """Steps of a true turn as parts of the profile's: a switch of the driver is set otherwise."""
 MOTOR_PLAY_DEGREES = 1.5
 """Of what a stepper drives, at most."""
@@ -36,8 +36,12 @@ LID_PLAY_DEGREES = (0.2, 1.0)
 """How far a held cube can turn within an arm, to either side."""
 TOLERANCE_DEGREES = 5.0
 """How far off square anything may be before it jams."""
-HOLD_MARGIN_DEGREES = 3.0
-"""An arm holds from so far before its position on. The right position is defined by this."""
+SOFTNESS_DEGREES = {"plastic": (0.4, 1.0), "belt": (1.0, 2.2), "foam": (2.0, 3.5)}
+"""Way of what holds, from where it touches an ordinary cube to where a layer turns against it."""
+STIFFNESS = (0.7, 1.5)
+"""Friction of a cube's layers; that of an ordinary one is 1."""
+MAGNETISM = 0.6
+"""Pull of a cube's magnets, at most, in the same unit."""
 GRIP_DEGREES = (3.0, 15.0)
 """How far beyond its position an arm presses before it is too much: by the cube's friction."""
 STOP_DEGREES = (8.0, 16.0)
@@ -96,11 +100,23 @@ class StepperTruth:
 
 @dataclass(frozen=True)
 class ArmTruth:
-    """The fit of an arm or jaws to the cube. Degrees of the servo's shaft, ``play`` of the cube."""
+    """The fit of an arm or jaws to the cube. Degrees of the servo's shaft, ``play`` of the cube.
+
+    ``softness``: how far it goes on from where it touches the cube until it holds an ordinary one.
+    """
 
     play_degrees: float
     grip_degrees: float
     stop_degrees: float
+    softness_degrees: float
+
+
+@dataclass(frozen=True)
+class CubeTruth:
+    """The force that its layers and its magnets take to turn; an ordinary cube's is 1 and 0."""
+
+    stiffness: float = 1.0
+    magnetism: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -161,7 +177,7 @@ class Misadjustment:
         return StepperTruth(
             strength=strength,
             is_reversed=bool(random.integers(2)),
-            microsteps=float(random.choice(MICROSTEPS)),
+            microsteps=float(random.choice(STEPS_OF_TURN)),
             play_steps=round(play),
         )
 
@@ -169,10 +185,27 @@ class Misadjustment:
         """Return the fit of an arm or jaws to the cube; a larger scale leaves less of a band that
         holds."""
         random = self._random("arm", name)
+        play, grip, stop = (
+            random.uniform(*of) for of in (LID_PLAY_DEGREES, GRIP_DEGREES, STOP_DEGREES)
+        )
+        hardest = SOFTNESS_DEGREES["plastic"][0]
+        made_of = SOFTNESS_DEGREES[str(random.choice([*SOFTNESS_DEGREES]))]
+        softer = random.uniform(*made_of) - hardest
         return ArmTruth(
-            play_degrees=self.scale * random.uniform(*LID_PLAY_DEGREES),
-            grip_degrees=random.uniform(*GRIP_DEGREES) / max(1.0, self.scale),
-            stop_degrees=random.uniform(*STOP_DEGREES),
+            play_degrees=self.scale * play,
+            grip_degrees=grip / max(1.0, self.scale),
+            stop_degrees=stop,
+            softness_degrees=hardest + min(1.0, self.scale) * softer,
+        )
+
+    @cached_property
+    def cube(self) -> CubeTruth:
+        """The cube in the robot."""
+        random = self._random("cube", "")
+        usual, part = CubeTruth(), min(1.0, self.scale)
+        return CubeTruth(
+            stiffness=usual.stiffness + part * (random.uniform(*STIFFNESS) - usual.stiffness),
+            magnetism=part * random.uniform(0, MAGNETISM),
         )
 
     def camera(self, name: str) -> CameraTruth:

@@ -169,12 +169,14 @@ class MechanismParts:
     ``rotations``: motors whose positions count in quarter turns, with the quarter turns of their
     named positions. ``start_places``: where servos stand when the robot is switched on, as it was
     put away. ``around`` puts the parts around a cube. ``stops``: what is in the way of a motor.
+    ``good``: between which two places some positions of a motor are as good as any.
     """
 
     rotations: Mapping[str, Mapping[str, int]]
     start_places: Mapping[str, str]
     around: Callable[[CubeBody, Reporter], SimulatedMechanism]
     stops: Mapping[str, tuple[Stop, ...]] = field(default_factory=dict)
+    good: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
 
 
 MakeParts = Callable[[RobotProfile, Misadjustment | None], MechanismParts]
@@ -219,20 +221,39 @@ def tolerance_quarters(profile: RobotProfile, misadjusted: Misadjustment | None)
     return degrees / 90
 
 
+def approached_from(
+    places: Mapping[str, float], quarters: Mapping[str, int] | None
+) -> dict[str, int]:
+    """Return from where a servo comes to each of its positions: 1 upwards, -1 downwards, 0 both.
+
+    It comes to the ends of its way from between them, and stops that much before it is there.
+    """
+    low, high = (edge(places, key=places.__getitem__) for edge in (min, max))
+    both = {name for name, angle in (quarters or {}).items() if not angle}
+    return {name: 0 if name in both else (name == high) - (name == low) for name in places}
+
+
 def position_errors(
     profile: RobotProfile, truth: Misadjustment | None, values: JsonMapping
 ) -> Mapping[str, float]:
     """Degrees of the shaft by which each servo position in calibrated ``values`` is off, by key.
 
-    ``truth``: how the robot was built; None: as drawn. Steppers count from where they are switched
-    on or homed, so their positions are right by definition.
+    One that holds the cube is off by how far it is from where a quarter turn next to never slips
+    and nothing presses too hard. ``truth``: how the robot was built; None: as drawn. Steppers count
+    from where they are switched on or homed, so their positions are right by definition.
     """
-    per_degree = degree_us(profile, parts_of(profile).rotations)
+    truth = truth or BUILT_AS_DRAWN
+    parts = parts_of(profile, truth)
+    per_degree = degree_us(profile, parts.rotations)
     found: dict[str, float] = {}
     for name, settings in profile.actuators_of(Servo).items():
-        servo = (truth or BUILT_AS_DRAWN).servo(name, settings, per_degree)
+        servo = truth.servo(name, settings, per_degree)
+        good = parts.good.get(name, {})
+        sides = approached_from(settings.positions_us, parts.rotations.get(name))
         for position, place in settings.positions_us.items():
             key = f"actuators.{name}.positions_us.{position}"
             if key in values:
-                found[key] = (servo.shaft(values[key]) - place) / per_degree
+                low, high = good.get(position, (place, place))
+                shaft = servo.shaft(values[key]) - sides[position] * servo.slack_us / 2
+                found[key] = (shaft - max(low, min(high, shaft))) / per_degree
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
@@ -25,6 +25,8 @@ UNIT_SQUARE = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)], dtype=np.float64)
 MOST_LOOKS = 12
 """Pictures until two in a row show the same; something that still moves then never stops."""
 SAME_DEGREES = 0.15
+MOST_TREMBLING = 3.0
+"""Degrees between pictures of a face that trembles; one that moves further is under way."""
 SAME_PLACE = 0.004
 """Half widths by which corners may differ: a quarter of a degree of tilt."""
 LIFTED = 0.06
@@ -33,6 +35,8 @@ BORDER = 0.01
 """Parts of the picture's width by which a face has to stay away from its border."""
 OTHER_FACE = 0.12
 """Mean difference of the stickers' chromaticities from which it is another face."""
+OTHER_STICKER = 0.15
+"""Difference of chromaticities from which one sticker is another; a reflection may change one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,12 +76,22 @@ class RotationGauge:
         A face looks the same after a quarter turn: the angle is the one nearest to ``near``.
         """
         before = self._glance(near)
+        seen = [] if before is None else [before]
         for _ in range(MOST_LOOKS):
             after = self._glance(near)
             if _is_same(before, after):
                 return after
             before = after
-        return None
+            seen += [] if after is None else [after]
+        return self._steady(seen)
+
+    def _steady(self, seen: list[FacePose]) -> FacePose | None:
+        """Return the middle of pictures of a face that trembles: servos hunt, cameras shake. One
+        that is hidden in most of them is covered."""
+        angles = [one.degrees for one in seen]
+        if len(seen) <= MOST_LOOKS / 2 or max(angles) - min(angles) > MOST_TREMBLING:
+            return None
+        return replace(seen[-1], degrees=float(np.median(angles)))
 
     def lost_face_error(self, text: str) -> CalibrationError:
         """Return the error for a face that left the view: a fault of the picture, if there was one
@@ -111,7 +125,9 @@ class RotationGauge:
             if any(np.abs(corners - one).max() < SAME_PLACE for one in earlier):
                 return corners
             earlier.append(corners)
-        return None
+        if len(earlier) <= MOST_LOOKS / 2 or np.ptp(earlier, axis=0).max() > LIFTED:
+            return None
+        return np.asarray(np.median(earlier, axis=0), dtype=np.float64)
 
     def _level_glance(self, follow: bool) -> Floats | None:
         grid = self._followed_grid() if follow else self._grid()[1]
@@ -238,7 +254,8 @@ def are_two_faces(one: Floats, other: Floats) -> bool:
     """Return whether stickers are those of two faces, however turned."""
     side = round(len(one) ** 0.5)
     turns = (np.rot90(other.reshape(side, side, 3), turn).reshape(-1, 3) for turn in range(4))
-    return bool(min(np.abs(one - turned).mean() for turned in turns) > OTHER_FACE)
+    changed = (np.abs(one - turned).mean(axis=1) > OTHER_STICKER for turned in turns)
+    return min(int(stickers.sum()) for stickers in changed) > 1
 
 
 def chromaticities(image: Image, grid: FaceGrid) -> Floats:

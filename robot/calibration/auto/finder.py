@@ -22,9 +22,6 @@ from robot.settings.stepper import Stepper
 from robot.text.faults import CalibrationError
 from solver.files import JsonMapping, JsonObject
 
-HOLD_MARGIN_DEGREES = 3.0
-"""Margin of a lid or jaws beyond where they begin to hold: enough to hold, far from pressing."""
-
 SURE_FROM_ABOVE = 0.003
 """Largest error of a corner of a face that was looked at from above, as a part of the picture."""
 

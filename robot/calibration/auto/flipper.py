@@ -10,9 +10,9 @@ it well: while the arm is open the cube turns with the table; while it holds, it
    the other side of ``open`` gets into the picture there too, and the middle is ``open``. The table
    stands as the cube was put in meanwhile, so that an arm that touches it does no harm.
 3. *Arm closed.* It comes down a little further each time, and the table turns a few degrees under
-   it. The first pulse at which the cube no longer follows, and a margin, is the position that
-   holds. The arm's own walls then turn the cube square from both sides: the middle is the true
-   square of the robot, the distance is the play.
+   it. The less of that the cube follows, the more it is held: how soft the lid is gives the margin
+   of the position that holds, and quarter turns prove it. The arm's own walls then turn the cube
+   square from both sides: the middle is the true square of the robot, the distance is the play.
 4. *Arm rolling.* With the shape of the arm as the profile has it, where it rolls the cube; another
    face in view proves it. The scale of its servo is known where both ``open`` and holding are. An
    arm that rolls beyond where it holds shows one end of ``open`` only: its other positions are as
@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 from robot.calibration.auto.face_watch import (
     FacePose,
@@ -35,7 +36,6 @@ from robot.calibration.auto.face_watch import (
 )
 from robot.calibration.auto.finder import (
     FINDERS,
-    HOLD_MARGIN_DEGREES,
     SCALE_SPREAD,
     FilmedServo,
     Finder,
@@ -46,6 +46,7 @@ from robot.calibration.auto.finder import (
     stops_finding,
 )
 from robot.calibration.auto.fitting import servo_degree_us
+from robot.calibration.auto.holding import HoldCurve, find_hold
 from robot.calibration.auto.motors import let_turn, motor_finding
 from robot.calibration.auto.rotations import SpinningPart
 from robot.calibration.auto.stepwise_move import COARSE_US, FINE_US, Edge, stepwise_move
@@ -63,9 +64,6 @@ yet, then the other way."""
 SWING_DEGREES = 4.5
 """Turn of the table that shows whether the cube follows; half of it to either side."""
 
-FOLLOWED_PART = 0.87
-"""The part of a swing from which the cube has followed the table."""
-
 BEYOND_OPEN_DEGREES = 45.0
 """A lid that does not hold so far beyond where it gets into the picture never will."""
 
@@ -77,9 +75,9 @@ FLAT_MARGIN_PART = 0.05
 
 SQUARE_ENOUGH_DEGREES = 0.2
 MOST_SQUARINGS = 6
-MOST_OFF_DEGREES = 4.0
-"""Largest distance of the ends of the table's way from their place on the line."""
-
+SLIPPED_DEGREES = 1.0
+"""A cube that has followed a quarter turn by so much more than its play was not held."""
+MOST_DEEPER = 6
 DEEPER_DEGREES = 3.0
 MOST_ROLLS = 3
 SCALES = (0.5, 2.0)
@@ -129,7 +127,9 @@ class FlipperFinder(Finder):
         self.table = SpinningPart(self.watch, table, self._quarters)
         self._side = -1
         self._open_at = self._hold_at = self._lid_slack = 0.0
-        self._into_picture = self._under_cube = 0.0
+        self._into_picture = self._under_cube = self._play = 0.0
+        self._hold = HoldCurve(0.0, 0.0)
+        self._places: dict[str, int] = {}
         self._lid_gain = 1.0
 
     @staticmethod
@@ -153,6 +153,7 @@ class FlipperFinder(Finder):
         yield self.find_square()
         if not self.table.is_stepper:
             yield self.find_stops()
+        yield self.prove_hold()
         yield self.find_roll()
         self.table.settle()
 
@@ -196,57 +197,57 @@ class FlipperFinder(Finder):
         self.lid.go(self._open_at)
 
     def find_hold(self) -> Finding:
-        """Find the first pulse at which the lid holds the cube, and add a margin."""
+        """Find where the lid begins to hold the cube and where it is firm, and go on as far."""
         lid, towards = self.lid, self._towards_hold
         self.table.go(self._side * SWING_DEGREES / 2)
-        pulse = self._into_picture
-        farthest = pulse + towards * BEYOND_OPEN_DEGREES * self._degree_us
-        for step in (COARSE_US, FINE_US):
-            while not self._holds(pulse + towards * step):
-                pulse += towards * step
-                if (farthest - pulse) * towards < 0:
-                    raise CalibrationError(
-                        f"{lid.name} does not hold the cube even at {pulse:.0f} us: does it come "
-                        "down on the cube?"
-                    )
-        onset = pulse + towards * FINE_US / 2
-        margin = towards * HOLD_MARGIN_DEGREES * self._degree_us
+        farthest = self._into_picture + towards * BEYOND_OPEN_DEGREES * self._degree_us
+        hold = self._hold = find_hold(lid.name, self._followed, self._into_picture, farthest)
+        self._hold_at = hold.place(towards, self._lid_slack)
         if self._rolls_beyond:
-            self._hold_at = onset + margin
-            return self._found_beyond(onset)
+            return self._found_beyond(hold)
         # It came down to there, so that a servo without slack would hold a little earlier.
-        unslackened = onset - towards * self._lid_slack / 2
+        unslackened = self._hold_at - towards * self._lid_slack / 2
         shape = self._shape
         values: JsonObject = {}
         if self._look_part is not None:
-            values = self._open_from_part(self._look_part, unslackened, margin)
-        self._lid_gain = (shape["hold"] - margin - shape["open"]) / (unslackened - self._open_at)
-        if not SCALES[0] < self._lid_gain < SCALES[1]:
+            values = self._open_from_part(self._look_part, unslackened)
+        gain = (shape["hold"] - shape["open"]) / (unslackened - self._open_at)
+        if not SCALES[0] < gain < SCALES[1]:
             raise CalibrationError(
-                f"{lid.name} holds the cube at {onset:.0f} us, which does not fit the distances "
-                "between its positions in the profile: is it the right profile?"
+                f"{lid.name} holds the cube at {hold.begins:.0f} us, which does not fit the "
+                "distances between its positions in the profile: is it the right profile?"
             )
-        self._hold_at = onset + margin / self._lid_gain
+        # A soft lid shows less exactly where it holds than servos of one make are alike.
+        off = self._unsure("hold") / abs(unslackened - self._open_at)
+        usual = SCALE_SPREAD / 2
+        self._lid_gain = (gain * usual**2 + off**2) / (usual**2 + off**2)
         found = self._lid_finding(
             "hold",
             self._hold_at,
-            f"it holds the cube from {onset:.0f} us on",
-            {"holds_from_us": onset, "gain": round(self._lid_gain, 3)},
+            f"it holds the cube from {hold.begins:.0f} us on, firmly from {hold.firm:.0f} us on",
+            {
+                "holds_from_us": hold.begins,
+                "firm_from_us": hold.firm,
+                "gain": round(self._lid_gain, 3),
+            },
         )
-        return replace(found, values={**values, **found.values})
+        unsure = dict.fromkeys(values, self._unsure("open"))
+        return replace(
+            found, values={**values, **found.values}, uncertain={**unsure, **found.uncertain}
+        )
 
-    def _open_from_part(self, part: float, holds_from: float, margin: float) -> JsonObject:
+    def _open_from_part(self, part: float, holds_at: float) -> JsonObject:
         """``open`` of a lid that lets go of the cube long before: not the middle, but as far from
         where the cube lies flat, compared with where it is held, as the profile has it."""
         towards, shape = self._towards_hold, self._shape
         flat = (1 - part + FLAT_MARGIN_PART) * abs(shape["open"] - shape["roll"])
-        share = flat / (flat + abs(shape["hold"] - margin - shape["open"]))
-        at = self._under_cube + share * (holds_from - self._under_cube)
+        share = flat / (flat + abs(shape["hold"] - shape["open"]))
+        at = self._under_cube + share * (holds_at - self._under_cube)
         clear = self._into_picture - towards * CLEAR_DEGREES * self._degree_us
         self._open_at = min(at * towards, clear * towards) * towards
         return {self.lid.key(self._names["open"]): round(self._open_at)}
 
-    def _found_beyond(self, onset: float) -> Finding:
+    def _found_beyond(self, hold: HoldCurve) -> Finding:
         """Holding and open positions of an arm that shows one end of ``open`` only."""
         towards, shape = self._towards_hold, self._shape
         rolls = self._hold_at + shape["roll"] - shape["hold"]
@@ -267,11 +268,11 @@ class FlipperFinder(Finder):
         return Finding(
             "lid",
             f"{self.lid.name} {self._names['hold']}: {self._hold_at:.0f} us (it holds from "
-            f"{onset:.0f} us on); {self._names['open']}: "
+            f"{hold.begins:.0f} us on); {self._names['open']}: "
             f"{self._open_at:.0f} us, {distance}",
             values,
             uncertain,
-            {"holds_from_us": onset},
+            {"holds_from_us": hold.begins, "firm_from_us": hold.firm},
         )
 
     def find_square(self) -> Finding:
@@ -283,6 +284,7 @@ class FlipperFinder(Finder):
                 ends.append(self.table.angle())
             off, play = sum(ends) / 2, abs(ends[1] - ends[0]) / 2
             self.table.recentre(off)
+            self._play = play
             if abs(off) < SQUARE_ENOUGH_DEGREES:
                 break
         else:
@@ -296,31 +298,54 @@ class FlipperFinder(Finder):
 
     def find_stops(self) -> Finding:
         """Find the table's positions, each by a look."""
-        places: dict[str, int] = {}
-        off: dict[str, float] = {}
-        table, line = self.table, self.table.line
+        table = self.table
         table.go(0.0)
         # What the lid has held still stands a little off its bottom layer, by the same everywhere.
-        askew = table.angle()
-        for name, quarters in sorted(self._quarters.items(), key=lambda item: abs(item[1])):
-            wanted = 90.0 * quarters
-            upwards = (quarters > 0) == (line.degrees_per_us > 0) if quarters else None
-            table.go(0.0)
-            pulse = line.pulse(wanted, upwards)
-            table.actuator.go(pulse)
-            table.expect(wanted + askew)
-            error = table.angle() - wanted - askew
-            if abs(error) > MOST_OFF_DEGREES:
-                raise CalibrationError(
-                    f"{table.name} stands {error:+.1f} degrees off at {pulse:.0f} us, where "
-                    f"{name} should be: is something in its way?"
-                )
-            if quarters:
-                pulse -= error / line.degrees_per_us
-            places[name] = round(pulse)
-            off[name] = round(error, 2)
+        self._places, off = table.find_stops(table.angle())
+        return stops_finding("table", table, self._places, off)
+
+    def prove_hold(self) -> Finding:
+        """Turn the bottom layer by quarters, the lid down a little less; go deeper until the cube
+        stays."""
+        table, towards = self.table, self._towards_hold
+        reserve = towards * self._hold.reserve_us
+        for _ in range(MOST_DEEPER):
+            lid_at = self._hold_at - reserve
+            followed = max(self._quarter_turn(place, lid_at) for place in self._turn_places)
+            if followed <= 2 * self._play + SLIPPED_DEGREES:
+                break
+            self._hold_at += reserve
+        else:
+            raise CalibrationError(
+                f"{self.lid.name} holds the cube for a few degrees, but not for a quarter turn: "
+                "does the cube turn too stiffly, or does the lid not come down far enough?"
+            )
         table.go(0.0)
-        return stops_finding("table", table, places, off)
+        return self._lid_finding(
+            "hold",
+            self._hold_at,
+            f"at {lid_at:.0f} us the cube stayed while the layer below turned by quarters",
+            {"followed_degrees": round(followed, 2), "proven_at_us": round(lid_at)},
+        )
+
+    @property
+    def _turn_places(self) -> list[float]:
+        """Places of the table, to and fro; of a stepper by its line."""
+        line = self.table.line
+        ends = [place for name, place in self._places.items() if self._quarters[name]]
+        there = [float(one) for one in ends] or [line.pulse(90.0), line.pulse(-90.0)]
+        home = next((p for name, p in self._places.items() if not self._quarters[name]), None)
+        back = line.pulse(0.0) if home is None else float(home)
+        return [place for end in there for place in (end, back)]
+
+    def _quarter_turn(self, place: float, lid_at: float) -> float:
+        """Return the degrees by which the held cube follows the table to a place."""
+        self.table.expect(0.0)
+        before = self.table.angle()
+        self.lid.go(lid_at)
+        self.table.actuator.go(place)
+        self.lid.go(self._open_at)
+        return abs(self.table.angle() - before)
 
     def find_roll(self) -> Finding:
         """Find where the lid rolls the cube: another face comes into view, twice."""
@@ -329,7 +354,7 @@ class FlipperFinder(Finder):
         pulse = at + (shape["roll"] - shape[known]) / self._lid_gain
         away = (1 if shape["roll"] > shape[known] else -1) * DEEPER_DEGREES * self._degree_us
         for _ in range(MOST_ROLLS):
-            if all(self._rolls(pulse) for _ in range(2)):
+            if self._rolls(pulse):
                 evidence = {"gain": round(self._lid_gain, 3)}
                 text = "another face came into view, twice"
                 return self._lid_finding("roll", pulse, text, evidence)
@@ -347,7 +372,8 @@ class FlipperFinder(Finder):
 
     def _unsure(self, role: str) -> float:
         """Return the microseconds by which a position of the lid may be off."""
-        shape, least = self._shape, FINE_US + self._lid_slack / 2
+        shape = self._shape
+        least = FINE_US + self._lid_slack / 2 + self._hold.softness_us / 2
         if self._rolls_beyond:
             return round(least + SCALE_SPREAD * abs(shape[role] - shape["hold"]), 1)
         baseline = abs(shape["hold"] - shape["open"])
@@ -391,11 +417,11 @@ class FlipperFinder(Finder):
             )
         return seen
 
-    def _holds(self, pulse: float) -> bool:
-        """Return whether the cube stays while the table turns, with the lid at ``pulse``."""
+    def _followed(self, pulse: float) -> float:
+        """Return the part of a turn of the table that the cube follows, with the lid at a pulse."""
         before = self.table.angle()
         self._swing(pulse)
-        return abs(self.table.angle() - before) < FOLLOWED_PART * SWING_DEGREES
+        return abs(self.table.angle() - before) / SWING_DEGREES
 
     def _swing(self, pulse: float) -> None:
         """Lid to a pulse, table to the other side, lid open again."""
@@ -405,10 +431,23 @@ class FlipperFinder(Finder):
         self.lid.go(self._open_at)
 
     def _rolls(self, pulse: float) -> bool:
-        before = self._face()
+        """Return whether the lid rolls the cube at a pulse.
+
+        Another face comes into view, twice. Faces may be alike: then four rolls have to show
+        another one and end with the first, as one whole turn of the cube does.
+        """
+        seen = [self._face(), *(self._roll(pulse) for _ in range(2))]
+        if all(are_two_faces(one.colours, other.colours) for one, other in pairwise(seen)):
+            return True
+        if not any(are_two_faces(seen[0].colours, one.colours) for one in seen):
+            return False
+        seen += [self._roll(pulse) for _ in range(2)]
+        return not are_two_faces(seen[0].colours, seen[-1].colours)
+
+    def _roll(self, pulse: float) -> FacePose:
         self.lid.go(pulse)
         self.lid.go(self._open_at)
-        return are_two_faces(before.colours, self._face().colours)
+        return self._face()
 
 
 FINDERS["flipper"] = (FlipperFinder,)

@@ -8,12 +8,14 @@ turns only its own layer, and the face in view stays. So each shows what the oth
 2. *The gripper below* goes up and down in small steps while the angle of the face is measured: a
    line for each direction, the dead band between them.
 3. *The jaws beside the cube close* a little further each time, and the gripper below turns a few
-   degrees and back. The first pulse at which the face stays is where they begin to hold; where it
-   follows again on the way back gives their slack. They hold the cube square to the robot.
+   degrees and back. The less the face follows, the more they hold: that gives where they are firm
+   and how soft they are; where it follows again on the way back gives their slack. They hold the
+   cube square to the robot.
 4. *The gripper below* goes to each of its positions and is looked at. The jaws beside the cube are
    less open meanwhile than they will be: the cube turns past them, so they are clear of it.
 5. The same the other way round: the jaws below open, the gripper beside tilts the face some degrees
    to either side, the jaws below close while it does so, and it goes to its positions.
+6. Each turns its layer by quarters while the other one holds the cube, which has to stay.
 
 Neither jaws are seen to move when nothing follows them any more. How far ``open`` is from
 ``closed`` is therefore the profile's, as far as servos of one make differ in their scale; that it
@@ -30,7 +32,6 @@ from collections.abc import Callable, Iterator, Mapping
 from robot.calibration.auto.face_watch import RotationGauge, view_from_above
 from robot.calibration.auto.finder import (
     FINDERS,
-    HOLD_MARGIN_DEGREES,
     SCALE_SPREAD,
     FilmedServo,
     Finder,
@@ -41,6 +42,7 @@ from robot.calibration.auto.finder import (
     stops_finding,
 )
 from robot.calibration.auto.fitting import servo_degree_us
+from robot.calibration.auto.holding import FOLLOWS, STEP_US, find_hold
 from robot.calibration.auto.motors import let_turn, motor_finding
 from robot.calibration.auto.rotations import Rotation, SpinningPart, TiltingGripper
 from robot.calibration.auto.stepwise_move import FINE_US, stepwise_move
@@ -55,8 +57,7 @@ BELOW: Site = "D"
 
 
 CLOSING_US = 30
-"""A step of jaws that close: less than the margin from where they begin to hold to where they
-should be."""
+"""A step of jaws that close on a cube that they do not hold yet."""
 
 BEYOND_CLOSED_DEGREES = 40.0
 """Jaws that do not hold so far beyond where the profile has them closed never will."""
@@ -77,8 +78,9 @@ jaws, while those that open too far only take a little longer."""
 SWING_DEGREES = 4.0
 """Swing of a gripper that shows whether the cube follows."""
 
-FOLLOWED_PART = 0.6
-"""The part of a swing from which the cube has followed."""
+SLIPPED_DEGREES = 1.5
+"""A cube that has followed a quarter turn by so much was not held."""
+MOST_DEEPER = 6
 
 
 class JawFinder:
@@ -95,45 +97,19 @@ class JawFinder:
         places = self.actuator.settings.places
         self.closed, self.open = float(places[gripper.closed]), float(places[gripper.open])
         self.towards_closed = 1 if self.closed > self.open else -1
-        self.slack_us = 0.0
+        self.slack_us = self.unsure_us = self._reserve_us = 0.0
         self._degree_us = servo_degree_us(profile)
 
-    def find_edge(self, holds: Callable[[], bool], farthest: float) -> float:
-        """The pulse at which they begin to hold, for a servo without slack; they end there or
-        closed a little further. Raises :class:`CalibrationError`."""
-        actuator, step = self.actuator, self.towards_closed * CLOSING_US
-        while not holds():
-            if (farthest - actuator.at - step) * step < 0:
-                raise CalibrationError(
-                    f"{actuator.name} does not hold the cube even at {actuator.at} us: do the jaws "
-                    "reach it?"
-                )
-            actuator.go(actuator.at + step)
-        held, free = float(actuator.at), float(actuator.at - step)
-        begins = self._edge_between(free, held, free - step, holds)
-        free = held - 2 * step
-        actuator.go(free)
-        if holds():
-            raise CalibrationError(
-                f"{actuator.name} holds the cube at {free:.0f} us, and before it did not"
-            )
-        ends = self._edge_between(free, held, held, holds)
-        self.slack_us = abs(ends - begins)
-        actuator.go(held)
-        return (begins + ends) / 2
-
-    def _edge_between(
-        self, free: float, held: float, start: float, holds: Callable[[], bool]
-    ) -> float:
-        """The edge between two pulses, always reached from ``start``."""
+    def _find_release(self, held: float, followed: Callable[[float], float]) -> float:
+        """Return the pulse at which they let go on the way back from ``held``, by halving."""
+        free, deeper = held, held + self.towards_closed * 2 * STEP_US
+        self.actuator.go(deeper)
+        while followed(free) <= FOLLOWS:
+            held, free = free, free - self.towards_closed * CLOSING_US
         while abs(held - free) > FINE_US:
             middle = (held + free) / 2
-            self.actuator.go(start)
-            self.actuator.go(middle)
-            if holds():
-                held = middle
-            else:
-                free = middle
+            self.actuator.go(deeper)
+            held, free = (held, middle) if followed(middle) > FOLLOWS else (middle, free)
         return (held + free) / 2
 
     def open_wide(self) -> None:
@@ -169,33 +145,78 @@ class JawFinder:
         self.actuator.go(self.closed)
 
     def find_by(self, other: Rotation) -> Finding:
-        """The first pulse at which they hold the cube against the other gripper, and a margin."""
+        """Where they hold the cube against the other gripper, firmly and with a margin."""
         towards, degree_us = self.towards_closed, self._degree_us
-        distance = self.open - self.closed
+        actuator, distance = self.actuator, self.open - self.closed
 
-        def holds() -> bool:
-            return abs(other.swing(SWING_DEGREES)) < FOLLOWED_PART * SWING_DEGREES
+        def followed(pulse: float) -> float:
+            actuator.go(pulse)
+            return abs(other.swing(SWING_DEGREES)) / SWING_DEGREES
 
-        low, high = self.actuator.limits
+        def followed_closing(pulse: float) -> float:
+            if (pulse - actuator.at) * towards < 0:
+                actuator.go(pulse - towards * CLOSING_US)
+            return followed(pulse)
+
+        low, high = actuator.limits
         farthest = self.closed + towards * BEYOND_CLOSED_DEGREES * degree_us
         farthest = max(low, min(high, farthest))
-        self.actuator.go(self.open)
-        edge = self.find_edge(holds, farthest)
-        self.closed = edge + towards * HOLD_MARGIN_DEGREES * degree_us
+        actuator.go(self.open)
+        hold = find_hold(actuator.name, followed_closing, self.open, farthest, CLOSING_US)
+        self.slack_us = abs(hold.begins - self._find_release(hold.firm, followed))
+        self._reserve_us = hold.reserve_us
+        self.unsure_us = FINE_US + self.slack_us / 2 + hold.softness_us / 2
+        self.closed = hold.place(towards, self.slack_us)
         self.open = max(low, min(high, self.closed + (1 + WIDER_PART) * distance))
         self.go_closed()
-        actuator, sure_us = self.actuator, FINE_US + self.slack_us / 2
         closed, opened = actuator.key(self.closed_name), actuator.key(self.open_name)
         return Finding(
             "jaws",
             f"{actuator.name} {self.closed_name}: {self.closed:.0f} us (they hold from "
-            f"{edge:.0f} us on); {self.open_name}: {self.open:.0f} us",
+            f"{hold.begins:.0f} us on, firmly from {hold.firm:.0f} us on); {self.open_name}: "
+            f"{self.open:.0f} us",
             {closed: round(self.closed), opened: round(self.open)},
             {
-                closed: round(sure_us, 1),
-                opened: round(sure_us + SCALE_SPREAD * abs(distance), 1),
+                closed: round(self.unsure_us, 1),
+                opened: round(self.unsure_us + SCALE_SPREAD * abs(distance), 1),
             },
-            {"holds_from_us": round(edge, 1), "slack_us": round(self.slack_us, 1)},
+            {
+                "holds_from_us": round(hold.begins, 1),
+                "firm_from_us": round(hold.firm, 1),
+                "slack_us": round(self.slack_us, 1),
+            },
+        )
+
+    def prove_hold(self, other: Rotation, places: Mapping[str, int]) -> Finding:
+        """The other gripper turns its layer by quarters while these are less closed than they will
+        be; they close further until the cube stays.
+
+        Raises :class:`CalibrationError`.
+        """
+        reserve = self.towards_closed * self._reserve_us
+        for _ in range(MOST_DEEPER):
+            self.actuator.go(self.closed - reserve)
+            followed = other.follows_held(places)
+            if followed <= SLIPPED_DEGREES:
+                break
+            self.closed += reserve
+        else:
+            raise CalibrationError(
+                f"{self.actuator.name} holds the cube for a few degrees, but not for a quarter "
+                "turn: does the cube turn too stiffly, or do the jaws not close far enough?"
+            )
+        self.go_closed()
+        closed = self.actuator.key(self.closed_name)
+        return Finding(
+            "jaws",
+            f"{self.actuator.name} {self.closed_name}: {self.closed:.0f} us, the cube stayed while "
+            f"{other.name} turned a layer by quarters and they were less closed",
+            {closed: round(self.closed)},
+            {closed: round(self.unsure_us, 1)},
+            {
+                "followed_degrees": round(followed, 2),
+                "proven_at_us": round(self.closed - reserve),
+            },
         )
 
 
@@ -248,7 +269,8 @@ class GripperFinder(Finder):
             {"off_first_picture_degrees": round(off, 2)},
         )
         self._jaws_beside.go_just_clear()
-        yield stops_finding("rotation", self._below, *self._below.find_stops())
+        below, off_line = self._below.find_stops()
+        yield stops_finding("rotation", self._below, below, off_line)
         yield self._jaws_beside.clearance_finding(self._below)
         self._jaws_beside.go_closed()
         self._jaws_below.open_wide()
@@ -256,9 +278,12 @@ class GripperFinder(Finder):
         yield self._jaws_below.find_by(self._beside)
         self._beside.set_square()
         self._jaws_below.go_just_clear()
-        yield stops_finding("rotation", self._beside, *self._beside.find_stops())
+        beside, off_line = self._beside.find_stops()
+        yield stops_finding("rotation", self._beside, beside, off_line)
         yield self._jaws_below.clearance_finding(self._beside)
         self._jaws_below.go_closed()
+        yield self._jaws_below.prove_hold(self._beside, beside)
+        yield self._jaws_beside.prove_hold(self._below, below)
 
 
 BESIDE: frozenset[Site] = frozenset(("R", "L", "F", "B"))

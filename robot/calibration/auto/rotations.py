@@ -198,14 +198,28 @@ class Rotation(ABC):
         self.shift_zero(degrees)
         self._line = self.line.with_zero_at(degrees)
 
+    def follows_held(self, places: Mapping[str, int]) -> float:
+        """Turn a layer to all positions while something holds the cube; return the degrees by which
+        the cube has followed at most."""
+        before, most = self.angle(), 0.0
+        for name in sorted(self.quarters, key=lambda one: -abs(self.quarters[one])):
+            self.actuator.go(places[name])
+            most = max(most, abs(self.angle() - before))
+        return most
+
     def settle(self) -> None:
         """To zero, the last of the way towards larger angles, which takes up any play. No further
         from it than layers may be off square."""
         self.go(-self.step_degrees)
         self.go(0.0)
 
-    def find_stops(self) -> tuple[dict[str, int], dict[str, float]]:
-        """Return the pulses of the positions, each by a look, and their distances from the line."""
+    def find_stops(self, askew: float = 0.0) -> tuple[dict[str, int], dict[str, float]]:
+        """Return the pulses of the positions, each by a look, and their distances from the line.
+
+        A servo stops within its dead band before it is there. It comes to the ends of its way from
+        between them, so their pulses allow for that; to the middle it comes from both sides.
+        ``askew``: how far the cube stands off what turns it, by the same everywhere.
+        """
         line = self.line
         places: dict[str, int] = {}
         off: dict[str, float] = {}
@@ -215,8 +229,10 @@ class Rotation(ABC):
             self.go(0.0)
             shift = 0.0
             if quarters:
-                shift, off[name] = self._found_stop(name, wanted, line.pulse(wanted, upwards))
-            places[name] = round(line.pulse(wanted) + shift)
+                shift, off[name] = self._found_stop(
+                    name, wanted + askew, line.pulse(wanted, upwards)
+                )
+            places[name] = round(line.pulse(wanted, upwards) + shift)
         self.go(0.0)
         return places, off
 
