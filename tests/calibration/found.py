@@ -73,9 +73,9 @@ class Outcome:
 
     @property
     def why_not(self) -> str:
-        """Why it could not be calibrated; empty where two cubes were solved."""
-        solved = self.document["solved"]
-        return str(self.document.get("because", "" if solved == 2 else f"solved {solved}"))
+        """Why it could not be calibrated; empty where enough cubes were solved."""
+        chance = self.document.get("fault_chance", 1.0)
+        return str(self.document.get("because", "" if chance <= 0.05 else f"chance {chance}"))
 
 
 def wider_degrees(profile: RobotProfile, off: Mapping[str, float]) -> dict[str, float]:

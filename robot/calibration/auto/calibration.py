@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from statistics import mean
 
 from robot.api.client import DaemonError, RequestError
 from robot.calibration.auto.film import FILMING, FilmedTravel, find_travel, travel_us
 from robot.calibration.auto.finder import FilmedServo, Finder, Finding, finder_for
 from robot.calibration.auto.motors import check_motors, common_speeds
-from robot.calibration.auto.proof import PROVING, Proof
+from robot.calibration.auto.proof import PROVING, Proof, fault_chance
 from robot.calibration.step import STEPS, Measurement, Result, Row, Script, Session, Step
 from robot.calibration.steps.colours import LOOKING
 from robot.calibration.steps.travel import rate_of, too_few, travel_values
@@ -34,7 +34,9 @@ the request for a reason that is no fault of the robot."""
 STEP = 0.05
 """Part of the times by which each trial of shorter times is faster than the one before."""
 
-PROOFS = 2
+FEWEST_PROOFS, MOST_PROOFS = 2, 12
+COMING, MOST_CHANCE = 20, 0.05
+"""Solving goes on until the chance of a fault in so many operations is no more than that."""
 FILMS = 6
 """Most films of a motion, until enough pictures show it under way."""
 
@@ -85,7 +87,7 @@ class AutomaticCalibration(Measurement):
     guidance = (
         "Put a scrambled cube in, square to the robot, a lid open, grippers closed, and keep "
         "clear. With Measure the robot finds its positions, times and colours by watching the "
-        "cube, and proves them by two solves. Keep keeps what was found."
+        "cube, and proves them by solves. Keep keeps what was found."
     )
     columns = ("stage", "")
     how = "auto"
@@ -150,8 +152,9 @@ class AutomaticCalibration(Measurement):
             text = f"could not be calibrated, because {error}"
         else:
             text = (
-                f"calibrated in {took_s:.0f} s: {len(self._proofs)} of {PROOFS} cubes solved, "
-                f"planned for {gain['planned_s']:.1f} s on average, with the values before for "
+                f"calibrated in {took_s:.0f} s: {len(self._proofs)} cubes solved, the chance of a "
+                f"fault in {COMING} turns is below {100 * gain['fault_chance']:.1f} %; planned for "
+                f"{gain['planned_s']:.1f} s on average, with the values before for "
                 f"{gain['planned_before_s']:.1f} s"
             )
         self.result = Result(values, self._uncertain, document, text, error is None, error)
@@ -160,7 +163,10 @@ class AutomaticCalibration(Measurement):
         """Mean plans of the cubes that were solved: with what was found, and with what is kept."""
         if not self._proofs:
             return {}
+        operations = sum(proof.operations for proof in self._proofs)
         return {
+            "operations": operations,
+            "fault_chance": math.ceil(1e3 * fault_chance(operations, COMING)) / 1e3,
             "planned_before_s": round(mean(p.planned_before_us for p in self._proofs) / 1e6, 2),
             "planned_s": round(mean(p.planned_us for p in self._proofs) / 1e6, 2),
         }
@@ -198,8 +204,8 @@ class AutomaticCalibration(Measurement):
             raise CalibrationError(
                 f"the camera shows nothing of {self._only}: is a scrambled cube in the robot?"
             )
-        for number in range(PROOFS):
-            yield self._proof(number + 1)
+        while not is_proven(self._proofs):
+            yield self._proof(len(self._proofs) + 1)
         if self._faster:
             yield self._shorten_times(filmed)
 
@@ -243,21 +249,25 @@ class AutomaticCalibration(Measurement):
         return Finding(
             "proof",
             f"cube {number} read and solved in {executed_s:.1f} s of turning",
-            evidence={"planned_s": round(planned_s, 2), "executed_s": round(executed_s, 2)},
+            evidence={
+                "planned_s": round(planned_s, 2),
+                "executed_s": round(executed_s, 2),
+                "operations": proof.operations,
+            },
         )
 
     def _shorten_times(self, filmed: Collection[str]) -> Finding:
-        """Shorter times, step by step, as long as all cubes are solved with them.
+        """Shorter times, step by step, as long as all cubes are solved with a little less still.
 
-        After one that was not solved the robot goes back by two steps, which have to be proven.
+        After one that was not solved the robot goes back to the step before, which it proves again.
         """
         base = self.session.calibrated
         good = [0.0]
         for number in range(1, math.ceil(self._faster / STEP - 1e-9) + 1):
             part = min(number * STEP, self._faster)
-            self.session.try_out(self._found | shorten_times(base, filmed, part))
+            reserve = 1 - (1 - part) / MARGIN
+            self.session.try_out(self._found | shorten_times(base, filmed, reserve))
             if not self._is_faultless():
-                good = good[:-1] or good
                 self.session.try_out(self._found | shorten_times(base, filmed, good[-1]))
                 if not self._is_faultless():
                     raise CalibrationError(
@@ -268,13 +278,14 @@ class AutomaticCalibration(Measurement):
             good.append(part)
         percent = 100 * good[-1]
         values = shorten_times(base, filmed, good[-1]) if percent else {}
+        self.session.try_out(self._found | values)
         text = f"times are {percent:.0f} % shorter where no camera sees them, and cubes are solved"
         return Finding("faster", text, values, evidence={"percent": round(percent, 1)})
 
     def _is_faultless(self) -> bool:
         """Return whether the robot solves cubes with the values tried out; note the proofs."""
         proofs: list[Proof] = []
-        for _ in range(PROOFS):
+        while not is_proven(proofs):
             try:
                 proofs.append(self.session.perform(PROVING, solved=bool(proofs)))
             except (RobotError, ScanError, RequestError) as error:
@@ -342,6 +353,14 @@ class AutomaticCalibration(Measurement):
             if found is None
             else servo.model_validate(servo.model_dump(mode="json") | {"travel": found})
         )
+
+
+def is_proven(proofs: Sequence[Proof]) -> bool:
+    """Return whether cubes were solved so often without a fault that none is to be expected."""
+    if len(proofs) < FEWEST_PROOFS:
+        return False
+    operations = sum(proof.operations for proof in proofs)
+    return len(proofs) >= MOST_PROOFS or fault_chance(operations, COMING) <= MOST_CHANCE
 
 
 def _why_not(profile: RobotProfile) -> str:

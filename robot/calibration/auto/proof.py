@@ -13,7 +13,7 @@ from solver.solution import Progress
 
 if TYPE_CHECKING:
     from robot.machine.assembly import Machine
-    from robot.planner import State
+    from robot.planner import Plan, State
     from solver.search import AnyCube
 
 
@@ -26,12 +26,14 @@ class ProofRequest(ApiRequest):
 class Proof(ApiDocument):
     """The outcome of a solve: the cube read before it, the moves, the times, and the look after it.
 
+    ``operations``: turns of layers and of the cube in it and in a scramble before it.
     ``planned_before_us``: as long would take what is planned for the same cube by what is kept.
     """
 
     solved: bool
     facelets: str
     moves: str
+    operations: int
     planned_us: int
     planned_before_us: int
     executed_us: int
@@ -43,7 +45,7 @@ def _prove(bench: Bench, asked: ProofRequest) -> Proof:
     Raises ``RobotError``, ``ScanError``, ``Stopped`` and what the search raises.
     """
     machine = bench.machine
-    state = None
+    state, operations = None, 0
     if asked.solved:
         machine.motion.home()
     else:
@@ -52,6 +54,7 @@ def _prove(bench: Bench, asked: ProofRequest) -> Proof:
         scramble = machine.planner.scramble_cube(None)
         plan = machine.planner.plan_scramble(scramble, state, bench.cancel, _ignore_progress)
         machine.motion.perform(plan.schedule(), lambda _: None)
+        operations += _count_operations(plan)
         cube, state = _scan_cube(machine)
     plan = machine.planner.plan(cube, state, bench.cancel, _ignore_progress)
     kept = bench.kept or bench.profile
@@ -63,6 +66,7 @@ def _prove(bench: Bench, asked: ProofRequest) -> Proof:
         solved=after.is_solved,
         facelets=cube.facelets(),
         moves=" ".join(plan.moves),
+        operations=operations + _count_operations(plan),
         planned_us=plan.duration_us,
         planned_before_us=planned_before_us,
         executed_us=executed_us,
@@ -77,6 +81,22 @@ def _scan_cube(machine: Machine) -> tuple[AnyCube, State]:
     if not reading.confident or reading.cube is None:
         raise ScanError("the cube cannot be read beyond doubt", reading.look_again or "")
     return reading.cube, state
+
+
+def _count_operations(plan: Plan) -> int:
+    """Return how many of its operations turn a layer or the cube."""
+    return sum(one.op in {"turn", "rotate"} for one in plan.operations)
+
+
+def fault_chance(faultless: int, coming: int) -> float:
+    """Return the chance of a fault in so many operations, after so many without one.
+
+    By Bayes, with Jeffreys' prior for the chance of a fault in one: nothing is known of it before.
+    """
+    none = 1.0
+    for number in range(faultless, faultless + coming):
+        none *= (number + 0.5) / (number + 1)
+    return 1 - none
 
 
 def _ignore_progress(_: Progress) -> None:
