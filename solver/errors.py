@@ -61,9 +61,10 @@ class BadNotation(CubistError, ValueError):
 class IllegalCube(CubistError, ValueError):
     """A cube that no sequence of turns can reach.
 
-    ``reason`` is one sentence that names the piece (``edge UR is flipped``); ``facts`` holds the
-    same facts for programs, with a ``kind`` of ``count``, ``centre``, ``impossible-piece``,
-    ``duplicate-piece``, ``twist``, ``flip``, ``parity``, ``scheme`` or ``mirrored-scheme``.
+    ``reason`` is one sentence that names the piece (``edge UR is flipped``), unless others could as
+    well be the wrong one; ``facts`` holds the same facts for programs, with a ``kind`` of
+    ``count``, ``centre``, ``impossible-piece``, ``duplicate-piece``, ``twist``, ``flip``,
+    ``parity``, ``scheme`` or ``mirrored-scheme``.
     """
 
     code = "illegal-cube"

@@ -124,9 +124,9 @@ def check_twist(corners: NDArray[np.uint8]) -> None:
     excess = int(corners[:, 1].sum()) % 3
     if excess:
         way = "counter-clockwise" if excess == 1 else "clockwise"
-        piece = _to_blame(corners, CORNERS, excess)
+        piece = _find_turned(corners, CORNERS)
         raise IllegalCube(
-            f"corner {piece} is twisted {way}",
+            f"{f'corner {piece}' if piece else 'one of the corners'} is twisted {way}",
             {"kind": "twist", "piece": piece, "counter_clockwise_turns": excess},
         )
 
@@ -134,19 +134,20 @@ def check_twist(corners: NDArray[np.uint8]) -> None:
 def check_flip(edges: NDArray[np.uint8]) -> None:
     """Raise IllegalCube when an odd number of ``edges``, uint8[12, 2], is flipped."""
     if int(edges[:, 1].sum()) % 2:
-        piece = _to_blame(edges, EDGES, 1)
-        raise IllegalCube(f"edge {piece} is flipped", {"kind": "flip", "piece": piece})
+        piece = _find_turned(edges, EDGES)
+        raise IllegalCube(
+            f"{f'edge {piece}' if piece else 'one of the edges'} is flipped",
+            {"kind": "flip", "piece": piece},
+        )
 
 
-def _to_blame(found: NDArray[np.uint8], names: tuple[str, ...], excess: int) -> str:
-    """One of the pieces that, turned back, would mend ``found``, uint8[n, 2].
+def _find_turned(found: NDArray[np.uint8], names: tuple[str, ...]) -> str | None:
+    """Return the only piece of ``found``, uint8[n, 2], that is turned; None if there are others.
 
-    Any would do; one turned by just ``excess`` is likelier, and one at home stands out.
+    Among those turning any one explains the excess as well, also one that seems not turned.
     """
-    likeliness: NDArray[np.int64] = 2 * (found[:, 1] == excess) + (
-        found[:, 0] == np.arange(len(found))
-    )
-    return names[int(found[np.argmax(likeliness), 0])]
+    turned = np.flatnonzero(found[:, 1])
+    return names[int(found[turned[0], 0])] if len(turned) == 1 else None
 
 
 def check_parity(corners: NDArray[np.uint8], edges: NDArray[np.uint8]) -> None:

@@ -100,6 +100,17 @@ def test_two_swapped_pieces_are_named_unless_the_cube_is_scrambled(first: int, s
     assert not any(piece in accused[1] for piece in names)
 
 
+@pytest.mark.parametrize("slot", [0, 7, 8, 19])
+def test_no_turned_piece_is_accused_where_any_could_be_it(slot: int) -> None:
+    states = Cube.from_moves("R U F2 L' B D'").states.copy()
+    states[slot, 1] = (states[slot, 1] + 1) % (3 if slot < 8 else 2)
+    with pytest.raises(IllegalCube) as refused:
+        Cube(states)
+    said = "corners is twisted counter-clockwise" if slot < 8 else "edges is flipped"
+    assert str(refused.value) == f"one of the {said}"
+    assert refused.value.facts["piece"] is None
+
+
 @pytest.mark.parametrize(
     ("slot", "column", "value", "message"),
     [
