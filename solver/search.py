@@ -9,14 +9,16 @@ from types import MappingProxyType
 
 from solver import _native
 from solver.cost import BlockTurnCosts, CostModel
-from solver.cube.cube import Cube
-from solver.cube.metrics import LAYERED_METRICS, METRICS
-from solver.cube.pocket import PocketCube
+from solver.cube.cube import AnyCube
+from solver.cube.metrics import LAYERED_METRICS, METRICS, length
+from solver.cube.notation import Move, parse_moves
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import InvalidRequest, SearchError
+from solver.goal import Goal, moves_when_held
 from solver.solution import CancelFlag, Progress, Request, SearchClock, Solution
 
-AnyCube = Cube | PocketCube | StickerCube
+PATTERN = "pattern"
+"""The last phase of a solution whose goal's own moves end it."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,7 @@ def solve(  # noqa: PLR0913 - what a person may ask for, all by name
     on_better: Callable[[Solution], None] | None = None,
     target: int | None = None,
     progress: Callable[[Progress], None] | None = None,
+    goal: Goal | None = None,
 ) -> Solution:
     """The best solution found in ``time_limit`` seconds; see :class:`solver.solution.Request`.
 
@@ -126,6 +129,7 @@ def solve(  # noqa: PLR0913 - what a person may ask for, all by name
         on_better=on_better,
         target=target,
         progress=progress,
+        goal=goal,
     )
     return solve_many(cube, request)[0]
 
@@ -148,6 +152,66 @@ def make_ready(size: int, request: Request) -> None:
 
 def solve_many(cube: AnyCube, request: Request) -> list[Solution]:
     """Up to ``request.solutions`` distinct solutions, best first, never none; raises as solve."""
+    if request.goal is None:
+        return _solve(cube, request)
+    return _GoalSearch(cube, request, request.goal).run()
+
+
+class _GoalSearch:
+    """Solves the cube that leads to a goal, and names the solutions by the cube that was asked."""
+
+    def __init__(self, cube: AnyCube, request: Request, goal: Goal) -> None:
+        self._cube, self._request = cube, request
+        self._last: tuple[Move, ...] = ()
+        other = goal.cube_to_solve(cube)
+        if other is None:
+            if goal.moves is None:
+                goal = replace(goal, moves=self._search_moves(goal))
+            nearest, self._last = goal.take_back()
+            other = nearest.cube_to_solve(cube)
+        assert other is not None, "the centres of a goal that was taken back are together"
+        self._other = other
+
+    def run(self) -> list[Solution]:
+        on_better = self._request.on_better
+
+        def report(found: Solution) -> None:
+            if on_better is not None:
+                on_better(self._complete(found))
+
+        request = replace(self._request, goal=None, on_better=report if on_better else None)
+        return [self._complete(found) for found in _solve(self._other, request)]
+
+    def _search_moves(self, goal: Goal) -> tuple[Move, ...]:
+        """Return moves that turn a solved cube into the goal: those that solve it, taken back."""
+        assert isinstance(goal.cube, StickerCube)
+        request = replace(self._request, goal=None, on_better=None, block_costs=None, solutions=1)
+        request = replace(request, metric=LAYERED_METRICS[0])
+        solving = parse_moves(" ".join(_solve(goal.cube, request)[0].moves))
+        return tuple(move.inverse for move in reversed(solving))
+
+    def _complete(self, found: Solution) -> Solution:
+        """Return a solution of the other cube as one of the cube that was asked."""
+        if not self._last:
+            return replace(found, state=self._cube.facelets())
+        metric, moves = found.metric, parse_moves(" ".join(found.moves))
+        last = moves_when_held(self._last, self._other.apply(moves))
+        least = int(bool(moves or last))
+        costs = self._request.block_costs
+        return replace(
+            found,
+            state=self._cube.facelets(),
+            moves=(*found.moves, *map(str, last)),
+            length=length((*moves, *last), metric, self._cube.size),
+            optimal=False,
+            lower_bound=least,
+            phases=(*(found.phases or (found.moves,)), tuple(map(str, last))),
+            phase_names=None if found.phase_names is None else (*found.phase_names, PATTERN),
+            cost_us=None if costs is None else costs.time_us((*moves, *last)),
+        )
+
+
+def _solve(cube: AnyCube, request: Request) -> list[Solution]:
     timed = request.cost is not None or request.block_costs is not None
     found = algorithm_for(request.algorithm, cube.size, metric=request.metric, timed=timed)
     cuts_before, watch = _native.clock_cuts(), SearchClock()

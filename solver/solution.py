@@ -11,6 +11,7 @@ from solver._native import CancelFlag
 from solver.cost import BlockTurnCosts, CostModel
 from solver.cube.metrics import length
 from solver.cube.notation import Move
+from solver.goal import Goal
 
 __all__ = [
     "FOREVER_S",
@@ -81,7 +82,8 @@ class Request:
     of 4 and more layers. The search ends early with ``target``
     or fewer moves, or when ``cancel`` is set. ``solutions`` distinct ones are kept. ``on_better``
     sees each new best one while the search goes on, on the thread that found it. ``tables`` is
-    ``default`` or ``large`` and ``depth`` a limit, for the algorithms that have them.
+    ``default`` or ``large`` and ``depth`` a limit, for the algorithms that have them. ``goal`` is
+    what the cube is to become; None: solved.
     """
 
     algorithm: str = "two-phase"
@@ -97,6 +99,7 @@ class Request:
     cancel: CancelFlag | None = None
     on_better: Callable[[Solution], None] | None = None
     progress: Callable[[Progress], None] | None = None
+    goal: Goal | None = None
 
 
 class Searchable(Protocol):

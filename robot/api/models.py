@@ -137,12 +137,14 @@ class StartRequest(ApiRequest):
     """A request to start a job.
 
     ``moves`` are for ``scramble``; without them they are random. ``facelets`` are for ``solve``
-    when the state of the cube is known: it is not looked at first.
+    when the state of the cube is known, in any notation: it is not looked at first. ``to`` is what
+    ``solve`` makes of the cube instead: a pattern's name, a state or moves from the solved cube.
     """
 
     kind: JobKind = "solve"
     moves: str | None = Field(default=None, max_length=2000)
-    facelets: str | None = Field(default=None, pattern="^[URFDLB]{24,54}$")
+    facelets: str | None = Field(default=None, max_length=2000)
+    to: str | None = Field(default=None, max_length=2000)
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -150,6 +152,8 @@ class StartRequest(ApiRequest):
             raise ValueError(f"moves are for a scramble, not for {self.kind}")
         if self.kind != "solve" and self.facelets is not None:
             raise ValueError(f"facelets are for a solve, not for {self.kind}")
+        if self.kind != "solve" and self.to is not None:
+            raise ValueError(f"to is for a solve, not for {self.kind}")
         return self
 
 

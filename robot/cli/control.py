@@ -82,6 +82,18 @@ def scramble(moves: str | None, wait: bool, as_json: bool) -> int:
 
 
 @click.command()
+@click.argument("goal", metavar="NAME|STATE|MOVES")
+@click.option("--wait/--no-wait", default=True, help="Wait until the job ends (the default).")
+@json_option
+def pattern(goal: str, wait: bool, as_json: bool) -> int:
+    """Scan the cube in the robot, turn it to a pattern, and check that.
+
+    `cubist solve --to list` shows the names of patterns. Moves are those from the solved cube.
+    """
+    return run_job("solve", wait, as_json, to=goal)
+
+
+@click.command()
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @json_option
 def shutdown(yes: bool, as_json: bool) -> int:

@@ -23,6 +23,7 @@ COMMANDS = {
     "firmware": ("firmware", "Build, flash and inspect the firmware."),
     "home": ("control", "Move the robot to its start position."),
     "logs": ("status", "Show the daemon's journal."),
+    "pattern": ("control", "Turn the cube in the robot to a pattern."),
     "read": ("read", "Read a cube from photographs or measured colours."),
     "robot": ("profiles", "Show a robot profile's abilities and times."),
     "runs": ("runs", "List the robot's runs, newest first."),

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Self, TextIO, TypedDict, TypeVar
 from solver.cube.metrics import length
 from solver.cube.notation import parse_moves, signed_quarters
 from solver.cube.reading import UPRIGHT, GivenCube, read_state
-from solver.errors import IllegalCube
+from solver.errors import CubistError, IllegalCube, InvalidRequest
+from solver.goal import Goal, read_goal
 from solver.search import ALGORITHMS, algorithm_for, solve_many
 from solver.solution import CancelFlag, Progress, Request, Solution
 
@@ -174,6 +175,7 @@ class Wanted(TypedDict):
     tables: str
     depth: int | None
     notation: str
+    to: str | None
 
 
 def make_job(profile: str | None, wanted: Wanted) -> SearchJob:
@@ -190,15 +192,19 @@ class MetricSearch:
     def answers(self, text: str) -> list[JsonObject]:
         """See :data:`SearchJob`."""
         given = read_state(text, self._wanted["size"])
-        cube = given.cube
+        cube, goal = given.cube, _goal_of(given, self._wanted)
         with ProgressLine() as line:
             found = interruptible(
-                lambda flag: solve_many(cube, self._request(cube.size, flag, line.report))
+                lambda flag: solve_many(cube, self._request(cube.size, goal, flag, line.report))
             )
         return [self._document(given, solution) for solution in found]
 
     def _request(
-        self, size: int, flag: CancelFlag, progress: Callable[[Progress], None]
+        self,
+        size: int,
+        goal: Goal | None,
+        flag: CancelFlag,
+        progress: Callable[[Progress], None],
     ) -> Request:
         wanted = self._wanted
         name = wanted["algorithm"] or usual_algorithm(size)
@@ -213,11 +219,12 @@ class MetricSearch:
             depth=wanted["depth"],
             cancel=flag,
             progress=progress,
+            goal=goal,
         )
 
     def _document(self, given: GivenCube, solution: Solution) -> JsonObject:
         """A solution as the command's contract wants it."""
-        answer = _state_of(given) | {
+        answer = _state_of(given, self._wanted) | {
             "algorithm": solution.algorithm,
             "metric": solution.metric,
             "moves": self._write_moves(solution.moves),
@@ -254,7 +261,7 @@ class RobotSearch:
         from robot.planner import plan_solve
 
         given = read_state(text, self._wanted["size"])
-        cube = given.cube
+        cube, goal = given.cube, _goal_of(given, self._wanted)
         setup = self._setup(cube.size)
         with ProgressLine() as line:
             plan = interruptible(
@@ -266,16 +273,17 @@ class RobotSearch:
                     threads=self._wanted["threads"],
                     cancel=flag,
                     progress=line.report,
+                    goal=goal,
                 )
             )
         moves = " ".join(plan.moves)
-        answer = _state_of(given) | {
+        answer = _state_of(given, self._wanted) | {
             "algorithm": setup.algorithm,
             "metric": setup.metric,
             "moves": moves,
             "length": length(parse_moves(moves), setup.metric, cube.size),
             "optimal": plan.optimal,
-            "lower_bound": int(not cube.is_solved),
+            "lower_bound": int(bool(moves)),
             "search_s": round(plan.search_s, 6),
             "cpu_s": round(plan.cpu_s, 6),
             "cut_by_clock": plan.cut_by_clock,
@@ -320,10 +328,21 @@ class RobotSetup:
     limit_s: float
 
 
-def _state_of(given: GivenCube) -> JsonObject:
-    """The state of an answer, and how it is held unless every face is at its own place."""
+def _state_of(given: GivenCube, wanted: Wanted) -> JsonObject:
+    """The state of an answer, how it is held unless every face is at its own place, and what it is
+    to become unless that is the solved cube."""
     held = {} if given.held == UPRIGHT else {"held": given.held.name}
-    return {"state": given.facelets} | held
+    return {"state": given.facelets} | held | ({"to": wanted["to"]} if wanted["to"] else {})
+
+
+def _goal_of(given: GivenCube, wanted: Wanted) -> Goal | None:
+    """Return what the cube is to become; raises InvalidRequest for what cannot be read."""
+    if wanted["to"] is None:
+        return None
+    try:
+        return read_goal(wanted["to"], given)
+    except CubistError as error:
+        raise InvalidRequest(f"--to: {error}") from error
 
 
 def _name_phases(

@@ -32,7 +32,8 @@ def plain_console() -> Console:
 def print_answer(answer: JsonMapping) -> None:
     """Print what ``cubist solve`` found; plain text where standard output is no terminal."""
     console = plain_console()
-    moves = answer["moves"] or "(already solved)"
+    there = f"already as {answer['to']}" if "to" in answer else "already solved"
+    moves = answer["moves"] or f"({there})"
     if "operations" not in answer:
         console.print(Text(moves, style="bold"))
         for number, phase in enumerate(answer.get("phases", ()), start=1):

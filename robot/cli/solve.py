@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import click
 
@@ -71,6 +71,11 @@ class SolveCommand(click.Command):
     "--robot", "profile", help="Find this robot's fastest motion: a name from config/ or a path."
 )
 @click.option(
+    "--to",
+    metavar="PATTERN|STATE|MOVES",
+    help="Bring the cube to this instead of solving it; list shows the patterns.",
+)
+@click.option(
     "--time-limit",
     type=Number(0, 1e6, above=True),
     help="Seconds to search (default: two-phase 1, heuristic-db 30, reduction by size; the others "
@@ -126,19 +131,21 @@ def solve(
 
     A state that no turns can reach is rejected with the reason and exit code 1.
     """
+    if wanted["to"] == "list":
+        return _list_patterns(wanted["size"], as_json)
     if (state is None) == (scramble is None):
         raise click.UsageError("give a STATE, - for states on standard input, or --scramble MOVES")
     if profile:
         _check_for_robot(wanted)
     if execute:
-        return _execute(next(_texts(state, scramble)), wanted["size"], as_json)
+        return _execute(next(_texts(state, scramble)).text, wanted, as_json)
     if timeline and not profile:
         raise click.UsageError("--timeline draws the plan of a robot: add --robot NAME")
     refuse_two_outputs(timeline, as_json)
     if state == "-":
         keep_small()
     job = make_job(profile, wanted)
-    codes = [_solve_one(text, job, timeline, as_json) for text in _texts(state, scramble)]
+    codes = [_solve_one(given, job, timeline, as_json) for given in _texts(state, scramble)]
     return worst(codes)
 
 
@@ -159,45 +166,64 @@ def _check_for_robot(wanted: Wanted) -> None:
             raise click.UsageError(f"--robot has its own search: omit --{name}")
 
 
-def _execute(text: str, size: int | None, as_json: bool) -> int:
+def _execute(text: str, wanted: Wanted, as_json: bool) -> int:
     """The daemon solves a cube it need not look at; its own profile and limits count."""
     from robot.cli.control import run_job
     from solver.cube.reading import parse_state
 
-    cube = parse_state(text, size)
-    return run_job("solve", True, as_json, facelets=cube.facelets())
+    cube = parse_state(text, wanted["size"])
+    return run_job("solve", True, as_json, facelets=cube.facelets(), to=wanted["to"])
 
 
-def _texts(state: str | None, scramble: str | None) -> Iterator[str]:
-    """Return the text to solve, as the parser takes it: ``--scramble`` and moves, or a state.
+def _list_patterns(size: int | None, as_json: bool) -> int:
+    """Show the patterns of a size of cube, or all."""
+    from solver.patterns import PATTERNS, patterns_of
+
+    shown = PATTERNS if size is None else patterns_of(size)
+    for name, pattern in shown.items():
+        document = {"pattern": name, "about": pattern.about, "sizes": pattern.sizes_text}
+        answer(document, as_json, f"{name:<20}  {pattern.about} ({pattern.sizes_text})")
+    return ExitCode.DONE
+
+
+class GivenText(NamedTuple):
+    """A state as the parser takes it, ``--scramble`` and moves included, and the number of its line
+    on standard input."""
+
+    text: str
+    line: int | None = None
+
+
+def _texts(state: str | None, scramble: str | None) -> Iterator[GivenText]:
+    """Return what to solve.
 
     Raises UsageError when standard input is to name states and names none.
     """
     prefix, given = ("--scramble ", scramble) if scramble is not None else ("", state or "")
     if given != "-":
-        yield prefix + (given or "")
+        yield GivenText(prefix + given)
         return
     empty = True
-    for line in read_lines(sys.stdin, LONGEST_LINE):
+    for number, line in enumerate(read_lines(sys.stdin, LONGEST_LINE), start=1):
         if line.strip():
             empty = False
-            yield prefix + line.strip()
+            yield GivenText(prefix + line.strip(), number)
     if empty:
         raise click.UsageError("standard input holds no state: write one state per line")
 
 
-def _solve_one(text: str, job: SearchJob, timeline: Path | None, as_json: bool) -> ExitCode:
+def _solve_one(given: GivenText, job: SearchJob, timeline: Path | None, as_json: bool) -> ExitCode:
     try:
-        answers = job(text)
+        answers = job(given.text)
     except IllegalCube as error:
-        return _refuse(text, "illegal-cube", error, as_json, detail=error.facts)
+        return _refuse(given, "illegal-cube", error, as_json, detail=error.facts)
     except BadNotation as error:
-        return _refuse(text, "bad-notation", error, as_json)
+        return _refuse(given, "bad-notation", error, as_json)
     except SearchError as error:
         if error.cut_by_clock and not as_json:
             note(CUT_BY_CLOCK)
         known = {"cpu_s": error.cpu_s, "cut_by_clock": error.cut_by_clock}
-        return _refuse(text, Outcome.NO_SOLUTION, error, as_json, **known)
+        return _refuse(given, Outcome.NO_SOLUTION, error, as_json, **known)
     with printing_beside(timeline):
         for found in answers:
             _print(found, as_json)
@@ -219,7 +245,13 @@ def _print(found: JsonObject, as_json: bool) -> None:
     print_answer(found)
 
 
-def _refuse(text: str, name: str, error: CubistError, as_json: bool, **more: object) -> ExitCode:
-    document = {"state": text.removeprefix("--scramble "), "error": name, "reason": str(error)}
-    answer(document | more, as_json, lambda: complain(str(error)))
+def _refuse(
+    given: GivenText, name: str, error: CubistError, as_json: bool, **more: object
+) -> ExitCode:
+    state = given.text.removeprefix("--scramble ")
+    document = {"state": state, "error": name, "reason": str(error)} | more
+    place = ""
+    if given.line is not None:
+        document["line"], place = given.line, f"line {given.line}: "
+    answer(document, as_json, lambda: complain(f"{place}{error}"))
     return exit_code_of(error)

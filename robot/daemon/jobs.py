@@ -26,8 +26,9 @@ from robot.text.faults import RobotError, ScanError
 from robot.text.messages import JobStep, Note, coded
 from robot.text.outcomes import Outcome
 from solver.cost import merge_moves
+from solver.cube.cube import AnyCube
 from solver.errors import CubistError
-from solver.search import AnyCube
+from solver.goal import Goal
 from solver.solution import Progress
 
 log = logging.getLogger("cubistd")
@@ -50,10 +51,11 @@ def performer(request: StartRequest, planner: SolvePlanner) -> Performer:
     if request.kind == "scramble":
         cube = planner.scramble_cube(request.moves)
         return lambda job, machine: scramble(job, machine, cube)
+    goal = None if request.to is None else planner.read_goal(request.to)
     if request.facelets is not None:
         known = planner.parse_cube(request.facelets)
-        return lambda job, machine: solve_known(job, machine, known)
-    return solve
+        return lambda job, machine: solve_known(job, machine, known, goal)
+    return lambda job, machine: solve(job, machine, goal)
 
 
 async def home(job: Job, machine: Machine) -> Outcome:
@@ -73,12 +75,15 @@ async def scramble(job: Job, machine: Machine, cube: AnyCube) -> Outcome:
     return Outcome.DONE
 
 
-async def solve(job: Job, machine: Machine) -> Outcome:
-    """Home, scan, plan, turn, check; after a fault of the motion, all of it once more."""
+async def solve(job: Job, machine: Machine, goal: Goal | None = None) -> Outcome:
+    """Home, scan, plan, turn, check; after a fault of the motion, all of it once more.
+
+    ``goal`` is what the cube is to become; None: solved.
+    """
     for attempt in range(machine.policy.solve_retries + 1):
         job.record.attempts = attempt + 1
         try:
-            return await _solve_once(job, machine)
+            return await _solve_once(job, machine, goal)
         except RobotError as fault:
             if attempt == machine.policy.solve_retries or not fault.recoverable:
                 raise
@@ -91,19 +96,21 @@ async def solve(job: Job, machine: Machine) -> Outcome:
     raise AssertionError("the loop returns or raises")
 
 
-async def solve_known(job: Job, machine: Machine, cube: AnyCube) -> Outcome:
+async def solve_known(
+    job: Job, machine: Machine, cube: AnyCube, goal: Goal | None = None
+) -> Outcome:
     """Solve a cube whose state is known, without looking at it first."""
     await _home(job, machine)
     job.record.facelets = cube.facelets()
     job.live.read(job.record.facelets)
-    return await _turn_until_solved(job, machine, cube, None)
+    return await _turn_until_solved(job, machine, cube, None, goal)
 
 
-async def _solve_once(job: Job, machine: Machine) -> Outcome:
+async def _solve_once(job: Job, machine: Machine, goal: Goal | None) -> Outcome:
     """One attempt with a cube yet to be seen."""
     await _home(job, machine)
     cube, state = await scan(job, machine, RobotState.SCANNING, None)
-    return await _turn_until_solved(job, machine, cube, state)
+    return await _turn_until_solved(job, machine, cube, state, goal)
 
 
 async def _reconnect(job: Job, machine: Machine) -> None:
@@ -119,23 +126,28 @@ async def _reconnect(job: Job, machine: Machine) -> None:
 
 
 async def _turn_until_solved(
-    job: Job, machine: Machine, cube: AnyCube, state: State | None
+    job: Job, machine: Machine, cube: AnyCube, state: State | None, goal: Goal | None
 ) -> Outcome:
-    """Plan, turn and check; if the cube is not solved then, go on from there."""
-    if cube.is_solved:
+    """Plan, turn and check; if the cube is not solved, or not at its goal, go on from there."""
+    if _is_there(cube, goal):
         # An earlier attempt may have turned to the end before something else went wrong.
-        return Outcome.SOLVED if job.record.moves else Outcome.ALREADY_SOLVED
+        there = Outcome.SOLVED if job.record.moves else Outcome.ALREADY_SOLVED
+        return there if goal is None else Outcome.DONE
     for attempt in range(machine.policy.solve_retries + 1):
         if attempt:
             note_recovery(job, Note.of("solved-again"))
-        plan = await _plan(job, machine, cube, state)
-        state = await perform(job, machine, plan, cube)
+        plan = await _plan(job, machine, cube, state, goal)
+        state = await perform(job, machine, plan, cube, goal)
         if not machine.policy.check_after:
             return Outcome.DONE
         cube, state = await _scan_again(job, machine, state)
-        if cube.is_solved:
-            return Outcome.SOLVED
+        if _is_there(cube, goal):
+            return Outcome.SOLVED if goal is None else Outcome.DONE
     return Outcome.NOT_SOLVED
+
+
+def _is_there(cube: AnyCube, goal: Goal | None) -> bool:
+    return cube.is_solved if goal is None else goal.is_reached(cube)
 
 
 async def _scan_again(
@@ -164,20 +176,29 @@ async def _home(job: Job, machine: Machine) -> None:
     job.live.home(machine.planner.start_positions)
 
 
-async def _plan(job: Job, machine: Machine, cube: AnyCube, state: State | None) -> Plan:
+async def _plan(
+    job: Job, machine: Machine, cube: AnyCube, state: State | None, goal: Goal | None
+) -> Plan:
     job.enter(RobotState.SOLVING, JobStep.of("search"))
     search = machine.planner.plan
-    plan = await job.run_blocking("search", search, cube, state, job.cancel, job.hear)
+    plan = await job.run_blocking("search", search, cube, state, job.cancel, job.hear, goal)
     await note(job, machine, [plan])
     job.save_meanwhile()
     return plan
 
 
-async def perform(job: Job, machine: Machine, plan: Plan, cube: AnyCube | None = None) -> State:
+async def perform(
+    job: Job,
+    machine: Machine,
+    plan: Plan,
+    cube: AnyCube | None = None,
+    goal: Goal | None = None,
+) -> State:
     """Perform a plan and return the mechanism's state at its end.
 
-    ``cube`` is the cube before it: where it is given and the policy says so, the rest is improved
-    on the way. The record, in which the plan is noted, says what was performed.
+    ``cube`` is the cube before it: where it is given and the policy says so, the rest of the way to
+    ``goal`` is improved while it turns. The record, in which the plan is noted, says what was
+    performed.
     """
     job.enter(RobotState.TURNING, _turning(job))
     done: list[Plan] = []
@@ -188,7 +209,7 @@ async def perform(job: Job, machine: Machine, plan: Plan, cube: AnyCube | None =
         done_us = sum(part.duration_us for part in done)
         job.live.move("turn", whole, done_us, job.record.greedy_us)
         took_us, plan = await _turn_and_improve(
-            job, machine, parts, _progress(job, whole, len(done))
+            job, machine, parts, goal, _progress(job, whole, len(done))
         )
         executed_us += took_us
         before = parts.cube
@@ -238,7 +259,11 @@ async def _parts(
 
 
 async def _turn_and_improve(
-    job: Job, machine: Machine, parts: SplitPlan, progress: Callable[[float], None]
+    job: Job,
+    machine: Machine,
+    parts: SplitPlan,
+    goal: Goal | None,
+    progress: Callable[[float], None],
 ) -> tuple[int, Plan]:
     """Perform the head while searching for a faster tail; return its microseconds and the tail."""
     enough = threading.Event()
@@ -248,7 +273,7 @@ async def _turn_and_improve(
         if fraction >= ENOUGH:
             enough.set()
 
-    search = asyncio.create_task(asyncio.to_thread(machine.planner.improve, parts, enough))
+    search = asyncio.create_task(asyncio.to_thread(machine.planner.improve, parts, enough, goal))
     head = parts.head.schedule()
     try:
         took_us = await job.run_blocking("turn", machine.motion.perform, head, advance)

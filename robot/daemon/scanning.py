@@ -20,9 +20,9 @@ from robot.planner import FaceView, ScanStep, State
 from robot.records.run_record import notes_of
 from robot.text.faults import RobotError, ScanError
 from robot.text.messages import JobStep, Note
+from solver.cube.cube import AnyCube
 from solver.errors import CubistError
 from solver.files import JsonObject
-from solver.search import AnyCube
 from vision.decide.reader import CubeReading
 
 UNSURE = "the colours leave more than one possible cube"

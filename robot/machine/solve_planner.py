@@ -35,12 +35,12 @@ from robot.records.latency import Stopwatch
 from robot.settings.profile import RobotProfile
 from robot.text.faults import Stopped
 from solver.cost import merge_moves
-from solver.cube.cube import from_scramble
+from solver.cube.cube import AnyCube, from_scramble
 from solver.cube.facelets import FACES
-from solver.cube.reading import parse_state
+from solver.cube.reading import SCRAMBLE, parse_state, read_state
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import CubistError, InvalidRequest, SearchError
-from solver.search import AnyCube
+from solver.goal import Goal, read_goal
 from solver.solution import CancelFlag, Progress
 
 CANCEL_POLL_S = 0.02
@@ -96,6 +96,16 @@ class SolvePlanner:
         except CubistError as error:
             raise InvalidRequest(f"facelets: {error}") from error
 
+    def read_goal(self, text: str) -> Goal:
+        """Return what the cube is to become; raises :class:`InvalidRequest`.
+
+        The cube is seen from the side from which it is in the robot, faces named by its centres.
+        """
+        try:
+            return read_goal(text, read_state(SCRAMBLE, self._size))
+        except CubistError as error:
+            raise InvalidRequest(f"to: {error}") from error
+
     def scramble_cube(self, moves: str | None) -> AnyCube:
         """The solved cube after these moves, or random ones; raises :class:`InvalidRequest`."""
         if not moves:
@@ -120,8 +130,10 @@ class SolvePlanner:
         state: State | None,
         cancel: threading.Event,
         progress: ProgressListener,
+        goal: Goal | None = None,
     ) -> Plan:
-        """Plan the fastest solve of ``cube`` in this state, in the time the profile allows."""
+        """Plan the fastest way from ``cube`` in this state to the goal (None: solved), in the time
+        the profile allows."""
         begun = time.monotonic()
         with _cancelled_by(cancel) as flag, self._watch(flag) as watch:
             plan = plan_solve(
@@ -133,6 +145,7 @@ class SolvePlanner:
                 cancel=flag,
                 on_better=watch.better if watch else None,
                 progress=progress,
+                goal=goal,
             )
         plan.schedule()
         self._stopwatch.add("search", plan.search_s)
@@ -177,15 +190,15 @@ class SolvePlanner:
         tail.schedule()
         return SplitPlan(head, tail, turn_cube(cube, head))
 
-    def improve(self, parts: SplitPlan, enough: threading.Event) -> Plan:
+    def improve(self, parts: SplitPlan, enough: threading.Event, goal: Goal | None = None) -> Plan:
         """Return a faster tail, searched until ``enough`` is set, or the one there is.
 
         The search takes what the link and the cameras leave of the processor.
         """
         with ThreadPoolExecutor(1, "rest", _stand_back) as pool:
-            return pool.submit(self._improve, parts, enough).result()
+            return pool.submit(self._improve, parts, enough, goal).result()
 
-    def _improve(self, parts: SplitPlan, enough: threading.Event) -> Plan:
+    def _improve(self, parts: SplitPlan, enough: threading.Event, goal: Goal | None) -> Plan:
         with _mirror(enough) as flag:
             try:
                 plan = plan_solve(
@@ -195,6 +208,7 @@ class SolvePlanner:
                     time_limit=parts.head.duration_us / 1e6,
                     threads=self._policy.search_threads,
                     cancel=flag,
+                    goal=goal,
                 )
             except SearchError:
                 return parts.tail

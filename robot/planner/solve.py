@@ -13,9 +13,11 @@ from robot.planner.block_turns import block_turns
 from robot.planner.plan import Plan, make_plan
 from robot.planner.retrace import best_ends, transitions_between
 from solver.cost import moves_of
+from solver.cube.cube import AnyCube
 from solver.cube.notation import Move, parse_moves
 from solver.cube.sticker_cube import StickerCube
-from solver.search import AnyCube, make_ready, solve
+from solver.goal import Goal
+from solver.search import make_ready, solve
 from solver.solution import CancelFlag, Progress, Request, Solution
 
 LAYERED_SIZES = range(4, 8)
@@ -53,17 +55,19 @@ def plan_solve(  # noqa: PLR0913 - as solver.search.solve
     cancel: CancelFlag | None = None,
     on_better: Callable[[int], None] | None = None,
     progress: Callable[[Progress], None] | None = None,
+    goal: Goal | None = None,
 ) -> Plan:
     """Return the fastest plan found in ``time_limit`` seconds of search that solves ``cube``.
 
-    ``cube`` is given in its own frame, held as in ``start`` (default: the state after homing).
-    ``algorithm`` searches in a robot's time (default: that of ALGORITHM). ``on_better`` gets the
-    duration in microseconds of every better plan, on the search's thread; ``progress`` follows the
-    making of missing tables. Raises SearchError when nothing was found in time, InvalidRequest
+    With ``goal`` it brings the cube to that instead. ``cube`` is given in its own frame, held as in
+    ``start`` (default: the state after homing). ``algorithm`` searches in a robot's time (default:
+    that of ALGORITHM). ``on_better`` gets the duration in microseconds of every better plan, on the
+    search's thread; ``progress`` follows the making of missing tables. Raises SearchError when
+    nothing was found in time, InvalidRequest
     as ``solve`` does.
     """
     approach = plan_approach(mechanism, mechanism.start if start is None else start)
-    if cube.is_solved:
+    if cube.is_solved if goal is None else goal.is_reached(cube):
         return approach if approach.transitions else replace(approach, lower_bound_us=0)
 
     def report(solution: Solution) -> None:
@@ -83,6 +87,7 @@ def plan_solve(  # noqa: PLR0913 - as solver.search.solve
         cancel=cancel,
         on_better=report,
         progress=progress,
+        goal=goal,
     )
     if turns is None:
         plan = plan_composites(mechanism, approach.end, solution.composites or ())

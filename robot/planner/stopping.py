@@ -24,7 +24,7 @@ from typing import Self
 from robot.mechanism.graph import State
 from robot.planner.plan import Plan, make_plan, moves_made, state_after
 from robot.planner.solve import LAYERED_SIZES
-from solver.search import AnyCube
+from solver.cube.cube import AnyCube
 from solver.solution import CancelFlag
 
 USUAL_GAIN = 0.015

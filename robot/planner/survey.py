@@ -16,11 +16,10 @@ from robot.planner.retrace import PlanningError
 from robot.settings.profile import RobotProfile
 from solver import pocket as pocket_robot
 from solver import two_phase
-from solver.cube.cube import Cube
+from solver.cube.cube import AnyCube, Cube
 from solver.cube.pocket import PocketCube
 from solver.nxn.turns import scrambled
 from solver.reduction import phased
-from solver.search import AnyCube
 from solver.solution import Progress
 
 RANDOM_TURNS = 10

@@ -44,7 +44,9 @@ class OutcomeRow(NamedTuple):
 OUTCOMES: Mapping[Outcome, OutcomeRow] = {
     Outcome.SOLVED: OutcomeRow("the camera sees a solved cube", ExitCode.DONE),
     Outcome.ALREADY_SOLVED: OutcomeRow("the cube was solved before anything moved", ExitCode.DONE),
-    Outcome.DONE: OutcomeRow("homed or scrambled, or turned with no check wanted", ExitCode.DONE),
+    Outcome.DONE: OutcomeRow(
+        "homed, scrambled or made a pattern, or turned with no check wanted", ExitCode.DONE
+    ),
     Outcome.NOT_SOLVED: OutcomeRow(
         "turned as planned, and again, and still not solved", ExitCode.NO
     ),

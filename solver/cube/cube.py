@@ -161,7 +161,10 @@ def _check_states(states: NDArray[np.integer]) -> States:
     return result
 
 
-def from_facelets(letters: str, size: int) -> Cube | PocketCube | StickerCube:
+AnyCube = Cube | PocketCube | StickerCube
+
+
+def from_facelets(letters: str, size: int) -> AnyCube:
     """The cube of ``size`` that looks like ``letters``; BadNotation or IllegalCube if none does."""
     if size == 3:
         return Cube.from_facelets(letters)
@@ -170,7 +173,7 @@ def from_facelets(letters: str, size: int) -> Cube | PocketCube | StickerCube:
     return StickerCube.from_facelets(letters, size)
 
 
-def from_scramble(moves: str, size: int) -> Cube | PocketCube | StickerCube:
+def from_scramble(moves: str, size: int) -> AnyCube:
     """The solved cube of ``size`` after ``moves``; BadNotation says which move is none."""
     if size == 3:
         return Cube.from_moves(moves)

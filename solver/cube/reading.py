@@ -12,17 +12,16 @@ F is at U and face R at F: it is held ``FR``, and is solved.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from math import isqrt
 
 from solver.cube import legality
-from solver.cube.cube import SINGMASTER_SLOTS, Cube, from_facelets
+from solver.cube.cube import SINGMASTER_SLOTS, AnyCube, Cube, from_facelets
 from solver.cube.facelets import FACES, OPPOSITE
 from solver.cube.legality import CORNERS
 from solver.cube.notation import parse_moves
 from solver.cube.orientation import Orientation, held_with
-from solver.cube.pocket import PocketCube
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import BadNotation, IllegalCube, shortened
 
@@ -40,12 +39,14 @@ _LINES = str.maketrans(dict.fromkeys("|+", " "))
 class GivenCube:
     """A cube as somebody gave it."""
 
-    cube: Cube | PocketCube | StickerCube
+    cube: AnyCube
     """The cube to solve, its faces named by the places at which they were given."""
     facelets: str
     """The letters URFDLB as they were given; colours are named by their faces."""
     held: Orientation
     """The faces at U and F as given, by those letters."""
+    colours: str = FACES
+    """The letters that were given for the faces U R F D L B."""
 
 
 def read_state(text: str, size: int | None = None) -> GivenCube:
@@ -61,7 +62,7 @@ def read_state(text: str, size: int | None = None) -> GivenCube:
         moves = _strip_quotes(text.removeprefix(SCRAMBLE).strip())
         return _recognize(StickerCube.solved(size or 3).apply(moves).letters, size or 3)
     size = size or _size_of(text)
-    if size == 3 and _are_cubies(text.split()):
+    if size == 3 and are_cubies(text.split()):
         cube = Cube.from_singmaster(text.upper())
         return GivenCube(cube, cube.facelets(), UPRIGHT)
     letters = _join_rows(text.translate(_LINES), size).upper()
@@ -75,7 +76,7 @@ def read_state(text: str, size: int | None = None) -> GivenCube:
         raise
 
 
-def parse_state(text: str, size: int | None = None) -> Cube | PocketCube | StickerCube:
+def parse_state(text: str, size: int | None = None) -> AnyCube:
     """Read a state as :func:`read_state` does, and return the cube alone."""
     return read_state(text, size).cube
 
@@ -116,7 +117,7 @@ def _are_moves(text: str, size: int) -> bool:
         return False
 
 
-def _are_cubies(words: list[str]) -> bool:
+def are_cubies(words: list[str]) -> bool:
     """Tell Singmaster's words from facelets, which may be written in groups, too."""
     lengths = {len(word) for word in words}
     if len(words) == len(SINGMASTER_SLOTS):
@@ -156,7 +157,7 @@ def _read_colours(letters: str, size: int) -> GivenCube:
         words = legality.words_of(named, CORNERS, size) if size > 1 else CORNERS
         if set(map(frozenset, words)) == set(map(frozenset, CORNERS)):
             try:
-                return _recognize(named, size)
+                return replace(_recognize(named, size), colours=scheme)
             except IllegalCube as error:
                 meant = ", ".join(f"{face} is {c}" for face, c in zip(FACES, scheme, strict=True))
                 raise IllegalCube(f"{error.reason}; {meant}", error.facts) from None

@@ -57,14 +57,14 @@ class Reduction:
 
 
 class Finish(NamedTuple):
-    """Moves that solve the 3x3x3 of a reduction; what they and it cost the goal together."""
+    """Moves that solve the 3x3x3 of a reduction; what they and it cost the aim together."""
 
     moves: tuple[Move, ...]
     cost: int
 
 
 class Shortest:
-    """The goal of few moves in the request's metric."""
+    """The aim of few moves in the request's metric."""
 
     choice = 1
 
@@ -93,7 +93,7 @@ class Shortest:
 
 
 class Fastest:
-    """The goal of a short time on a robot."""
+    """The aim of a short time on a robot."""
 
     choice = 4
     """Times more reductions are kept than for the shortest solutions."""
@@ -158,11 +158,11 @@ def _solve(
     return parse_moves(" ".join(moves_of(best.composites))), best.cost
 
 
-Goal = Shortest | Fastest
+Aim = Shortest | Fastest
 
 
 def solve_reductions(
-    request: Request, goal: Goal, reductions: Iterator[Reduction], watch: SearchClock
+    request: Request, aim: Aim, reductions: Iterator[Reduction], watch: SearchClock
 ) -> Iterator[tuple[Phases, int]]:
     """Yield whole solutions with their approximate costs.
 
@@ -170,7 +170,7 @@ def solve_reductions(
     with further reductions while there is time. There is at least one unless the search is
     cancelled, even when the time is over.
     """
-    with _Probes(request, goal, watch) as looks:
+    with _Probes(request, aim, watch) as looks:
         while chosen := list(islice(reductions, looks.most(FIRST_LOOK_S))):
             yield from looks.rounds(chosen)
             if not looks.may_go_on():
@@ -180,8 +180,8 @@ def solve_reductions(
 class _Probes:
     """Looks at the 3x3x3 of reductions, on several threads."""
 
-    def __init__(self, request: Request, goal: Goal, watch: SearchClock) -> None:
-        self._request, self._goal, self._watch = request, goal, watch
+    def __init__(self, request: Request, aim: Aim, watch: SearchClock) -> None:
+        self._request, self._aim, self._watch = request, aim, watch
         self._least: int | None = None
         self._pool = ThreadPoolExecutor(request.threads) if request.threads > 1 else None
 
@@ -228,7 +228,7 @@ class _Probes:
         def look(reduction: Reduction) -> Finish | None:
             longest_s = min(seconds, max(self._left_s(), FIRST_LOOK_S))
             below = None if self._least is None else int(WORSE * self._least)
-            return self._goal.last_phase(reduction, self._request, longest_s, threads, below)
+            return self._aim.last_phase(reduction, self._request, longest_s, threads, below)
 
         for reduction, last in self._look_in_order(look, reductions):
             yield reduction, last

@@ -17,7 +17,7 @@ from solver.cube.notation import Move
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import BadNotation, IllegalCube, SearchError
 from solver.reduction import phased
-from solver.reduction.last_phase import Fastest, Goal, Phases, Reduction, Shortest, solve_reductions
+from solver.reduction.last_phase import Aim, Fastest, Phases, Reduction, Shortest, solve_reductions
 from solver.reduction.phased import Turns
 from solver.solution import Progress, Request, SearchClock, Solution, answer
 
@@ -52,16 +52,16 @@ def search(cube: StickerCube, request: Request) -> list[Solution]:
     is_phased = cube.size in phased.SIZES
     if is_phased and (short := _solve_few_turns(cube, request, watch)) is not None:
         return [short]
-    timed, goal = request.block_costs is not None, _goal(cube.size, request)
+    timed, aim = request.block_costs is not None, _aim(cube.size, request)
     _make_ready(cube, request)
     watch = SearchClock()
     best: Solution | None = None
     least_cost, least = 0, int(not cube.is_solved)
-    for names, phases, about in _find_solutions(cube, request, goal, watch):
+    for names, phases, about in _find_solutions(cube, request, aim, watch):
         if best is not None and about >= least_cost:
             continue
         moves = tuple(chain.from_iterable(phases))
-        cost = goal.cost(moves)
+        cost = aim.cost(moves)
         if best is None or cost < least_cost:
             found = answer(cube, request, moves, watch, lower_bound=least, phases=phases)
             cost_us = cost if timed else None
@@ -75,7 +75,7 @@ def search(cube: StickerCube, request: Request) -> list[Solution]:
     return [replace(best, search_s=watch.clock_s(), cpu_s=watch.cpu_s())]
 
 
-def _goal(size: int, request: Request) -> Goal:
+def _aim(size: int, request: Request) -> Aim:
     if request.block_costs is not None:
         return Fastest(request.block_costs)
     return Shortest(request, size)
@@ -141,7 +141,7 @@ def reduced_cube(stickers: Stickers, size: int) -> Cube:
 
 
 def _find_solutions(
-    cube: StickerCube, request: Request, goal: Goal, watch: SearchClock
+    cube: StickerCube, request: Request, aim: Aim, watch: SearchClock
 ) -> Iterator[tuple[tuple[str, ...], Phases, int]]:
     """Yield solutions with their phases' names and approximate costs as they are found.
 
@@ -156,10 +156,10 @@ def _find_solutions(
         if not none_yet and left_s < phased.SIZES[cube.size].first_s:
             return
         two_phase.release_tables()
-        reductions = _reductions(cube, part, goal, find, left_s)
+        reductions = _reductions(cube, part, aim, find, left_s)
         if find is phased.reductions:
             phased.release_tables(cube.size)
-        for phases, cost in solve_reductions(part, goal, reductions, watch):
+        for phases, cost in solve_reductions(part, aim, reductions, watch):
             none_yet = False
             yield names, phases, cost
 
@@ -185,17 +185,17 @@ def _ways(cube: StickerCube, request: Request) -> Iterator[tuple[tuple[str, ...]
 
 
 def _reductions(
-    cube: StickerCube, request: Request, goal: Goal, find: Find, left_s: float
+    cube: StickerCube, request: Request, aim: Aim, find: Find, left_s: float
 ) -> Iterator[Reduction]:
     """Return reductions to choose from, the best first."""
     stickers = _stickers(cube)
     try:
-        found = find(cube.size, stickers, left_s, request, goal.choice)
+        found = find(cube.size, stickers, left_s, request, aim.choice)
     except ValueError as error:
         raise IllegalCube("no turns reach these stickers", {"kind": "impossible-piece"}) from error
     reductions = (_reduction(cube.size, stickers, phases) for phases in found)
     if not phased.are_sorted(cube.size, request):
-        return iter(sorted(reductions, key=lambda one: goal.cost(one.moves)))
+        return iter(sorted(reductions, key=lambda one: aim.cost(one.moves)))
     return _different(reductions)
 
 

@@ -100,6 +100,18 @@ def test_a_refused_state_is_named_and_the_others_go_on(ask: Ask) -> None:
     assert (solved["moves"], solved["length"]) == ("", 0)
 
 
+def test_a_bad_line_is_named(
+    ask: Ask, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = f"{SOLVED}\n\n{FLIPPED}\nthis is none\n"
+    _, (_, flipped, none), _ = ask("-", stdin=lines)
+    assert (flipped["line"], none["line"]) == (3, 4)
+    monkeypatch.setattr("sys.stdin", io.StringIO(lines))
+    assert run(["solve", "-"]) == 2
+    said = capfd.readouterr().err.splitlines()
+    assert ["line 3: edge UR is flipped" in said[0], "line 4: " in said[1]] == [True, True]
+
+
 @pytest.mark.parametrize("size", [1, 2, 8])
 def test_any_size_by_database(ask: Ask, size: int) -> None:
     code, (answer,), _ = ask("--size", str(size), *DATABASE, "--scramble", "R")

@@ -26,6 +26,7 @@ from robot.settings.profile import PolicySettings
 from robot.text.faults import RobotError, ScanError, Stopped
 from robot.text.messages import JobStep, Note
 from robot.text.outcomes import Outcome
+from solver.goal import Goal
 from solver.solution import Progress
 from tests.rig.fake_robot import SCRAMBLED_CUBE, part, run_job
 from vision.frame import Frame
@@ -314,7 +315,7 @@ async def test_the_search_ends_before_the_head_does(
     events: list[threading.Event] = []
     searching = threading.Event()
 
-    def improve(parts: SplitPlan, enough: threading.Event) -> Any:
+    def improve(parts: SplitPlan, enough: threading.Event, goal: Goal | None) -> Any:
         events.append(enough)
         searching.set()
         assert enough.wait(60)

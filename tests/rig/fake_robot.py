@@ -31,6 +31,7 @@ from robot.text.messages import Note
 from solver.cube.cube import Cube
 from solver.cube.orientation import Orientation
 from solver.errors import InvalidRequest
+from solver.goal import Goal
 from solver.solution import Progress
 from vision.decide.reader import CubeReading
 from vision.frame import Frame
@@ -297,7 +298,12 @@ class FakePlanner:
             assert self.tables_done.wait(LIMIT_S)
 
     def plan(
-        self, cube: Cube, state: Any, cancel: threading.Event, progress: ProgressListener
+        self,
+        cube: Cube,
+        state: Any,
+        cancel: threading.Event,
+        progress: ProgressListener,
+        goal: Goal | None = None,
     ) -> FakePlan:
         for report in self.tables:
             progress(report)
@@ -319,7 +325,9 @@ class FakePlanner:
         self.split_again.append(again)
         return self.cuts.pop(0) if self.cuts else None
 
-    def improve(self, parts: SplitPlan, enough: threading.Event) -> FakePlan:
+    def improve(
+        self, parts: SplitPlan, enough: threading.Event, goal: Goal | None = None
+    ) -> FakePlan:
         assert enough.wait(LIMIT_S)
         return self.better or parts.tail
 

@@ -44,7 +44,8 @@ from robot.twin.misadjustment import Misadjustment
 from robot.twin.simulated import PinStream, SimulatedRobot
 from robot.twin.studio import Studio
 from robot.twin.violations import Violation
-from solver.search import AnyCube
+from solver.cube.cube import AnyCube
+from solver.goal import Goal
 from solver.solution import CancelFlag
 from tests.rig.pictures import to_linear
 from tests.rig.scenes import SCHEMES
@@ -152,12 +153,12 @@ class SimulatedRun:
         self._opened.close()
         assert kind is not None or not self._awaited, f"never happened: {self._awaited}"
 
-    def solve(self, starts: int = 1, *, killed: bool = True) -> Verdict:
+    def solve(self, starts: int = 1, *, killed: bool = True, to: str | None = None) -> Verdict:
         """Press the button on a daemon just started and wait for the end of its job, so many times;
-        then the daemon is ``killed``, or ends as it should.
+        then the daemon is ``killed``, or ends as it should. ``to``: a pattern is asked for instead.
         """
         with _quiet(), kept_memory():
-            return asyncio.run(self._solve(starts, killed))
+            return asyncio.run(self._solve(starts, killed, to))
 
     def calibrate(self, work: Callable[[Machine, RobotProfile], T]) -> T:
         """Do something with the robot of a daemon in maintenance; what came of it."""
@@ -206,7 +207,7 @@ class SimulatedRun:
             self.profile.cube.size,
         )
 
-    async def _solve(self, starts: int, killed: bool) -> Verdict:
+    async def _solve(self, starts: int, killed: bool, to: str | None) -> Verdict:
         self.motion = motion = SimulatedRunMotion(self)
         controller = JobController(
             self._parts(motion), RunStore(Path(self._folder.name)), version="simulated"
@@ -215,7 +216,7 @@ class SimulatedRun:
         await controller.open()
         try:
             for _ in range(starts):
-                run = await controller.start(StartRequest(kind="solve"))
+                run = await controller.start(StartRequest(kind="solve", to=to))
                 await controller.finished()
             status = controller.status()
             fault = status.fault.code if status.fault else None
@@ -291,6 +292,7 @@ class FirstSolutionPlanner(SolvePlanner):
         state: MechanismState | None,
         cancel: threading.Event,
         progress: ProgressListener,
+        goal: Goal | None = None,
     ) -> Plan:
         """See :meth:`robot.machine.solve_planner.SolvePlanner.plan`."""
         del cancel
@@ -304,6 +306,7 @@ class FirstSolutionPlanner(SolvePlanner):
             cancel=found,
             on_better=lambda *_: found.set(),
             progress=progress,
+            goal=goal,
         )
 
 

@@ -114,6 +114,16 @@ def replay_moves(facelets: str, moves: str, size: int) -> Stickers:
     return cube
 
 
+def looks_like(letters: str, wanted: str, size: int, *, in_colours: bool = True) -> bool:
+    """Return whether a cube looks so, however it is held; or with its colours exchanged as well."""
+    pairs = (up + front for up in NORMALS for front in NORMALS)
+    across = [p for p in pairs if not np.dot(NORMALS[p[0]], NORMALS[p[1]])]
+    looks = [Stickers(letters, size, held).facelets for held in across]
+    if in_colours:
+        return wanted in looks
+    return any(len(set(zip(look, wanted, strict=True))) == len(NORMALS) for look in looks)
+
+
 def solved_stickers(size: int) -> np.ndarray:
     """Return the face of each sticker of a solved cube as a number. uint8[6 N^2]."""
     return np.repeat(np.arange(6, dtype=np.uint8), size * size)

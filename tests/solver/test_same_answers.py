@@ -21,13 +21,13 @@ import pytest
 
 from robot.planner.survey import random_cube
 from solver import _native, two_phase
-from solver.cube.cube import Cube, from_scramble
+from solver.cube.cube import AnyCube, Cube, from_scramble
 from solver.cube.metrics import METRICS
 from solver.cube.notation import parse_moves
 from solver.cube.pocket import PocketCube
 from solver.reduction import phased
 from solver.reduction.search import geometry
-from solver.search import AnyCube, solve_many
+from solver.search import solve_many
 from solver.solution import Request
 from tests.rig.stickers import solved_stickers
 from tests.rig.timed_turns import NEVER, of_three_faces, random_model

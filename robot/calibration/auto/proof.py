@@ -9,12 +9,12 @@ from robot.machine.solve_planner import SolvePlanner
 from robot.mechanism.registry import build_mechanism
 from robot.records.documents import ApiDocument, ApiRequest
 from robot.text.faults import ScanError
+from solver.cube.cube import AnyCube
 from solver.solution import Progress
 
 if TYPE_CHECKING:
     from robot.machine.assembly import Machine
     from robot.planner import Plan, State
-    from solver.search import AnyCube
 
 
 class ProofRequest(ApiRequest):

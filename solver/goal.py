@@ -1,0 +1,249 @@
+"""The goal of a search: any arrangement instead of the solved cube.
+
+To bring ``cube`` to ``goal`` is to solve another cube. Let S and G be what turns a solved cube into
+the one and the other: moves m bring S to G if ``S m = G``, which is ``(G^-1 S) m = 1``. So the cube
+G^-1 S is solved instead; on it every sticker is named by the face on which the goal has it.
+
+From 4 layers on that works as long as the goal has the four centres of a colour and orbit together
+on one face, as the solved cube has: equal centres are then interchangeable. Where it has not, as in
+stripes on a 4x4x4, the last of the goal's own moves are left for the end: as few as possible, so
+that before them it has.
+
+Colours may be exchanged as a whole where nothing says which is which: cubes without fixed centres
+are read anew after every motion. :meth:`Goal.is_reached` therefore accepts every way of holding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+
+import numpy as np
+
+from solver.cube import orbits
+from solver.cube.cube import AnyCube, Cube, from_scramble
+from solver.cube.facelets import FACES, slot_facelets
+from solver.cube.legality import CORNERS, EDGES
+from solver.cube.notation import Move, parse_moves
+from solver.cube.orientation import Orientation, all_orientations, held_with, site_facelets, upright
+from solver.cube.pieces import spin
+from solver.cube.pocket import PocketCube, whole_rotations
+from solver.cube.reading import SCRAMBLE, GivenCube, are_cubies, read_state
+from solver.cube.sticker_cube import StickerCube
+from solver.errors import BadNotation, InvalidRequest
+from solver.patterns import PATTERNS, patterns_of
+
+SOLVED = "solved"
+"""The name of the usual goal."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """An arrangement to reach.
+
+    ``name`` is that of a pattern or empty. ``moves`` turn a solved cube into ``cube``; from 4
+    layers on they may be None, and are searched for where they are needed. ``in_colours``: it was
+    given in the colours of the cube, so that the same arrangement in others is not meant.
+    """
+
+    cube: AnyCube
+    name: str = ""
+    moves: tuple[Move, ...] | None = None
+    in_colours: bool = False
+
+    def is_reached(self, cube: AnyCube) -> bool:
+        """Tell whether ``cube`` shows the goal."""
+        if isinstance(cube, Cube):
+            return cube == self.cube
+        if isinstance(cube, PocketCube):
+            assert isinstance(self.cube, PocketCube)
+            held = (self.cube * rotation for rotation in whole_rotations())
+            return any(cube.relative == one.relative for one in held)
+        return _looks(cube) == _looks(self.cube)
+
+    def cube_to_solve(self, cube: AnyCube) -> AnyCube | None:
+        """Return the cube whose solutions bring ``cube`` to the goal.
+
+        None where the goal's centres are not together; see :meth:`take_back`.
+        """
+        if not self.in_colours and self.is_reached(cube):
+            return from_scramble("", cube.size)
+        if isinstance(cube, StickerCube):
+            assert isinstance(self.cube, StickerCube)
+            return _name_by_places(cube, self.cube)
+        # One of the two kinds of cube, and the goal of the same.
+        return self.cube.inverse * cube  # type: ignore[union-attr,operator]
+
+    def take_back(self) -> tuple[Goal, tuple[Move, ...]]:
+        """Return the nearest goal before this one whose centres are together, and the moves left.
+
+        Needs ``moves``.
+        """
+        assert self.moves is not None and isinstance(self.cube, StickerCube)
+        cube, count = self.cube, len(self.moves)
+        while count > 0 and not _are_together(cube):
+            count -= 1
+            cube = cube.move(self.moves[count].inverse)
+        return Goal(cube, moves=self.moves[:count]), self.moves[count:]
+
+
+def moves_when_held(moves: tuple[Move, ...], solved: AnyCube) -> tuple[Move, ...]:
+    """Return ``moves`` as they are named where a cube that was solved is ``solved`` now.
+
+    Its faces may be elsewhere: what was to be turned at U is turned where U is.
+    """
+    letters, size = solved.facelets(), solved.size
+    held = held_with("".join(letters[face * size * size] for face in range(len(FACES))))
+    assert held is not None, "a solved cube is held in some way"
+    return tuple(replace(move, face=held.site_of(move.face)) for move in moves)
+
+
+def read_goal(text: str, given: GivenCube) -> Goal:
+    """Read what ``given`` is to become: a pattern's name, a state, or moves from the solved cube.
+
+    Letters of a state are colours of ``given``, wherever it has them; a pattern or moves are seen
+    from the side from which the cube was given. Raises InvalidRequest for a pattern that this size
+    has not, BadNotation or IllegalCube for anything else that cannot be read.
+    """
+    size, name = given.cube.size, "-".join(text.lower().replace("_", " ").split())
+    if name == SOLVED:
+        return _by_places("", given, SOLVED)
+    if name in PATTERNS:
+        pattern = patterns_of(size).get(name)
+        if pattern is None:
+            raise InvalidRequest(f"A cube of {size} layers has no pattern {name!r}.", _advice(size))
+        if pattern.moves is not None:
+            return _by_places(pattern.moves(size), given, name)
+        assert pattern.facelets is not None
+        drawn = read_state(pattern.facelets(size), size).cube
+        if isinstance(drawn, StickerCube):
+            drawn = _as_colours(drawn, given.held)
+        return Goal(drawn, name)
+    if _is_state(text, size):
+        return _by_colours(read_state(text, size), given)
+    try:
+        return _by_places(text.strip().removeprefix(SCRAMBLE).strip(), given, "")
+    except BadNotation as error:
+        if get_close_matches(name, PATTERNS, 1) or name.replace("-", "").isalpha():
+            text = f"There is no pattern {text!r}, and {str(error)[0].lower()}{str(error)[1:]}"
+            raise InvalidRequest(text.rstrip("."), _advice(size)) from None
+        raise
+
+
+def _advice(size: int) -> str:
+    return f"Name one of {', '.join(patterns_of(size))}, or give a state or moves"
+
+
+def _is_state(text: str, size: int) -> bool:
+    words = text.split()
+    letters = "".join(words)
+    if size == 3 and are_cubies(words) and letters.isalpha() and letters.isupper():
+        return True
+    return len(letters) == 6 * size * size and letters.isalpha()
+
+
+def _by_places(moves: str, given: GivenCube, name: str) -> Goal:
+    """Return the goal that ``moves`` make of a solved cube held as ``given`` is."""
+    size = given.cube.size
+    made = from_scramble(moves, size)
+    if isinstance(made, StickerCube):
+        return Goal(_as_colours(made, given.held), name, parse_moves(moves, size))
+    return Goal(made, name)
+
+
+def _as_colours(cube: StickerCube, held: Orientation) -> StickerCube:
+    """Name stickers that are named by places by the colours that a cube so held has there."""
+    return StickerCube(cube.letters.translate(str.maketrans(FACES, held.faces)), cube.size)
+
+
+def _by_colours(read: GivenCube, given: GivenCube) -> Goal:
+    """Return the goal whose letters are colours of ``given``, seen as that is held."""
+    letters, size = read.facelets, read.cube.size
+    if read.colours != given.colours and set(read.colours) == set(given.colours):
+        letters = letters.translate(
+            str.maketrans(FACES, "".join(FACES[given.colours.index(c)] for c in read.colours))
+        )
+        read = read_state(letters, size)
+    if size > 3:
+        return Goal(read.cube, in_colours=True)
+    turned = upright(letters, read.held, size)
+    held = "".join(turned[place] for place in site_facelets(given.held, size))
+    return Goal(read_state(held, size).cube, in_colours=True)
+
+
+# ---- cubes of 4 and more layers ------------------------------------------------------------------
+
+
+def _looks(cube: AnyCube) -> str:
+    """Return one writing for all 24 ways to hold a cube and to exchange its colours with it."""
+    letters = np.array(list(cube.facelets()))
+    held = (letters[site_facelets(one, cube.size)].tolist() for one in all_orientations())
+    return min(_rename(one) for one in held)
+
+
+def _rename(letters: list[str]) -> str:
+    """Name colours in the order in which they appear."""
+    order = {letter: FACES[number] for number, letter in enumerate(dict.fromkeys(letters))}
+    return "".join(order[letter] for letter in letters)
+
+
+def _pieces(size: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield the facelets of every piece that is seen on several faces, with its orbit.
+
+    A corner or middle edge comes once for every way to read it.
+    """
+    for name in CORNERS + (EDGES if size % 2 else ()):
+        for turns in range(len(name)):
+            yield f"{len(name)}", slot_facelets(spin(name, turns), size)
+    for offset in orbits.offsets(size):
+        for pair in orbits.wing_slots(offset, size).tolist():
+            yield f"wing {offset}", tuple(pair)
+
+
+def _centres(size: int) -> Iterator[list[int]]:
+    """Yield the facelets of every orbit of centres; equal colours of one are interchangeable."""
+    if size % 2:
+        yield orbits.fixed_slots(size).tolist()
+    for row, column in orbits.centre_spots(size):
+        yield orbits.centre_slots(row, column, size).tolist()
+
+
+def _are_together(cube: StickerCube) -> bool:
+    return all(_faces_of(cube, orbit) is not None for orbit in _centres(cube.size))
+
+
+def _faces_of(cube: StickerCube, orbit: list[int]) -> dict[str, str] | None:
+    """Return the face that has each colour of an orbit of centres; None if several have it."""
+    faces: dict[str, str] = {}
+    for facelet in orbit:
+        face = _face(facelet, cube.size)
+        if faces.setdefault(cube.letters[facelet], face) != face:
+            return None
+    return faces
+
+
+def _face(facelet: int, size: int) -> str:
+    return FACES[facelet // (size * size)]
+
+
+def _name_by_places(cube: StickerCube, goal: StickerCube) -> StickerCube | None:
+    """Name every sticker of ``cube`` by the face on which ``goal`` has it."""
+    size, named = cube.size, [""] * len(cube.letters)
+    for orbit in _centres(size):
+        faces = _faces_of(goal, orbit)
+        if faces is None:
+            return None
+        for facelet in orbit:
+            named[facelet] = faces[cube.letters[facelet]]
+    pieces = list(_pieces(size))
+    places = {(kind, _read(goal, spots)): spots for kind, spots in pieces}
+    for kind, spots in pieces:
+        wanted = places[kind, _read(cube, spots)]
+        for facelet, place in zip(spots, wanted, strict=True):
+            named[facelet] = _face(place, size)
+    return StickerCube("".join(named), size)
+
+
+def _read(cube: StickerCube, spots: tuple[int, ...]) -> str:
+    return "".join(cube.letters[spot] for spot in spots)

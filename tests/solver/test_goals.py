@@ -1,0 +1,170 @@
+"""Goals other than the solved cube, replayed on models that share no code with the product."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from robot.planner import build_mechanism, plan_solve
+from robot.planner.survey import random_cube
+from robot.settings import load_profile
+from robot.settings.profile import for_cube
+from solver.cube.notation import Move
+from solver.cube.reading import read_state
+from solver.cube.sticker_cube import StickerCube
+from solver.errors import CubistError
+from solver.goal import read_goal
+from solver.patterns import PATTERNS, patterns_of
+from solver.search import solve
+from tests.rig.stickers import looks_like
+from tests.rig.stickers import replay as replay_plan
+
+Replay = Callable[[str, str, int], str]
+
+ALGORITHM = {2: "exact", 3: "two-phase"}
+ROBOTS = [("cubotino", 3), ("six-motor", 3), ("soltvvo", 2), ("crane", 4), ("crane", 5)]
+
+
+def random_moves(size: int, count: int, rng: np.random.Generator) -> str:
+    """Return random turns of outer blocks."""
+    turns = [
+        Move("URFDLB"[rng.integers(6)], int(rng.integers(1, 4)), 1, int(rng.integers(1, size)))
+        for _ in range(count)
+    ]
+    return " ".join(map(str, turns))
+
+
+def bring(text: str, to: str, size: int, replay: Replay) -> str:
+    """Return how the cube looks after the moves that Cubist answers."""
+    given = read_state(text, size)
+    found = solve(
+        given.cube,
+        algorithm=ALGORITHM.get(size, "reduction"),
+        metric="htm" if size < 4 else "obtm",
+        time_limit=0.2,
+        goal=read_goal(to, given),
+    )
+    assert found.state == given.cube.facelets()
+    return replay(given.facelets, " ".join(found.moves), size)
+
+
+def check_pair(seed: int, size: int, replay: Replay) -> None:
+    rng = np.random.default_rng(seed)
+    start = replay(str(StickerCube.solved(size)), random_moves(size, 40, rng) + " x y2", size)
+    wanted_moves = random_moves(size, int(rng.integers(1, 40)), rng)
+    wanted = replay(str(StickerCube.solved(size)), wanted_moves, size)
+    assert looks_like(bring(start, wanted, size, replay), wanted, size)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 5])
+def test_any_state_becomes_any_other_in_its_own_colours(replay: Replay, size: int) -> None:
+    check_pair(7, size, replay)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("size", [2, 3, 4, 5])
+@pytest.mark.parametrize("seed", range(50))
+def test_fifty_pairs_of_every_size(replay: Replay, seed: int, size: int) -> None:
+    check_pair(seed, size, replay)
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        pytest.param(name, size, marks=[pytest.mark.long] if size > 3 and name != "stripes" else [])
+        for size in (2, 3, 4, 5)
+        for name in patterns_of(size)
+    ],
+)
+def test_a_named_pattern_is_made_on_every_size_that_has_it(
+    replay: Replay, name: str, size: int
+) -> None:
+    pattern = PATTERNS[name]
+    solved = str(StickerCube.solved(size))
+    wanted = pattern.facelets(size) if pattern.facelets else None
+    if pattern.moves is not None:
+        wanted = str(StickerCube.solved(size).apply(pattern.moves(size)))
+    assert wanted is not None
+    scrambled = replay(solved, "R U2 F' L D B2 U R'", size)
+    for text in (scrambled, solved):
+        assert looks_like(bring(text, name, size, replay), wanted, size, in_colours=size > 2)
+    assert bring(wanted, name, size, replay) == wanted
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 5])
+def test_moves_are_seen_from_the_side_from_which_the_cube_is_given(
+    replay: Replay, size: int
+) -> None:
+    held = replay(str(StickerCube.solved(size)), "x y", size)
+    colours = held.translate(str.maketrans("URFDLB", "WRGYOB"))
+    for text in (held, colours):
+        given = read_state(text, size)
+        shown = bring(text, "R U F2", size, replay)
+        assert looks_like(shown, replay(given.facelets, "R U F2", size), size)
+
+
+def test_letters_of_colours_mean_the_same_in_state_and_goal(replay: Replay) -> None:
+    colours = str.maketrans("URFDLB", "WRGYOB")
+    solved = str(StickerCube.solved(3))
+    wanted = replay(solved, "R U F2 L", 3)
+    given = read_state(replay(solved, "D B2 x y'", 3).translate(colours))
+    goal = read_goal(replay(wanted, "z x2", 3).translate(colours), given)
+    found = solve(given.cube, time_limit=0.2, goal=goal)
+    seen = replay(replay(solved, "D B2 x y'", 3), " ".join(found.moves), 3)
+    assert looks_like(seen, wanted, 3)
+
+
+def test_a_cube_at_its_goal_needs_no_turn_and_others_are_not_there() -> None:
+    for size in (2, 3, 4, 5):
+        given = read_state("--scramble R U F2", size)
+        goal = read_goal("R U F2", given)
+        assert goal.is_reached(given.cube)
+        assert not goal.is_reached(given.cube.apply("D"))
+        assert (
+            solve(
+                given.cube,
+                algorithm=ALGORITHM.get(size, "reduction"),
+                metric="htm" if size < 4 else "obtm",
+                goal=goal,
+                time_limit=0.2,
+            ).moves
+            == ()
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "reason"),
+    [
+        ("chekerboard", 3, "no pattern 'chekerboard'.*Name one of checkerboard"),
+        ("superflip", 4, "no pattern 'superflip'.*stripes"),
+        ("R Q", 3, "'Q' at character 3"),
+        ("U" * 54, 3, "colour"),
+    ],
+)
+def test_what_is_no_goal_is_refused(text: str, size: int, reason: str) -> None:
+    with pytest.raises(CubistError, match=reason):
+        read_goal(text, read_state("--scramble", size))
+
+
+def check_plan(robot: str, size: int, to: str, rng: np.random.Generator) -> None:
+    given = read_state(random_cube(size, rng).facelets())
+    goal = read_goal(to, given)
+    mechanism = build_mechanism(for_cube(load_profile(robot), size))
+    plan = plan_solve(given.cube, mechanism, time_limit=0.2, goal=goal)
+    end = replay_plan(plan, given.cube.facelets(), size).facelets
+    assert looks_like(end, goal.cube.facelets(), size)
+
+
+@pytest.mark.parametrize(("robot", "to"), [("cubotino", "superflip"), ("soltvvo", "cube-in-cube")])
+def test_a_robot_s_plan_ends_at_the_goal(robot: str, to: str, rng: np.random.Generator) -> None:
+    check_plan(robot, 2 if robot == "soltvvo" else 3, to, rng)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("robot", "size"), ROBOTS)
+@pytest.mark.parametrize("seed", range(20))
+def test_twenty_plans_of_every_robot(robot: str, size: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    check_plan(robot, size, random_moves(size, int(rng.integers(1, 30)), rng), rng)
