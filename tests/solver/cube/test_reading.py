@@ -69,6 +69,26 @@ def test_the_way_a_cube_is_held_is_named_by_the_faces_at_u_and_f(size: int) -> N
 
 
 @pytest.mark.parametrize(
+    ("letters", "held", "moves"),
+    [
+        # muodov/kociemba 48 and 57: a solved cube seen from other sides
+        ("FFFFFFFFFUUUUUUUUURRRRRRRRRBBBBBBBBBDDDDDDDDDLLLLLLLLL", "FR", ""),
+        ("BBBBBBBBBLLLLLLLLLDDDDDDDDDFFFFFFFFFRRRRRRRRRUUUUUUUUU", "BD", ""),
+        # hkociemba/RubiksCube-TwophaseSolver 17, OptimalSolver 1: centres moved by slices
+        ("UBUUBUUBURRRRRRRRRFUFFUFFUFDFDDFDDFDLLLLLLLLLBDBBDBBDB", "BU", "M'"),
+        ("UBUUBUUBURRRFUFRRRFUFLLLFUFDFDDFDDFDLLLBDBLLLBDBRRRBDB", "BL", "E' M'"),
+        # adrianliaw/python-rubik 6: an inner layer turned by a half, and a wide turn
+        ("UDUUDUUDURRRRRRRRRFBFFBFFBFDUDDUDDUDLLLLLLLLLBFBBFBBFB", "DB", "M2"),
+        ("FBBFBBLLBURRBRRBDFFFLRUURUUDRRDFFDUUUUDLLFLLFDDRDDBLLB", "BU", "F' Rw2 U Rw'"),
+    ],
+)
+def test_states_that_other_programs_call_illegal(letters: str, held: str, moves: str) -> None:
+    found = read_state(letters)
+    assert (found.held.name, found.facelets) == (held, letters)
+    assert found.cube.apply(moves).is_solved
+
+
+@pytest.mark.parametrize(
     ("text", "size", "reason"),
     [
         (CENTRED.replace("R", "D", 1), 3, "colour R appears 8 times"),
