@@ -60,7 +60,7 @@ class Goal:
             assert isinstance(self.cube, PocketCube)
             held = (self.cube * rotation for rotation in whole_rotations())
             return any(cube.relative == one.relative for one in held)
-        return _looks(cube) == _looks(self.cube)
+        return _write_any_way(cube) == _write_any_way(self.cube)
 
     def cube_to_solve(self, cube: AnyCube) -> AnyCube | None:
         """Return the cube whose solutions bring ``cube`` to the goal.
@@ -71,7 +71,7 @@ class Goal:
             return from_scramble("", cube.size)
         if isinstance(cube, StickerCube):
             assert isinstance(self.cube, StickerCube)
-            return _name_by_places(cube, self.cube)
+            return _name_make_as_held(cube, self.cube)
         # One of the two kinds of cube, and the goal of the same.
         return self.cube.inverse * cube  # type: ignore[union-attr,operator]
 
@@ -82,13 +82,13 @@ class Goal:
         """
         assert self.moves is not None and isinstance(self.cube, StickerCube)
         cube, count = self.cube, len(self.moves)
-        while count > 0 and not _are_together(cube):
+        while count > 0 and not _is_together(cube):
             count -= 1
             cube = cube.move(self.moves[count].inverse)
         return Goal(cube, moves=self.moves[:count]), self.moves[count:]
 
 
-def moves_when_held(moves: tuple[Move, ...], solved: AnyCube) -> tuple[Move, ...]:
+def rename_moves(moves: tuple[Move, ...], solved: AnyCube) -> tuple[Move, ...]:
     """Return ``moves`` as they are named where a cube that was solved is ``solved`` now.
 
     Its faces may be elsewhere: what was to be turned at U is turned where U is.
@@ -108,22 +108,22 @@ def read_goal(text: str, given: GivenCube) -> Goal:
     """
     size, name = given.cube.size, "-".join(text.lower().replace("_", " ").split())
     if name == SOLVED:
-        return _by_places("", given, SOLVED)
+        return _make_as_held("", given, SOLVED)
     if name in PATTERNS:
         pattern = patterns_of(size).get(name)
         if pattern is None:
             raise InvalidRequest(f"A cube of {size} layers has no pattern {name!r}.", _advice(size))
         if pattern.moves is not None:
-            return _by_places(pattern.moves(size), given, name)
+            return _make_as_held(pattern.moves(size), given, name)
         assert pattern.facelets is not None
         drawn = read_state(pattern.facelets(size), size).cube
         if isinstance(drawn, StickerCube):
-            drawn = _as_colours(drawn, given.held)
+            drawn = _paint_as_held(drawn, given.held)
         return Goal(drawn, name)
     if _is_state(text, size):
-        return _by_colours(read_state(text, size), given)
+        return _make_in_colours(read_state(text, size), given)
     try:
-        return _by_places(text.strip().removeprefix(SCRAMBLE).strip(), given, "")
+        return _make_as_held(text.strip().removeprefix(SCRAMBLE).strip(), given, "")
     except BadNotation as error:
         if get_close_matches(name, PATTERNS, 1) or name.replace("-", "").isalpha():
             text = f"There is no pattern {text!r}, and {str(error)[0].lower()}{str(error)[1:]}"
@@ -143,21 +143,21 @@ def _is_state(text: str, size: int) -> bool:
     return len(letters) == 6 * size * size and letters.isalpha()
 
 
-def _by_places(moves: str, given: GivenCube, name: str) -> Goal:
+def _make_as_held(moves: str, given: GivenCube, name: str) -> Goal:
     """Return the goal that ``moves`` make of a solved cube held as ``given`` is."""
     size = given.cube.size
     made = from_scramble(moves, size)
     if isinstance(made, StickerCube):
-        return Goal(_as_colours(made, given.held), name, parse_moves(moves, size))
+        return Goal(_paint_as_held(made, given.held), name, parse_moves(moves, size))
     return Goal(made, name)
 
 
-def _as_colours(cube: StickerCube, held: Orientation) -> StickerCube:
+def _paint_as_held(cube: StickerCube, held: Orientation) -> StickerCube:
     """Name stickers that are named by places by the colours that a cube so held has there."""
     return StickerCube(cube.letters.translate(str.maketrans(FACES, held.faces)), cube.size)
 
 
-def _by_colours(read: GivenCube, given: GivenCube) -> Goal:
+def _make_in_colours(read: GivenCube, given: GivenCube) -> Goal:
     """Return the goal whose letters are colours of ``given``, seen as that is held."""
     letters, size = read.facelets, read.cube.size
     if read.colours != given.colours and set(read.colours) == set(given.colours):
@@ -175,7 +175,7 @@ def _by_colours(read: GivenCube, given: GivenCube) -> Goal:
 # ---- cubes of 4 and more layers ------------------------------------------------------------------
 
 
-def _looks(cube: AnyCube) -> str:
+def _write_any_way(cube: AnyCube) -> str:
     """Return one writing for all 24 ways to hold a cube and to exchange its colours with it."""
     letters = np.array(list(cube.facelets()))
     held = (letters[site_facelets(one, cube.size)].tolist() for one in all_orientations())
@@ -188,7 +188,7 @@ def _rename(letters: list[str]) -> str:
     return "".join(order[letter] for letter in letters)
 
 
-def _pieces(size: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _list_pieces(size: int) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yield the facelets of every piece that is seen on several faces, with its orbit.
 
     A corner or middle edge comes once for every way to read it.
@@ -201,7 +201,7 @@ def _pieces(size: int) -> Iterator[tuple[str, tuple[int, ...]]]:
             yield f"wing {offset}", tuple(pair)
 
 
-def _centres(size: int) -> Iterator[list[int]]:
+def _list_centres(size: int) -> Iterator[list[int]]:
     """Yield the facelets of every orbit of centres; equal colours of one are interchangeable."""
     if size % 2:
         yield orbits.fixed_slots(size).tolist()
@@ -209,39 +209,39 @@ def _centres(size: int) -> Iterator[list[int]]:
         yield orbits.centre_slots(row, column, size).tolist()
 
 
-def _are_together(cube: StickerCube) -> bool:
-    return all(_faces_of(cube, orbit) is not None for orbit in _centres(cube.size))
+def _is_together(cube: StickerCube) -> bool:
+    return all(_find_faces(cube, orbit) is not None for orbit in _list_centres(cube.size))
 
 
-def _faces_of(cube: StickerCube, orbit: list[int]) -> dict[str, str] | None:
+def _find_faces(cube: StickerCube, orbit: list[int]) -> dict[str, str] | None:
     """Return the face that has each colour of an orbit of centres; None if several have it."""
     faces: dict[str, str] = {}
     for facelet in orbit:
-        face = _face(facelet, cube.size)
+        face = _find_face(facelet, cube.size)
         if faces.setdefault(cube.letters[facelet], face) != face:
             return None
     return faces
 
 
-def _face(facelet: int, size: int) -> str:
+def _find_face(facelet: int, size: int) -> str:
     return FACES[facelet // (size * size)]
 
 
-def _name_by_places(cube: StickerCube, goal: StickerCube) -> StickerCube | None:
+def _name_make_as_held(cube: StickerCube, goal: StickerCube) -> StickerCube | None:
     """Name every sticker of ``cube`` by the face on which ``goal`` has it."""
     size, named = cube.size, [""] * len(cube.letters)
-    for orbit in _centres(size):
-        faces = _faces_of(goal, orbit)
+    for orbit in _list_centres(size):
+        faces = _find_faces(goal, orbit)
         if faces is None:
             return None
         for facelet in orbit:
             named[facelet] = faces[cube.letters[facelet]]
-    pieces = list(_pieces(size))
+    pieces = list(_list_pieces(size))
     places = {(kind, _read(goal, spots)): spots for kind, spots in pieces}
     for kind, spots in pieces:
         wanted = places[kind, _read(cube, spots)]
         for facelet, place in zip(spots, wanted, strict=True):
-            named[facelet] = _face(place, size)
+            named[facelet] = _find_face(place, size)
     return StickerCube("".join(named), size)
 
 

@@ -74,12 +74,12 @@ def _draw_cube_in_cube(size: int) -> str:
     return "".join(drawn)
 
 
-def _fixed(moves: str) -> Maker:
+def _make_always(moves: str) -> Maker:
     return lambda _: moves
 
 
-def _of_3(about: str, moves: str) -> NamedPattern:
-    return NamedPattern(about, _fixed(moves), sizes=(3,))
+def _make_for_3(about: str, moves: str) -> NamedPattern:
+    return NamedPattern(about, _make_always(moves), sizes=(3,))
 
 
 PATTERNS: Mapping[str, NamedPattern] = MappingProxyType(
@@ -100,24 +100,24 @@ PATTERNS: Mapping[str, NamedPattern] = MappingProxyType(
         "cube-in-cube": NamedPattern(
             "a smaller cube in two opposite corners", facelets=_draw_cube_in_cube, least=2
         ),
-        "superflip": _of_3(
+        "superflip": _make_for_3(
             "every edge flipped", "U R2 F B R B2 R U2 L B2 R U' D' R2 F R' L B2 U2 F2"
         ),
-        "cube-in-cube-in-cube": _of_3(
+        "cube-in-cube-in-cube": _make_for_3(
             "cubes within each other", "U' L' U' F' R2 B' R F U B2 U B' L U' F U R F'"
         ),
-        "anaconda": _of_3("a snake over six faces", "L U B' U' R L' B R' F B' D R D' F'"),
-        "python": _of_3("a longer snake", "F2 R' B' U R' L F' L F' B D' R B L2"),
-        "tetris": _of_3("a stepped block on every face", "L R F B U' D' L' R'"),
-        "gift-box": _of_3(
+        "anaconda": _make_for_3("a snake over six faces", "L U B' U' R L' B R' F B' D R D' F'"),
+        "python": _make_for_3("a longer snake", "F2 R' B' U R' L F' L F' B D' R B L2"),
+        "tetris": _make_for_3("a stepped block on every face", "L R F B U' D' L' R'"),
+        "gift-box": _make_for_3(
             "a ribbon round the cube", "U B2 R2 B2 L2 F2 R2 D' F2 L2 B F' L F2 D U' R2 F' L' R'"
         ),
-        "twister": _of_3("a twisted ring", "F R' U L F' L' F U' R U L' U' L F'"),
-        "spiral": _of_3("a spiral", "L' B' D U R U' R' D2 R2 D L D' L' R' F U"),
-        "plummer-cross": _of_3(
+        "twister": _make_for_3("a twisted ring", "F R' U L F' L' F U' R U L' U' L F'"),
+        "spiral": _make_for_3("a spiral", "L' B' D U R U' R' D2 R2 D L D' L' R' F U"),
+        "plummer-cross": _make_for_3(
             "crosses of three colours in a ring", "R2 L' D F2 R' D' R' L U' D R D B2 R' U D2"
         ),
-        "vertical-stripes": _of_3(
+        "vertical-stripes": _make_for_3(
             "stripes of three colours on four faces", "F U F R L2 B D' R D2 L D' B R2 L F U F"
         ),
     }

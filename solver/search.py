@@ -14,7 +14,7 @@ from solver.cube.metrics import LAYERED_METRICS, METRICS, length
 from solver.cube.notation import Move, parse_moves
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import InvalidRequest, SearchError
-from solver.goal import Goal, moves_when_held
+from solver.goal import Goal, rename_moves
 from solver.solution import CancelFlag, Progress, Request, SearchClock, Solution
 
 PATTERN = "pattern"
@@ -195,7 +195,7 @@ class _GoalSearch:
         if not self._last:
             return replace(found, state=self._cube.facelets())
         metric, moves = found.metric, parse_moves(" ".join(found.moves))
-        last = moves_when_held(self._last, self._other.apply(moves))
+        last = rename_moves(self._last, self._other.apply(moves))
         least = int(bool(moves or last))
         costs = self._request.block_costs
         return replace(
