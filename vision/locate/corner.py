@@ -21,7 +21,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from vision.frame import Floats, Image
+from vision.frame import Floats, Image, Ints
 from vision.locate.evidence import MARGIN
 from vision.locate.face import FaceGrid, candidate_faces, cell_evidence, shrink
 from vision.locate.lattice import Blobs, inverse_of, is_proper, project
@@ -43,7 +43,7 @@ _MOST_FACES = 14
 combined, the best ones."""
 
 _MOST_ALONE = 3
-_VIEWS = (0.8, 1.4, 3.0)
+_VIEWS = (0.7, 1.1, 1.8, 4.0)
 """So many faces are tried alone, for lenses of these focal lengths in sides of the picture."""
 
 _NEAR = (0.35, 0.25, 0.2)
@@ -91,8 +91,8 @@ def locate_corners(image: Image, sizes: Collection[int] = CORNER_SIZES) -> dict[
         for alone in (False, True):
             for size in sizes:
                 own = _distinct([face for face in faces if face.size == size])
-                cameras = _from_one(own, work) if alone else _from_two(own)
-                for view in _closer(work, list(cameras), levels, size):
+                cameras = list(_from_one(own, work) if alone else _from_two(own))
+                for view in _closer(work, cameras, levels, size, 1 if alone else size):
                     if size not in best or view.fit > best[size].fit:
                         best[size] = view
             if any(view.fit >= _HOLDS for view in best.values()):
@@ -192,13 +192,16 @@ def _fit_camera(points: Floats, pixels: Floats, weights: Floats | None = None) -
 
 
 def _closer(
-    work: Image, cameras: Sequence[Floats], levels: Sequence[Blobs], size: int
+    work: Image, cameras: Sequence[Floats], levels: Sequence[Blobs], size: int, depth: int
 ) -> Iterator[CornerView]:
-    """Views through the cameras that agree with the most patches, each fitted to these."""
+    """Views through the cameras that agree with the most patches, each fitted to these.
+
+    The third axis of the cameras is known well enough for the first ``depth`` layers.
+    """
     fitted = [
         result
         for camera, blobs in product(cameras, levels)
-        if (result := _refit(camera, blobs, size)) is not None
+        if (result := _refit(camera, blobs, size, depth)) is not None
     ]
     fitted.sort(key=lambda result: -result[1])
     for camera, share in fitted[:_CLOSER]:
@@ -214,14 +217,16 @@ def _plane(camera: Floats, axes: tuple[int, int]) -> Floats:
     return np.asarray(camera[:, [*axes, 3]])
 
 
-def _refit(camera: Floats, blobs: Blobs, size: int) -> tuple[Floats, float] | None:
+def _refit(camera: Floats, blobs: Blobs, size: int, depth: int) -> tuple[Floats, float] | None:
     """The camera fitted to the patches that lie in its cells, and the share of cells with one.
 
-    None if it flattens a face or there are no patches.
+    Begins with the first ``depth`` layers along the third axis and goes on layer by layer. None if
+    a face is flattened or there are no patches.
     """
-    share = 0.0
     places = np.concatenate([_lift(_centres(size), axes) for axes in _PLANES])
-    for near in _NEAR:
+    rounds = [(layers, _NEAR[0]) for layers in range(depth, size)]
+    share = 0.0
+    for layers, near in (*rounds, *((size, near) for near in _NEAR)):
         pixels, weights, found = [], [], 0
         for axes in _PLANES:
             plane = _plane(camera, axes)
@@ -229,6 +234,8 @@ def _refit(camera: Floats, blobs: Blobs, size: int) -> tuple[Floats, float] | No
                 return None
             middles = project(plane, _centres(size))
             cells, patches = _patches_in_cells(plane, blobs, size, near)
+            reached = _lift(_centres(size), axes)[cells, 2] < layers
+            cells, patches = cells[reached], patches[reached]
             middles[cells] = blobs.centres[patches]
             weight = np.full(size * size, _PREDICTED[len(cells) >= _FEW])
             weight[cells] = 1.0
@@ -244,7 +251,7 @@ def _refit(camera: Floats, blobs: Blobs, size: int) -> tuple[Floats, float] | No
 
 def _patches_in_cells(
     plane: Floats, blobs: Blobs, size: int, near: float
-) -> tuple[list[int], list[int]]:
+) -> tuple[Ints, Ints]:
     """Cells of a face with a patch in their middle, and the numbers of the nearest such patches."""
     places = project(inverse_of(plane), blobs.centres)
     cells = np.floor(places).astype(int)
@@ -257,7 +264,7 @@ def _patches_in_cells(
     numbers = numbers[np.argsort(-misses[numbers], kind="stable")]
     # Later entries replace earlier ones: the nearest patch of a cell is last.
     nearest = {int(cells[i, 1] * size + cells[i, 0]): int(i) for i in numbers}
-    return list(nearest), list(nearest.values())
+    return np.array([*nearest], dtype=np.intp), np.array([*nearest.values()], dtype=np.intp)
 
 
 def _judge(work: Image, grid: FaceGrid) -> float:
