@@ -58,6 +58,13 @@ def test_the_face_that_both_pictures_show_is_named() -> None:
         read(same)
 
 
+def test_a_solved_cube_in_changing_light_has_no_face_twice() -> None:
+    """Two shades of one colour are no two colours."""
+    solved = Cube.solved().facelets()
+    with pytest.raises(Unreadable, match="both pictures show the same face"):
+        read(render_corners(43_002, 3, facelets=solved, towards=("URF", "UFL")))
+
+
 def test_pictures_of_two_cubes_make_none() -> None:
     one, other = (render_corners(seed, 3, towards=("URF", "DBL")) for seed in (44_000, 44_001))
     with pytest.raises(Unreadable):

@@ -8,7 +8,7 @@ most promising ones. The 48 ways to hold or mirror the cube cost the same; the p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -322,16 +322,12 @@ def odd_face(colours: StickerColours) -> str:
     return FACES[int(np.argmin(strain))]
 
 
-def repeated_face(
-    colours: StickerColours, pairs: Iterable[tuple[int, int]] = tuple(combinations(range(6), 2))
-) -> tuple[str, str] | None:
-    """Return two faces, by numbers among ``pairs``, whose pictures show the same face, turned or
-    not.
-    """
+def repeated_face(colours: StickerColours) -> tuple[str, str] | None:
+    """Return two faces whose pictures show the same face, turned or not."""
     features = LightFeatures.from_colours(colours)
     size = colours.size
     looks = features.values.reshape(6, size * size, 3)
-    for a, b in pairs:
+    for a, b in combinations(range(6), 2):
         for cells in turned_cells(size):
             difference = looks[a] - looks[b][cells]
             difference = difference - difference.mean()

@@ -6,25 +6,25 @@ exist, unless the cube is so nearly solved that the order of its colours has to 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 
-from vision.decide.consistency import UNIQUE, repeated_face
+from vision.decide.arrangements import turned_cells
+from vision.decide.consistency import UNIQUE
 from vision.decide.estimate import Decision, decide, same_cube
 from vision.decide.reader import CubeReading, Unreadable, read_cube
 from vision.decide.schemes import scheme_costs
-from vision.measure.colour_space import ColourReferences
+from vision.measure.colour_space import ColourReferences, LightFeatures
 from vision.measure.sticker_colours import StickerColours
 
-_PLACES = {"U": "highest", "R": "right", "F": "left", "D": "highest", "B": "right", "L": "left"}
-"""Places of the faces in their pictures, in the first of the three ways."""
+_PLACES = ("highest", "right", "left")
+"""Places of the faces U R F in a picture."""
 
-
-_BETWEEN_PICTURES = tuple(product((0, 1, 2), (3, 4, 5)))
-"""Faces, by number, of which each picture shows one."""
+_SAME_TINTS = 0.2
+"""Largest mean difference of two looks at the same face, in log light beside its brightness."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,10 +76,9 @@ def read_corners(
     try:
         reading = read_cube(assembly.colours, references, scheme)
     except Unreadable:
-        _refuse_common_face(assembly.ways[0])
+        _refuse_common_face(assembly)
         raise
-    if not reading.confident:
-        _refuse_common_face(assembly.ways[0])
+    _refuse_common_face(assembly, reading.facelets if reading.confident else None)
     if reading.corrections and not all("mirrored" in one for one in reading.corrections):
         # Faces around a corner cannot be turned or exchanged by themselves.
         raise Unreadable(
@@ -99,12 +98,34 @@ def _total_cost(decision: Decision, scheme: str | None) -> float:
     return decision.cost + float(against(np.arange(6)[None])[0])
 
 
-def _refuse_common_face(colours: StickerColours) -> None:
-    """Raise :class:`Unreadable` if a face of the second picture is one of the first."""
-    alike = repeated_face(colours, _BETWEEN_PICTURES)
-    if alike is not None:
+def _refuse_common_face(assembly: PictureAssembly, facelets: str | None = None) -> None:
+    """Raise :class:`Unreadable` if a face of the second picture is one of the first.
+
+    ``facelets``: a cube read for sure. Faces to which it gives the same letters may look alike.
+    """
+    colours = assembly.colours
+    for one, other, cells in _alike_faces(colours):
+        if facelets is not None:
+            first, second = (facelets[colours.face_slice(face)] for face in (one, other))
+            if first == "".join(second[cell] for cell in cells):
+                continue
+        places = "URF".index(one), ("DBL".index(other) + assembly.way) % 3
         raise Unreadable(
-            f"both pictures show the same face: the {_PLACES[alike[0]]} one of the first is the "
-            f"{_PLACES[alike[1]]} one of the second; turn the cube over until the opposite corner "
-            "points at the camera, so that the second picture shows the three other faces"
+            "both pictures show the same face: the {} one of the first is the {} one of the "
+            "second; turn the cube over until the opposite corner points at the camera, so that "
+            "the second picture shows the three other faces".format(*(_PLACES[i] for i in places)),
+            look_again=other,
         )
+
+
+def _alike_faces(colours: StickerColours) -> Iterator[tuple[str, str, list[int]]]:
+    """Faces of both pictures that have the same colours, and the cells of the second that are
+    those of the first. The pictures may differ in brightness.
+    """
+    features = LightFeatures.from_colours(colours).values
+    tints = features - features.mean(axis=1, keepdims=True)
+    for one, other in product("URF", "DBL"):
+        first, second = (tints[colours.face_slice(face)] for face in (one, other))
+        for cells in turned_cells(colours.size).tolist():
+            if np.abs(first - second[cells]).mean() < _SAME_TINTS:
+                yield one, other, cells
