@@ -22,11 +22,12 @@ MOST_CALIBRATED = 500
 """Values of one robot."""
 
 
-Means = Literal["auto", "person", "import", "drift", "earlier"]
+Means = Literal["auto", "person", "import", "drift", "learned", "earlier"]
 """Ways in which a value was found: measured by ``calibrate auto``, kept by a person at the robot,
-taken from a file, corrected by the robot itself, or kept by a release that did not note it."""
+taken from a file, corrected by the robot itself, learned from solved cubes, or kept by a release
+that did not note it."""
 
-Maker = Literal["auto", "person", "import", "drift", "restore", "earlier"]
+Maker = Literal["auto", "person", "import", "drift", "learned", "restore", "earlier"]
 """Makers of a version."""
 
 

@@ -47,11 +47,22 @@ def show(as_json: bool) -> int:
         emit(found)
         return ExitCode.DONE
     for key, value in sorted(found["values"].items()):
-        click.echo(f"{key}: {value}  # {_source(found['sources'].get(key))}")
+        click.echo(f"{key}: {_describe(value)}  # {_source(found['sources'].get(key))}")
     now = client.status()
     for line in calibration_lines(now["calibration"], now["robot"], simulated=now["simulated"]):
         note(line)
     return ExitCode.DONE
+
+
+def _describe(value: object) -> str:
+    """Return a value for people; of learned colours, what they were learned from."""
+    if not isinstance(value, dict) or not value.get("solves"):
+        return str(value)
+    sites = ", ".join(f"{camera} {' '.join(seen)}" for camera, seen in value["light"].items())
+    return (
+        f"{value['linear_rgb']}, light of {sites}, from {value['solves']} solves since "
+        f"{value['since']}"
+    )
 
 
 def _source(source: SourceJson | None) -> str:

@@ -53,6 +53,7 @@ class TerminalText(StrEnum):
     SET = "set by a person"
     IMPORTED = "imported"
     SELF_CORRECTED = "corrected by the robot itself"
+    LEARNED = "learned from solved cubes"
     KEPT_EARLIER = "kept by an earlier release"
     RESTORED = "restored"
 
@@ -178,6 +179,7 @@ MAKERS: Mapping[str, TerminalText] = {
     "person": TerminalText.SET,
     "import": TerminalText.IMPORTED,
     "drift": TerminalText.SELF_CORRECTED,
+    "learned": TerminalText.LEARNED,
     "earlier": TerminalText.KEPT_EARLIER,
     "restore": TerminalText.RESTORED,
 }

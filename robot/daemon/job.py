@@ -12,6 +12,7 @@ from typing import ParamSpec, TypeVar
 
 from robot.api.endpoints import RobotState
 from robot.api.models import JobStatus
+from robot.calibration.learned_colours import Lesson
 from robot.calibration.sighting import ScanSample
 from robot.computer.memory import release_library_pages
 from robot.daemon.live import JpegCache, LiveBoard
@@ -48,7 +49,8 @@ class Job:
 
     Whoever stops the job sets ``cancel``, the flag of its run of motion; steps in threads watch it.
     ``explanation`` draws how the cube was read, at the end, when nobody waits. ``looks`` are the
-    pictures of the last scan from which the drift of the robot's table can be measured.
+    pictures of the last scan from which the drift of the robot's table can be measured. ``lesson``
+    is the cube that it has shown; ``is_proven``: turned as read, the cube was seen to be solved.
     """
 
     def __init__(
@@ -72,6 +74,8 @@ class Job:
         self._interrupted: str | None = None
         self.explanation: Callable[[], bytes] | None = None
         self.looks: list[ScanSample] = []
+        self.lesson: Lesson | None = None
+        self.is_proven = False
         self._report = report
         self._progressed = progressed
         self._told = 0.0

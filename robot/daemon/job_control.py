@@ -16,6 +16,7 @@ from robot.api.endpoints import Place, RobotState
 from robot.api.models import RobotStatus, StartRequest
 from robot.computer.memory import give_back
 from robot.daemon import jobs
+from robot.daemon.colour_watch import ColourWatch
 from robot.daemon.condition import EMERGENCY, EventBoard, RobotCondition
 from robot.daemon.drift_watch import DriftWatch
 from robot.daemon.job import Job, run_in_own_thread
@@ -64,6 +65,7 @@ class JobController:
         self._is_ending = False
         self.estop_open = False
         self.drift: DriftWatch | None = None
+        self.colours: ColourWatch | None = None
         self.calibration: CalibrationReport | None = None
         self.inspection_left_s: Callable[[], float | None] = lambda: None
         self._version = version
@@ -594,6 +596,8 @@ class JobController:
         await asyncio.to_thread(self.store.prune)
         await job.finish()
         adjusted = self.drift is not None and await self.drift.follow(job)
+        if self.colours is not None:
+            await self.colours.follow(job)
         await asyncio.to_thread(give_back)
         await asyncio.to_thread(self.store.prune)
         return adjusted

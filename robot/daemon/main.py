@@ -18,6 +18,7 @@ from robot.calibration.store import CalibrationStore
 from robot.calibration.values import BadCalibration, apply
 from robot.calibration.versions import CubeSizes
 from robot.computer.memory import give_back, keep_small
+from robot.daemon.colour_watch import ColourWatch
 from robot.daemon.drift_watch import DriftWatch
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
@@ -112,6 +113,7 @@ async def serve(
         await maintenance.begin()
         await drift.begin()
         controller.drift = drift
+        controller.colours = ColourWatch(profile, values, maintenance.learn)
         for program in _programs(options):
             app = make_app(controller, maintenance, release, program)
             path = program.socket_beside(options.socket_path)

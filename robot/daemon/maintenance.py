@@ -358,11 +358,29 @@ class Maintenance:
             }
             calibration = stored.changed(values, sources)
             machine = await asyncio.to_thread(self._make_machine, apply(self._profile, calibration))
-            into = stored.version if stored.by == "drift" else None
-            kept = await asyncio.to_thread(self._store.save, calibration, "drift", into)
-            self._contact.confirmed = kept.confirmed
-            await self._report()
+            await self._keep_by_itself(stored, calibration, "drift")
             await self._controller.replace(machine)
+
+    async def learn(self, values: JsonMapping) -> None:
+        """Keep colours that a solved cube has taught, and let the scanner use them from now on.
+
+        What is learned in turn is one version. Raises as :meth:`adjust`.
+        """
+        async with self._busy:
+            stored = await self._stored()
+            source = Source(how="learned", at=self._store.now())
+            calibration = stored.changed(values, dict.fromkeys(values, source))
+            calibrated = apply(self._profile, calibration)
+            await self._keep_by_itself(stored, calibration, "learned")
+            self._controller.next_machine.scanner.use_colours(calibrated)
+
+    async def _keep_by_itself(
+        self, before: Calibration, after: Calibration, how: Literal["drift", "learned"]
+    ) -> None:
+        into = before.version if before.by == how else None
+        kept = await asyncio.to_thread(self._store.save, after, how, into)
+        self._contact.confirmed = kept.confirmed
+        await self._report()
 
     def _set(self, stored: Calibration) -> Calibration:
         """Put the stored values in force, together with those only tried out."""

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from itertools import groupby
 
 from robot.api.endpoints import RobotState
+from robot.calibration.learned_colours import Lesson
 from robot.calibration.sighting import ScanSample
 from robot.daemon.job import Job
 from robot.machine.assembly import Machine
@@ -53,8 +54,11 @@ async def scan(
     Raises ``ScanError``, with what is in view instead of the cube if that did not end in time.
     """
     scanned = _Scan(job, machine, phase, state)
+    if phase is RobotState.SCANNING:
+        job.lesson, job.is_proven = None, False
     reading = await scanned.run()
     if phase is RobotState.SCANNING:
+        job.lesson = Lesson.from_images(reading.facelets, scanned.images)
         job.record.facelets = reading.facelets
         job.record.reading = _facts(reading)
     job.live.read(reading.facelets)
@@ -76,7 +80,7 @@ class _Scan:
         self._phase = phase
         self._is_check = phase is not RobotState.SCANNING
         self._timing = "check" if self._is_check else "scan"
-        self._images: list[FaceImage] = []
+        self.images: list[FaceImage] = []
         self._tasks: list[asyncio.Task[None]] = []
 
     async def run(self) -> CubeReading:
@@ -99,7 +103,7 @@ class _Scan:
                     retries -= 1
                 # Whoever was there may have moved the cube.
                 _look_again(job, error)
-                faces, self._images = None, []
+                faces, self.images = None, []
                 continue
             if reading.confident:
                 return reading
@@ -147,8 +151,8 @@ class _Scan:
             if number == 0:
                 job.warn(await job.run_blocking(self._timing, scanner.settle))
             taken = await job.run_blocking(self._timing, scanner.take, step.looks, moved=step.moves)
-            first = len(self._images) + 1
-            self._images += await self._reduce(taken, step, is_placed=number > 0)
+            first = len(self.images) + 1
+            self.images += await self._reduce(taken, step, is_placed=number > 0)
             view = asyncio.create_task(self._check_view(step.looks, taken))
             self._tasks.append(view)
             if seen < count:
@@ -191,11 +195,11 @@ class _Scan:
         """Return whether the faces seen leave only one cube, and the policy ends the scan then."""
         if self._is_check or not self._machine.policy.end_scan_early:
             return False
-        if len({image.face for image in self._images}) < TELLING_FACES:
+        if len({image.face for image in self.images}) < TELLING_FACES:
             return False
         try:
             read = self._machine.scanner.read
-            return (await self._job.run_blocking("read", read, self._images)).confident
+            return (await self._job.run_blocking("read", read, self.images)).confident
         except (ScanError, RobotError):
             return False
 
@@ -203,7 +207,7 @@ class _Scan:
         """Decide the cube. Keep a drawing of the reading, or of its failure, for the record."""
         job, scanner = self._job, self._machine.scanner
         try:
-            reading = await job.run_blocking("read", scanner.read, self._images)
+            reading = await job.run_blocking("read", scanner.read, self.images)
         except CubistError:
             job.looks = []
             job.explanation = scanner.take_explanation()

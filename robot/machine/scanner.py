@@ -60,7 +60,7 @@ class FaceImage:
     """A picture of one cube face, and what was measured in it.
 
     ``grid`` and ``colours`` are those of the face as the cube's drawing has it, however it is held.
-    ``whole``: the robot itself hides no sticker of the face.
+    ``whole``: the robot itself hides no sticker of the face. ``view``: as it was planned.
     """
 
     face: str
@@ -68,6 +68,7 @@ class FaceImage:
     colours: FaceColours
     grid: FaceGrid
     whole: bool = True
+    view: FaceView | None = None
 
     def reduce(self) -> FaceImage:
         """The same, its frame no larger than its cells are judged in.
@@ -98,7 +99,7 @@ class Scanner:
         self._stopwatch = stopwatch or Stopwatch()
         self._size = profile.cube.size
         self._check_view = profile.policy.check_view
-        self._references = stored_colours(profile)
+        self.use_colours(profile)
         self._views: dict[tuple[str, str], View] = {
             (camera.name, view.site): view for camera in profile.cameras for view in camera.views
         }
@@ -109,6 +110,11 @@ class Scanner:
         # Somebody may watch through a camera at the moment in which a job begins to look.
         self._in_use = {name: threading.Lock() for name in self._cameras}
         self._remembered: dict[str, Frame] | None = None
+
+    def use_colours(self, profile: RobotProfile) -> None:
+        """Read with the colours and the light of a calibrated profile from now on."""
+        self._references = stored_colours(profile)
+        self._light = stored_light(profile)
 
     def prepare(self) -> None:
         """Read a solved cube that nobody has shown: what a first look has to load and to work out
@@ -175,12 +181,16 @@ class Scanner:
                 grid = self._grid(camera, frame, self._views[view.camera, view.site])
             with self._stopwatch.timing("measure"):
                 seen = measure(camera, frame, grid.quads, fit=grid.fit)
+        light = self._light.get((view.camera, view.site))
+        if light is not None and getattr(camera, "calibrated", True):
+            seen = seen.even_out(light)
         return FaceImage(
             face=view.face,
             frame=frame,
             colours=as_cube_face(seen, view, self._size),
             grid=turn_grid(grid, view),
             whole=not view.hidden,
+            view=view,
         )
 
     def glance(self) -> tuple[int, NDArray[np.float32]]:
@@ -331,6 +341,18 @@ def stored_colours(profile: RobotProfile) -> ColourReferences | None:
     return references_from_json(profile.colours.model_dump_json())
 
 
+def stored_light(profile: RobotProfile) -> dict[tuple[str, str], NDArray[np.float64]]:
+    """Return the learned log light by camera and site, float64[N*N, 3] in the site's drawing."""
+    known = {} if profile.colours is None else profile.colours.light
+    every = {
+        (camera, site): np.array(light)
+        for camera, sites in known.items()
+        for site, light in sites.items()
+    }
+    area = profile.cube.size**2
+    return {place: light for place, light in every.items() if len(light) == area}
+
+
 def as_values(references: ColourReferences) -> dict[str, object]:
     """The colours as calibrated values."""
     return {COLOURS_KEY: parse_object(references_to_json(references), "colours")}
@@ -375,7 +397,7 @@ def explanation(
 def as_cube_face(seen: FaceColours, view: FaceView, size: int) -> FaceColours:
     """Convert colours from the site's drawing to that of the face there, turned as it is held."""
     hidden = np.isin(np.arange(1, size * size + 1), sorted(view.hidden))
-    order = _order(view, size)
+    order = site_stickers(view, size)
     positions = None if seen.positions is None else seen.positions[order]
     return FaceColours(
         seen.linear_rgb[order],
@@ -393,12 +415,12 @@ def turn_grid(grid: FaceGrid, view: FaceView) -> FaceGrid:
     """The grid of a site as the face that is there is drawn."""
     n = grid.size
     clockwise = [0, n - 1, n * n - 1, n * (n - 1)]
-    first = clockwise.index(int(_order(view, n)[0]))
+    first = clockwise.index(int(site_stickers(view, n)[0]))
     return FaceGrid.from_corners(np.roll(grid.corners, -first, axis=0), n, grid.fit)
 
 
-def _order(view: FaceView, size: int) -> NDArray[np.intp]:
-    """For each sticker of the cube's face its number in the site's drawing."""
+def site_stickers(view: FaceView, size: int) -> NDArray[np.intp]:
+    """Return for each sticker of the cube's face its number in the site's drawing."""
     count = size * size
     site = SITES.index(view.site)
     place = site_facelets(view.orientation, size)[site * count : (site + 1) * count] % count

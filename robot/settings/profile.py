@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, PrivateAttr, ValidationError
@@ -92,14 +93,24 @@ class CameraSettings(Settings):
 Light = Annotated[float, Field(ge=0, le=10, description="linear light, 1 is white")]
 
 
+LogLight = Annotated[float, Field(ge=-3, le=0, description="log light, 0 is the brightest place")]
+
+
 class ColourSettings(Settings):
     """Colours of this robot's cube: linear red, green and blue of the stickers of each face.
 
-    ``trust`` is how many stickers' worth of evidence they count as.
+    ``trust`` is how many stickers' worth of evidence they count as. With ``policy.learn_colours``:
+    ``light`` by camera and site, of the stickers there row by row, and how many ``solves`` it was
+    learned from ``since`` when.
     """
 
     linear_rgb: dict[Site, tuple[Light, Light, Light]] = Field(min_length=6)
     trust: float = Field(default=4.0, gt=0, le=100)
+    light: dict[Name, dict[Site, tuple[tuple[LogLight, LogLight, LogLight], ...]]] = Field(
+        default_factory=dict
+    )
+    solves: Annotated[int, Field(strict=True, ge=0)] = 0
+    since: date | None = None
 
 
 class FirmwareSettings(Settings):
@@ -230,6 +241,7 @@ class PolicySettings(Settings):
     check_view: bool = True
     wait_for_clear_view_s: Annotated[float, Field(ge=0, le=600)] = 10.0
     self_adjust: bool = False
+    learn_colours: bool = False
 
 
 class SimulatedActuator(Settings):

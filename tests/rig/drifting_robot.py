@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from robot.api.models import StartRequest
 from robot.calibration.drift import DriftStore
 from robot.calibration.store import CalibrationStore
 from robot.calibration.values import apply
+from robot.daemon.colour_watch import ColourWatch
 from robot.daemon.drift_watch import IN_ORDER, DriftWatch
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
@@ -59,8 +61,12 @@ class DriftingRobot(SimulatedRun):
             picture = cv2.warpAffine(image, turning, size, borderMode=cv2.BORDER_REPLICATE)
             return np.asarray(picture, dtype=np.uint8)
 
+        self.see_through(turned)
+
+    def see_through(self, lens: Callable[[Image], Image]) -> None:
+        """Change all pictures from now on."""
         for camera in self._cameras.values():
-            camera.lens = turned
+            camera.lens = lens
 
     def solve_and_drift(self, cubes: int, degrees: float, moves: str | None = None) -> int:
         """Solve cubes with one daemon, drifting by some degrees after each.
@@ -85,6 +91,9 @@ class DriftingRobot(SimulatedRun):
             self.profile, self.calibrations, self.drifts, maintenance.adjust, lambda: self.today
         )
         controller.drift = watch
+        controller.colours = ColourWatch(
+            self.profile, self.calibrations, maintenance.learn, lambda: self.today
+        )
         return controller, watch, maintenance
 
     async def _solve_all(self, cubes: int, degrees: float, moves: str | None) -> int:

@@ -96,11 +96,11 @@ def locate_corners(image: Image, sizes: Collection[int] = CORNER_SIZES) -> dict[
                     if size not in best or view.fit > best[size].fit:
                         best[size] = view
             if any(view.fit >= _HOLDS for view in best.values()):
-                return _scaled(best, factor)
-    return _scaled(best, factor)
+                return _scale_views(best, factor)
+    return _scale_views(best, factor)
 
 
-def _scaled(found: Mapping[int, CornerView], factor: float) -> dict[int, CornerView]:
+def _scale_views(found: Mapping[int, CornerView], factor: float) -> dict[int, CornerView]:
     return {
         size: CornerView({f: grid.scale(factor) for f, grid in view.faces.items()}, view.fit)
         for size, view in found.items()
@@ -249,9 +249,7 @@ def _refit(camera: Floats, blobs: Blobs, size: int, depth: int) -> tuple[Floats,
     return camera, share
 
 
-def _patches_in_cells(
-    plane: Floats, blobs: Blobs, size: int, near: float
-) -> tuple[Ints, Ints]:
+def _patches_in_cells(plane: Floats, blobs: Blobs, size: int, near: float) -> tuple[Ints, Ints]:
     """Cells of a face with a patch in their middle, and the numbers of the nearest such patches."""
     places = project(inverse_of(plane), blobs.centres)
     cells = np.floor(places).astype(int)

@@ -77,6 +77,11 @@ class FaceColours:
         flags = np.zeros(size * size, dtype=np.bool_)
         return cls(none, none.copy(), flags, flags.copy(), fit=0.0)
 
+    def even_out(self, light: NDArray[np.floating]) -> FaceColours:
+        """Return the look without the known log light on its stickers, float[N*N, 3], at most 0."""
+        factor = np.exp(-light).astype(np.float32)
+        return replace(self, linear_rgb=self.linear_rgb * factor, spread=self.spread * factor)
+
     def reorder(self, cells: NDArray[np.intp]) -> FaceColours:
         """Return the look with the stickers of these numbers, int[N*N]."""
         return replace(

@@ -54,6 +54,7 @@ UNCONFIRMED = "not confirmed"
 CONFIRMED: Mapping[Means, str] = {
     "auto": "by the robot",
     "drift": "by the robot",
+    "learned": "by the robot",
     "person": "by a person",
     "earlier": "earlier",
     "import": UNCONFIRMED,

@@ -1,0 +1,252 @@
+"""Learning colours and light from solved cubes: surer with every run, from proven cubes only."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from statistics import mean
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from robot.api.calibrations import Calibration
+from robot.calibration.learned_colours import Lesson, learn_colours
+from robot.calibration.store import CalibrationStore
+from robot.calibration.values import apply
+from robot.daemon.colour_watch import ColourWatch
+from robot.machine.scanner import as_cube_face, stored_colours, stored_light
+from robot.planner import FaceView
+from robot.settings import RobotProfile, load_profile
+from robot.text.outcomes import Outcome
+from robot.twin.render import Image
+from solver.cube.cube import Cube
+from solver.cube.orientation import all_orientations, site_facelets
+from solver.files import JsonMapping
+from tests.rig.drifting_robot import FIRST_DAY, DriftingRobot
+from tests.rig.pictures import to_linear, to_srgb
+from tests.rig.scenes import SCHEMES
+from vision.decide.reader import CubeReading, Unreadable, read_cube
+from vision.measure.sticker_colours import FACES, FaceColours, StickerColours
+
+if TYPE_CHECKING:
+    from robot.daemon.job import Job
+
+CUBOTINO = load_profile("cubotino")
+RUNS = 20
+PLACE = ("top", "U")
+"""The only site that its camera sees: all faces come there."""
+VIEWS = [
+    FaceView(*PLACE, face, next(held for held in all_orientations() if held.faces[0] == face))
+    for face in FACES
+]
+Floats = NDArray[np.float64]
+
+
+class Room:
+    """A room with a lamp beside the camera, which wanders, and the shadow of the robot's frame."""
+
+    def __init__(self, seed: int, scheme: str = "classic", *, lamp: float = 0.6) -> None:
+        self._rng = np.random.default_rng(seed)
+        self._lamp = lamp
+        colours = np.array([SCHEMES[scheme][face] for face in FACES], dtype=np.uint8)
+        self._palette = dict(zip(FACES, to_linear(colours), strict=True))
+
+    def light(self, day: int) -> Floats:
+        """Log light on the stickers at the site, float64[9]."""
+        x, y = np.meshgrid([-1.0, 0.0, 1.0], [-1.0, 0.0, 1.0])
+        lamp = 0.8 * np.exp(-((x - self._lamp + day / 60) ** 2) - (y + 0.5) ** 2)
+        return (lamp - 0.7 * (x + 0.3 * y < -0.5)).ravel()
+
+    def looks(self, profile: RobotProfile, facelets: str, day: int) -> Lesson:
+        """Look at a cube as the robot's scanner does with what it has learned."""
+        known = stored_light(profile).get(PLACE, np.zeros((9, 3)))
+        looks = []
+        for view in VIEWS:
+            at_site = [facelets[number - 1] for number in self._shown(view)]
+            gain = np.exp(self._rng.normal(0, 0.1) + self._rng.normal(0, 0.02, 3))
+            light = np.array([self._palette[letter] for letter in at_site])
+            light = light * np.exp(self.light(day))[:, None] * gain * 0.45
+            seen = to_srgb((light + self._rng.normal(0, 0.003, (9, 3))).astype(np.float32))
+            look = FaceColours.from_light(to_linear(seen)).even_out(known)
+            looks.append((view, as_cube_face(look, view, 3)))
+        return Lesson(facelets, looks)
+
+    def cube(self) -> str:
+        return Cube.random(self._rng).facelets()
+
+    @staticmethod
+    def _shown(view: FaceView) -> list[int]:
+        return [int(number) + 1 for number in site_facelets(view.orientation, 3)[:9]]
+
+
+def read(profile: RobotProfile, lesson: Lesson) -> CubeReading:
+    colours = StickerColours.from_faces({view.face: seen for view, seen in lesson.looks})
+    return read_cube(colours, stored_colours(profile))
+
+
+def margin_of(profile: RobotProfile, lesson: Lesson) -> float:
+    """The margin of the right cube; 0 if the robot would look again."""
+    try:
+        reading = read(profile, lesson)
+    except Unreadable:
+        return 0.0
+    assert reading.facelets == lesson.facelets or not reading.confident
+    return reading.margin if reading.facelets == lesson.facelets else 0.0
+
+
+def solve_all(room: Room, profile: RobotProfile, *, learns: bool = True) -> list[float]:
+    """Read and solve a cube a day; the margins."""
+    margins = []
+    for day in range(RUNS):
+        lesson = room.looks(profile, room.cube(), day)
+        margins.append(margin_of(profile, lesson))
+        learned = learn_colours(profile, lesson, FIRST_DAY + timedelta(days=day))
+        if learns and learned is not None:
+            profile = profile.model_copy(update={"colours": learned})
+    assert profile.colours is None or profile.colours.since == FIRST_DAY
+    return margins
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_margins_grow_over_twenty_runs_under_light_that_drifts(seed: int) -> None:
+    learned = solve_all(Room(seed), CUBOTINO)
+    plain = solve_all(Room(seed), CUBOTINO, learns=False)
+    assert mean(learned[-5:]) > mean(learned[:3]) + 1.5
+    assert mean(learned[-5:]) > mean(plain[-5:]) + 3.0
+
+
+def taught(room: Room, runs: int) -> RobotProfile:
+    """The robot after some solves on one day."""
+    profile = CUBOTINO
+    for _ in range(runs):
+        learned = learn_colours(profile, room.looks(profile, room.cube(), 0), FIRST_DAY)
+        assert learned is not None
+        profile = profile.model_copy(update={"colours": learned})
+    return profile
+
+
+def test_what_was_learned_under_another_lamp_is_given_up() -> None:
+    profile = taught(Room(5, lamp=0.6), 8)
+    moved = Room(6, lamp=-0.8)
+    learned = learn_colours(profile, moved.looks(profile, moved.cube(), 0), FIRST_DAY)
+    assert learned is not None and learned.solves == 1
+    after = profile.model_copy(update={"colours": learned})
+    lesson = moved.looks(after, moved.cube(), 0)
+    assert margin_of(after, lesson) > margin_of(CUBOTINO, moved.looks(CUBOTINO, lesson.facelets, 0))
+
+
+def test_a_wrong_or_doubtful_reading_teaches_nothing() -> None:
+    room = Room(7)
+    lesson = room.looks(CUBOTINO, room.cube(), 0)
+    assert learn_colours(CUBOTINO, lesson, FIRST_DAY) is not None
+    other = Lesson(room.cube(), lesson.looks)
+    assert learn_colours(CUBOTINO, other, FIRST_DAY) is None
+    # An edge flipped in the reading is a cube that the stickers contradict.
+    flipped = list(lesson.facelets)
+    flipped[7], flipped[19] = flipped[19], flipped[7]
+    assert learn_colours(CUBOTINO, Lesson("".join(flipped), lesson.looks), FIRST_DAY) is None
+    dim = [(v, replace(one, linear_rgb=one.linear_rgb * 0 + 0.1)) for v, one in lesson.looks]
+    assert learn_colours(CUBOTINO, Lesson(lesson.facelets, dim), FIRST_DAY) is None
+
+
+def test_another_cube_leaves_the_stored_colours_as_they_are() -> None:
+    profile = taught(Room(8), 3)
+    other = Room(9, "violet")
+    learned = learn_colours(profile, other.looks(profile, other.cube(), 0), FIRST_DAY)
+    assert learned is not None and profile.colours is not None
+    assert learned.linear_rgb == profile.colours.linear_rgb
+
+
+@pytest.mark.parametrize(
+    ("outcome", "proven", "keeps"),
+    [
+        (Outcome.SOLVED, True, True),
+        # Solved by a second plan: the first look may have read another cube.
+        (Outcome.SOLVED, False, False),
+        (Outcome.DONE, True, False),
+        (Outcome.NOT_SOLVED, False, False),
+        (Outcome.STOPPED, True, False),
+    ],
+)
+def test_only_a_cube_that_was_seen_to_be_solved_teaches(
+    tmp_path: Path, outcome: Outcome, proven: bool, keeps: bool
+) -> None:
+    room, kept = Room(10), []
+
+    async def keep(values: JsonMapping) -> None:
+        kept.append(values)
+
+    profile = that_learns()
+    watch = ColourWatch(profile, CalibrationStore(tmp_path), keep)
+    record = SimpleNamespace(id="000001", outcome=outcome)
+    lesson = room.looks(profile, room.cube(), 0)
+    job = SimpleNamespace(lesson=lesson, is_proven=proven, record=record)
+    asyncio.run(watch.follow(cast("Job", job)))
+    assert bool(kept) == keeps
+
+
+def that_learns(**policy: object) -> RobotProfile:
+    document = CUBOTINO.model_dump(mode="json")
+    document["policy"] |= {"learn_colours": True, "improve_while_turning": False, **policy}
+    return RobotProfile.model_validate(document)
+
+
+def under_a_lamp(robot: DriftingRobot) -> None:
+    """Put a lamp beside the camera that wanders, as in :class:`Room`."""
+    (view,) = CUBOTINO.cameras[0].views
+    middle, half = np.mean(view.quad, axis=0), np.ptp(view.quad, axis=0).max() / 2
+
+    def lens(image: Image) -> Image:
+        height, width = image.shape[:2]
+        days = (robot.today - FIRST_DAY).days
+        x, y = np.meshgrid(np.arange(width) / width, np.arange(height) / height)
+        across, down = (x - middle[0]) / half, (y - middle[1]) / half
+        lamp = 0.5 * np.exp(-2 * ((across - 0.6 + days / 60) ** 2 + (down + 0.5) ** 2))
+        light = (0.5 + lamp) * np.where(across + 0.3 * down < -0.4, 0.5, 1.0)
+        return np.asarray(to_srgb((to_linear(image) * light[..., None]).astype(np.float32)))
+
+    robot.see_through(lens)
+
+
+def margins(robot: DriftingRobot) -> list[float]:
+    return [float(record.reading["margin"]) for record in robot.records if record.reading]
+
+
+def test_a_robot_learns_from_a_solve_and_the_version_before_can_be_restored(
+    tmp_path: Path,
+) -> None:
+    with DriftingRobot(that_learns(), tmp_path) as robot:
+        under_a_lamp(robot)
+        robot.calibrations.save(Calibration(robot="cubotino", values={"policy.search_s": 0.5}))
+        assert robot.solve_and_drift(2, 0.0, "R U F") == 2
+        first, second = margins(robot)
+        assert second > first
+        learned = robot.calibrations.load(robot.profile)
+        assert (learned.version, learned.by) == (2, "learned")
+        assert learned.sources["colours"].how == "learned"
+        colours = apply(robot.profile, learned).colours
+        assert colours is not None and (colours.solves, colours.since) == (2, FIRST_DAY)
+        robot.calibrations.restore(robot.profile)
+        restored = robot.calibrations.load(robot.profile)
+        assert restored.values == {"policy.search_s": 0.5}
+
+
+def test_a_robot_that_does_not_check_its_cube_learns_nothing(tmp_path: Path) -> None:
+    with DriftingRobot(that_learns(check_after=False), tmp_path) as robot:
+        assert robot.solve_and_drift(1, 0.0, "R U F") == 1
+        assert robot.calibrations.load(robot.profile).version == 0
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_a_robot_gets_surer_over_twenty_solves(tmp_path: Path) -> None:
+    with DriftingRobot(that_learns(), tmp_path) as robot:
+        under_a_lamp(robot)
+        assert robot.solve_and_drift(RUNS, 0.0) == RUNS
+        found = margins(robot)
+        assert mean(found[-5:]) > mean(found[:3]) + 1.5
