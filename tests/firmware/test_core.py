@@ -14,7 +14,7 @@ PROGRAMS = pytest.mark.parametrize("program", ["fuzz_link_edges", "fuzz_link_fra
 CORPUS = Path(__file__).with_name("corpus")
 MESSAGES = "-dict=" + str(Path(__file__).with_name("messages.dict"))
 SHORT_RUNS = 5_000
-LONG_S = 1_800
+LONG_S = 90
 
 
 def run(*command: str | Path) -> None:
