@@ -304,8 +304,6 @@ class PocketSteps:
     @property
     def bytes(self) -> int: ...
 
-FEW_TURNS: int = 4
-
 BLOCK_STATES: int = 64
 
 class LayeredGeometry:
@@ -316,8 +314,12 @@ class LayeredGeometry:
     def turn(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], turns: Sequence[tuple[int, int, int, int]]) -> None:
         """Turn uint8[6 * size**2] in place."""
 
+    @property
+    def few(self) -> int:
+        """Number of turns up to which few_turns finds all solutions."""
+
     def few_turns(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> list[tuple[int, int, int, int]] | None:
-        """Turns that solve the cube; None when it takes more than four."""
+        """Turns that solve the cube; None when it takes more than `few`."""
 
     def finish(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], progress: Callable[[float], bool]) -> list[list[tuple[int, int, int, int]]] | None:
         """
@@ -475,8 +477,10 @@ class TwoPhaseResult:
     def lower_bound(self) -> int: ...
 
     @property
-    def exhausted(self) -> bool:
-        """Whether nothing shorter exists."""
+    def exhausted(self) -> str:
+        """
+        `proven`: nothing better exists; `under cut-offs`: all was looked at but what the limits on phase 2 leave out; otherwise empty.
+        """
 
     @property
     def cpu_s(self) -> float: ...

@@ -49,8 +49,7 @@ def search(cube: StickerCube, request: Request) -> list[Solution]:
             f"A cube of size {cube.size} is too large: up to {LARGEST} can be solved."
         )
     watch = SearchClock()
-    is_phased = cube.size in phased.SIZES
-    if is_phased and (short := _solve_few_turns(cube, request, watch)) is not None:
+    if (short := _solve_few_turns(cube, request, watch)) is not None:
         return [short]
     timed, aim = request.block_costs is not None, _aim(cube.size, request)
     _make_ready(cube, request)
@@ -93,12 +92,13 @@ def _make_ready(cube: StickerCube, request: Request) -> None:
 
 def _solve_few_turns(cube: StickerCube, request: Request, watch: SearchClock) -> Solution | None:
     """The solution of a cube that is hardly scrambled, or not at all, which needs no tables."""
-    turns = geometry(cube.size).few_turns(_stickers(cube))
+    turning = geometry(cube.size)
+    turns = turning.few_turns(_stickers(cube))
     if turns is None:
         return None
     moves = moves_from(turns, cube.size)
     solution = answer(cube, request, moves, watch, lower_bound=int(bool(moves)), phases=(moves,))
-    is_least = request.metric == "obtm" and solution.length <= _native.FEW_TURNS
+    is_least = request.metric == "obtm" and solution.length <= turning.few
     least = solution.length if is_least else solution.lower_bound
     costs = request.block_costs
     cost_us = None if costs is None else costs.time_us(moves)

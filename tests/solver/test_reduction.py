@@ -268,7 +268,7 @@ def test_phases_of_the_example_and_of_any_cube_reach_their_groups(
 # ---- few turns ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [4, 5, 6, 7])
+@pytest.mark.parametrize("size", [4, 5, 6, 7, 9])
 def test_a_cube_a_few_turns_from_solved_is_solved_by_as_few(size, rng, solves, monkeypatch):
     with monkeypatch.context() as without_tables:
         without_tables.setattr("solver.reduction.phased.load", None)
@@ -285,6 +285,13 @@ def test_a_cube_a_few_turns_from_solved_is_solved_by_as_few(size, rng, solves, m
         if not cube.is_solved:
             solution = solved(cube, solves)
             assert solution.lower_bound == solution.length <= 4
+
+
+@pytest.mark.parametrize("size", [12, 40])
+def test_a_large_cube_a_turn_or_two_from_solved_is_solved_by_as_few(size, solves) -> None:
+    for scramble, turns in (("3Rw", 1), ("y 5Uw2 7Fw'", 2)):
+        cube = StickerCube.solved(size).apply(scramble)
+        assert solved(cube, solves).length == turns
 
 
 # ---- requests -----------------------------------------------------------------------------------

@@ -143,14 +143,16 @@ void bind_reducer(nb::module_& module, const char* name, const char* text) {
 }
 
 void bind_reduction(nb::module_& module) {
-    module.attr("FEW_TURNS") = kFewTurns;
     module.attr("BLOCK_STATES") = BlockTimes::kMostStates;
     nb::class_<Geometry>(module, "LayeredGeometry", "Turns of a cube of 4 to 100 layers.")
         .def(nb::init<int>(), nb::arg("size"))
         .def("turn", &turn, nb::arg("stickers"), nb::arg("turns"),
              "Turn uint8[6 * size**2] in place.")
+        .def_prop_ro(
+            "few", [](const Geometry& geometry) { return few_turns_of(geometry.size()); },
+            "Number of turns up to which few_turns finds all solutions.")
         .def("few_turns", &plain_few_turns, nb::arg("stickers"),
-             "Turns that solve the cube; None when it takes more than four.")
+             "Turns that solve the cube; None when it takes more than `few`.")
         .def("finish", &finish, nb::arg("stickers"), nb::arg("progress"),
              "Reduce a legal cube to a 3x3x3 by exchanges of three pieces: turns for parity, "
              "centres and edges; None when stopped.");

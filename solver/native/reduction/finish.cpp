@@ -277,9 +277,9 @@ bool finish_reduction(const Geometry& geometry, Colours stickers,
 
 namespace {
 
-constexpr int kEach = kFewTurns / 2;  // turns from either end
-
-using Few = std::array<BlockTurn, kEach>;
+// From either end; turns that are not needed are of no quarters.
+using Few = std::array<BlockTurn, 2>;
+constexpr BlockTurn kNoTurn{0, 1, 1, 0};
 
 // Blocks of up to half of the layers, and single layers in them. The others are the same seen from
 // the opposite side, after a rotation of the whole cube.
@@ -295,21 +295,20 @@ BlockTurns turns_to_try(int size) {
     return turns;
 }
 
-// Calls `visit` with every position up to kEach turns away. Unused turns have zero quarters.
+// Calls `visit` with every position up to `count` turns away, one or two.
 template <class Visit>
-void walk(const Geometry& geometry, const BlockTurns& turns, const Colours& from, Visit visit) {
-    Few few{BlockTurn{0, 1, 1, 0}, BlockTurn{0, 1, 1, 0}};
-    visit(from, few);
+void walk(const Geometry& geometry, const BlockTurns& turns, int count, const Colours& from,
+          Visit visit) {
+    visit(from, Few{kNoTurn, kNoTurn});
     for (const BlockTurn first : turns) {
-        few = {first, BlockTurn{0, 1, 1, 0}};
         Colours after = from;
         geometry.turn(first, after);
-        visit(after, few);
+        visit(after, Few{first, kNoTurn});
+        if (count == 1) continue;
         for (const BlockTurn second : turns) {
-            few[1] = second;
             Colours end = after;
             geometry.turn(second, end);
-            visit(end, few);
+            visit(end, Few{first, second});
         }
     }
 }
@@ -333,22 +332,22 @@ void append(BlockTurns& turns, BlockTurn turn) {
 }  // namespace
 
 std::optional<BlockTurns> few_turns(const Geometry& geometry, const Colours& stickers) {
-    const int size = geometry.size();
+    const int size = geometry.size(), each = few_turns_of(size) / 2;
     Colours solved(stickers.size());
     for (std::size_t k = 0; k < solved.size(); ++k)
         solved[k] = static_cast<std::uint8_t>(k / (solved.size() / kFaces));
     const BlockTurns turns = turns_to_try(size);
     std::unordered_multimap<std::size_t, Few> near;
-    walk(geometry, turns, solved,
+    walk(geometry, turns, each, solved,
          [&](const Colours& at, const Few& few) { near.emplace(hash_of(at), few); });
     std::optional<BlockTurns> best;
     int least = 0;
-    walk(geometry, turns, stickers, [&](const Colours& at, const Few& few) {
+    walk(geometry, turns, each, stickers, [&](const Colours& at, const Few& few) {
         const auto [from, to] = near.equal_range(hash_of(at));
         for (auto met = from; met != to; ++met) {
             BlockTurns whole;
             for (const BlockTurn turn : few) append(whole, turn);
-            for (int k = kEach; k-- > 0;) append(whole, met->second[k].inverse());
+            for (std::size_t k = few.size(); k-- > 0;) append(whole, met->second[k].inverse());
             whole = joined(whole, size);
             const int count = block_turn_count(whole, size);
             if (best && count >= least) continue;

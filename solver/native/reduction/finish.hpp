@@ -34,12 +34,13 @@ bool finish_reduction(const Geometry& geometry, Colours stickers,
 
 // Cubes a few turns from solved, found from both ends.
 
-// The largest number of turns searched exhaustively. Turns of single inner layers count as one
-// here, so a solution may have up to twice as many block turns.
-constexpr int kFewTurns = 4;
+// Returns the largest number of turns searched exhaustively: fewer for large cubes, which have more
+// turns and more stickers. Turns of single inner layers count as one here, so a solution may have
+// up to twice as many block turns.
+constexpr int few_turns_of(int size) { return size <= 11 ? 4 : 2; }
 
 // Returns the fewest block turns that solve the cube, however it is held, or nothing if that takes
-// more than kFewTurns. No shorter solution exists up to that number of block turns.
+// more than few_turns_of(size). No shorter solution exists up to that number of block turns.
 std::optional<BlockTurns> few_turns(const Geometry& geometry, const Colours& stickers);
 
 }  // namespace cubist
