@@ -52,7 +52,7 @@ LOOK_AGAIN = 2.0
 def search(cube: Cube, request: Request) -> list[Solution]:
     """A shortest solution, or the best known when time ran out before it was proven to be one.
 
-    Raises SearchError when no solution at all was found in time.
+    Raises SearchError when stopped before any solution was found.
     """
     return [_OptimalSearch(cube, request).run()]
 
@@ -77,10 +77,9 @@ class _OptimalSearch:
             else:
                 seconds = LOOK_AGAIN * self._deepen(self.bound)
         if self.best is None:
-            raise SearchError(
-                f"No solution has fewer than {self.bound} turns; time ran out before the shortest "
-                "was found. Give the search more time, or use the large tables."
-            )
+            self._look_for_short_solution(0.0)
+        if self.best is None:
+            raise SearchError("The search was stopped before it found a solution.")
         extra = {"nodes": self.nodes, "tables": self.request.tables}
         return answer(
             self.cube, self.request, self.best, self.watch, lower_bound=self.bound, extra=extra

@@ -27,11 +27,17 @@ IN_QUARTERS = {"htm": "qtm", "axial": "axial-qtm"}
 HEAVY_HALF_TURN = 1.3
 """Measured: at 1.45 counting quarters is as good or better, at 1.16 much worse."""
 
+PROVEN = "proven"
+"""The kernel's word for a search that leaves nothing better to be found."""
+
 _DIRECTIONS = 6
 
 
 def search(cube: Cube, request: Request) -> list[Solution]:
-    """The best solutions found; SearchError when the time was too short for any."""
+    """Return the best solutions found, at least one however short the time.
+
+    Raises SearchError when stopped before any, or when the robot can turn too few faces.
+    """
     start = None if request.cost is None else ready_from(request.cost)
     metric = request.metric if start is None else start.metric
     two_phase = kernel(metric, request)
@@ -57,6 +63,8 @@ def search(cube: Cube, request: Request) -> list[Solution]:
         on_better=report if request.on_better is not None else None,
     )
     if not result.solutions:
+        if request.cancel is not None and request.cancel.is_set():
+            raise SearchError("The search was stopped before it found a solution.")
         raise SearchError(
             f"No solution was found within {request.time_limit} s; give the search more time."
         )
@@ -192,10 +200,17 @@ def _solution(
     )
 
 
-def _figures(request: Request, result: _native.TwoPhaseResult) -> dict[str, int]:
-    figures = {"nodes": result.nodes, "probes": result.probes}
+def _figures(request: Request, result: _native.TwoPhaseResult) -> dict[str, object]:
+    exhausted = result.exhausted or False
+    figures: dict[str, object] = {
+        "nodes": result.nodes,
+        "probes": result.probes,
+        "exhausted": exhausted,
+    }
     if request.cost is not None:
-        figures["lower_bound_us"] = ready_from(request.cost).models.least_us(result.lower_bound)
+        best_us = result.solutions[0].cost
+        least_us = ready_from(request.cost).models.least_us(result.lower_bound)
+        figures["lower_bound_us"] = best_us if exhausted == PROVEN else min(least_us, best_us)
     return figures
 
 
@@ -206,4 +221,4 @@ def _lower_bound(
     if result is None or request.cost is not None:
         return 0
     best = result.solutions[0].length
-    return best if result.exhausted else min(best, max(result.lower_bound, 1))
+    return best if result.exhausted == PROVEN else min(best, max(result.lower_bound, 1))

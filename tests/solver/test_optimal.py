@@ -121,7 +121,7 @@ def test_progress_reports_depth_and_nodes(rng, monkeypatch):
     heard = []
     cube = Cube.random(rng)
     request = Request(algorithm="optimal", metric="htm", time_limit=1.0, progress=heard.append)
-    with pytest.raises(SearchError, match="fewer than"):
+    with pytest.raises(SearchError):
         solve_many(cube, request)
     deeper = [report for report in heard if report.depth is not None]
     depths = [report.depth for report in deeper]

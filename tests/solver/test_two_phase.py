@@ -41,6 +41,38 @@ def test_scrambles_are_solved_no_longer_than_they_are(replay, solves, scramble, 
     assert solution.optimal or solution.length
 
 
+HARD = (
+    "U R2 F B R B2 R U2 L B2 R U' D' R2 F R' L B2 U2 F2",  # superflip
+    "U2 D2 L F2 U' D R2 B U' D' R L F2 R U D' R' L U F' B'",  # superflip with four spots
+    "F U F R L2 B D' R D2 L D' B R2 L F U F",  # stripes
+)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_every_cube_has_an_answer_however_short_the_time(metric, solves, rng) -> None:
+    for cube in (*(Cube.from_moves(moves) for moves in HARD), Cube.random(rng)):
+        solution = solve(cube, metric=metric, time_limit=0.0)
+        assert solves(cube.facelets(), " ".join(solution.moves), 3)
+        on_robot = solve(cube, cost=random_model(3, 5), time_limit=0.0)
+        assert solves(cube.facelets(), " ".join(on_robot.moves), 3)
+
+
+def test_a_robot_that_cannot_solve_the_cube_ends_the_search() -> None:
+    helpless = random_model(1, 1)
+    helpless.first[:] = helpless.turns.next[:] = NEVER
+    with pytest.raises(SearchError, match="No solution"):
+        solve(Cube.from_moves("R U F"), cost=helpless, time_limit=0.01)
+
+
+@pytest.mark.parametrize("moves", ["F2 B", "R L2", "U2 D2 F2 B2 L2 R2", "R2 F2 U2 R2 U2 F2 D2 L2"])
+def test_short_cubes_are_solved_with_proof(moves) -> None:
+    cube = Cube.from_moves(moves)
+    found = solve(cube)
+    assert found.optimal and found.lower_bound == found.length
+    assert found.extra["exhausted"] == "proven"
+    assert found.length == solve(cube, algorithm="optimal", time_limit=LONG).length
+
+
 def test_several_distinct_solutions(solves, rng) -> None:
     cube = Cube.random(rng)
     found = solve_many(cube, Request(solutions=5, time_limit=0.05))
@@ -187,6 +219,24 @@ def test_short_scrambles_get_the_cheapest_of_all_short_ways(seed, scramble) -> N
     cube = Cube.from_moves(" ".join(moves_of(scramble)))
     best = cheapest_within(model, cube, 2)
     assert solve(cube, cost=model, time_limit=0.1).cost_us <= best
+
+
+@pytest.mark.parametrize(("seed", "states"), [(1, 1), (2, 3), (5, 2)])
+def test_a_proof_in_a_robots_time_is_that_of_the_optimal_search(seed, states) -> None:
+    model = random_model(seed, states)
+    for moves in ("R U", "F R2 D", "U2 D2 F2"):
+        cube = Cube.from_moves(moves)
+        found = solve(cube, cost=model, time_limit=LONG)
+        assert found.extra["exhausted"] == "proven"
+        fastest = solve(cube, algorithm="optimal", cost=model, time_limit=LONG)
+        assert fastest.extra["proven"]
+        assert found.cost_us == fastest.cost_us == found.extra["lower_bound_us"]
+
+
+def test_a_search_without_proof_takes_all_its_time(rng) -> None:
+    found = solve(Cube.random(rng), cost=six_motors(), time_limit=0.5)
+    assert found.extra["exhausted"] != "proven"
+    assert found.cut_by_clock or found.cpu_s >= 0.45
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,14 @@ void bind_tables(nb::module_& module) {
                nb::arg("progress"), "Fill a phase-2 table; false when `progress` stopped it.");
 }
 
+std::string_view words_of(Exhausted exhausted) {
+    switch (exhausted) {
+        case Exhausted::kProven: return "proven";
+        case Exhausted::kUnderCutOffs: return "under cut-offs";
+        default: return "";
+    }
+}
+
 void bind_results(nb::module_& module) {
     nb::class_<Found>(module, "Found", "A solution and what it costs.")
         .def_prop_ro(
@@ -116,8 +124,9 @@ void bind_results(nb::module_& module) {
             "probes", [](const Result& r) { return r.report.probes; }, "Ends of phase 1.")
         .def_prop_ro("lower_bound", [](const Result& r) { return r.report.lower_bound; })
         .def_prop_ro(
-            "exhausted", [](const Result& r) { return r.report.exhausted; },
-            "Whether nothing shorter exists.")
+            "exhausted", [](const Result& r) { return words_of(r.report.exhausted); },
+            "`proven`: nothing better exists; `under cut-offs`: all was looked at but what the "
+            "limits on phase 2 leave out; otherwise empty.")
         .def_prop_ro("cpu_s",
                      [](const Result& r) { return static_cast<double>(r.report.cpu_ns) * 1e-9; });
 }
@@ -150,7 +159,7 @@ void bind_costs(nb::module_& module) {
             [](RobotTimes* self, const TurnCosts& costs, std::string_view name) {
                 new (self) RobotTimes(costs, metric(metric_kind(name)));
             },
-            nb::arg("costs"), nb::arg("metric"))
+            nb::arg("costs"), nb::arg("metric"), nb::keep_alive<1, 2>())
         .def("least_us", &RobotTimes::least_us, nb::arg("length"),
              "Microseconds that no turns of that length in the metric can beat.");
     nb::class_<TimeModels>(module, "TimeModels", "The same from one start.")

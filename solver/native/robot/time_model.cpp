@@ -157,7 +157,8 @@ Times TurnTimes::transposed() const {
 void TurnTimes::fill(const Times& sides, TimeBounds& bounds) const {
     fill_rests(sides, false, bounds);
     for (int axis = 0; axis < 3; ++axis)
-        std::copy_n(bounds.rest(false, axis, floor_), size_, bounds.rest(true, axis, 0));
+        std::copy_n(bounds.rest(false, axis, std::max(floor_, 1)), size_,
+                    bounds.rest(true, axis, 0));
     fill_rests(sides, true, bounds);
     fill_through(sides, false, bounds);
     fill_through(sides, true, bounds);
@@ -172,10 +173,8 @@ void TurnTimes::fill_rests(const Times& sides, bool phase1, TimeBounds& bounds) 
                 if (axis_of(c) == axis) continue;
                 const int left = std::max(0, units - metric_.cost[c]);
                 Time* const out = bounds.rest(phase1, axis, units);
-                if (left == 0 && !phase1) {
-                    lower(out, bounds.end(axis, c), size_);
-                    continue;
-                }
+                if (left == 0 && may_end(phase1)) lower(out, bounds.end(axis, c), size_);
+                if (left == 0 && !phase1) continue;
                 min_plus(bounds.rest(phase1, axis_of(c), left), side(sides, axis, c), size_, size_,
                          through.data());
                 lower(out, through.data(), size_);
@@ -190,7 +189,8 @@ void TurnTimes::fill_through(const Times& sides, bool phase1, TimeBounds& bounds
             for (int units = phase1 ? 0 : 1; units <= kMaxUnits; ++units)
                 min_plus(bounds.rest(phase1, axis_of(c), units), side(sides, axis, c), size_, size_,
                          bounds.through(phase1, axis, c, units));
-            if (!phase1) std::copy_n(bounds.end(axis, c), size_, bounds.through(false, axis, c, 0));
+            if (may_end(phase1))
+                lower(bounds.through(phase1, axis, c, 0), bounds.end(axis, c), size_);
         }
         grow_all(phase1, axis, bounds);
     }
@@ -200,12 +200,10 @@ void TurnTimes::fill_start(const Time* opening, const TimeBounds& after, TimeBou
     for (const bool phase1 : {false, true}) {
         for (const int c : members_of(phase1)) {
             const Time* const first = opening + c * size_;
-            for (int units = 0; units <= kMaxUnits; ++units)
-                *start.through(phase1, 0, c, units) =
-                    units == 0 && !phase1
-                        ? *start.end(0, c)
-                        : static_cast<Time>(
-                              least_sum(first, after.rest(phase1, axis_of(c), units), size_));
+            for (int units = phase1 ? 0 : 1; units <= kMaxUnits; ++units)
+                *start.through(phase1, 0, c, units) = static_cast<Time>(
+                    least_sum(first, after.rest(phase1, axis_of(c), units), size_));
+            if (may_end(phase1)) lower(start.through(phase1, 0, c, 0), start.end(0, c), 1);
             for (int units = 1; units <= kMaxUnits; ++units) {
                 const int left = std::max(0, units - metric_.cost[c]);
                 Time* const rest = start.rest(phase1, 0, units);

@@ -88,7 +88,7 @@ private:
 class TurnTimes {
 public:
     // `names[c]` is the model's number for composite c of a search from another side of the cube.
-    // Bounds of phase 1 assume at least `floor` units of phase 2.
+    // Bounds of phase 1 assume at least `floor` units of phase 2; with 0 the plan may end there.
     using Names = std::array<std::uint8_t, kComposites>;
     TurnTimes(const TurnCosts& costs, const Metric& metric, const Names& names, bool backward,
               int floor);
@@ -129,6 +129,7 @@ private:
         return matrices_.data() + std::size_t(axis * kComposites + composite) * size_ * size_;
     }
     Time ticks_of(std::uint64_t microseconds) const;
+    bool may_end(bool phase1) const { return !phase1 || floor_ == 0; }
     void choose_tick(const TurnCosts& costs);
     void fill_forward(const TurnCosts& costs);
     void fill_backward(const TurnCosts& costs);

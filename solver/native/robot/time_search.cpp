@@ -71,15 +71,27 @@ constexpr std::array<int, 4> kPhase2Cap{10, 18, 9, 13};
 constexpr int kFirstPhase2Cap = 18;
 constexpr std::uint64_t kProbeNodes = 300, kFirstProbeNodes = 3000;
 constexpr std::uint64_t kNodesBetweenChecks = 256;
-constexpr int kMaxLength = kMaxUnits - 2;
+constexpr int kMaxLength = kMaxUnits - 2;  // of phase 1
 
 struct Shared {
     const TwoPhaseTables& tables;
     Collector& collector;
     std::mutex mutex;
+    // `for_proof`: the bounds are those that hold for every solution.
+    bool for_proof = false, is_stop_gap = false;
+    Effort effort;
     std::atomic<int> next_task{0}, lower_bound{0};
     std::atomic<int> limit{kNever};  // in the model's ticks: a plan that takes this long is no gain
-    std::atomic<bool> stopped{false};
+    std::atomic<bool> stopped{false}, missed{false};
+
+    // Starts again from the first length, with wider limits.
+    void widen() {
+        for_proof = true;
+        effort = effort.wider();
+        missed = false;
+        next_task = 0;
+    }
+    void miss() { missed.store(true, std::memory_order_relaxed); }
 };
 
 // The least times to be in each state at one depth, and those before the turns on one axis.
@@ -205,7 +217,7 @@ TimeWalk::TimeWalk(Shared& shared, const Deadline& deadline, const TimeModel& mo
       direction_(direction),
       path_(tables_.phase2, seen),
       levels_(levels),
-      floor_from_(kFloorFromLength[static_cast<int>(metric_.kind)]),
+      floor_from_(shared.for_proof ? 0 : kFloorFromLength[static_cast<int>(metric_.kind)]),
       moments_(kMaxDepth, model.size()) {
     root_.node = tables_.phase1.node_of(seen);
     root_.distance = static_cast<std::uint8_t>(tables_.phase1.distance(root_.node));
@@ -223,7 +235,7 @@ bool TimeWalk::must_stop() {
 }
 
 bool TimeWalk::worthwhile(int length) const {
-    return length < floor_from_ ||
+    return length == 0 || length < floor_from_ ||
            any_below(model_.start(), model_.least_in_phase1(kNoAxis, length), model_.size(),
                      limit());
 }
@@ -338,15 +350,18 @@ void TimeWalk::probe(int corners, int middle, int state) {
                     static_cast<std::uint8_t>(middle % kOrders)};
     int bound = tables_.phase2.corner_bound(node.corners, node.middle);
     const bool first = limit() == kNever;
-    const int cap = first ? kFirstPhase2Cap : kPhase2Cap[static_cast<int>(metric_.kind)];
-    if (bound > cap || !gains(length_, state, bound)) return;
+    const int usual = first ? kFirstPhase2Cap : kPhase2Cap[static_cast<int>(metric_.kind)];
+    const int cap = std::min(usual + shared_.effort.longer, kMaxUnits);
+    if (!gains(length_, state, bound)) return;
+    if (bound > cap) return shared_.miss();
     take_way();
     node.outer = static_cast<std::uint16_t>(path_.outer(length_));
     bound = tables_.phase2.bound(node);
-    probe_limit_ = nodes + (first ? kFirstProbeNodes : kProbeNodes);
-    for (int length = bound; length <= cap && gains(length_, state, length); ++length) {
+    probe_limit_ = nodes + (first ? kFirstProbeNodes : kProbeNodes) * shared_.effort.more_nodes;
+    for (int length = bound; gains(length_, state, std::min(length, kMaxUnits)); ++length) {
+        if (length > cap) return shared_.miss();
         phase2(node, 0, length, state);
-        if (nodes > probe_limit_) break;
+        if (nodes > probe_limit_) return shared_.miss();
     }
 }
 
@@ -382,7 +397,8 @@ void TimeWalk::found(int depth, int state) {
     const Composites whole = joined(direction_.back(solution));
     const std::lock_guard lock(shared_.mutex);
     const bool enough =
-        shared_.collector.offer(whole, metric_.length(whole)) == SolutionSink::kEnough;
+        shared_.collector.offer(whole, metric_.length(whole)) == SolutionSink::kEnough ||
+        (shared_.is_stop_gap && !shared_.collector.found().empty());
     if (enough) shared_.stopped.store(true, std::memory_order_relaxed);
     shared_.limit.store(model_.limit_of(shared_.collector.worst_cost()), std::memory_order_relaxed);
 }
@@ -411,8 +427,11 @@ void work(Shared& shared, const TimeModels& models, const CubieCube& cube,
     shared.lower_bound = lower_bound_of(walks);
     while (!shared.stopped) {
         const int task = shared.next_task++, length = task / count;
-        if (length > kMaxLength) break;
         TimeWalk& walk = *walks[task % count];
+        if (length > kMaxLength) {
+            if (walk.worthwhile(length)) shared.miss();
+            break;
+        }
         if (walk.distance() <= length && walk.worthwhile(length)) walk.phase1(length);
     }
     for (const auto& walk : walks) {
@@ -424,28 +443,63 @@ void work(Shared& shared, const TimeModels& models, const CubieCube& cube,
 
 }  // namespace
 
-RobotTimes::RobotTimes(const TurnCosts& costs, const Metric& metric) {
+RobotTimes::RobotTimes(const TurnCosts& costs, const Metric& metric)
+    : RobotTimes(costs, metric, kPhase2Floor) {}
+
+RobotTimes::RobotTimes(const TurnCosts& costs, const Metric& metric, int floor)
+    : costs_(costs), metric_(metric) {
     for (const Direction direction : make_directions(kDirections)) {
         TurnTimes::Names names;
         for (int c = 0; c < kComposites; ++c)
             names[c] = direction.back({static_cast<std::uint8_t>(c)})[0];
-        turns_.emplace_back(costs, metric, names, direction.inverse, kPhase2Floor);
+        turns_.emplace_back(costs, metric, names, direction.inverse, floor);
     }
 }
 
-TimeModels::TimeModels(const RobotTimes& robot, const CostModel& model) {
+const RobotTimes& RobotTimes::for_proof() const {
+    std::call_once(is_made_, [this] { for_proof_.reset(new RobotTimes(costs_, metric_, 0)); });
+    return *for_proof_;
+}
+
+TimeModels::TimeModels(const RobotTimes& robot, const CostModel& model)
+    : robot_(robot), model_(model) {
     for (const TurnTimes& turns : robot.turns())
         models_.push_back(std::make_unique<TimeModel>(turns, model));
+}
+
+const TimeModels& TimeModels::for_proof() const {
+    std::call_once(is_made_,
+                   [this] { for_proof_.reset(new TimeModels(robot_.for_proof(), model_)); });
+    return *for_proof_;
 }
 
 TwoPhaseReport search_time(const TwoPhaseTables& tables, const TimeModels& models,
                            const CubieCube& cube, const TwoPhaseOptions& options,
                            Collector& collector, std::uint32_t below) {
     Shared shared{.tables = tables, .collector = collector, .mutex = {}};
-    if (below != UINT32_MAX) shared.limit = models.of({}).limit_of(below);
-    TwoPhaseReport report = on_threads(
-        options.threads, [&](TwoPhaseReport& own) { work(shared, models, cube, options, own); });
+    const bool is_limited = below != UINT32_MAX;
+    if (is_limited) shared.limit = models.of({}).limit_of(below);
+    TwoPhaseReport report;
+    TwoPhaseOptions left = options;
+    const auto run = [&](const TimeModels& bounds) {
+        report += on_threads(options.threads,
+                             [&](TwoPhaseReport& own) { work(shared, bounds, cube, left, own); });
+        left.time_limit = seconds_left(options, report);
+    };
+    run(models);
+    const auto is_proven = [&] { return shared.for_proof && !shared.missed; };
+    while (!shared.stopped && !is_proven()) {
+        report.exhausted = Exhausted::kUnderCutOffs;
+        if (is_limited) break;
+        shared.widen();
+        run(models.for_proof());
+    }
+    if (!shared.stopped && is_proven()) report.exhausted = Exhausted::kProven;
     report.lower_bound = shared.lower_bound;
+    if (collector.found().empty() && !is_limited && !options.are_cancelled()) {
+        Shared gap{.tables = tables, .collector = collector, .mutex = {}, .is_stop_gap = true};
+        work(gap, models, cube, options.for_stop_gap(), report);
+    }
     return report;
 }
 

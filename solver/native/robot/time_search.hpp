@@ -4,10 +4,12 @@
 // node carries the least time to reach each mechanism state. The search drops a child if even the
 // fastest execution of its turns and all turns still needed is no improvement. So it does not
 // branch on the mechanism's moves between turns. Phase 2 works the same way, but a probe ends after
-// a limited number of nodes.
+// a limited number of nodes. When nothing is left to do within these limits, the search begins anew
+// with wider ones and with bounds that hold for every solution, until time or proof.
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "cube/collector.hpp"
@@ -17,19 +19,29 @@
 namespace cubist {
 
 // A robot's turn times in one metric for searches in all directions, independent of the start.
+// `costs` must outlive it.
 class RobotTimes {
 public:
     RobotTimes(const TurnCosts& costs, const Metric& metric);
+    RobotTimes(const RobotTimes&) = delete;
 
     const std::vector<TurnTimes>& turns() const { return turns_; }
     // Returns a lower bound, in microseconds, for turns of at least `length` in the metric.
     std::uint64_t least_us(int length) const { return turns_[0].least_us(length); }
+    // The same with bounds that hold for every solution, made at the first call.
+    const RobotTimes& for_proof() const;
 
 private:
+    RobotTimes(const TurnCosts& costs, const Metric& metric, int floor);
+
+    const TurnCosts& costs_;
+    const Metric& metric_;
     std::vector<TurnTimes> turns_;
+    mutable std::once_flag is_made_;
+    mutable std::unique_ptr<const RobotTimes> for_proof_;
 };
 
-// The same for one start. `robot` must outlive it.
+// The same for one start. `robot` and `model` must outlive it.
 class TimeModels {
 public:
     TimeModels(const RobotTimes& robot, const CostModel& model);
@@ -40,12 +52,18 @@ public:
     }
     // Returns a lower bound, in microseconds, for solutions of at least `length` in the metric.
     std::uint64_t least_us(int length) const { return models_[0]->least_us(length); }
+    const TimeModels& for_proof() const;
 
 private:
+    const RobotTimes& robot_;
+    const CostModel& model_;
     std::vector<std::unique_ptr<TimeModel>> models_;
+    mutable std::once_flag is_made_;
+    mutable std::unique_ptr<const TimeModels> for_proof_;
 };
 
-// Searches only for solutions faster than `below` microseconds.
+// Searches only for solutions faster than `below` microseconds, and never with wider limits.
+// Without `below`, a search that found nothing in time goes on to the first solution.
 TwoPhaseReport search_time(const TwoPhaseTables& tables, const TimeModels& models,
                            const CubieCube& cube, const TwoPhaseOptions& options,
                            Collector& collector, std::uint32_t below = UINT32_MAX);

@@ -21,13 +21,26 @@ constexpr std::uint64_t kNodesBetweenChecks = 512;
 
 // Data that all threads share.
 struct Shared {
-    Shared(const TwoPhaseTables& tables, SolutionSink& sink) : tables(tables), sink(sink) {
-        allow(kHabits[static_cast<int>(tables.metric.kind)].first_length);
+    Shared(const TwoPhaseTables& tables, SolutionSink& sink)
+        : tables(tables), sink(sink), habits(kHabits[static_cast<int>(tables.metric.kind)]) {
+        allow(habits.first_length);
     }
     void allow(int length) {
         limit = length;
         max_length = length;
         next_task = 0;
+    }
+    // Starts again from the first length, with wider limits.
+    void widen() {
+        effort = effort.wider();
+        uncovered = kMaxDepth;
+        next_task = 0;
+    }
+    // Notes that solutions of `length` and more may have been missed.
+    void miss(int length) {
+        int known = uncovered;
+        while (known > length && !uncovered.compare_exchange_weak(known, length)) {
+        }
     }
     void raise_lower_bound(int distance) {
         int known = lower_bound;
@@ -37,13 +50,17 @@ struct Shared {
 
     const TwoPhaseTables& tables;
     SolutionSink& sink;
+    const Habits& habits;
+    Effort effort;
+    bool is_stop_gap = false;  // the first solution will do, and it may have any length
     std::mutex sink_mutex;
     int limit;                    // longest solution allowed
     std::atomic<int> max_length;  // current limit, from the sink
     std::atomic<int> lower_bound{0}, next_task{0};
     std::atomic<int> shortest{kMaxDepth};
-    std::atomic<bool> enough{false};  // set when the sink has enough
-    std::atomic<bool> found{false}, stopped{false}, capped{false};
+    std::atomic<bool> enough{false};        // set when the sink has enough
+    std::atomic<int> uncovered{kMaxDepth};  // solutions of this length may have been missed
+    std::atomic<bool> found{false}, stopped{false};
 };
 
 // Data of one thread; its walks take turns with it.
@@ -175,10 +192,10 @@ void Walk::take_way(int depth, int number) { path_.follow(way_to(*this, depth, n
 
 int Walk::phase2_limit() {
     const int limit = shared_.max_length.load(std::memory_order_relaxed) - length_;
-    const Habits& habits = kHabits[static_cast<int>(metric_.kind)];
     const bool first = !shared_.found.load(std::memory_order_relaxed);
-    const int cap = first ? habits.first_phase2_length : habits.phase2_length;
-    if (limit > cap) shared_.capped.store(true, std::memory_order_relaxed);
+    const int usual = first ? shared_.habits.first_phase2_length : shared_.habits.phase2_length;
+    const int cap = usual + shared_.effort.longer;
+    if (limit > cap) shared_.miss(length_ + cap + 1);
     return std::min(limit, cap);
 }
 
@@ -194,11 +211,11 @@ void Walk::look_for_phase2(int corners, int middle, int state) {
                           static_cast<std::uint16_t>(path_.outer(length_)),
                           static_cast<std::uint8_t>(middle % kOrders)};
     const int limit = phase2_limit();
-    probe_limit_ = nodes + kProbeNodes;
+    probe_limit_ = nodes + kProbeNodes * shared_.effort.more_nodes;
     for (int length = tables_.phase2.bound(node); length <= limit; ++length) {
         path2_length_ = 0;
         if (phase2(node, 0, length, metric_.junction[state])) return found(length_ + length);
-        if (nodes > probe_limit_) return shared_.capped.store(true, std::memory_order_relaxed);
+        if (nodes > probe_limit_) return shared_.miss(length_ + length);
     }
 }
 
@@ -235,6 +252,7 @@ void Walk::found(int length) {
     shared_.enough = wanted == SolutionSink::kEnough;
     shared_.max_length.store(std::min(wanted, shared_.limit), std::memory_order_relaxed);
     shared_.found.store(true, std::memory_order_relaxed);
+    if (shared_.is_stop_gap) shared_.stopped.store(true, std::memory_order_relaxed);
 }
 
 // Runs one thread: tries lengths of phase 1, one direction after the other, as long as they can
@@ -264,6 +282,18 @@ void work(Shared& shared, const CubieCube& cube, const TwoPhaseOptions& options,
     report.cpu_ns += thread_cpu_ns() - start;
 }
 
+// Finds the first solution, of any length.
+TwoPhaseReport find_stop_gap(const TwoPhaseTables& tables, const CubieCube& cube,
+                             const TwoPhaseOptions& options, SolutionSink& sink) {
+    Shared shared(tables, sink);
+    shared.is_stop_gap = true;
+    shared.effort.longer = 2 * Effort::kLonger;
+    shared.allow(kMaxDepth - 1);
+    TwoPhaseReport report;
+    work(shared, cube, options.for_stop_gap(), report);
+    return report;
+}
+
 }  // namespace
 
 TwoPhaseTables::TwoPhaseTables(const Metric& metric, Phase1Tables phase1, Phase2Tables phase2)
@@ -283,14 +313,33 @@ TwoPhaseReport search_two_phase(const TwoPhaseTables& tables, const CubieCube& c
                                 const TwoPhaseOptions& options, SolutionSink& sink) {
     Shared shared(tables, sink);
     TwoPhaseReport report;
-    while (!shared.stopped && !shared.found && shared.limit < kMaxDepth) {
-        report = on_threads(options.threads,
-                            [&](TwoPhaseReport& own) { work(shared, cube, options, own); });
-        if (!shared.found) shared.allow(shared.limit + 2);
+    TwoPhaseOptions left = options;
+    const auto run = [&] {
+        report += on_threads(options.threads,
+                             [&](TwoPhaseReport& own) { work(shared, cube, left, own); });
+        left.time_limit = seconds_left(options, report);
+    };
+    run();
+    while (!shared.stopped && !shared.found && shared.limit < kMaxDepth - 2) {
+        shared.allow(shared.limit + 2);
+        run();
+    }
+    if (!shared.found && !options.are_cancelled()) {
+        report += find_stop_gap(tables, cube, options, sink);
+        report.lower_bound = shared.lower_bound;
+        return report;
+    }
+    const auto is_proven = [&] {
+        return shared.shortest <= shared.lower_bound || shared.shortest <= shared.uncovered;
+    };
+    while (!shared.stopped && !shared.enough && !is_proven()) {
+        report.exhausted = Exhausted::kUnderCutOffs;
+        shared.widen();
+        run();
     }
     report.lower_bound = shared.lower_bound;
-    report.exhausted = shared.shortest <= shared.lower_bound ||
-                       (!shared.stopped && !shared.capped && !shared.enough);
+    if (shared.shortest <= shared.lower_bound || (!shared.stopped && !shared.enough && is_proven()))
+        report.exhausted = Exhausted::kProven;
     return report;
 }
 
@@ -298,12 +347,20 @@ TwoPhaseReport on_threads(int threads, const std::function<void(TwoPhaseReport&)
     std::vector<TwoPhaseReport> reports(std::max(1, threads));
     on_each_thread(threads, [&](int number) { work(reports[number]); });
     TwoPhaseReport sum;
-    for (const TwoPhaseReport& report : reports) {
-        sum.nodes += report.nodes;
-        sum.probes += report.probes;
-        sum.cpu_ns += report.cpu_ns;
-    }
+    for (const TwoPhaseReport& report : reports) sum += report;
     return sum;
+}
+
+TwoPhaseReport& TwoPhaseReport::operator+=(const TwoPhaseReport& other) {
+    nodes += other.nodes;
+    probes += other.probes;
+    cpu_ns += other.cpu_ns;
+    return *this;
+}
+
+double seconds_left(const TwoPhaseOptions& options, const TwoPhaseReport& so_far) {
+    const double each = static_cast<double>(so_far.cpu_ns) * 1e-9 / std::max(1, options.threads);
+    return std::max(0.0, options.time_limit - each);
 }
 
 }  // namespace cubist

@@ -2,7 +2,8 @@
 //
 // Phase 1 is a depth-first search with exact distances. Its length grows by one after the search
 // has tried all directions (three axes, the cube and its inverse). At every end of phase 1, an IDA*
-// probes phase 2 for a solution better than the best known.
+// probes phase 2 for a solution better than the best known. When the time is over without any
+// solution, the first of any length follows, which takes a few milliseconds.
 #pragma once
 
 #include <array>
@@ -37,18 +38,48 @@ struct TwoPhaseOptions {
     double time_limit;
     int threads;
     std::vector<const CancelFlag*> cancels;
+
+    bool are_cancelled() const { return Deadline(Deadline::kForever, cancels).has_passed(); }
+    // The same for a first solution when there was none in time, which takes some milliseconds. A
+    // robot that cannot turn enough faces has none.
+    TwoPhaseOptions for_stop_gap() const { return {directions, kStopGapS, 1, cancels}; }
+
+    static constexpr double kStopGapS = 2.0;
 };
+}
+}
+;
+
+// Whether the search looked at everything that could be better: no; all but what its limits on
+// phase 2 leave out; all, so nothing better exists.
+enum class Exhausted : std::uint8_t { kNo, kUnderCutOffs, kProven };
 
 struct TwoPhaseReport {
     std::uint64_t nodes = 0, probes = 0;
     int lower_bound = 0;
-    // The search covered every length up to the last max_length, so no shorter solution exists.
-    bool exhausted = false;
+    Exhausted exhausted = Exhausted::kNo;
     std::int64_t cpu_ns = 0;
+
+    TwoPhaseReport& operator+=(const TwoPhaseReport& other);
+};
+
+// Limits of the search for a phase 2: how much longer than usual it may be, and how many times the
+// usual nodes one end of phase 1 may cost. A search that has nothing left to do within its limits
+// goes on with wider ones.
+struct Effort {
+    static constexpr int kLonger = 4, kMoreNodes = 8;
+
+    int longer = 0;
+    std::uint64_t more_nodes = 1;
+
+    Effort wider() const { return {longer + kLonger, more_nodes * kMoreNodes}; }
 };
 
 // Runs `work` on `threads` threads at once and adds up their reports.
 TwoPhaseReport on_threads(int threads, const std::function<void(TwoPhaseReport&)>& work);
+
+// Seconds that each thread has left.
+double seconds_left(const TwoPhaseOptions& options, const TwoPhaseReport& so_far);
 
 TwoPhaseReport search_two_phase(const TwoPhaseTables& tables, const CubieCube& cube,
                                 const TwoPhaseOptions& options, SolutionSink& sink);
