@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -143,6 +144,26 @@ def finish_with_a_wing_of_opposite_colours(size: int) -> object:
     return geometry(size).finish(shown, lambda _: True)
 
 
+def reduce_by_empty_tables(size: int, shown: np.ndarray) -> object:
+    four = _native.FourReducer(table(_native.four_size()))
+    five = _native.FiveReducer(table(_native.five_size()))
+    limits: dict[str, Any] = {
+        "time_limit": 1.0,
+        "threads": 1,
+        "candidates": 1,
+        "count": 1,
+        "cancel": None,
+    }
+    match size:
+        case 4 | 5:
+            return (four if size == 4 else five).reductions(shown, times=None, **limits)
+        case 6:
+            return _native.SixReducer(four, five).reductions(shown, **limits)
+    return _native.SevenReducer(five).reductions(shown, **limits)
+
+
+NO_TURNS = [(6, 1, 1, 1), (-1, 1, 1, 1), (0, 0, 1, 1), (0, 2, 1, 1), (0, 1, 6, 1), (0, 1, 1, 4)]
+"""Face, first and last layer, quarters: each is wrong in one of them."""
 MIRRORED = np.array([0, 4, 2, 3, 1, 5], np.uint8)[solved_stickers(3)]
 REFUSED: list[tuple[str, Callable[..., object], list[tuple[object, ...]]]] = [
     ("no metric is called stm", _native.phase1_size, [("stm",)]),
@@ -181,6 +202,21 @@ REFUSED: list[tuple[str, Callable[..., object], list[tuple[object, ...]]]] = [
         [(solved_stickers(3)[:-1],), (MIRRORED,)],
     ),
     ("stickers of no cube", finish_with_a_wing_of_opposite_colours, [(4,), (5,), (6,)]),
+    (
+        "not the stickers of a cube of 5 layers",
+        lambda shown: geometry(5).few_turns(shown),
+        [(solved_stickers(4),), (solved_stickers(5)[:-1],), (solved_stickers(5) + np.uint8(1),)],
+    ),
+    (
+        "not the stickers of a cube",
+        reduce_by_empty_tables,
+        [(size, solved_stickers(size)[1:]) for size in (4, 5, 6, 7)],
+    ),
+    (
+        "stickers or turns of another cube",
+        lambda size, *turn: geometry(5).turn(solved_stickers(size), [turn]),
+        [(4, 0, 1, 1, 1), *((5, *turn) for turn in NO_TURNS)],
+    ),
 ]
 
 

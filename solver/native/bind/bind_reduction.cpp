@@ -5,9 +5,14 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
+#include <stdexcept>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include "bind/bindings.hpp"
 #include "reduction/finish.hpp"
@@ -29,14 +34,20 @@ PlainTurns plain(const BlockTurns& turns) {
     return result;
 }
 
-Colours colours_of(const TableBytes& stickers) {
+// Copies the stickers of a cube. Throws std::invalid_argument for another number of them, and for
+// numbers that are no colours: the searches use both as places in their tables.
+Colours colours_of(const TableBytes& stickers, int size) {
     const auto shown = span_of(stickers);
+    const auto is_colour = [](std::uint8_t colour) { return colour < kFaces; };
+    if (std::ssize(shown) != kFaces * size * size || !std::ranges::all_of(shown, is_colour))
+        throw std::invalid_argument("not the stickers of a cube of " + std::to_string(size) +
+                                    " layers");
     return {shown.begin(), shown.end()};
 }
 
 std::optional<std::vector<PlainTurns>> finish(const Geometry& geometry, const TableBytes& stickers,
                                               const Progress& progress) {
-    const Colours colours = colours_of(stickers);
+    const Colours colours = colours_of(stickers, geometry.size());
     const nb::gil_scoped_release released;
     Finish found;
     if (!finish_reduction(geometry, colours, unlocked(progress), found)) return std::nullopt;
@@ -44,7 +55,7 @@ std::optional<std::vector<PlainTurns>> finish(const Geometry& geometry, const Ta
 }
 
 std::optional<PlainTurns> plain_few_turns(const Geometry& geometry, const TableBytes& stickers) {
-    const Colours colours = colours_of(stickers);
+    const Colours colours = colours_of(stickers, geometry.size());
     const nb::gil_scoped_release released;
     const auto found = few_turns(geometry, colours);
     if (!found) return std::nullopt;
@@ -59,8 +70,16 @@ BlockTurns block_turns(const PlainTurns& turns) {
     return result;
 }
 
-// Turns the stickers in place.
+// Turns the stickers in place. Throws std::invalid_argument for turns and stickers of other sizes.
 void turn(const Geometry& geometry, const WritableBytes& stickers, const PlainTurns& turns) {
+    const auto fits = [size = geometry.size()](const PlainTurn& turn) {
+        const auto& [face, first, last, quarters] = turn;
+        return 0 <= face && face < kFaces && 1 <= first && first <= last && last <= size &&
+               0 < quarters && quarters < 4;
+    };
+    if (std::cmp_not_equal(stickers.size(), geometry.stickers()) ||
+        !std::ranges::all_of(turns, fits))
+        throw std::invalid_argument("stickers or turns of another cube");
     Colours colours(stickers.data(), stickers.data() + stickers.size());
     geometry.turn(block_turns(turns), colours);
     std::copy(colours.begin(), colours.end(), stickers.data());
@@ -107,12 +126,12 @@ std::vector<Reduction> reduce(const SevenTables& tables, const Colours& colours,
 }
 
 // `times` is given if the robot's time counts.
-template <class Tables, class... Times>
+template <class Tables, int size, class... Times>
 std::vector<std::vector<PlainTurns>> reductions(const Tables& tables, const TableBytes& stickers,
                                                 double time_limit, int threads,
                                                 std::size_t candidates, std::size_t count,
                                                 const CancelFlag* cancel, Times... times) {
-    const Colours colours = colours_of(stickers);
+    const Colours colours = colours_of(stickers, size);
     const nb::gil_scoped_release released;
     std::vector<std::vector<PlainTurns>> result;
     for (const Reduction& one :
@@ -123,19 +142,19 @@ std::vector<std::vector<PlainTurns>> reductions(const Tables& tables, const Tabl
     return result;
 }
 
-template <class Tables, class... Times>
+template <class Tables, int size, class... Times>
 auto bind_reductions(nb::module_& module, const char* name, const char* text, const auto&... more) {
     return nb::class_<Tables>(module, name, text)
-        .def("reductions", &reductions<Tables, Times...>, nb::arg("stickers"), nb::kw_only(),
+        .def("reductions", &reductions<Tables, size, Times...>, nb::arg("stickers"), nb::kw_only(),
              nb::arg("time_limit"), nb::arg("threads"), nb::arg("candidates"), nb::arg("count"),
              nb::arg("cancel").none(), more...,
              "Turns by phase, for up to `count` reductions, the shorter ones first; at least one "
              "unless cancelled. With `times` the fastest on the robot come first.");
 }
 
-template <class Tables>
+template <class Tables, int size>
 void bind_reducer(nb::module_& module, const char* name, const char* text) {
-    bind_reductions<Tables, const BlockTimes*>(module, name, text, nb::arg("times").none())
+    bind_reductions<Tables, size, const BlockTimes*>(module, name, text, nb::arg("times").none())
         .def(
             "__init__",
             [](Tables* self, const TableBytes& table) { new (self) Tables(span_of(table)); },
@@ -174,19 +193,19 @@ void bind_reduction(nb::module_& module) {
     module.def("four_size", &FourTables::bytes, "Bytes of the table of a 4x4x4.");
     module.def("make_four", &make_four, nb::arg("data"), nb::arg("threads"), nb::arg("progress"),
                "Fill the table of a 4x4x4; false when stopped.");
-    bind_reducer<FourTables>(module, "FourReducer", "Reduces a 4x4x4 in three phases.");
+    bind_reducer<FourTables, 4>(module, "FourReducer", "Reduces a 4x4x4 in three phases.");
     module.def("five_size", &five_size, "Bytes of the table of a 5x5x5.");
     module.def("make_five", &make_five, nb::arg("data"), nb::arg("threads"), nb::arg("progress"),
                "Fill the table of a 5x5x5; false when stopped.");
-    bind_reducer<FiveTables>(module, "FiveReducer", "Reduces a 5x5x5 in five phases.");
-    bind_reductions<SixTables>(module, "SixReducer", "Reduces a 6x6x6 by core and outside.")
+    bind_reducer<FiveTables, 5>(module, "FiveReducer", "Reduces a 5x5x5 in five phases.");
+    bind_reductions<SixTables, 6>(module, "SixReducer", "Reduces a 6x6x6 by core and outside.")
         .def(
             "__init__",
             [](SixTables* self, const FourTables& four, const FiveTables& five) {
                 new (self) SixTables{four, five};
             },
             nb::arg("four"), nb::arg("five"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
-    bind_reductions<SevenTables>(module, "SevenReducer", "Reduces a 7x7x7 by core and outside.")
+    bind_reductions<SevenTables, 7>(module, "SevenReducer", "Reduces a 7x7x7 by core and outside.")
         .def(
             "__init__",
             [](SevenTables* self, const FiveTables& five) { new (self) SevenTables{five}; },
