@@ -24,8 +24,8 @@ from robot.mechanism.frames import ORIENTATIONS
 from robot.mechanism.graph import SITE_AXIS, Mechanism, State, Transition, weight_of
 from robot.mechanism.registry import build_mechanism
 from robot.settings import load_profile
-from solver.cost import AXES, IMPOSSIBLE, CostModel, composite_of
-from tests.rig.timed_turns import in_order_of_cost
+from solver.cost import AXES, IMPOSSIBLE, composite_of
+from tests.rig.timed_turns import cost_of, in_order_of_cost
 
 ROBOTS = [
     *("cubotino-uno", "mindcuber", "two-arm-2x2x2", "six-motor-record"),
@@ -97,15 +97,6 @@ def _advance(here: Any, step: Transition, goal: list[dict[str, int]], pocket: bo
     return step.end, orientation, index, tuple(done)
 
 
-def model_us(model: CostModel, composites: list[int]) -> int:
-    """The time a cost model states: its matrices, multiplied."""
-    costs, axis = model.first[composites[0]].astype("int64"), composites[0] // 15
-    for composite in composites[1:]:
-        costs = (costs[:, None] + model.turns.next[axis, composite].astype("int64")).min(axis=0)
-        axis = composite // 15
-    return int((costs + model.turns.final[axis]).min())
-
-
 @st.composite
 def turns_from_states(draw: Any) -> tuple[str, State, list[int]]:
     """A robot, a state it can get into, and one or two composites of different axes."""
@@ -123,7 +114,7 @@ def test_turns_cost_the_shortest_path_from_any_state(case: tuple[str, State, lis
     name, state, composites = case
     mechanism = built(name)
     expected = fastest_us(mechanism, state, composites)
-    found = model_us(compile_mechanism(mechanism).cost_model(state), composites)
+    found = cost_of(compile_mechanism(mechanism).cost_model(state), composites)
     assert found == expected if expected is not None else found >= IMPOSSIBLE
 
 
@@ -132,7 +123,7 @@ def test_turns_of_four_arms_cost_the_shortest_path(name: str) -> None:
     mechanism = built(name)
     model = cost_model(mechanism, mechanism.start)
     for composites in ([3, 15 + 7], [30 + 11, 3]):
-        assert model_us(model, composites) == fastest_us(mechanism, mechanism.start, composites)
+        assert cost_of(model, composites) == fastest_us(mechanism, mechanism.start, composites)
 
 
 @pytest.mark.parametrize("name", [name for name in ROBOTS if "2x2x2" not in name])

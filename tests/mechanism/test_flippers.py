@@ -10,7 +10,8 @@ from robot.mechanism.compile.cost_model import compile_mechanism
 from robot.mechanism.registry import build_mechanism
 from robot.settings import parse_profile, profile_path
 from solver.cost import composite_index
-from tests.mechanism.test_compile import fastest_us, model_us
+from tests.mechanism.test_compile import fastest_us
+from tests.rig.timed_turns import cost_of
 
 U, F, B, D = ((0, 1, 0), (2, 1, 0), (2, 0, 1), (0, 0, 1))
 
@@ -70,7 +71,7 @@ def test_every_variant_costs_the_shortest_path(name):
     model = compiled(name).cost_model(mechanism.start)
     for turns in ([D, F], [(0, 2, 1), (1, 3, 0)]):
         composites = [composite_index(*turn) for turn in turns]
-        assert model_us(model, composites) == fastest_us(mechanism, mechanism.start, composites)
+        assert cost_of(model, composites) == fastest_us(mechanism, mechanism.start, composites)
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot.link.plans import Shape, shape_of
+from robot.mechanism.compile.cost_model import cost_model
 from robot.mechanism.frames import ORIENTATIONS
 from robot.mechanism.graph import Mechanism, State, Transition
 from robot.planner import build_mechanism, plan_composites, plan_scan, plan_solve, split_at
 from robot.planner.approach import fastest_path_to, plan_approach
 from robot.planner.plan import make_plan, schedule_of
-from robot.settings import list_profiles, load_profile, parse_profile, profile_path
+from robot.settings import RobotProfile, list_profiles, load_profile, parse_profile, profile_path
 from robot.twin.cube import CubeBody, scrambled
 from solver.cost import composite_index
 from solver.cube.cube import Cube
@@ -26,6 +27,7 @@ from solver.cube.orientation import Orientation
 from solver.cube.pocket import PocketCube
 from tests.rig.pins import PinDriver
 from tests.rig.stickers import replay
+from tests.rig.timed_turns import cost_of
 
 
 @pytest.fixture(scope="module")
@@ -161,6 +163,7 @@ def shapes_of(mechanism: Mechanism, steps: Iterable[Transition]) -> set[Shape]:
 
 @pytest.mark.parametrize("name", SMALL)
 def test_a_solve_after_any_look_fits_an_uno(name: str) -> None:
+    """No path from a look needs more motions that solves do not need than the way to rest does."""
     mechanism = build_mechanism(load_profile(name))
     room = uno_units()
     turning = shapes_of(mechanism, mechanism.transitions)
@@ -172,10 +175,12 @@ def test_a_solve_after_any_look_fits_an_uno(name: str) -> None:
     ]
     for number in range(len(mechanism.configurations), len(mechanism.looking.configurations)):
         approach = plan_approach(mechanism, State(number, Orientation(0)))
+        to_rest = shapes_of(mechanism.looking, approach.transitions) - turning
         ways = [fastest_path_to(mechanism, approach, end) for end in ends]
         for way in {tuple(map(id, way)): way for way in (approach.transitions, *ways)}.values():
-            both = turning | shapes_of(mechanism.looking, way)
-            assert sum(shape.units for shape in both) <= room
+            more = shapes_of(mechanism.looking, way) - turning
+            assert sum(shape.units for shape in turning | more) <= room
+            assert len(more) <= len(to_rest)
 
 
 # ---- motors that start before those of the axis before have quite finished ---------------------
@@ -199,6 +204,29 @@ def test_overlap_saves_the_angle_that_is_left_and_no_more():
     assert saved == pytest.approx(2 * (np.sqrt(2 * 20 / 600_000) * 1e6 + 2_000), rel=0.08)
     assert early.schedule().duration_us == early.duration_us
     assert max(operation.end_us for operation in early.operations) == early.duration_us
+
+
+def test_a_plan_ends_when_its_slowest_motor_rests():
+    """The third axis waits for the first, and the search counts the same time as the plan."""
+    document = overlapping(20).model_dump(mode="json")
+    document["actuators"]["up"]["max_acceleration_steps_per_s2"] = 20_000
+    document["actuators"]["left"]["max_acceleration_steps_per_s2"] = 300_000
+    mechanism = build_mechanism(RobotProfile.model_validate(document))
+
+    up, right, left, front = (
+        composite_index(*turn) for turn in ((0, 1, 0), (1, 1, 0), (1, 0, 1), (2, 1, 0))
+    )
+
+    def duration_us(*turns):
+        plan = plan_composites(mechanism, mechanism.start, turns)
+        assert cost_of(cost_model(mechanism, mechanism.start), turns) == plan.duration_us
+        return plan.duration_us
+
+    # Decelerating at 20000 steps/s^2, the last 20 degrees of U take longer than all of R.
+    slow_us, quick_us = duration_us(up), duration_us(right)
+    assert duration_us(up, right) == slow_us
+    assert duration_us(up, right, front) == slow_us + quick_us
+    assert quick_us < duration_us(left) < slow_us
 
 
 def test_the_same_motor_never_moves_twice_at_once():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import count, pairwise, product
 from typing import TypeVar
@@ -89,7 +89,7 @@ def six_motors(half_us: int = 32_000) -> CostModel:
     )
 
 
-def cost_of(model: CostModel, composites: tuple[int, ...]) -> int:
+def cost_of(model: CostModel, composites: Sequence[int]) -> int:
     """By NumPy, one matrix at a time."""
     if not composites:
         return 0

@@ -85,7 +85,7 @@ def _follow(ending: Ending, spin: Spin) -> tuple[Ending, int, int]:
     begin = residual_us if axis == spin.axis else 0
     duration = max(begin + spin.free_us, residual_us)
     left = begin + spin.rest_us - duration
-    return ((spin.axis, left) if left else REST), begin, duration
+    return ((spin.axis, left) if left > 0 else REST), begin, duration
 
 
 def _spins(profile: RobotProfile, robot: DirectSettings) -> Iterator[Spin]:
