@@ -144,18 +144,31 @@ def test_started_processes_read_the_changed_source(tmp_path: Path) -> None:
         assert done.stdout == output, done.stderr
 
 
-def test_a_spent_budget_ends_the_tests_as_passed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("clock", "budget_s", "code"),
+    [
+        ("lambda: 0.0", "0.1", 0),
+        ("lambda: 0.0", "60", 1),
+        ("itertools.count(0, 1000).__next__", "60", 0),
+    ],
+    ids=["processor-time-is-spent", "both-are-left", "the-clock-has-run-out"],
+)
+def test_a_spent_budget_ends_the_tests_as_passed(
+    clock: str, budget_s: str, code: int, tmp_path: Path
+) -> None:
     tests = tmp_path / "test_slow.py"
-    busy = "    until = time.process_time() + 0.2\n    while time.process_time() < until: pass\n"
     tests.write_text(
-        f"import time\ndef test_first():\n{busy}def test_second():\n    assert False\n"
+        f"import itertools, time\ntime.monotonic = {clock}\n"
+        "def test_first():\n"
+        "    until = time.process_time() + 0.2\n"
+        "    while time.process_time() < until: pass\n"
+        "def test_second():\n    assert False\n"
     )
     plugin = ("-p", "tests.audit.selection", "-p", "no:cacheprovider")
-    for budget_s, code in (("0.1", 0), ("60", 1)):
-        command = ("-m", "pytest", "-x", "-n", "0", *plugin, "-c", "/dev/null", tests)
-        done = run(*command, **{Budget.VARIABLE: budget_s})
-        assert done.returncode == code, done.stdout
-        assert Budget.spent_s(done.stdout) >= float(budget_s) or code
+    command = ("-m", "pytest", "-x", "-n", "0", *plugin, "-c", "/dev/null", tests)
+    done = run(*command, **{Budget.VARIABLE: budget_s})
+    assert done.returncode == code, done.stdout
+    assert Budget.spent_s(done.stdout) >= float(budget_s) or code
 
 
 def test_a_sample_is_tried_and_a_test_that_always_fails_notices_nothing(tmp_path: Path) -> None:
