@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from robot.link import LinkGroup, LinkThread
-from robot.link.common_start import CommonStart
+from robot.link.common_start import BoardGate, CommonStart
 from robot.link.group import RECENT_MESSAGES, LinkStatistics, RecentTraffic, complaints
 from robot.link.session import SessionStatistics
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import stepper_move
 from robot.records.run_record import LinkRecord
 from robot.settings.board_table import TICKS_PER_S
-from robot.text.faults import Fault, LinkError, RobotError
+from robot.text.faults import Fault, LinkError, RobotError, Stopped
 from tests.rig.boards import (
     BOOTED_LATER_S,
     FASTER,
@@ -213,6 +213,40 @@ def test_a_start_is_taken_back_when_a_clock_falls_behind(
     assert (execution.turns_done, execution.events) == (2 * TURNS, ())
     assert steps_of(rigs) == [TURNS * STEPS] * 2
     assert len(lost) == 2 and abs(apart_s(rigs, 0, 0) - sum(lost)) <= TOGETHER_S
+
+
+@pytest.mark.parametrize(
+    ("trouble", "ending"),
+    [
+        ("begins", "came too late"),
+        ("emergency stop", "emergency stop"),
+        ("stop", "before it began"),
+    ],
+)
+def test_trouble_while_a_start_is_taken_back_ends_the_plan_by_name(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch, trouble: str, ending: str
+) -> None:
+    """The plan begins all the same, or a person stops the robot meanwhile."""
+    loop, _, group = boards
+    ordered: list[object] = []
+    stopping: list[asyncio.Task[None]] = []
+
+    async def take_back(gate: object, session: object) -> bool:
+        ordered.append(gate)
+        if trouble == "begins":
+            await asyncio.sleep(PERIOD_US * 1.5e-6)
+        elif trouble == "stop":
+            stopping.append(asyncio.create_task(group.stop()))
+        else:
+            await group.emergency_stop()
+        return False
+
+    monkeypatch.setattr(BoardGate, "is_kept", take_back)
+    with pytest.raises((RobotError, Stopped), match=ending):
+        loop.run_until_complete(group.run(pushes()))
+    assert len(ordered) == len(NAMES), "nothing starts again"
+    for task in stopping:
+        loop.run_until_complete(task)
 
 
 def test_clocks_that_never_agree_are_named_and_nothing_moves(
