@@ -24,6 +24,8 @@ from solver.solution import CancelFlag
 
 CUBIST = (sys.executable, "-m", "robot.cli.main")
 TURNED = "UUUUUUFFFUBBRRRRRRRRRFFDFFDDDBDDBDDBFFDLLLLLLLLLUBBUBB"
+SUPERFLIP = "UBULURUFURURFRBRDRFUFLFRFDFDFDLDRDBDLULBLFLDLBUBRBLBDB"
+"""Nothing finds its shortest solution soon."""
 IGNORED = pytest.mark.parametrize("ignored", [False, True], ids=["", "ctrl-c-ignored"])
 
 
@@ -108,19 +110,24 @@ def test_interrupts_end_what_is_awaited_once_and_in_order(ignored: bool) -> None
     assert ended == [True]
 
 
-def test_a_search_that_is_interrupted_again_and_again_says_so_once() -> None:
-    command = [*CUBIST, "solve", "-", "--json", "--time-limit", "600", "--target", "1"]
+@pytest.mark.parametrize(
+    "options", [("--target", "1"), ("--robot", "cubotino"), ("--algorithm", "optimal")]
+)
+def test_a_search_that_is_interrupted_again_and_again_says_so_once(
+    options: tuple[str, ...],
+) -> None:
+    command = [*CUBIST, "solve", "-", "--json", "--time-limit", "600", *options]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, text=True, **pipes) as process:
         assert process.stdin is not None and process.stdout is not None
-        process.stdin.write("\n" + "U" * 54 + "\n" + "R U F" * 5 + "\n")
+        process.stdin.write("\n" + "U" * 54 + "\n" + SUPERFLIP + "\n")
         process.stdin.flush()
         assert "error" in json.loads(process.stdout.readline())
         while process.poll() is None:
             process.send_signal(signal.SIGINT)
             time.sleep(0.005)
-        _, err = process.communicate()
-    assert (process.returncode, err.strip()) == (4, "cubist: stopped")
+        out, err = process.communicate()
+    assert (process.returncode, out, err.strip()) == (4, "", "cubist: stopped")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8:strict", "ascii"])
