@@ -343,11 +343,13 @@ class Measurement(ABC):
 @dataclass(frozen=True)
 class Item:
     """A line of a step's list: its cells, and how the measurement behind it begins. ``is_done``:
-    a person or the robot has kept it; None where nothing tells."""
+    a person or the robot has kept it; None where nothing tells. ``leave``: what the robot does
+    before a line of another part begins, whose first cell is another."""
 
     cells: tuple[str, ...]
     begin: Callable[[], Measurement]
     is_done: bool | None = None
+    leave: Callable[[], object] | None = None
 
 
 Items = Callable[[Session], Iterable[Item]]

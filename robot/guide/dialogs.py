@@ -109,6 +109,7 @@ class ListDialog(Dialog):
         self._items: list[Item] = []
         self._row = 0
         self._opened: int | None = None
+        self._last: Item | None = None
 
     def open(self) -> None:
         """Fill the list."""
@@ -137,8 +138,17 @@ class ListDialog(Dialog):
             self.guide.say(GuideText.ALL_KEPT, "good")
 
     def _begin(self, row: int) -> None:
+        item, last = self._items[row], self._last
+        leave = None if last is None or last.cells[0] == item.cells[0] else last.leave
         self._row = self._opened = row
-        self.guide.attempt("", self._items[row].begin, self._open)
+        self._last = item
+
+        def begin() -> Measurement:
+            if leave is not None:
+                leave()
+            return item.begin()
+
+        self.guide.attempt("", begin, self._open)
 
     def contents(self) -> Contents:
         """Return the list."""

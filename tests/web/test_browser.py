@@ -404,6 +404,9 @@ async def keep_and_undo_a_position(page: BrowserPage) -> None:
     await page.locator("#guide-heading").press("ArrowRight")
     await until(page, f"{VALUE} === '{pulse + 11}'")
     await press(page, "keep")
+    await until(page, f"{HEADING} === 'holder cw' && !({BUSY})")
+    assert "has turned by a quarter" in str(await page.text_content("#guide-purpose"))
+    await press(page, "give_up")
     await until(page, f"{HEADING}.startsWith('Positions') && !({BUSY})")
     kept = await kept_values(page)
     assert kept == {"actuators.holder.positions_us.home": pulse + 11}

@@ -365,7 +365,23 @@ def position_items(session: Session, wanted: Wanted = lambda _: True) -> Iterato
             original = "" if one.value == one.original else f"{one.original}"
             value = f"{one.value} {one.unit}"
             cells = (one.actuator, one.name, value, original, *_confirmation_of(one))
-            yield Item(cells, partial(Placing, session, one), one.is_confirmed)
+            yield Item(
+                cells,
+                partial(Placing, session, one),
+                one.is_confirmed,
+                partial(_square_part, session, one.actuator),
+            )
+
+
+def _square_part(session: Session, actuator: str) -> None:
+    """Turn a table or gripper to its start, if that is confirmed: else its jaws, or the cube, would
+    be in the way of the others."""
+    part = session.profile.mechanism.rotated_by(actuator)
+    if part is None:
+        return
+    for one in positions(session):
+        if (one.actuator, one.name) == (actuator, part.start) and one.is_confirmed:
+            session.perform(MOVING, actuator=actuator, to=one.value)
 
 
 def _confirmation_of(one: Position) -> tuple[str, str]:
