@@ -95,6 +95,14 @@ class LinkGroup:
         """Statistics of all links, added up."""
         return functools.reduce(operator.add, (link.statistics for link in self.links.values()))
 
+    def rate_share(self, schedules: Sequence[Schedule]) -> float:
+        """See :meth:`Link.rate_share`: the least of all boards."""
+        parts = [split(one, self._board_of) for one in schedules]
+        return min(
+            link.rate_share([part[name] for part in parts if name in part])
+            for name, link in self.links.items()
+        )
+
     async def run(self, schedule: Schedule, on_progress: Progress | None = None) -> Execution:
         """Play a schedule on all boards that it needs, started within a millisecond.
 

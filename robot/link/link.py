@@ -18,7 +18,14 @@ from robot.link.actuators import (
 )
 from robot.link.clock import WRAP
 from robot.link.ledger import BoardLedger, reported_positions
-from robot.link.plans import Capabilities, Shape, WirePlan, check_plan, encode_schedule
+from robot.link.plans import (
+    Capabilities,
+    Shape,
+    WirePlan,
+    check_plan,
+    encode_schedule,
+    rate_share,
+)
 from robot.link.protocol import (
     SILENCE_HOLD_MS,
     TICKS_PER_US,
@@ -37,7 +44,7 @@ from robot.link.protocol import (
 )
 from robot.link.session import Clock, Draw, LinkSession, SessionStatistics
 from robot.link.transport import Transport
-from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
+from robot.motion.schedule import Schedule
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import stepper_move
 from robot.text.faults import FAULTS, Fault, LinkError, RobotError, Stopped, code_of
@@ -214,8 +221,7 @@ class Link:
         self._began_at = self._start_tick = None
         begun = self._clock()
         plan = encode_schedule(schedule, tuple(self._numbers))
-        servos = any(isinstance(setup, ServoSetup) for setup in self.actuators)
-        check_plan(schedule, plan, self.capabilities, beside_servos=servos)
+        check_plan(schedule, plan, self.capabilities, beside_servos=self._has_servos)
         self._check_positions(schedule)
         before = await self._open_session.fresh_status()
         self._raise_fault(before)
@@ -270,6 +276,15 @@ class Link:
         capabilities = self._open_session.capabilities
         assert capabilities is not None, "an open session has been greeted"
         return capabilities
+
+    def rate_share(self, schedules: Sequence[Schedule]) -> float:
+        """Return the part of their speed at which the board makes the steps of any schedule, up to
+        1: see :func:`robot.link.plans.rate_share`."""
+        return rate_share(schedules, self.capabilities, beside_servos=self._has_servos)
+
+    @property
+    def _has_servos(self) -> bool:
+        return any(isinstance(setup, ServoSetup) for setup in self.actuators)
 
     @property
     def drift_bounds(self) -> tuple[float, float] | None:
@@ -327,7 +342,7 @@ class Link:
         if isinstance(setup, ServoSetup):
             if at != setup.start_us:
                 slew_us = setup.home_ms * 1000
-                await self._run(single(servo_slew(setup.name, at, setup.start_us, slew_us)))
+                await self._run(Schedule.of(servo_slew(setup.name, at, setup.start_us, slew_us)))
             return
         assert isinstance(setup, StepperSetup)
         play = setup.backlash_steps
@@ -335,7 +350,9 @@ class Link:
         # With play, back as far as it goes and then forwards: the load ends where the motor does.
         for target in (goal - play, goal) if play and goal != at else (goal,):
             if target != at:
-                await self._run(single(stepper_move(setup.name, at, target - at, setup.limits)))
+                await self._run(
+                    Schedule.of(stepper_move(setup.name, at, target - at, setup.limits))
+                )
                 at = target
 
     def _check_positions(self, schedule: Schedule) -> None:
@@ -475,11 +492,6 @@ class Link:
             if self._began_at is None and executed_us:
                 self._began_at = self._clock() - executed_us / 1e6
             self.ledger.note_executed(executed_us)
-
-
-def single(profile: MotionProfile) -> Schedule:
-    """Return a schedule of one turn."""
-    return Schedule((profile,), (TimedTurn(0, 0),), profile.duration_us)
 
 
 def _fitting(turns: Sequence[Message], room: int) -> int:

@@ -337,6 +337,18 @@ def check_plan(
             )
 
 
+def rate_share(
+    schedules: Sequence[Schedule], capabilities: Capabilities, *, beside_servos: bool = False
+) -> float:
+    """Return the part of its speed, up to 1, at which the board makes the steps of any motor of
+    these schedules while as many others turn as ever turn at a time."""
+    crowded = [moment for one in schedules for moment in _crowded_moments(one)]
+    if not crowded:
+        return 1.0
+    possible = capabilities.rate(max(axes for axes, *_ in crowded), beside_servos)
+    return min(1.0, possible / max(rate for _, rate, _ in crowded))
+
+
 def peak_rate(profile: MotionProfile) -> float:
     """Highest speed of a profile in steps/s; 0 for a servo."""
     shortest = [

@@ -36,7 +36,7 @@ from robot.machine.board_configuration import actuator_setups, homing_order, hom
 from robot.machine.confirmed_range import ConfirmedRange
 from robot.machine.slow_motion import jog_profile, paths_to_start
 from robot.mechanism.registry import HomeActuator, HomingStep
-from robot.motion.schedule import Schedule, TimedTurn
+from robot.motion.schedule import Schedule
 from robot.records.latency import Stopwatch
 from robot.records.run_record import LinkRecord
 from robot.settings.profile import FIRST_BOARD, BoardSettings, RobotProfile
@@ -271,6 +271,12 @@ class MotionController:
             thread = self._connect()
             return actuator in thread.wait(thread.link.active_sensors())
 
+    def rate_share(self, schedules: Sequence[Schedule]) -> float:
+        """Return the part of their speed at which the boards make the steps of schedules, up to 1:
+        see :func:`robot.link.plans.rate_share`."""
+        with self._noting_faults():
+            return self._connect().link.rate_share(schedules)
+
     def stop(self) -> None:
         """Finish the turn in progress and hold; the run under way ends with ``Stopped``."""
         self._cancel.set()
@@ -328,8 +334,7 @@ class MotionController:
             raise RobotError(Fault.NOT_HOMED, detail=actuator)
         move = jog_profile(setup, start, target, rest_us)
         if move is not None:
-            schedule = Schedule((move,), (TimedTurn(0, 0),), move.duration_us)
-            self._move(thread, thread.link.run(schedule))
+            self._move(thread, thread.link.run(Schedule.of(move)))
 
     def _move(self, thread: LinkThread[LinkGroup], motion: Coroutine[object, object, T]) -> T:
         """Have the link move something, unless this is to end.

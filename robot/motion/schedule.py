@@ -71,6 +71,11 @@ class Schedule:
     turns: tuple[TimedTurn, ...]
     duration_us: int
 
+    @classmethod
+    def of(cls, profile: MotionProfile) -> Schedule:
+        """Return a schedule of one turn."""
+        return cls((profile,), (TimedTurn(0, 0),), profile.duration_us)
+
 
 class Drive:
     """One actuator as something that moves. Times are microseconds, settling included.

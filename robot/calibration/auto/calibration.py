@@ -11,14 +11,15 @@ from statistics import mean
 from robot.api.client import DaemonError, RequestError
 from robot.calibration.auto.film import FILMING, FilmedTravel, find_travel, travel_us
 from robot.calibration.auto.finder import FilmedServo, Finder, Finding, finder_for
-from robot.calibration.auto.motors import check_motors, common_speeds
+from robot.calibration.auto.motors import check_motors, common_speeds, fit_to_board
 from robot.calibration.auto.proof import PROVING, Proof, fault_chance
 from robot.calibration.step import STEPS, Measurement, Result, Row, Script, Session, Step
 from robot.calibration.steps.colours import LOOKING
 from robot.calibration.steps.travel import rate_of, too_few, travel_values
+from robot.calibration.trials.stepper_trials import BOARD_RATE
 from robot.machine.confirmed_range import ConfirmedRange, NotConfirmed, confirmable
 from robot.settings import RobotProfile
-from robot.settings.actuators import Servo
+from robot.settings.actuators import Servo, TravelRow
 from robot.settings.stepper import Stepper
 from robot.text.faults import CalibrationError, RobotError, ScanError
 from solver.errors import CubistError, InvalidRequest
@@ -30,6 +31,9 @@ MARGIN = 1.04
 NOT_FOR_TIMES = frozenset({RequestError.code, "emergency-stop", "calibration-stopped"})
 """Codes of errors that say nothing about times: a person stopped the robot, or the daemon refused
 the request for a reason that is no fault of the robot."""
+
+AS_FAST = 0.03
+"""Largest part by which a time may be longer than in the profile and count as the same."""
 
 STEP = 0.05
 """Part of the times by which each trial of shorter times is faster than the one before."""
@@ -107,12 +111,13 @@ class AutomaticCalibration(Measurement):
         self._found: JsonObject = {}
         self._uncertain: JsonObject = {}
         self._proofs: list[Proof] = []
+        self._slower: list[str] = []
 
     def measure(self, choice: str = "") -> Script:
         """See :meth:`Measurement.measure`."""
         self._began = self._clock()
         self.result = Result()
-        self._found, self._uncertain, self._proofs = {}, {}, []
+        self._found, self._uncertain, self._proofs, self._slower = {}, {}, [], []
         error: CubistError | None = None
         is_interrupted = False
         try:
@@ -146,6 +151,7 @@ class AutomaticCalibration(Measurement):
             **gain,
             "values": values,
             "uncertain": self._uncertain,
+            "slower": self._slower,
         }
         if error is not None:
             document["because"] = str(error)
@@ -157,6 +163,8 @@ class AutomaticCalibration(Measurement):
                 f"{gain['planned_s']:.1f} s on average, with the values before for "
                 f"{gain['planned_before_s']:.1f} s"
             )
+            if self._slower and gain["planned_s"] > gain["planned_before_s"]:
+                text = f"{text}. Slower: {'. '.join(self._slower)}"
         self.result = Result(values, self._uncertain, document, text, error is None, error)
 
     def _gain(self) -> dict[str, float]:
@@ -175,6 +183,7 @@ class AutomaticCalibration(Measurement):
         for finding in self._findings():
             self._found |= self._wanted_of(finding.values)
             self._uncertain |= self._wanted_of(finding.uncertain)
+            self._slower += [finding.slower] if finding.slower else []
             yield finding.row
 
     def _wanted_of(self, values: JsonMapping) -> JsonObject:
@@ -233,6 +242,8 @@ class AutomaticCalibration(Measurement):
         session = self.session
         yield from finder.find()
         yield from common_speeds(session.profile, self._found)
+        session.try_out(self._found)
+        yield from fit_to_board(session, self._found)
         session.try_out(self._found)
         yield from check_motors(session)
         session.try_out(self._found)
@@ -306,10 +317,10 @@ class AutomaticCalibration(Measurement):
                 yield Finding("times", f"{name}: its times are {kept}", uncertain={key: kept})
                 continue
             for row in servo.travel:
-                yield self._film_travel(finder.seen_moving[name], row.between)
+                yield self._film_travel(finder.seen_moving[name], row)
 
-    def _film_travel(self, seen: FilmedServo, way: tuple[str, str]) -> Finding:
-        name = seen.rotation.name
+    def _film_travel(self, seen: FilmedServo, row: TravelRow) -> Finding:
+        name, way = seen.rotation.name, row.between
         key = f"actuators.{name}.travel"
         travels: list[FilmedTravel] = []
         shown, rate = 0, 0.0
@@ -330,16 +341,17 @@ class AutomaticCalibration(Measurement):
             return Finding("times", text, uncertain={key: too_few(shown, rate)})
         took_ms, within_ms = (part / 1e3 for part in measured)
         servo = self._servo_with_times(name)
-        values = travel_values(name, servo, way, took_ms * MARGIN + within_ms)
+        kept_ms = took_ms * MARGIN + within_ms
         return Finding(
             "times",
             f"{name}, {way[0]} to {way[1]}: {took_ms:.0f} ms",
-            values,
+            travel_values(name, servo, way, kept_ms),
             {key: round(within_ms, 1)},
             {
                 "took_ms": round(took_ms, 1),
                 "pictures_of_it": sum(len(travel.times) for travel in travels),
             },
+            _say_slower(name, row, kept_ms),
         )
 
     def _servo_with_times(self, name: str) -> Servo:
@@ -361,6 +373,18 @@ def is_proven(proofs: Sequence[Proof]) -> bool:
         return False
     operations = sum(proof.operations for proof in proofs)
     return len(proofs) >= MOST_PROOFS or fault_chance(operations, COMING) <= MOST_CHANCE
+
+
+def _say_slower(name: str, row: TravelRow, kept_ms: float) -> str:
+    """Say by how much a servo is slower than in the profile, and what to do; empty if it is not."""
+    if kept_ms <= row.ms * (1 + AS_FAST):
+        return ""
+    way = f"from {row.between[0]} to {row.between[1]}"
+    return (
+        f"{name} needs {kept_ms:.0f} ms {way}, {row.ms:.0f} in the profile: see that its supply "
+        "keeps its voltage while it turns, raise that if the servo is made for more, or take a "
+        "faster one"
+    )
 
 
 def _why_not(profile: RobotProfile) -> str:
@@ -403,7 +427,7 @@ def shorten_times(profile: RobotProfile, filmed: Collection[str], part: float) -
 STEPS["auto"] = Step(
     name="auto",
     title="By itself: positions, times and colours, found by watching the cube",
-    trials=[FILMING, PROVING],
+    trials=[FILMING, BOARD_RATE, PROVING],
     begin=AutomaticCalibration,
     on_request=True,
     keeps=lambda _, source: source.how == "auto",

@@ -39,6 +39,7 @@ class Finding:
 
     ``values`` are calibrated values by their keys. ``uncertain``: by how much each may be off, in
     the unit of its value, or why it is as it was. ``evidence``: measured figures by their names.
+    ``slower``: why the robot takes longer than by its profile, if it does, and what to do about it.
     """
 
     stage: str
@@ -46,6 +47,7 @@ class Finding:
     values: JsonMapping = field(default_factory=dict)
     uncertain: JsonMapping = field(default_factory=dict)
     evidence: JsonMapping = field(default_factory=dict)
+    slower: str = ""
 
     @property
     def row(self) -> Row:

@@ -13,19 +13,24 @@ from dataclasses import dataclass
 from robot.calibration.auto.finder import Finding
 from robot.calibration.auto.rotations import Rotation
 from robot.calibration.step import Session
-from robot.calibration.trials.stepper_trials import SPEEDING, STEPPING
+from robot.calibration.trials.stepper_trials import BOARD_RATE, SPEEDING, STEPPING, SpeedTried
 from robot.calibration.values import MICROSTEPS, STEPS_OFF
 from robot.machine.confirmed_range import direction_key
 from robot.settings import RobotProfile
+from robot.settings.board_table import STEPS_PER_S
 from robot.settings.stepper import Stepper
 from robot.text.faults import CalibrationError
 from solver.files import JsonMapping, JsonObject
 
-SPEEDS = ("max_speed_steps_per_s", "max_acceleration_steps_per_s2")
+SPEEDS = ("start_speed_steps_per_s", "max_speed_steps_per_s")
+ACCELERATION = "max_acceleration_steps_per_s2"
 
 SLOWER = 0.8
 LEAST_SPEED = 0.4
 """A motor that loses steps is tried slower and slower, down to this part of its speed."""
+
+BOARD_MARGIN = 0.98
+"""Part of the board's speed that is used: intervals are whole ticks of its clock."""
 
 
 @dataclass(frozen=True)
@@ -99,40 +104,79 @@ def wiring_finding(
 
 
 def common_speeds(profile: RobotProfile, found: JsonMapping) -> Iterator[Finding]:
-    """Limits at which motors are as fast, in turns, as they were meant to be among each other: two
-    that turn the cube together must not differ. None makes more steps a second than in the profile,
-    because the board may not be able to."""
+    """Limits, in steps, at which motors are as fast in turns as the profile has them: two that turn
+    the cube together must not differ. ``found``: values with the steps of their turns."""
     factors = {
         name: found[key] / motor.steps_per_turn
         for name, motor in profile.actuators_of(Stepper).items()
         if (key := f"actuators.{name}.steps_per_turn") in found and motor.steps_per_turn
     }
-    most = max([1.0, *factors.values()])
-    slower = {name: factor / most for name, factor in factors.items() if factor != most}
-    if slower:
-        values = _slower_limits(profile, slower)
-        names = ", ".join(slower)
-        yield Finding("motor", f"{names}: slower, by the steps that a turn has", values)
+    others = {name: factor for name, factor in factors.items() if factor != 1}
+    if others:
+        values = _limits_at(profile, others)
+        for name, factor in others.items():
+            overshoot = profile.actuators_of(Stepper)[name].overshoot_steps
+            if overshoot:
+                values[f"actuators.{name}.overshoot_steps"] = round(overshoot * factor)
+        names = ", ".join(others)
+        text = f"{names}: limits by the steps of a turn, as fast in turns as in the profile"
+        yield Finding("motor", text, values)
 
 
-def _slower_limits(profile: RobotProfile, parts: Mapping[str, float]) -> JsonObject:
-    """Return limits of motors at parts of their speed and acceleration."""
+def fit_to_board(session: Session, found: JsonObject) -> Iterator[Finding]:
+    """Lower all motors alike where the board cannot make the steps of what they turn together.
+
+    Only drivers set to more steps a turn than in the profile ask it for more. ``found``: all values
+    found by now.
+    """
+    before, calibrated = (
+        one.actuators_of(Stepper) for one in (session.profile, session.calibrated)
+    )
+    motors = {name: one for name, one in calibrated.items() if one.steps_per_turn}
+    finer = [
+        name
+        for name, one in motors.items()
+        if one.max_speed_steps_per_s > before[name].max_speed_steps_per_s
+    ]
+    values: JsonObject = {}
+    part = 1.0
+    while finer and (share := session.perform(BOARD_RATE).share) < 1:
+        part *= share * BOARD_MARGIN
+        values = {}
+        for name, one in motors.items():
+            fastest = round(one.max_speed_steps_per_s * part)
+            values[f"actuators.{name}.{SPEEDS[1]}"] = fastest
+            if one.held is not None:
+                held = min(one.held.max_speed_steps_per_s, fastest)
+                values[f"actuators.{name}.held"] = one.held.model_dump() | {SPEEDS[1]: held}
+        session.try_out(found | values)
+    if values:
+        text = f"all motors up to {part:.0%} of their speed: the board makes no more steps a second"
+        turns = ", ".join(f"{name} {before[name].steps_per_turn}" for name in finer)
+        to_do = f"set the drivers' microstep switches to fewer steps a turn ({turns})"
+        yield Finding("motor", text, values, slower=f"{text}: {to_do}")
+
+
+def _limits_at(profile: RobotProfile, parts: Mapping[str, float]) -> JsonObject:
+    """Return limits of motors at parts, or multiples, of those of a profile."""
     values: JsonObject = {}
     for name, part in parts.items():
         settings = profile.actuators_of(Stepper)[name].model_dump(mode="json")
         changed = _limits(settings, part)
         if settings["held"] is not None:
             changed["held"] = settings["held"] | _limits(settings["held"], part)
-        start = settings["start_speed_steps_per_s"]
-        changed["start_speed_steps_per_s"] = min(start, changed[SPEEDS[0]])
         values |= {f"actuators.{name}.{key}": value for key, value in changed.items()}
     return values
 
 
 def _limits(settings: JsonObject, part: float) -> JsonObject:
+    slowest, fastest = STEPS_PER_S
     found: JsonObject = {
-        key: max(1, round(settings[key] * part)) for key in SPEEDS if key in settings
+        key: max(slowest, min(fastest, round(settings[key] * part)))
+        for key in SPEEDS
+        if key in settings
     }
+    found[ACCELERATION] = max(1, round(settings[ACCELERATION] * part))
     jerk = settings.get("max_jerk_steps_per_s3")
     return found if jerk is None else found | {"max_jerk_steps_per_s3": jerk * part}
 
@@ -144,16 +188,24 @@ def check_motors(session: Session) -> Iterator[Finding]:
     differ. A sensor judges, or the camera; if neither can, the limits stay. Raises
     :class:`CalibrationError`.
     """
-    profile, part = session.calibrated, 1.0
+    profile, good = session.calibrated, dict[str, float]()
     motors = [name for name, one in profile.actuators_of(Stepper).items() if one.steps_per_turn]
     for name in motors:
         yield _turn_of(session, name)
-        finding, good = _speed_of(session, name)
-        part = min(part, good)
+        finding, good[name] = _speed_of(session, name)
         yield finding
+    part = min(good.values(), default=1.0)
     if part < 1:
-        values = _slower_limits(profile, dict.fromkeys(motors, part * SLOWER))
-        yield Finding("motor", f"all motors at {part * SLOWER:.0%} of their speed", values)
+        kept = part * SLOWER
+        weak = ", ".join(name for name in motors if good[name] < 1)
+        slower = (
+            f"the motors turn at {kept:.0%} of the speed they should, because steps were lost "
+            f"({weak}): set more current at its driver, or a higher voltage, see that it turns "
+            "easily, then calibrate again"
+        )
+        values = _limits_at(profile, dict.fromkeys(motors, kept))
+        text = f"all motors at {kept:.0%} of their speed"
+        yield Finding("motor", text, values, slower=slower)
 
 
 def _turn_of(session: Session, name: str) -> Finding:
@@ -174,21 +226,17 @@ def _speed_of(session: Session, name: str) -> tuple[Finding, float]:
     """Find the part of its speed and acceleration at which a motor loses no steps."""
     settings = session.calibrated.actuators_of(Stepper)[name]
     speed, acceleration = settings.max_speed_steps_per_s, settings.max_acceleration_steps_per_s2
-    part = 1.0
-    while part >= LEAST_SPEED:
-        tried = session.perform(
+
+    def try_at(part: float) -> SpeedTried:
+        return session.perform(
             SPEEDING,
             actuator=name,
             speed_steps_per_s=speed * part,
             acceleration_steps_per_s2=acceleration * part,
         )
-        if tried.lost is None:
-            kept = "neither sensor nor camera tells whether it loses steps: as it was"
-            keys = [f"actuators.{name}.{what}" for what in SPEEDS]
-            return Finding("motor", f"{name}: {kept}", uncertain=dict.fromkeys(keys, kept)), 1.0
-        if not tried.lost:
-            text = f"{name}: no steps lost at {speed * part:.0f} steps/s"
-            return Finding("motor", text, evidence={"seen_by": tried.seen_by}), part
+
+    part = 1.0
+    while (tried := try_at(part)).lost:
         if not tried.square:
             raise CalibrationError(
                 f"{name} lost steps at {speed * part:.0f} steps/s, which the profile says that it "
@@ -196,6 +244,15 @@ def _speed_of(session: Session, name: str) -> tuple[Finding, float]:
                 "is powered, or lower max_speed_steps_per_s and max_acceleration_steps_per_s2 in "
                 "the profile"
             )
+        if part * SLOWER < LEAST_SPEED:
+            slowest = speed * part
+            raise CalibrationError(
+                f"{name} loses steps even at {slowest:.0f} steps/s: is it powered?"
+            )
         part *= SLOWER
-    slowest = speed * part / SLOWER
-    raise CalibrationError(f"{name} loses steps even at {slowest:.0f} steps/s: is it powered?")
+    if tried.lost is None:
+        kept = "neither sensor nor camera tells whether it loses steps: as it was"
+        keys = [f"actuators.{name}.{what}" for what in (SPEEDS[1], ACCELERATION)]
+        return Finding("motor", f"{name}: {kept}", uncertain=dict.fromkeys(keys, kept)), 1.0
+    text = f"{name}: no steps lost at {speed * part:.0f} steps/s"
+    return Finding("motor", text, evidence={"seen_by": tried.seen_by}), part

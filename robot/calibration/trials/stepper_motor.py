@@ -21,7 +21,7 @@ from robot.calibration.step import Bench
 from robot.link import StepperSetup
 from robot.machine.board_configuration import actuator_setups
 from robot.machine.confirmed_range import largest_step
-from robot.motion.schedule import Schedule, TimedTurn
+from robot.motion.schedule import Schedule
 from robot.motion.stepper import StepperLimits, stepper_move
 from robot.settings import RobotProfile
 from robot.settings.stepper import Stepper
@@ -144,8 +144,7 @@ class Motor:
     def rush(self, way: int, limits: StepperLimits) -> None:
         """Go a number of steps from the start, as fast as ``limits`` allow."""
         move = stepper_move(self.name, self.start, way, limits)
-        schedule = Schedule((move,), (TimedTurn(0, 0),), move.duration_us)
-        self.machine.motion.perform(schedule, lambda _: None)
+        self.machine.motion.perform(Schedule.of(move), lambda _: None)
 
     def moved_from(self) -> bool | None:
         """Return whether it is away from the start; None if neither sensor nor camera can tell."""

@@ -13,7 +13,8 @@ from pydantic import Field
 from robot.calibration.step import Bench, Trial
 from robot.calibration.trials.stepper_motor import Motor, Stillness, motor_on, stepper_of
 from robot.machine.confirmed_range import PARTS_OF_TRAVEL, direction_key
-from robot.motion.stepper import StepperLimits, stepper_limits
+from robot.motion.schedule import Schedule
+from robot.motion.stepper import StepperLimits, stepper_limits, stepper_move
 from robot.records.documents import ApiDocument, ApiRequest, WholeNumber
 from robot.settings import RobotProfile
 from robot.settings.stepper import Stepper
@@ -26,6 +27,9 @@ LONGEST_TURNS = 40
 
 LONGER_TURNS = (2, 4, 8)
 """Factors by which a turn is longer where microstep switches are not as thought."""
+
+BUSY = "R L U D F B R L U D F B"
+"""Opposite faces that turn right after each other take as many motors at a time as any turns."""
 
 
 class StepperRequest(ApiRequest):
@@ -93,6 +97,16 @@ class SpeedTried(ApiDocument):
     lost: bool | None
     seen_by: str | None
     square: bool
+
+
+class BoardRequest(ApiRequest):
+    """Nothing but the question."""
+
+
+class BoardRate(ApiDocument):
+    """``share``: the part of their speed at which the boards can make the motors' steps; 1: all."""
+
+    share: float
 
 
 class Play(ApiDocument):
@@ -198,6 +212,21 @@ def tried_speed(bench: Bench, asked: SpeedRequest) -> SpeedTried:
         seen_by=seen_by,
         square=square,
     )
+
+
+def find_board_rate(bench: Bench, _: BoardRequest) -> BoardRate:
+    """Ask the boards whether they make the steps of a scan, of a solve and of each motor at its
+    full speed; nothing moves. Raises ``RobotError``."""
+    planner = bench.machine.planner
+    cube = planner.scramble_cube(BUSY)
+    schedules = [step.plan.schedule() for step in planner.scan(None, None).steps if step.moves]
+    schedules.append(planner.plan(cube, None, bench.cancel, lambda _: None).schedule())
+    for name, motor in bench.profile.actuators_of(Stepper).items():
+        if motor.steps_per_turn:
+            limits = stepper_limits(motor, held=False)
+            way = _steps_to_reach(limits, motor.steps_per_turn)
+            schedules.append(Schedule.of(stepper_move(name, 0, way, limits)))
+    return BoardRate(share=bench.machine.motion.rate_share(schedules))
 
 
 def measured_play(bench: Bench, asked: StepperRequest) -> Play:
@@ -307,4 +336,12 @@ STEPPING = Trial(
     "steps", "Turn a stepper by whole turns and back", StepsRequest, StepsTried, tried_steps
 )
 SPEEDING = Trial("speed", "Try how fast a stepper can be", SpeedRequest, SpeedTried, tried_speed)
+BOARD_RATE = Trial(
+    "rates",
+    "Ask the boards whether they make the steps of what turns together",
+    BoardRequest,
+    BoardRate,
+    find_board_rate,
+    method="GET",
+)
 PLAYING = Trial("play", "Measure the play behind a stepper", StepperRequest, Play, measured_play)
