@@ -91,6 +91,8 @@ class Motor:
     machine: Machine
     settings: Stepper
     setup: StepperSetup
+    field_at: int | None = None
+    """A place within the field of its sensor, if that ends again behind it."""
 
     @property
     def name(self) -> str:
@@ -156,7 +158,8 @@ class Motor:
         margin = self.search_steps + self.settings.backlash_steps + HOMED_WITHIN
         self.go(homing.edge_position - homing.direction * margin)
         outside = motion.is_sensor_active(self.name)
-        self.go(homing.edge_position + homing.direction * margin)
+        beyond = homing.edge_position + homing.direction * margin
+        self.go(beyond if self.field_at is None else self.field_at)
         inside = motion.is_sensor_active(self.name)
         self.go(self.start)
         return outside or not inside
@@ -241,7 +244,8 @@ def motor_on(
             machine.motion.home_alone(name, setup.start)
         else:
             machine.motion.home()
-        yield Motor(machine, changed, setup)
+        check = settings.turn_check if settings.homing is not None else None
+        yield Motor(machine, changed, setup, None if check is None else check.at_steps)
         if not alone:
             machine.motion.home()
     finally:
