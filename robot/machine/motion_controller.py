@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import TypeVar
 
 from robot.computer.board_family import family_of, matches
@@ -26,6 +27,7 @@ from robot.link import (
     PositionLedger,
     SerialTransport,
     ServoSetup,
+    StepperSetup,
     Transport,
 )
 from robot.link.group import LinkStatistics
@@ -115,6 +117,7 @@ class MotionController:
         # Not as a fault of the link: people are asked once, and a stop may not hide it.
         self._require_going_on()
         self._ledger.require_known(self._setups)
+        self._check_turns_again()
         with self._noting_faults():
             thread = self._connect()
             places = self._places()
@@ -175,7 +178,7 @@ class MotionController:
         self._contact.require_first(actuator, self._profile.actuators[actuator], at)
         setup = next(one for one in self._setups if one.name == actuator)
         is_servo = isinstance(setup, ServoSetup)
-        others = self._move_servo_start(setup, at) if is_servo else ()
+        others = self._move_servo_start(setup, at) if is_servo else self._leave_unchecked(setup)
         with self._noting_faults():
             self._connect()
         self._require_going_on()
@@ -186,6 +189,7 @@ class MotionController:
             if is_servo:
                 self._move(thread, thread.link.take_up([*others, actuator]))
             else:
+                self._move(thread, thread.link.take_up(others))
                 self._move(thread, thread.link.home([actuator]))
             position = self._ledger.position(actuator)
         assert position is not None, "it has just been homed"
@@ -203,6 +207,26 @@ class MotionController:
         self._stand({**others, setup.name: at})
         return tuple(others)
 
+    def _leave_unchecked(self, setup: ActuatorSetup) -> Sequence[str]:
+        """Set a motor with an end stop up not to look at it after turns: moved alone, it may rest
+        next to where that is active. Homing the robot takes that back.
+
+        Returns the other actuators, which have to be taken up again where they stand.
+        """
+        if not isinstance(setup, StepperSetup) or setup.homing is None or setup.check is None:
+            return ()
+        others = self._places() if self._ready else {}
+        self._unchecked.add(setup.name)
+        self._stand(others)
+        return tuple(others)
+
+    def _check_turns_again(self) -> None:
+        """Take back what :meth:`_leave_unchecked` has set up."""
+        if self._unchecked:
+            places = self._places() if self._ready else {}
+            self._unchecked.clear()
+            self._stand(places)
+
     def _places(self) -> dict[str, int]:
         """Return the known positions of the actuators that can go on from there."""
         known = self._ledger.known
@@ -214,7 +238,15 @@ class MotionController:
 
     def _stand(self, places: Mapping[str, int]) -> None:
         """Declare that from the next connection on these stand there, others at their starts."""
-        self._use(tuple(one.standing_at(places.get(one.name)) for one in self._setups))
+        standing = (one.standing_at(places.get(one.name)) for one in self._setups)
+        self._use(tuple(self._with_check(one) for one in standing))
+
+    def _with_check(self, setup: ActuatorSetup) -> ActuatorSetup:
+        """Return a setup whose turns are checked unless that is left out now."""
+        if not isinstance(setup, StepperSetup):
+            return setup
+        check = None if setup.name in self._unchecked else self._checks.get(setup.name)
+        return replace(setup, check=check)
 
     def assume_start_positions(self) -> None:
         """Take everything to be at its start, where a person has set it."""
@@ -316,6 +348,10 @@ class MotionController:
             setup.allowing(fastest[setup.name]) if setup.name in fastest else setup
             for setup in actuator_setups(profile)
         )
+        self._checks = {
+            one.name: one.check for one in self._setups if isinstance(one, StepperSetup)
+        }
+        self._unchecked = set[str]()
 
     def _use(self, setups: tuple[ActuatorSetup, ...]) -> None:
         """Set the actuators up so from the next connection on, if that changes anything."""

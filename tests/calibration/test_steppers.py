@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from robot.calibration.step import Bench, Confirmation, next_of
+from robot.calibration.steps.positions import MOVING
 from robot.calibration.steps.steppers import Backlash, Direction, Limit, Ramp, TurnSteps
 from robot.calibration.trials.stepper_trials import (
     PLAYING,
@@ -96,6 +97,41 @@ def test_trials_find_what_the_simulated_motor_has_and_harm_nothing(homing: bool,
             assert sped.seen_by == ("sensor" if homing else "camera")
         assert {violation.kind for violation in r.robot.violations} == {"lost-steps"}
         assert r.robot.body.held_upright().facelets() == before
+
+
+@pytest.mark.parametrize(
+    ("speed", "acceleration", "lost"), [(800, 7000, False), (3000, 60_000, True)]
+)
+def test_a_sensor_with_a_narrow_field_tells_lost_steps(
+    speed: int, acceleration: int, lost: bool
+) -> None:
+    cubotone = load_profile("cubotone")
+    with SimulatedRun(cubotone, scrambled(3, 1)) as run:
+        session = SimulatedCalibration(run)
+        session.keep(confirmable(cubotone))
+        with session.maintenance():
+            tried = session.perform(
+                SPEEDING,
+                actuator="table",
+                speed_steps_per_s=speed,
+                acceleration_steps_per_s2=acceleration,
+            )
+    assert (tried.lost, tried.seen_by, tried.square) == (lost, "sensor", True)
+
+
+def test_moved_alone_a_table_may_rest_next_to_its_sensor_and_is_checked_again_once_homed() -> None:
+    cubotone = load_profile("cubotone")
+    with SimulatedRun(cubotone, scrambled(3, 1)) as run:
+        session = SimulatedCalibration(run)
+        session.keep(confirmable(cubotone))
+        with session.maintenance():
+            session.perform(MOVING, actuator="lid", to=1241)
+            for place in (1, 2, 0):
+                assert session.perform(MOVING, actuator="table", to=place).position == place
+            assert session.motion.position("lid") == 1241, "it was taken up where it stood"
+            session.motion.home()
+            with pytest.raises(RobotError, match="not where its turn should have ended"):
+                session.perform(MOVING, actuator="table", to=1)
 
 
 def test_a_lift_whose_way_begins_at_its_end_stop_is_tried() -> None:
