@@ -10,6 +10,7 @@ from robot.calibration.auto.calibration import AutomaticCalibration
 from robot.mechanism.grippers import GrippersSettings
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
+from robot.settings.board_table import PINS
 from robot.settings.stepper import Stepper
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment, parse_misadjustment
@@ -115,9 +116,21 @@ def wrong_motors(
     return wrong
 
 
+def at_pins_of_host(profile: RobotProfile) -> RobotProfile:
+    """Return the robot with pins that the host's firmware has: it knows no channels of a Maestro.
+
+    Robots whose pins it has stay as they are.
+    """
+    servos = profile.actuators_of(Servo)
+    if all(one.pins.pulse in PINS["host"] for one in servos.values()):
+        return profile
+    pins = {name: {"pulse": pin} for name, pin in zip(servos, PINS["host"], strict=False)}
+    return profile.with_board("host", pins)
+
+
 def calibrated(name: str, misadjusted: str) -> Outcome:
     """Let a robot of a profile calibrate itself, in simulated time."""
-    profile, truth = load_profile(name), parse_misadjustment(misadjusted)
+    profile, truth = at_pins_of_host(load_profile(name)), parse_misadjustment(misadjusted)
     with SimulatedRun(profile, scrambled(profile.cube.size, truth.seed), misadjusted=truth) as run:
         session = SimulatedCalibration(run)
         measurement = AutomaticCalibration(session, lambda: run.robot.time_us / 1e6)

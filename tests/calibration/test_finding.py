@@ -10,13 +10,16 @@ from hypothesis import strategies as st
 from robot.calibration.auto.calibration import AutomaticCalibration
 from robot.calibration.auto.fitting import SweepPoint, fit_line
 from robot.calibration.auto.grippers import WIDER_PART, GripperFinder
+from robot.calibration.auto.lifter import LifterFinder
 from robot.calibration.auto.proof import PROVING
 from robot.calibration.step import STEPS
 from robot.machine.confirmed_range import confirmable
-from robot.settings import load_profile
+from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
+from robot.text.faults import CalibrationError
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import parse_misadjustment
+from robot.twin.registry import position_errors
 from robot.twin.studio import OddScene
 from solver.cube.cube import Cube
 from solver.files import JsonObject
@@ -73,11 +76,43 @@ def test_a_servo_that_turns_nothing_has_no_line() -> None:
         ("two-arm", True),
         ("four-arm", True),
         ("otvinta", False),
+        ("cubotone", True),
+        ("soltvvo", False),
+        ("crane", False),
         ("six-motor", True),
     ],
 )
 def test_the_step_is_there_for_robots_that_it_can_calibrate(name: str, can: bool) -> None:
     assert STEPS["auto"].is_needed(load_profile(name)) is can
+
+
+def test_a_lid_a_lifter_and_a_table_that_homes_are_found() -> None:
+    profile, truth = load_profile("cubotone"), parse_misadjustment("2")
+    values: JsonObject = {}
+    with SimulatedRun(profile, scrambled(3, 2), misadjusted=truth) as run:
+        session = SimulatedCalibration(run)
+        with session.maintenance():
+            for finding in LifterFinder(session).find():
+                values |= finding.values
+        assert run.robot.violations == []
+    assert set(confirmable(profile)) <= set(values)
+    off = position_errors(profile, truth, values)
+    assert len(off) == 5
+    assert max(abs(degrees) for degrees in off.values()) < 3.0
+
+
+def test_a_table_that_turns_too_far_for_its_profile_is_named() -> None:
+    document = load_profile("cubotone").model_dump(mode="json")
+    document["actuators"]["table"]["steps_per_turn"] = 800
+    thought = RobotProfile.model_validate(document)
+    with SimulatedRun(load_profile("cubotone"), scrambled(3, 2)) as run:
+        session = SimulatedCalibration(run)
+        session.profile = thought
+        with (
+            session.maintenance(),
+            pytest.raises(CalibrationError, match="calibrate stepper steps table"),
+        ):
+            list(LifterFinder(session).find())
 
 
 def test_a_robot_that_was_not_built_as_drawn_calibrates_itself() -> None:

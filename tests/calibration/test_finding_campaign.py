@@ -23,6 +23,7 @@ SEEDS = {
     "six-motor": range(1, 11),
     "two-arm-2x2x2": range(1, 4),
     "v-arms": range(1, 3),
+    "cubotone": range(1, 11),
 }
 POSITIONS = {
     "cubotino": 6,
@@ -32,6 +33,7 @@ POSITIONS = {
     "six-motor": 0,
     "two-arm-2x2x2": 10,
     "v-arms": 10,
+    "cubotone": 5,
 }
 """Robots of each profile, and the servo positions that each of them finds."""
 FILMED = {"cubotino": 3, "two-arm": 6, "two-arm-2x2x2": 6, "v-arms": 6}
@@ -42,6 +44,7 @@ UNCALIBRATED = range(1, 21)
 JAWS_OPEN = ("-jaw.positions_us.open",)
 NOT_SEEN: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("two-arm", "two-arm-2x2x2", "v-arms", "four-arm"), JAWS_OPEN),
+    "cubotone": ("flipper.positions_us.low", "flipper.positions_us.high"),
     "mindcuber": ("arm.positions_us.rest", "arm.positions_us.pull"),
 }
 """Positions that are only as sure as they say: nothing moves there that the camera sees."""

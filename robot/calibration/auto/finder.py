@@ -199,8 +199,11 @@ def stops_finding(
 
 FINDERS: Kinds[tuple[type[Finder], ...]] = Kinds(
     "finder of positions",
-    "robot.calibration.auto.{kind}",
-    ("flipper", "grippers", "direct"),
+    {
+        "flipper": "robot.calibration.auto.lifter",
+        "grippers": "robot.calibration.auto.grippers",
+        "direct": "robot.calibration.auto.direct",
+    },
 )
 """Finders for the robots of each kind of mechanism."""
 

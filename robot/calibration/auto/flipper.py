@@ -24,7 +24,7 @@ arm is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 
@@ -35,7 +35,6 @@ from robot.calibration.auto.face_watch import (
     view_from_above,
 )
 from robot.calibration.auto.finder import (
-    FINDERS,
     SCALE_SPREAD,
     FilmedServo,
     Finder,
@@ -49,7 +48,13 @@ from robot.calibration.auto.fitting import servo_degree_us
 from robot.calibration.auto.holding import HoldCurve, find_hold
 from robot.calibration.auto.motors import let_turn, motor_finding
 from robot.calibration.auto.rotations import SpinningPart
-from robot.calibration.auto.stepwise_move import COARSE_US, FINE_US, Edge, stepwise_move
+from robot.calibration.auto.stepwise_move import (
+    COARSE_US,
+    FINE_US,
+    Edge,
+    StepwiseMove,
+    stepwise_move,
+)
 from robot.calibration.step import Session
 from robot.mechanism.flipper import FlipperSettings, Roll
 from robot.settings import RobotProfile
@@ -125,6 +130,7 @@ class FlipperFinder(Finder):
         self.watch = RotationGauge(session, *view_from_above(profile))
         table = stepwise_move(session, profile, self._motor)
         self.table = SpinningPart(self.watch, table, self._quarters)
+        self._swing_degrees = SWING_DEGREES
         self._side = -1
         self._open_at = self._hold_at = self._lid_slack = 0.0
         self._into_picture = self._under_cube = self._play = 0.0
@@ -199,7 +205,7 @@ class FlipperFinder(Finder):
     def find_hold(self) -> Finding:
         """Find where the lid begins to hold the cube and where it is firm, and go on as far."""
         lid, towards = self.lid, self._towards_hold
-        self.table.go(self._side * SWING_DEGREES / 2)
+        self.table.go(self._side * self._swing_degrees / 2)
         farthest = self._into_picture + towards * BEYOND_OPEN_DEGREES * self._degree_us
         hold = self._hold = find_hold(lid.name, self._followed, self._into_picture, farthest)
         self._hold_at = hold.place(towards, self._lid_slack)
@@ -283,7 +289,7 @@ class FlipperFinder(Finder):
                 self._swing(self._hold_at)
                 ends.append(self.table.angle())
             off, play = sum(ends) / 2, abs(ends[1] - ends[0]) / 2
-            self.table.recentre(off)
+            self._recentre(off)
             self._play = play
             if abs(off) < SQUARE_ENOUGH_DEGREES:
                 break
@@ -295,6 +301,10 @@ class FlipperFinder(Finder):
             f"square as {self.lid.name} turns the cube, which has {play:.1f} degrees of play",
             {"play_degrees": round(play, 2)},
         )
+
+    def _recentre(self, degrees: float) -> None:
+        """Count the table's angles from where the lid squares the cube."""
+        self.table.recentre(degrees)
 
     def find_stops(self) -> Finding:
         """Find the table's positions, each by a look."""
@@ -395,17 +405,23 @@ class FlipperFinder(Finder):
 
     def _get_out_of_picture(self) -> None:
         """Search from a first pulse that was not right."""
-        start = self.lid.at
         back = (-self._towards_hold, SEARCH_BACK_US)
         up = (self._towards_hold, SEARCH_UP_US)
-        for direction, most in (back,) if self._rolls_beyond else (up, back):
+        self._uncover(self.lid, (back,) if self._rolls_beyond else (up, back))
+
+    def _uncover(self, arm: StepwiseMove, ways: Iterable[tuple[int, int]]) -> None:
+        """Move an arm, in these directions up to so far, until the face is in view."""
+        start, (low, high) = arm.at, arm.limits
+        for direction, most in ways:
             for way in range(COARSE_US, most + 1, COARSE_US):
-                self.lid.go(start + direction * way)
+                if not low <= start + direction * way <= high:
+                    break
+                arm.go(start + direction * way)
                 if not self._is_covered():
                     return
-            self.lid.go(start)
+            arm.go(start)
         raise CalibrationError(
-            f"{self.lid.name} does not get out of the picture near {start} us: move it away "
+            f"{arm.name} does not get out of the picture near {start} us: move it away "
             "with `cubist calibrate servo`, or put its horn on another tooth"
         )
 
@@ -421,13 +437,13 @@ class FlipperFinder(Finder):
         """Return the part of a turn of the table that the cube follows, with the lid at a pulse."""
         before = self.table.angle()
         self._swing(pulse)
-        return abs(self.table.angle() - before) / SWING_DEGREES
+        return abs(self.table.angle() - before) / self._swing_degrees
 
     def _swing(self, pulse: float) -> None:
         """Lid to a pulse, table to the other side, lid open again."""
         self.lid.go(pulse)
         self._side = -self._side
-        self.table.go(self._side * SWING_DEGREES / 2)
+        self.table.go(self._side * self._swing_degrees / 2)
         self.lid.go(self._open_at)
 
     def _rolls(self, pulse: float) -> bool:
@@ -448,6 +464,3 @@ class FlipperFinder(Finder):
         self.lid.go(pulse)
         self.lid.go(self._open_at)
         return self._face()
-
-
-FINDERS["flipper"] = (FlipperFinder,)

@@ -111,6 +111,10 @@ class Rotation(ABC):
         self.go(0.0)
         return line
 
+    def assume_line(self, line: ServoLine) -> None:
+        """Take the line as known: of a stepper that homes by a sensor."""
+        self._line = line
+
     @property
     def reach(self) -> float:
         """Return the degrees to either side between which its line is measured."""

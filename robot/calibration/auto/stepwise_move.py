@@ -74,15 +74,18 @@ class StepwiseMove:
                 to = max(self.low - step, min(self.high + step, to))
             self._note(self.session.perform(MOVING, actuator=self.name, to=to))
 
-    def find_edge(self, begins: Callable[[], bool], direction: int) -> Edge:
+    def find_edge(
+        self, begins: Callable[[], bool], direction: int, most: float | None = None
+    ) -> Edge:
         """Find where something begins on the way up (1) or down (-1), and ends on the way back.
 
         It searches coarsely, then finely, and ends before the edge. Raises ``CalibrationError`` if
-        there is none within a quarter of the limits.
+        there is none within ``most`` microseconds, by default a quarter of the limits.
         """
         start, (low, high) = self.at, self.limits
+        most = (high - low) / 4 if most is None else most
         while not begins():
-            if abs(self.at - start) >= (high - low) / 4:
+            if abs(self.at - start) >= most:
                 raise CalibrationError(
                     f"{self.name} went {abs(self.at - start)} us from {start} us on and nothing "
                     "changed in the picture: does the servo move, and is its arm mounted?"

@@ -33,7 +33,7 @@ from robot.calibration.step import (
     Step,
     Trial,
 )
-from robot.motion.schedule import MotionProfile, Schedule
+from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.records.documents import ApiDocument, ApiRequest
 from robot.settings import RobotProfile
