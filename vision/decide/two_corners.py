@@ -17,14 +17,20 @@ from vision.decide.consistency import UNIQUE
 from vision.decide.estimate import Decision, decide, same_cube
 from vision.decide.reader import CubeReading, Unreadable, read_cube
 from vision.decide.schemes import scheme_costs
-from vision.measure.colour_space import ColourReferences, LightFeatures
+from vision.frame import Floats
+from vision.measure.colour_space import ColourReferences
 from vision.measure.sticker_colours import StickerColours
 
 _PLACES = ("highest", "right", "left")
 """Places of the faces U R F in a picture."""
 
 _SAME_TINTS = 0.2
-"""Largest mean difference of two looks at the same face, in log light beside its brightness."""
+_NEAR_TINTS = 0.7
+"""Largest difference of two looks at one sticker, in log light beside its brightness: usual, and
+when a camera has set its white balance anew."""
+
+_FLOOR = 0.05
+"""Share of a picture's bright level below which a channel says little about a tint."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +84,8 @@ def read_corners(
     except Unreadable:
         _refuse_common_face(assembly)
         raise
-    _refuse_common_face(assembly, reading.facelets if reading.confident else None)
+    if not reading.confident:
+        _refuse_common_face(assembly)
     if reading.corrections and not all("mirrored" in one for one in reading.corrections):
         # Faces around a corner cannot be turned or exchanged by themselves.
         raise Unreadable(
@@ -86,10 +93,11 @@ def read_corners(
             "between the pictures",
             reading.doubtful,
         )
-    if assembly.lead >= UNIQUE:
-        return reading
-    margin = min(reading.margin, assembly.lead)
-    return replace(reading, margin=margin, confident=False, look_again=reading.look_again or "D")
+    if assembly.lead < UNIQUE:
+        margin = min(reading.margin, assembly.lead)
+        again = reading.look_again or "D"
+        reading = replace(reading, margin=margin, confident=False, look_again=again)
+    return _doubt_alike_faces(assembly, reading)
 
 
 def _total_cost(decision: Decision, scheme: str | None) -> float:
@@ -98,17 +106,9 @@ def _total_cost(decision: Decision, scheme: str | None) -> float:
     return decision.cost + float(against(np.arange(6)[None])[0])
 
 
-def _refuse_common_face(assembly: PictureAssembly, facelets: str | None = None) -> None:
-    """Raise :class:`Unreadable` if a face of the second picture is one of the first.
-
-    ``facelets``: a cube read for sure. Faces to which it gives the same letters may look alike.
-    """
-    colours = assembly.colours
-    for one, other, cells in _alike_faces(colours):
-        if facelets is not None:
-            first, second = (facelets[colours.face_slice(face)] for face in (one, other))
-            if first == "".join(second[cell] for cell in cells):
-                continue
+def _refuse_common_face(assembly: PictureAssembly) -> None:
+    """Raise :class:`Unreadable` if a face of the second picture is one of the first."""
+    for one, other, _ in _alike_faces(assembly.colours, _SAME_TINTS):
         places = "URF".index(one), ("DBL".index(other) + assembly.way) % 3
         raise Unreadable(
             "both pictures show the same face: the {} one of the first is the {} one of the "
@@ -118,14 +118,40 @@ def _refuse_common_face(assembly: PictureAssembly, facelets: str | None = None) 
         )
 
 
-def _alike_faces(colours: StickerColours) -> Iterator[tuple[str, str, list[int]]]:
-    """Faces of both pictures that have the same colours, and the cells of the second that are
-    those of the first. The pictures may differ in brightness.
+def _doubt_alike_faces(assembly: PictureAssembly, reading: CubeReading) -> CubeReading:
+    """The reading, not confident if a face may have been seen twice, in two shades.
+
+    Nearly solved cubes have faces of one colour each: a face whose white balance has changed
+    between the pictures then passes for one more, and no piece contradicts.
     """
-    features = LightFeatures.from_colours(colours).values
-    tints = features - features.mean(axis=1, keepdims=True)
+    size = reading.size
+    for one, other, cells in _alike_faces(assembly.colours, _NEAR_TINTS):
+        first, second = (reading.facelets[assembly.colours.face_slice(f)] for f in (one, other))
+        told_apart = first != "".join(second[cell] for cell in cells)
+        # Of four stickers many are alike by chance.
+        if told_apart and (size > 2 or len({*first}) == len({*second}) == 1):
+            names = tuple(f"{face}{n + 1}" for face in (one, other) for n in range(size**2))
+            return replace(reading, margin=0.0, confident=False, doubtful=names, look_again=other)
+    return reading
+
+
+def _alike_faces(colours: StickerColours, limit: float) -> Iterator[tuple[str, str, list[int]]]:
+    """Faces of both pictures whose stickers differ in brightness alone, up to ``limit``, and the
+    cells of the second that are those of the first.
+    """
+    tints = _tints(colours)
     for one, other in product("URF", "DBL"):
         first, second = (tints[colours.face_slice(face)] for face in (one, other))
         for cells in turned_cells(colours.size).tolist():
-            if np.abs(first - second[cells]).mean() < _SAME_TINTS:
+            if np.abs(first - second[cells]).mean(axis=1).max() < limit:
                 yield one, other, cells
+
+
+def _tints(colours: StickerColours) -> Floats:
+    """Log light without the brightness of each sticker, float64[6*N*N, 3]."""
+    light = np.maximum(colours.linear_rgb.astype(np.float64), 0.0)
+    half = len(light) // 2  # URF are in one picture, DLB in the other
+    for part in (slice(half), slice(half, None)):
+        light[part] /= max(float(np.quantile(light[part].max(axis=1), 0.9)), 1e-4)
+    values = np.log(light + _FLOOR)
+    return np.asarray(values - values.mean(axis=1, keepdims=True))
