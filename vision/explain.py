@@ -281,7 +281,8 @@ def _verdict(outcome: CubeReading | Unreadable) -> tuple[str, Colour, list[str]]
         details.append(f"look again at {outcome.look_again}")
     if isinstance(outcome, Exception):
         return "unreadable", _BAD, [str(outcome), *details]
-    details = [f"margin {outcome.margin:.1f}", *outcome.corrections, *details]
+    told = [outcome.reason] if outcome.reason else []
+    details = [f"margin {outcome.margin:.1f}", *outcome.corrections, *told, *details]
     if len(outcome.facelets) <= 54:
         details.insert(1, outcome.facelets)
     return ("confident", _GOOD, details) if outcome.confident else ("unsure", _UNSURE, details)

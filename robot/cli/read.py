@@ -27,6 +27,7 @@ from solver.errors import ExitCode, shortened
 from solver.files import BadFile, parse_json_values, read_text
 
 if TYPE_CHECKING:
+    from vision.decide.misassembly import WrongPiece
     from vision.decide.reader import CubeReading, Unreadable
     from vision.locate.six_faces import CubeScan
     from vision.measure.sticker_colours import StickerColours
@@ -188,23 +189,37 @@ class _Report:
             reading = decide(colours)
         except Unreadable as error:
             self._draw(colours, error, looks)
-            self.refusal(error.reason, error.doubtful, error.look_again)
+            self.refusal(error.reason, error.doubtful, error.look_again, error.assembled)
             return exit_code_of(error)
         seconds = time.perf_counter() - start
         self._draw(colours, reading, looks)
         self._reading(reading, seconds)
         return ExitCode.DONE
 
-    def refusal(self, reason: str, doubtful: Sequence[str], face: str | None = None) -> None:
-        """Say why there is no answer, and which ``face`` to photograph again."""
+    def refusal(
+        self,
+        reason: str,
+        doubtful: Sequence[str],
+        face: str | None = None,
+        assembled: WrongPiece | None = None,
+    ) -> None:
+        """Say why there is no answer, and which ``face`` to photograph again.
+
+        ``assembled``: the piece that seems to have been put in wrongly; the reason says what to do.
+        """
         lines = [f"unreadable: {reason}"]
         if doubtful:
             lines.append(f"doubtful stickers: {', '.join(doubtful)}")
-        if face is not None:
+        if face is not None and assembled is None:
             lines.append(
                 f"what to do: take the picture {self.pictures[face]} again, without reflections"
             )
-        document = {"error": "unreadable", "reason": reason, "doubtful": list(doubtful)}
+        document = {
+            "error": "unreadable",
+            "reason": reason,
+            "doubtful": list(doubtful),
+            **_assembly_of(assembled),
+        }
         answer(document, self.as_json, lambda: note("\n".join(lines)))
 
     def _reading(self, reading: CubeReading, seconds: float) -> None:
@@ -217,6 +232,8 @@ class _Report:
                     "doubtful": list(reading.doubtful),
                     "read_s": round(seconds, 4),
                     **({"corrections": list(reading.corrections)} if reading.corrections else {}),
+                    **({"reason": reading.reason} if reading.reason else {}),
+                    **_assembly_of(reading.assembled),
                 }
             )
             return
@@ -227,6 +244,8 @@ class _Report:
         if not reading.confident:
             names = ", ".join(reading.doubtful) or "no single one"
             note(f"not sure (margin {reading.margin:.1f}); doubtful stickers: {names}")
+            if reading.reason:
+                note(reading.reason)
 
     def _draw(
         self,
@@ -240,3 +259,11 @@ class _Report:
         from vision.explain import explain, png
 
         write_given(self.explain, png(explain(colours, outcome, looks)))
+
+
+def _assembly_of(assembled: WrongPiece | None) -> dict[str, dict[str, str | None]]:
+    """The piece put in wrongly as the answer has it; empty if there is none."""
+    if assembled is None:
+        return {}
+    found = {"piece": assembled.piece, "fault": assembled.fault}
+    return {"assembled": {**found, **({"with": assembled.other} if assembled.other else {})}}

@@ -108,7 +108,7 @@ class _Scan:
             if reading.confident:
                 return reading
             if not retries:
-                raise ScanError(UNSURE, reading.look_again or "")
+                raise ScanError(reading.reason or UNSURE, reading.look_again or "")
             retries -= 1
             faces = reading.look_again
             code = "looked-again-at" if faces else "looked-again-unsure"

@@ -307,7 +307,8 @@ class Scanner:
         alike = repeated_face(colours)
         if alike is not None and error.look_again in alike:
             return _slip_fault(error.reason)
-        return ScanError(error.reason, again)
+        remedy = error.assembled.remedy if error.assembled is not None else ""
+        return ScanError(error.reason, again, remedy=remedy)
 
     def _grid(self, camera: Camera, frame: Frame, view: View) -> FaceGrid:
         """The site's stickers as the site is drawn: at the calibrated places, or, when the camera

@@ -161,6 +161,21 @@ def _light(places: Linear, room: Room, rng: np.random.Generator) -> Linear:
     return light * (room.shadow + (1 - room.shadow) / (1 + np.exp(np.clip(edge, -30, 30))))
 
 
+def permuted(colours: StickerColours, order: NDArray[np.intp]) -> StickerColours:
+    """The scan with the colours of sticker ``order[i]`` at sticker ``i``, where that is."""
+    faces = {}
+    for face in FACES:
+        part = order[colours.face_slice(face)]
+        faces[face] = replace(
+            colours.face(face),
+            linear_rgb=colours.linear_rgb[part],
+            spread=colours.spread[part],
+            saturated=colours.saturated[part],
+            valid=colours.valid[part],
+        )
+    return StickerColours.from_faces(faces)
+
+
 PLAIN = (0, 1, 2, 3, 4, 5)
 STRAIGHT = (0, 0, 0, 0, 0, 0)
 

@@ -30,7 +30,7 @@ from vision.decide.assignment import (
     relaxed_costs,
 )
 from vision.decide.schemes import all_namings, schemes
-from vision.frame import Bools, Floats, Ints
+from vision.frame import Floats, Ints
 from vision.measure.colour_space import USUAL, ColourReferences, LightFeatures, cell_places
 
 _EXPOSURE_SD = 0.30
@@ -205,13 +205,6 @@ class Observations:
         mean, covariance, faces = np.empty((6, 3)), np.empty((6, 3, 3)), np.empty((6, _TERMS))
         falloff = into(mean, covariance, faces)
         return CubeModel(mean, covariance, Light(faces, falloff))
-
-    def brighter(self, model: CubeModel, letters: Ints) -> Bools:
-        """Stickers that may have a reflection on them, bool[n]: no channel is darker than their
-        letters' colours would be there.
-        """
-        own = self._residual(model, letters)
-        return np.asarray(((own > -_SHADE_SD) | self.features.clipped).all(axis=1))
 
     def deviation(self, model: CubeModel, letters: Ints) -> Floats:
         """Squared distance of the stickers from their letters' colours in standard deviations of

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from vision.decide.assignment import Labelling, cheapest_naming, orbits, ranked_cubes, shares
 from vision.decide.colour_model import CubeModel, Observations, centres, starts
+from vision.decide.misassembly import Misassembled, likeliest_misassembled
 from vision.decide.schemes import all_namings, schemes
 from vision.frame import Bools, Floats, Ints
 from vision.measure.colour_space import ColourReferences, LightFeatures
@@ -21,8 +22,16 @@ _SETTLED = 2.0
 """A model that changes the cost by less is settled."""
 _NAMINGS = 120
 """How many other namings of the colours by the centres are weighed at most."""
-_CONTRADICTION = 5.0
-"""Log odds for another colour from which a sticker contradicts the letter it was given."""
+_RECOLOURED = 9.5
+"""Log odds against two stickers that show what no piece has there: exchanged, dirty, or another
+cube's. A reflection that drowns a colour costs a true sticker 9.4 at most in the rendered campaign,
+two of them less; exchanged stickers of real sets cost 13 and more."""
+_ANOTHER_RECOLOURED = 3.0
+"""Further log odds against every such sticker after the second."""
+_TELLING = 1.0
+"""Price from which a sticker is taken to show another colour."""
+_RELETTERINGS = 3
+"""How often stickers that show what no piece has may change the model."""
 _MEDIAN_DEVIATION = 2.366
 """Median squared distance, in standard deviations, of a Gaussian in three channels."""
 _EXCESS = 0.2
@@ -31,8 +40,11 @@ _APART = 5.5
 """Standard deviations between two colours below which they overlap."""
 _GOOD_MARGIN = 12.0
 _GOOD_MISFIT = 0.04
-_GOOD_PRICE = 3.0
-"""A start that leads to such a margin, share of odd stickers and price ends the search."""
+_GOOD_PRICE = 9.5
+"""A start that leads to such a margin, share of odd stickers and price ends the search. One sticker
+may be drowned by a reflection."""
+_OTHER_CENTRE = 3.0
+"""Price from which a centre clearly shows another colour."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +52,15 @@ class Decision:
     """The most likely legal cube and what speaks for and against it.
 
     ``letters``, ``runner_up`` int[6 * N * N]; ``margin`` the log likelihood between them; ``cost``
-    the penalised negative log likelihood; ``price`` float[6 * N * N] what legality costs against
-    each sticker's own best letter; ``strange`` bool[6 * N * N] what looks like none of the colours;
-    ``doubt`` float[6 * N * N] the probability that the sticker's letter is another; ``doubtful``
-    int[...] the stickers to name to a person, ``contradicted`` int[...] those that clearly show
-    another colour than the cube has there, and no reflection; ``deviation`` float[6 * N * N] the
-    squared distance of every sticker from its colour, in standard deviations; ``model``,
-    ``features`` for explaining it.
+    the penalised negative log likelihood; ``price`` float[6 * N * N] log odds for another colour on
+    each sticker; ``strange`` bool[6 * N * N] what looks like none of the colours; ``doubt``
+    float[6 * N * N] the probability that the sticker's letter is another; ``doubtful`` int[...] the
+    stickers to name to a person; ``deviation`` float[6 * N * N] the squared distance of every
+    sticker from its colour, in standard deviations; ``model``, ``features`` for explaining it.
+
+    Two explanations that are no legal cube: ``misassembled``, the likeliest cube that was put
+    together wrongly, and ``recoloured`` int[...], stickers that show what the cube does not have
+    there. ``odds_of_assembly`` and ``odds_of_colouring`` are the log odds against them.
     """
 
     letters: Ints
@@ -57,15 +71,13 @@ class Decision:
     strange: Bools
     doubt: Floats
     doubtful: Ints
-    contradicted: Ints
     deviation: Floats
     model: CubeModel
     features: LightFeatures
-
-    @property
-    def legality_cost(self) -> float:
-        """The price of legality, in log likelihood, less the two stickers that pay most."""
-        return float(np.sort(self.price)[:-2].sum())
+    misassembled: Misassembled | None = None
+    odds_of_assembly: float = np.inf
+    recoloured: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    odds_of_colouring: float = np.inf
 
     @property
     def misfit(self) -> float:
@@ -92,12 +104,12 @@ class Decision:
     def renamed_centres(self) -> int:
         """The number of centres that clearly show another colour than their letter's."""
         middles = centres(round((len(self.letters) / 6) ** 0.5))
-        return int((self.price[middles] > _GOOD_PRICE).sum())
+        return int((self.price[middles] > _OTHER_CENTRE).sum())
 
     @property
     def strong(self) -> bool:
         """True if the cube stands out among legal ones and legality costs little."""
-        return self.margin > _GOOD_MARGIN and self.legality_cost <= _GOOD_PRICE
+        return bool(self.margin > _GOOD_MARGIN and self.price.sum() <= _GOOD_PRICE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +137,8 @@ def decide(colours: StickerColours, references: ColourReferences | None = None) 
             break
     best = min(found, key=lambda decision: decision.cost)
     rivals = [other.cost for other in found if not same_cube(other.letters, best.letters)]
-    return replace(best, margin=min([best.margin, *(cost - best.cost for cost in rivals)]))
+    margin = min([best.margin, *(cost - best.cost for cost in rivals)])
+    return _weigh_rivals(seen, replace(best, margin=margin))
 
 
 def _enough(found: list[Decision]) -> bool:
@@ -211,21 +224,53 @@ def _judge(seen: Observations, best: _Fit, runner_up: Ints, margin: float) -> De
     # A runner-up that only names the colours otherwise differs in nothing that was seen.
     other_cube = not same_cube(letters, runner_up)
     differs = (letters != runner_up) & (margin < _GOOD_MARGIN / 2) & other_cube
-    price = strict.cost[rows, letters] - strict.cost.min(axis=1)
-    # Clear only if another colour fits well and nothing that may happen to a sticker explains it.
-    clear = np.minimum(price, evidence.cost[rows, letters] - evidence.cost.min(axis=1))
-    contradicted = (clear > _CONTRADICTION) & ~seen.brighter(best.model, letters)
     return Decision(
         letters,
         runner_up,
         margin,
         best.cost,
-        price,
+        _price(seen, best.model, letters),
         strange,
         doubt,
-        np.flatnonzero((doubt > 0.01) | strange | differs | contradicted),
-        np.flatnonzero(contradicted),
+        np.flatnonzero((doubt > 0.01) | strange | differs),
         seen.deviation(best.model, letters),
         best.model,
         seen.features,
     )
+
+
+def _price(seen: Observations, model: CubeModel, letters: Ints) -> Floats:
+    """Log odds for another colour on each sticker, float[n]."""
+    cost = seen.evidence(model).cost
+    return np.asarray(cost[np.arange(len(letters)), letters] - cost.min(axis=1))
+
+
+def _weigh_rivals(seen: Observations, best: Decision) -> Decision:
+    """Compare a cube with the explanations that are no cube: each has a model of its own."""
+    wrong = likeliest_misassembled(seen.evidence(best.model).cost, best.letters, seen.size)
+    assembled = _Fit.from_letters(seen, best.model, wrong.letters)
+    shown, colouring = _recoloured(seen, best)
+    return replace(
+        best,
+        misassembled=wrong,
+        odds_of_assembly=assembled.cost + wrong.prior - best.cost,
+        recoloured=shown,
+        odds_of_colouring=colouring,
+    )
+
+
+def _recoloured(seen: Observations, best: Decision) -> tuple[Ints, float]:
+    """Stickers that show what the cube does not have there, and the log odds against that."""
+    model, stickers, odds = best.model, np.zeros(0, dtype=np.intp), np.inf
+    for _ in range(_RELETTERINGS):
+        price = _price(seen, model, best.letters)
+        price[centres(seen.size)] = 0.0  # they name the colours
+        found = np.flatnonzero(price > _TELLING)
+        if np.array_equal(found, stickers):
+            break
+        letters = best.letters.copy()
+        letters[found] = seen.evidence(model).cost[found].argmin(axis=1)
+        fitted = _Fit.from_letters(seen, model, letters)
+        prior = _RECOLOURED + _ANOTHER_RECOLOURED * max(0, len(found) - 2)
+        model, stickers, odds = fitted.model, found, fitted.cost + prior - best.cost
+    return stickers, odds

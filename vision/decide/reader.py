@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,6 +17,7 @@ from vision.decide.arrangements import Explanation
 from vision.decide.colour_model import centres
 from vision.decide.consistency import ScanExplanation, explain_scan, odd_face, repeated_face
 from vision.decide.estimate import Decision, decide
+from vision.decide.misassembly import WrongPiece
 from vision.decide.schemes import is_held, known_orders, scheme_costs, usual_naming
 from vision.frame import Bools, Floats, Ints
 from vision.measure.colour_space import ColourReferences
@@ -25,15 +27,20 @@ CONFIDENT_MARGIN = 2.6
 POCKET_CONFIDENT_MARGIN = 6.0
 """Log odds from which a reading counts as sure; a 2x2x2 has little redundancy."""
 
-MAX_PRICE = 4.0
-"""Most that legality may cost, in log likelihood, beside the two stickers that pay most."""
-
 MAX_MISFIT = 0.4
 MAX_FACE_MISFIT = 0.5
 """Largest shares of all stickers and of a face's that may look like none of the colours."""
 
 _BETTER = 6.0
 """Log odds by which a corrected scan must beat the scan as it came."""
+
+_REFUSED = 3.0
+"""Log odds by which an explanation that is no cube must lead for a refusal: 20 to 1."""
+
+_MANY = 4
+"""Stickers that show what no cube has there beyond which a whole face is taken to be misplaced."""
+
+_LOOK_AGAIN = "wipe them, shade them from reflections, and look again"
 
 _ODDS_OFFSET = -0.5
 _ODDS_SLOPE = 0.39
@@ -55,6 +62,8 @@ class CubeReading:
     ``corrections`` lists the mistakes in the scan that were corrected (faces turned or swapped);
     ``order`` is then the sticker of the scan from which each facelet was read, else it is empty.
     ``look_again`` is the face whose second picture would help most, None if none is needed.
+    ``reason`` says why the reading is not sure, if a cause is known; ``assembled`` is the piece
+    that may have been put in wrongly.
     """
 
     size: int
@@ -67,21 +76,31 @@ class CubeReading:
     corrections: tuple[str, ...] = ()
     look_again: str | None = None
     order: tuple[int, ...] = ()
+    reason: str = ""
+    assembled: WrongPiece | None = None
 
 
 class Unreadable(CubistError):
-    """Colours that no cube explains; ``reason`` is the cause, ``doubtful`` names stickers."""
+    """Colours that no cube explains; ``reason`` is the cause, ``doubtful`` names stickers.
+
+    ``assembled``: the piece that seems to have been put in wrongly, if that explains them.
+    """
 
     code = "unreadable"
     exit_code = ExitCode.NO
 
     def __init__(
-        self, reason: str, doubtful: tuple[str, ...] = (), look_again: str | None = None
+        self,
+        reason: str,
+        doubtful: tuple[str, ...] = (),
+        look_again: str | None = None,
+        assembled: WrongPiece | None = None,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.doubtful = doubtful
         self.look_again = look_again
+        self.assembled = assembled
 
 
 def read_cube(
@@ -123,7 +142,8 @@ class Verdict:
     @property
     def stated_margin(self) -> float:
         """The calibrated log odds, less where the decision is to be trusted less."""
-        return calibrate_margin(self.decision.margin * self.decision.trust)
+        one = self.decision
+        return calibrate_margin(min(one.margin, one.odds_of_assembly) * one.trust)
 
     @property
     def is_sure(self) -> bool:
@@ -132,16 +152,14 @@ class Verdict:
         return self.stated_margin >= least
 
     @property
-    def is_consistent(self) -> bool:
-        """True if legality costs little and few stickers match no colour."""
-        one = self.decision
-        good = one.legality_cost <= MAX_PRICE and one.misfit <= MAX_MISFIT
-        return good and one.worst_face <= MAX_FACE_MISFIT
+    def is_plausible(self) -> bool:
+        """True if no stickers contradict the cube and few match no colour."""
+        return self.decision.odds_of_colouring > 0 and not self.is_strange
 
     @property
-    def is_plausible(self) -> bool:
-        """True if the cube is consistent and no sticker contradicts it."""
-        return self.is_consistent and not len(self.decision.contradicted)
+    def is_strange(self) -> bool:
+        """True if many stickers match no colour."""
+        return self.decision.misfit > MAX_MISFIT or self.decision.worst_face > MAX_FACE_MISFIT
 
     @property
     def is_clear(self) -> bool:
@@ -149,9 +167,53 @@ class Verdict:
         return self.is_sure and self.is_plausible
 
     @property
-    def has_one_contradiction(self) -> bool:
-        """True if the cube is sure but for one sticker: it may be shaded, dirty or exchanged."""
-        return len(self.decision.contradicted) == 1 and self.is_consistent and self.is_sure
+    def wrong_pieces(self) -> tuple[WrongPiece, ...]:
+        """Pieces that were put in wrongly, if that explains the scan better than anything else."""
+        one = self.decision
+        wrong = one.misassembled
+        leads = one.odds_of_assembly < min(0.0, one.odds_of_colouring)
+        return wrong.faults if leads and wrong is not None else ()
+
+    @property
+    def is_refused(self) -> bool:
+        """True if another explanation than this cube is clearly likelier.
+
+        One sticker that contradicts an otherwise sure cube may be shaded or dirty: that is a doubt.
+        """
+        one = self.decision
+        if one.odds_of_colouring < -_REFUSED:
+            return len(one.recoloured) > 1 or not self.is_sure
+        return one.odds_of_assembly < -_REFUSED or (self.is_strange and not self.is_sure)
+
+    @property
+    def doubt(self) -> tuple[str, Sequence[int]]:
+        """What speaks against the cube, as a sentence, and the stickers it is about; else empty."""
+        one = self.decision
+        if wrong := self.wrong_pieces:
+            return self.describe_assembly(), wrong[0].stickers
+        if one.odds_of_colouring <= 0:
+            stickers = one.recoloured.tolist()
+            names = ", ".join(self.names_of(stickers))
+            return f"{names} show another colour than the cube has there: {_LOOK_AGAIN}", stickers
+        if self.is_strange:
+            return self.describe_strange(), np.flatnonzero(one.strange).tolist()
+        return "", ()
+
+    def describe_assembly(self) -> str:
+        """Say which pieces seem to have been put in wrongly, where they are, and what to do."""
+        said = []
+        for wrong in self.wrong_pieces:
+            place = " and ".join(self.names_of(wrong.stickers))
+            at = f" (now at {place})" if place else ""
+            said.append(f"{wrong.describe()}{at}: {wrong.remedy}")
+        return f"the cube seems to be put together wrongly. {'. '.join(said)}"
+
+    def describe_strange(self) -> str:
+        """Say on which face most stickers match no colour."""
+        return (
+            f"{self.decision.strange.sum()} stickers match none of the six colours, most of them "
+            f"on face {self.strangest_face}: there may be a reflection or an obstacle"
+        )
 
     @property
     def may_be_exchanged(self) -> bool:
@@ -215,10 +277,10 @@ class Verdict:
             return _relative_to_dlb(first), _relative_to_dlb(second)
         return first, second
 
-    def names_of(self, stickers: Ints) -> tuple[str, ...]:
+    def names_of(self, stickers: Ints | Sequence[int]) -> tuple[str, ...]:
         """Return names like ``F3`` of sticker numbers."""
         area = self.size * self.size
-        return tuple(f"{FACES[i // area]}{i % area + 1}" for i in stickers.tolist())
+        return tuple(f"{FACES[i // area]}{i % area + 1}" for i in np.asarray(stickers).tolist())
 
     def _sum_by_face(self, values: Floats | Bools) -> NDArray[np.generic]:
         return np.asarray(values.reshape(6, -1).sum(axis=1))
@@ -244,13 +306,11 @@ def decide_again(
     if not pictures.as_it_came:
         best = pictures.best
         corrected = replace(verdict, decision=decide(best.correct(colours), references))
-        if corrected.is_clear and corrected.decision.cost + best.prior + _BETTER < decision.cost:
+        rivals = decision.odds_of_assembly, decision.odds_of_colouring
+        least = decision.cost + min(0.0, *rivals)
+        if corrected.is_clear and corrected.decision.cost + best.prior + _BETTER < least:
             return _reading(corrected, pictures, best)
-    if verdict.has_one_contradiction:
-        (name,) = verdict.names_of(decision.contradicted)
-        reading = _reading(verdict)
-        return replace(reading, confident=False, doubtful=(name,), look_again=name[0])
-    if not verdict.is_plausible:
+    if verdict.is_refused:
         raise _refusal(verdict, colours)
     # The pictures are taken as they came, but another explanation may be as good.
     alone = pictures.as_it_came and decision.renamed_centres < 2
@@ -260,31 +320,35 @@ def decide_again(
 def _refusal(verdict: Verdict, colours: StickerColours) -> Unreadable:
     """The reason why a scan is no cube, and the face to look at again."""
     decision = verdict.decision
-    doubtful = verdict.names_of(decision.doubtful)
-    if decision.legality_cost > MAX_PRICE:
+    if wrong := verdict.wrong_pieces:
+        names = verdict.names_of(wrong[0].stickers)
+        face = names[0][0] if names else None
+        return Unreadable(verdict.describe_assembly(), names, face, wrong[0])
+    names = verdict.names_of(decision.recoloured)
+    if decision.odds_of_colouring < 0 and len(names) > _MANY:
         odd = odd_face(colours)
         return Unreadable(
             f"no legal cube fits the colours seen; face {odd} fits the others least: it may be "
             "misaligned or covered",
-            doubtful,
+            names,
             odd,
         )
-    if len(decision.contradicted):
-        names = verdict.names_of(decision.contradicted)
-        faces = [name[0] for name in names]
+    if decision.odds_of_colouring < 0:
         return Unreadable(
             f"no legal cube has these colours: {', '.join(names)} clearly show the "
             "wrong ones, or stickers or pieces of the cube were exchanged",
             names,
-            max(FACES, key=faces.count),
+            most_named_face(names),
         )
-    worst = verdict.strangest_face
     return Unreadable(
-        f"{decision.strange.sum()} stickers match none of the six colours, most of them on face "
-        f"{worst}: there may be a reflection or an obstacle",
-        doubtful,
-        worst,
+        verdict.describe_strange(), verdict.names_of(decision.doubtful), verdict.strangest_face
     )
+
+
+def most_named_face(names: tuple[str, ...]) -> str:
+    """The face with most of these stickers."""
+    faces = [name[0] for name in names]
+    return max(FACES, key=faces.count)
 
 
 def _reading(
@@ -296,8 +360,12 @@ def _reading(
     """
     facelets, runner_up = verdict.facelets
     size = verdict.size
-    confident = verdict.is_sure and not verdict.has_odd_scheme
+    confident = verdict.is_clear and not verdict.has_odd_scheme
     margin, look_again = verdict.stated_margin, verdict.most_doubtful_face
+    reason, stickers = verdict.doubt
+    doubtful = verdict.names_of(stickers if reason else verdict.decision.doubtful)
+    if reason and doubtful:
+        look_again = most_named_face(doubtful)
     if (unnamed := verdict.unnamed_face) is not None:
         confident, margin, look_again = False, 0.0, unnamed
     if pictures is not None and not pictures.is_sure:
@@ -310,9 +378,11 @@ def _reading(
         from_facelets(facelets, size),
         margin,
         confident,
-        verdict.names_of(verdict.decision.doubtful),
+        doubtful,
         runner_up,
         correction.mistakes if correction else (),
         None if confident else look_again,
         tuple(correction.stickers(size).tolist()) if correction else (),
+        "" if confident else reason,
+        next(iter(verdict.wrong_pieces), None),
     )
