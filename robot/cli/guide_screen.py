@@ -413,7 +413,7 @@ def _purpose_text(purpose: Purpose) -> str:
 
 
 def _limits_text(contents: Contents) -> str:
-    """Return a value's unit, its limits and what it was: ``us, from 900 to 2100; kept: 1500``.
+    """Return a value's unit, its limits and what it was: ``us, from 900 to 2100; kept: 1490``.
 
     Beside a picture these are lines.
     """
@@ -424,9 +424,9 @@ def _limits_text(contents: Contents) -> str:
 
 def _setting_text(value: Setting) -> str:
     limits = "" if value.limits is None else ", from {} to {}".format(*value.limits)
-    if value.kept is None:
-        return value.unit + limits
-    return f"{value.unit}{limits}; kept: {value.kept}, the profile says {value.original}"
+    kept = "" if value.kept is None else f"; kept: {value.kept}"
+    original = "" if value.original is None else f"; the profile says {value.original}"
+    return f"{value.unit}{limits}{kept}{original}"
 
 
 def _advice_lines(contents: Contents) -> list[str]:

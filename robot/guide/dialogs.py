@@ -206,7 +206,7 @@ class PlacingDialog(Dialog):
             text=str(self._target),
             unit=position.unit,
             limits=position.limits,
-            kept=position.value,
+            kept=position.value if position.is_confirmed else None,
             original=position.original,
         )
         return Contents(value=value, purpose=PURPOSES.get(position.purpose))

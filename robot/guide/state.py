@@ -61,7 +61,7 @@ class DialogLine:
 
 @dataclass(frozen=True)
 class Setting:
-    """A value that is being set. ``kept`` counts now, ``original`` is the profile's."""
+    """A value that is being set. ``kept``: by somebody; ``original``: of the profile."""
 
     text: str
     unit: str = ""

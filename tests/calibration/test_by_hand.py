@@ -11,6 +11,7 @@ from textual.widgets import Digits, Static
 from robot.api.client import ControlClient
 from robot.calibration.step import LONGEST_TRIAL_S, Session
 from robot.cli.guide_screen import CalibrationApp
+from robot.guide.texts import GuideText
 from robot.settings import RobotProfile, load_profile
 from robot.simulate.simulation import robot_to_practise_on
 from robot.twin.cube import scrambled
@@ -95,6 +96,7 @@ async def test_a_person_with_keys_alone_gets_a_robot_that_solves(robot: str, mos
                 await person.press("enter")
                 while person.heading != "Positions":
                     await person.place()
+                assert person.text_of("#message") == GuideText.ALL_KEPT
                 # The cube was out all the while, which the simulated robot does not know.
                 assert {one.kind for one in twin.violations} <= {"dropped"}
                 twin.incidents.violations.clear()
@@ -106,11 +108,9 @@ async def test_a_person_with_keys_alone_gets_a_robot_that_solves(robot: str, mos
                 await person.press("f", "enter", "n", "n")
                 assert person.heading.startswith("Colours")
                 await person.press("m", "enter", "ctrl+q")
-        print(robot, len(person.keys), person.keys, [v.text for v in twin.violations])
         assert len(person.keys) <= most
         for number in range(3):
-            client.start("scramble")
-            wait_for_end(client)
+            twin.insert(scrambled(profile.cube.size, 2 + number))
             client.start()
             assert wait_for_end(client) == "solved", number
             assert twin.solved

@@ -271,7 +271,8 @@ function purposeOf({ right, cube, touch, watch, drawing }) {
 function valueOf({ text, unit, limits, kept, original }) {
   const about = [];
   if (limits) about.push(t("from {low} to {high}", { low: limits[0], high: limits[1] }));
-  if (kept !== null) about.push(t("kept: {kept}, the profile says {original}", { kept, original }));
+  if (kept !== null) about.push(t("kept: {kept}", { kept }));
+  if (original !== null) about.push(t("the profile says {original}", { original }));
   return [el("b", {}, text), ` ${unit} `, el("span", { class: "quiet" }, about.join("; "))];
 }
 
