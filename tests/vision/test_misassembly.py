@@ -53,6 +53,9 @@ def test_a_piece_put_in_wrongly_is_named(orders: list[Ints], fault: str) -> None
         assert found.assembled is not None and found.assembled.fault == fault
         assert not getattr(found, "confident", False)
         assert found.reason
+        assert fault == "exchanged" or len(found.assembled.stickers) == len(
+            found.assembled.piece or ""
+        )
 
 
 def test_a_flipped_edge_of_a_solved_cube_is_that_edge() -> None:
@@ -101,7 +104,7 @@ def test_the_command_says_which_piece(tmp_path: Path) -> None:
     answer = json.loads(CliRunner().invoke(read, [*command, "--json"]).output)
     assert answer["assembled"]["fault"] == "flipped" and answer.get("confident", False) is False
     told = CliRunner().invoke(read, command)
-    assert f"edge {answer['assembled']['piece']} is flipped" in told.output
+    assert "is flipped" in told.output and str(answer["assembled"]["piece"]) in told.output
 
 
 ALEX = SHARED / "vision_cases" / "alex"

@@ -35,20 +35,24 @@ class WrongPiece:
 
     ``piece`` is named by its colours, on even sizes by its place; ``fault`` is ``flipped``,
     ``twisted`` or ``exchanged``, then ``other`` is the piece it changed places with. No piece is
-    named if any two may have been exchanged. ``stickers`` are those of the pieces.
+    named if any two may have been exchanged. ``stickers`` are those of the pieces. ``certain``:
+    no other piece is turned. Otherwise turning any piece of its kind would mend the cube, and this
+    is the one whose colours speak least against it.
     """
 
     fault: str
     piece: str | None
     other: str | None
     stickers: tuple[int, ...]
+    certain: bool = True
 
     def describe(self) -> str:
         """Say what is wrong."""
-        if self.fault == "flipped":
-            return f"edge {self.piece} is flipped"
-        if self.fault == "twisted":
-            return f"corner {self.piece} is twisted"
+        if self.fault != "exchanged":
+            kind = "edge" if self.fault == "flipped" else "corner"
+            if self.certain:
+                return f"{kind} {self.piece} is {self.fault}"
+            return f"one {kind} is {self.fault}, perhaps {self.piece}"
         if self.piece is None:
             return "two corners or two edges are exchanged"
         kind = "corners" if len(self.piece) == 3 else "edges"
@@ -97,11 +101,14 @@ def likeliest_misassembled(sticker_cost: Floats, letters: Ints, size: int) -> Mi
     shown = letters.copy()
     for orbit, arrangement in zip(turning, own, strict=True):
         shown[orbit.facelets] = orbit.patterns[arrangement.pieces * orbit.turns + arrangement.turns]
-    return Misassembled(shown, tuple(_faults(turning, own)), prior)
+    named = _faults(turning, own, sticker_cost)
+    return Misassembled(shown, tuple(named), prior)
 
 
-def _faults(turning: list[Orbit], arrangements: list[Arrangement]) -> list[WrongPiece]:
-    """Name what is wrong as the solver does for such a cube."""
+def _faults(
+    turning: list[Orbit], arrangements: list[Arrangement], sticker_cost: Floats
+) -> list[WrongPiece]:
+    """Name what is wrong as the solver does for such a cube, and a piece that would mend it."""
     states = [np.stack([own.pieces, own.turns], axis=1).astype(np.uint8) for own in arrangements]
     corners, *edges = states
     checks: list[tuple[str, Callable[[], None]]] = [
@@ -114,24 +121,56 @@ def _faults(turning: list[Orbit], arrangements: list[Arrangement]) -> list[Wrong
         try:
             check()
         except IllegalCube as error:
-            facts = error.facts
-            pieces = [facts["piece"]] if "piece" in facts else facts["pieces"]
-            found.append(_assembly(fault, pieces, turning, arrangements))
+            slots, certain = _slots_to_blame(fault, error, turning, arrangements, sticker_cost)
+            found.append(_wrong_piece(fault, slots, certain, turning, arrangements))
     return found
 
 
-def _assembly(
-    fault: str, pieces: list[str], turning: list[Orbit], arrangements: list[Arrangement]
+_Slot = tuple[int, int]
+"""Number of an orbit, and of a slot in it."""
+
+
+def _slots_to_blame(
+    fault: str,
+    error: IllegalCube,
+    turning: list[Orbit],
+    arrangements: list[Arrangement],
+    sticker_cost: Floats,
+) -> tuple[list[_Slot], bool]:
+    """The slots of the pieces named by the solver, else of the piece that colours speak for least;
+    and whether the solver named them.
+    """
+    facts = error.facts
+    pieces = facts["pieces"] if fault == "exchanged" else [facts["piece"]]
+    if None not in pieces:
+        slots = []
+        for piece in pieces:
+            which, names = (0, legality.CORNERS) if len(piece) == 3 else (1, legality.EDGES)
+            slots.append((which, arrangements[which].pieces.tolist().index(names.index(piece))))
+        return slots, True
+    which = int(fault == "flipped")
+    orbit, own = turning[which], arrangements[which]
+    rows = np.arange(len(own.pieces))
+    back = (own.turns - own.turns.sum()) % orbit.turns
+    costs = orbit.costs(sticker_cost)
+    dearer = costs[rows, own.pieces, back] - costs[rows, own.pieces, own.turns]
+    return [(which, int(dearer.argmin()))], False
+
+
+def _wrong_piece(
+    fault: str,
+    slots: list[_Slot],
+    certain: bool,
+    turning: list[Orbit],
+    arrangements: list[Arrangement],
 ) -> WrongPiece:
-    """The fault of these pieces, with the stickers where they are."""
+    """The fault of the pieces in these slots."""
     stickers: list[int] = []
-    named = []
-    for piece in pieces:
-        names = legality.CORNERS if len(piece) == 3 else legality.EDGES
-        which = 0 if len(piece) == 3 else 1
-        slot = arrangements[which].pieces.tolist().index(names.index(piece))
+    named: list[str] = []
+    for which, slot in slots:
+        names = (legality.CORNERS, legality.EDGES)[which]
         stickers += turning[which].facelets[slot].tolist()
         # The letters of an even cube are named only after its colours are known.
-        named.append(piece if len(turning) > 1 else names[slot])
+        named.append(names[int(arrangements[which].pieces[slot]) if len(turning) > 1 else slot])
     first, second = [*named, None, None][:2]
-    return WrongPiece(fault, first, second, tuple(stickers))
+    return WrongPiece(fault, first, second, tuple(stickers), certain)
