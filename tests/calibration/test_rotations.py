@@ -3,6 +3,7 @@ edges, jaws that begin to hold, and what turns the cube, with its line, its stop
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -151,6 +152,10 @@ def straight(pulse: float) -> float:
     return (pulse - 1520) * 0.18
 
 
+STEP_DEGREES = 3.0
+"""A sweep ends a step beyond what it was asked for, and the slack further."""
+
+
 class Watch(Servo):
     """A camera that sees how far a servo has turned the cube, about its line of sight or tilted."""
 
@@ -160,7 +165,9 @@ class Watch(Servo):
         super().__init__(slack)
         self.degrees_of = degrees_of
         self.zero, self.turn_in_view = 0.0, 45.0
+        self.remedy = "turn the camera"
         self.is_hidden = False
+        self.is_limited_to = math.inf
         self.follows: list[bool] = []
 
     @property
@@ -168,7 +175,7 @@ class Watch(Servo):
         return self.degrees_of(self.load)
 
     def look(self, near: float) -> FacePose | None:
-        if self.is_hidden:
+        if self.is_hidden or abs(self.truth - self.zero) > self.is_limited_to + STEP_DEGREES:
             return None
         return FacePose(self.truth - self.zero, np.zeros((9, 3)), np.zeros((4, 2)))
 
@@ -222,9 +229,19 @@ def test_what_does_not_turn_or_is_out_of_view_is_named() -> None:
     watch.turn_in_view = 44.0
     with pytest.raises(CalibrationError, match="only up to 44 degrees"):
         part.angle()
-    watch.turn_in_view = 10.0
-    with pytest.raises(CalibrationError, match=r"too near to the border.* up to 10 .* are needed"):
+    watch.turn_in_view = 4.0
+    with pytest.raises(CalibrationError, match=r"up to 4 .* 5 are needed: turn the camera"):
         part.find_line()
+
+
+@pytest.mark.parametrize("shown", [6.0, 11.0])
+def test_a_picture_that_shows_little_of_the_turn_is_enough_for_a_line(shown: float) -> None:
+    watch, part = lined(12.0)
+    watch.turn_in_view, before = shown, part.line
+    watch.is_limited_to = shown
+    line = part.find_line()
+    assert line.degrees_per_us == pytest.approx(before.degrees_per_us, rel=0.01)
+    assert line.slack_us == pytest.approx(12.0, abs=1.0)
 
 
 def test_a_swing_tells_how_far_the_cube_has_followed() -> None:
@@ -387,9 +404,11 @@ def pictures(monkeypatch: pytest.MonkeyPatch) -> Pictures:
     return Pictures(monkeypatch)
 
 
-def gauge(zero: float = 0.0, half: float = HALF) -> RotationGauge:
-    """A gauge that looks straight down at a face that is square in the middle."""
-    square = in_picture(UNIT_SQUARE, half)
+def gauge(
+    zero: float = 0.0, half: float = HALF, off: tuple[float, float] = (0.0, 0.0)
+) -> RotationGauge:
+    """A gauge that looks straight down at a face that is square, so far off the middle."""
+    square = in_picture(UNIT_SQUARE, half) + np.array(off)
     session: Any = SimpleNamespace(profile=CUBOTINO)
     camera: Any = SimpleNamespace(name="top", resolution=SIZE)
     view: Any = SimpleNamespace(quad=(square / SIZE).tolist())
@@ -416,6 +435,15 @@ def test_degrees_are_counted_from_zero_in_the_table_s_sense(degrees: float) -> N
 def test_a_large_face_turns_out_of_the_picture(half: float, degrees: float) -> None:
     """Corners stay 6.4 pixels away from the border, which is 240 from the middle."""
     assert gauge(half=half).turn_in_view == degrees
+
+
+@pytest.mark.usefixtures("pictures")
+def test_the_remedy_says_how_the_camera_has_to_move() -> None:
+    assert "move the camera away" in gauge(half=200.0).remedy
+    assert (
+        "so that the cube moves 100 pixels left and 40 pixels up"
+        in gauge(half=60.0, off=(100.0, 40.0)).remedy
+    )
 
 
 @pytest.mark.usefixtures("pictures")

@@ -224,6 +224,21 @@ class RotationGauge:
                 return degrees - 1.0
         return 45.0
 
+    @property
+    def remedy(self) -> str:
+        """Say how the camera has to move for the picture to show more of the turning face."""
+        corners = np.concatenate([self.corners_at(float(degrees)) for degrees in range(0, 90, 5)])
+        low, high = corners.min(axis=0), corners.max(axis=0)
+        size = np.array(self._resolution) * (1 - 2 * BORDER)
+        part = float(((high - low) / size).max())
+        away = f"move the camera away by a tenth or more, as the cube turns in {part:.0%} of it"
+        if part > 0.95:
+            return away
+        right, down = (np.array(self._resolution) - low - high) / 2
+        sides = ((right, "right", "left"), (down, "down", "up"))
+        parts = [f"{abs(px):.0f} pixels {a if px > 0 else b}" for px, a, b in sides if abs(px) >= 5]
+        return f"turn the camera so that the cube moves {' and '.join(parts)} in the picture"
+
     def corners_at(self, degrees: float) -> Corners:
         """Return the corners of the face turned to an angle, in the order of the site's drawing."""
         assert self._plane is not None

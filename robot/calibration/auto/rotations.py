@@ -44,12 +44,14 @@ OUT_OF_VIEW = (
 
 
 EIGHTH = 45.0
-LEAST_REACH = 12.0
+LEAST_REACH = 5.0
 """Degrees to either side from which a line is exact enough: the ends of the way are looked at."""
+NARROW_REACH = 24.0
+"""Degrees to either side below which a line is measured in smaller steps."""
 
 SHOWN_TOO_LITTLE = (
     "the face is too near to the border of the picture, which shows it whole only up to {:.0f} "
-    "degrees to either side{}: move the camera away, or turn it so that the cube is in the middle"
+    "degrees to either side{}: {}"
 )
 
 
@@ -103,7 +105,7 @@ class Rotation(ABC):
         for target in (sweep, -sweep, 0.0):
             points += self._swept(target)
             if len(points) > 1 and not self.is_stepper:
-                self._stride = _sense(points) * self.step_us
+                self._stride = _sense(points) * round(self._fineness * self.step_us)
         line = fit_line(self.refine_points(points))
         if line is None:
             raise self._not_turning()
@@ -121,6 +123,11 @@ class Rotation(ABC):
         return self.sweep
 
     @property
+    def _fineness(self) -> float:
+        """Return the size of steps as a part of the usual: a narrow way has as many as it needs."""
+        return min(1.0, self.reach / min(self.sweep, NARROW_REACH))
+
+    @property
     def is_stepper(self) -> bool:
         """Return whether a stepper turns it: without end, from wherever it stands."""
         return self.actuator.stepper is not None
@@ -131,7 +138,9 @@ class Rotation(ABC):
         ordered = sorted(self.quarters, key=self.quarters.__getitem__)
         home = next(name for name, quarters in self.quarters.items() if not quarters)
         self.actuator.wake(places[home])
-        return self.step_us * (1 if places[ordered[-1]] > places[ordered[0]] else -1)
+        return round(self._fineness * self.step_us) * (
+            1 if places[ordered[-1]] > places[ordered[0]] else -1
+        )
 
     def _find_stride(self) -> int:
         """Steps of a step of the sweep, by how far some steps turn a stepper: a few, then twice as
@@ -151,7 +160,7 @@ class Rotation(ABC):
             turned, made = seen - before, 2 * made
         if abs(turned) < SHOWS_DEGREES / 3:
             raise self._not_turning()
-        return round(made / 2 * self.step_degrees / turned)
+        return round(made / 2 * self._fineness * self.step_degrees / turned)
 
     def _not_turning(self) -> CalibrationError:
         return CalibrationError(
@@ -272,7 +281,7 @@ class Rotation(ABC):
             lead -= 1
             if lead >= 0:  # the first steps take up the slack
                 continue
-            if abs(angle - last) < self.step_us / 40 * STILL_DEGREES:
+            if abs(angle - last) < self._fineness * self.step_us / 40 * STILL_DEGREES:
                 self.actuator.go(
                     self.actuator.at - 2 * step
                 )  # it pushes against something: back off
@@ -282,7 +291,8 @@ class Rotation(ABC):
     @property
     def _lead(self) -> int:
         """The most steps of a sweep that take up the slack."""
-        return math.ceil(MOST_PLAY_DEGREES / self.step_degrees) if self.is_stepper else 1
+        step = self._fineness * self.step_degrees
+        return math.ceil(MOST_PLAY_DEGREES / step) if self.is_stepper else 1
 
 
 def _sense(points: list[SweepPoint]) -> int:
@@ -319,7 +329,7 @@ class SpinningPart(FilmedRotation):
         shown = self.watch.turn_in_view
         if shown < LEAST_REACH:
             needed = f", and {LEAST_REACH:.0f} are needed"
-            raise CalibrationError(SHOWN_TOO_LITTLE.format(shown, needed))
+            raise CalibrationError(SHOWN_TOO_LITTLE.format(shown, needed, self.watch.remedy))
         return self.sweep if shown >= EIGHTH else shown
 
     def angle(self) -> float:
@@ -328,7 +338,7 @@ class SpinningPart(FilmedRotation):
         if seen is None:
             shown = self.watch.turn_in_view
             if shown < EIGHTH:
-                raise CalibrationError(SHOWN_TOO_LITTLE.format(shown, ""))
+                raise CalibrationError(SHOWN_TOO_LITTLE.format(shown, "", self.watch.remedy))
             raise self.watch.lost_face_error(OUT_OF_VIEW.format(self.name))
         self.expected = seen.degrees
         return seen.degrees
