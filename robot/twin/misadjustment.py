@@ -51,6 +51,21 @@ CAMERA_TILTED_DEGREES = 4.0
 CAMERA_SHIFT = 0.05
 """Of the picture's width."""
 CAMERA_DISTANCE = 0.10
+LENS_DISTORTION = (-0.10, 0.02)
+"""How much nearer to the middle a wide angle shows what is one focal length off it."""
+PICTURE_NOISE = (2.0, 6.0)
+"""Standard deviation in grey levels; at scale 0 as in the profile."""
+BLUR_PX = 3.0
+"""Of a lens that is out of focus, at most (standard deviation); few are that bad."""
+WOBBLE_PX = 0.4
+"""Of a camera's arm, to either side."""
+REEXPOSED = 0.4
+"""The part by which automatic exposure evens out what the picture shows."""
+FLICKER = 0.05
+"""Of light from LEDs between one picture and another."""
+GLARE = 0.25
+HUNTING_DEGREES = 0.2
+"""A servo that holds its place trembles so far to either side."""
 COLOUR_GAIN = 0.10
 LIGHT_GAIN = 0.12
 LIGHT_SLOPE = 0.2
@@ -65,7 +80,8 @@ class ServoTruth:
     """The true effect of a servo's pulses; by default as in the profile.
 
     Its shaft stands where ``shaft`` says, in microseconds of the profile's pulse: a robot built as
-    drawn has its positions there. ``slack_us`` is how far in all it may stay away from that.
+    drawn has its positions there. ``slack_us`` is how far in all it may stay away from that, and
+    ``hunting_degrees`` how far to either side it trembles while it holds its place.
     """
 
     middle_us: float = 1500.0
@@ -73,6 +89,7 @@ class ServoTruth:
     gain: float = 1.0
     slack_us: float = 0.0
     speed: float = 1.0
+    hunting_degrees: float = 0.0
 
     def shaft(self, pulse_us: float) -> float:
         """Return the place to which a pulse turns it."""
@@ -133,11 +150,38 @@ class CameraTruth:
 
 
 @dataclass(frozen=True)
+class LensTruth:
+    """The picture that a camera makes: ``distortion`` (barrel if negative), ``noise`` in grey
+    levels (None: the profile's), ``blur_px``, ``wobble_px``, and how far it evens out exposure."""
+
+    distortion: float = 0.0
+    noise: float | None = None
+    blur_px: float = 0.0
+    wobble_px: float = 0.0
+    reexposed: float = 0.0
+
+
+@dataclass(frozen=True)
 class LightTruth:
-    """Factors of linear red, green and blue, and the change of light across the picture."""
+    """Factors of linear red, green and blue, and the change of light across the picture.
+
+    ``flicker``: how much brighter or darker a picture may be; ``glare`` the strength of a
+    reflection at ``glare_at``, in parts of the picture.
+    """
 
     gains: tuple[float, float, float]
     slope: tuple[float, float]
+    flicker: float = 0.0
+    glare: float = 0.0
+    glare_at: tuple[float, float] = (0.5, 0.5)
+
+
+@dataclass(frozen=True)
+class LookTruth:
+    """The look of a cube: stickers on plastic or plastic of six colours, and a maker's logo."""
+
+    is_stickerless: bool = False
+    has_logo: bool = False
 
 
 class Misadjustment:
@@ -158,6 +202,8 @@ class Misadjustment:
                 gain=1 + self._spread(random, GAIN),
                 slack_us=self.scale * random.uniform(*SLACK_DEGREES) * degree_us,
                 speed=1 + max(-0.8, self._spread(random, SPEED)),
+                hunting_degrees=min(1.0, self.scale)
+                * self._random("hunting", name).uniform(0, HUNTING_DEGREES),
             )
             pulses = [truth.pulse(place) for place in settings.positions_us.values()]
             if self.scale > 1 or (min(pulses) >= low and max(pulses) <= high):
@@ -226,7 +272,35 @@ class Misadjustment:
         random = self._random("light", "")
         red, green, blue = (1 + self._spread(random, LIGHT_GAIN) for _ in "RGB")
         across, down = (self._spread(random, LIGHT_SLOPE) for _ in range(2))
-        return LightTruth((red, green, blue), (across, down))
+        more, part = self._random("reflections", ""), min(1.0, self.scale)
+        return LightTruth(
+            gains=(red, green, blue),
+            slope=(across, down),
+            flicker=part * more.uniform(0, FLICKER),
+            glare=part * max(0.0, more.uniform(-GLARE, GLARE)),
+            glare_at=(more.uniform(0.2, 0.8), more.uniform(0.2, 0.8)),
+        )
+
+    def lens(self, name: str) -> LensTruth:
+        """Return the picture that a camera makes."""
+        if not self.scale:
+            return LensTruth()
+        random, part = self._random("lens", name), min(1.0, self.scale)
+        return LensTruth(
+            distortion=part * random.uniform(*LENS_DISTORTION),
+            noise=random.uniform(*PICTURE_NOISE),
+            blur_px=part * BLUR_PX * random.uniform(0, 1) ** 3,
+            wobble_px=part * random.uniform(0, WOBBLE_PX),
+            reexposed=part * random.uniform(0, REEXPOSED),
+        )
+
+    @cached_property
+    def look(self) -> LookTruth:
+        """The look of the cube."""
+        random = self._random("look", "")
+        if not self.scale:
+            return LookTruth()
+        return LookTruth(bool(random.random() < 0.3), bool(random.random() < 0.5))
 
     def colour(self, letter: str, srgb: tuple[int, int, int]) -> tuple[int, int, int]:
         """The stickers of a face, as this cube has them."""

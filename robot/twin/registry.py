@@ -69,6 +69,11 @@ class SimulatedMotor(ABC):
     def drift(self, amount: float) -> None:  # noqa: B027  # what is homed finds its place again
         """Shift its true place by this much, in its own units, at the same command."""
 
+    def tremble_degrees(self, time_us: float) -> float:
+        """Return how far it is off its place at a moment, because it trembles."""
+        del time_us
+        return 0.0
+
     def lose_steps(self, steps: int) -> None:
         """Miss its next steps without anybody noticing."""
         raise ValueError(f"{self.name} has no steps to lose")

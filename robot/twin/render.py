@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from robot.settings.profile import CameraSettings
 from robot.twin.cube import NORMALS, SITES, CubeBody, FloatArray, Pose, face_axes, turned
-from robot.twin.misadjustment import CameraTruth
+from robot.twin.misadjustment import CameraTruth, LensTruth, LookTruth
 
 FOCAL_TRIALS = np.geomspace(0.6, 4.0, 40)
 """Focal lengths tried, in picture widths: from a wide angle to a long lens."""
@@ -24,13 +24,18 @@ FOCAL_TRIALS = np.geomspace(0.6, 4.0, 40)
 
 @dataclass(frozen=True, eq=False)
 class Optics:
-    """A pinhole camera; the cube's faces are at +-1 in the robot frame."""
+    """A pinhole camera; the cube's faces are at +-1 in the robot frame.
+
+    ``distortion``: of its lens, a barrel's if negative; ``shift_px``: how far it is shaken.
+    """
 
     width: int
     height: int
     focal: float
     rotation: FloatArray
     translation: FloatArray
+    distortion: float = 0.0
+    shift_px: tuple[float, float] = (0.0, 0.0)
 
     @property
     def position(self) -> FloatArray:
@@ -40,8 +45,11 @@ class Optics:
     def project(self, points: FloatArray) -> FloatArray:
         """float64[..., 2]: pixel coordinates (x right, y down) of points in the robot frame."""
         seen = points @ self.rotation.T + self.translation
-        centre = np.array([self.width / 2, self.height / 2])
-        return np.asarray(seen[..., :2] / seen[..., 2:] * self.focal + centre)
+        centre = np.array([self.width / 2, self.height / 2]) + self.shift_px
+        flat = seen[..., :2] / seen[..., 2:]
+        if self.distortion:
+            flat = flat * (1 + self.distortion * (flat**2).sum(axis=-1, keepdims=True))
+        return np.asarray(flat * self.focal + centre)
 
 
 def site_corners(site: str) -> FloatArray:
@@ -105,6 +113,14 @@ TABLE = (92, 96, 98)
 LID = (58, 62, 66)
 STICKER_PART = 0.84
 """Part of a cubie's edge that its sticker covers; the rest is black plastic."""
+STICKERLESS_PART = 0.95
+"""Of a cube of coloured plastic: its cubies are rounded."""
+LOGO_PART, LOGO = 0.42, (40, 44, 90)
+WOBBLE_HERTZ = (7.3, 9.1)
+LEAST_BLUR_PX = 0.3
+USUAL_LEVEL = 90.0
+"""Mean grey of a picture with a cube."""
+MOST_GAIN = 1.25
 SUBPIXEL_BITS = 4
 GAMMA = np.float32(2.2)
 SPARE_GRAIN = 1 << 16
@@ -116,7 +132,8 @@ class StudioLight:
     """The light of the scene. ``gains`` multiply linear R, G, B: a colour cast.
 
     ``slope`` is the change of light from one edge of the picture to the other; ``vignette`` what
-    is lost in the corners; ``glare`` the strength of a reflection near ``glare_at`` (fractions).
+    is lost in the corners; ``glare`` the strength of a reflection near ``glare_at`` (fractions);
+    ``flicker`` how much a picture may be brighter or darker than the next.
     """
 
     gains: tuple[float, float, float] = (1.0, 0.97, 0.9)
@@ -124,6 +141,7 @@ class StudioLight:
     vignette: float = 0.22
     glare: float = 0.0
     glare_at: tuple[float, float] = (0.5, 0.45)
+    flicker: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,8 +164,11 @@ class Painter:
         noise: float,
         seed: int = 0,
         colours: Mapping[str, tuple[int, int, int]] = COLOURS,
+        lens: LensTruth | None = None,
+        look: LookTruth | None = None,
     ) -> None:
         self._optics = optics
+        self._lens, self._look = lens or LensTruth(), look or LookTruth()
         self._colours = colours
         self._noise = noise
         self._random = np.random.default_rng(seed)
@@ -166,6 +187,7 @@ class Painter:
         light: StudioLight,
         covered: bool = False,
         props: Iterable[Patch] = (),
+        time_us: float = 0.0,
     ) -> Image:
         """uint8[H, W, 3] RGB of the cube, if there is one, as it stands.
 
@@ -173,7 +195,7 @@ class Painter:
         """
         scene = self._empty.copy()
         if body is not None:
-            self._draw_cube(scene, body, pose)
+            self._draw_cube(scene, body, pose, self._wobbling(time_us))
         self._draw_covers(scene, pose)
         if covered:
             self._draw_lid(scene)
@@ -190,19 +212,40 @@ class Painter:
         self._fill(scene, optics.project(rim.astype(float)), (70, 72, 78))
         return scene
 
-    def _draw_cube(self, scene: Image, body: CubeBody, pose: Pose) -> None:
+    def _wobbling(self, time_us: float) -> Optics:
+        """The optics of a camera whose arm trembles."""
+        far = self._lens.wobble_px
+        if not far:
+            return self._optics
+        angles = (2 * math.pi * hertz * time_us / 1e6 for hertz in WOBBLE_HERTZ)
+        across, down = (far * math.sin(angle) for angle in angles)
+        return replace(self._optics, shift_px=(across, down))
+
+    def _draw_cube(self, scene: Image, body: CubeBody, pose: Pose, optics: Optics) -> None:
         """Cubie faces from far to near, each a black square with its sticker in it."""
         rotations = pose.sticker_rotations(body)
         cells = np.einsum("nij,nkj->nki", rotations, _squares(body, 1.0))
-        stickers = np.einsum("nij,nkj->nki", rotations, _squares(body, STICKER_PART))
+        part = STICKERLESS_PART if self._look.is_stickerless else STICKER_PART
+        stickers = np.einsum("nij,nkj->nki", rotations, _squares(body, part))
+        logos = np.einsum("nij,nkj->nki", rotations, _squares(body, LOGO_PART))
+        logo = self._logo_of(body)
         outward = np.einsum("nij,nj->ni", rotations, body.normals.astype(float))
         self._draw_innards(scene, body, pose)
-        towards = self._optics.position - cells.mean(axis=1)
+        towards = optics.position - cells.mean(axis=1)
         for number in np.argsort(-np.linalg.norm(towards, axis=1)):
             if outward[number] @ towards[number] > 0:
-                self._fill(scene, self._optics.project(cells[number]), PLASTIC)
+                self._fill(scene, optics.project(cells[number]), PLASTIC)
                 colour = self._colours[str(body.letters[number])]
-                self._fill(scene, self._optics.project(stickers[number]), colour)
+                self._fill(scene, optics.project(stickers[number]), colour)
+                if number == logo:
+                    self._fill(scene, optics.project(logos[number]), LOGO)
+
+    def _logo_of(self, body: CubeBody) -> int | None:
+        """The white sticker with the maker's name: the one in the middle, if there is one."""
+        if not self._look.has_logo:
+            return None
+        white = np.flatnonzero(body.letters == "U")
+        return int(white[len(white) // 2])
 
     def _draw_innards(self, scene: Image, body: CubeBody, pose: Pose) -> None:
         """The plastic seen inside a cube with a layer in mid-turn."""
@@ -229,7 +272,10 @@ class Painter:
         self._fill(scene, box * (width, height), LID)
 
     def _expose(self, scene: Image, light: StudioLight) -> Image:
-        """Light falls on the scene, the sensor adds noise and clips."""
+        """Light falls on the scene, the lens blurs it, the sensor adds noise and clips."""
+        if self._lens.blur_px >= LEAST_BLUR_PX:
+            scene = np.asarray(cv2.GaussianBlur(scene, (0, 0), self._lens.blur_px), dtype=np.uint8)
+        gain = self._gain(scene, light)
         if light != self._light:
             self._light, self._field = light, self._illumination(light)
             self._brightness = np.asarray(self._field ** (1 / GAMMA), dtype=np.float32)
@@ -239,11 +285,23 @@ class Painter:
         else:
             # (scene^g * field)^(1/g), without powers of every pixel.
             levels = scene * self._brightness
+        if gain != 1:
+            levels *= np.float32(gain)
         levels += 0.5
         if self._noise:
             np.minimum(levels, 255.5, out=levels)
             levels += self._sensor_noise(levels.shape)
         return np.clip(levels, 0, 255, out=levels).astype(np.uint8)
+
+    def _gain(self, scene: Image, light: StudioLight) -> float:
+        """How much brighter the picture is by its automatic exposure and a light that flickers."""
+        gain = 1.0
+        if self._lens.reexposed:
+            level = max(float(scene[::16, ::16].mean()), 1.0)
+            gain *= (USUAL_LEVEL / level) ** self._lens.reexposed
+        if light.flicker:
+            gain *= 1 + light.flicker * float(self._random.uniform(-1, 1))
+        return min(gain, MOST_GAIN)
 
     def _sensor_noise(self, shape: tuple[int, ...]) -> NDArray[np.float32]:
         """Another cut from noise that is drawn once: drawing it takes longer than all the rest."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,6 +28,7 @@ SIGNAL_LOST_US = 100_000.0
 """A servo without a pulse for this long goes limp and stays where it is."""
 SHORTEST_PULSE_US, LONGEST_PULSE_US = 300.0, 2_900.0
 """Anything else is no servo pulse; servos ignore it."""
+HUNTING_HERTZ = 5.7
 DEFAULT_SPEED_US_PER_S = 5_000.0
 LONGEST_PUSH_US = 1_000_000.0
 """A servo may push against a stop for so long: more than any motion takes, less than harms it."""
@@ -93,6 +95,13 @@ class ServoMotor(SimulatedMotor):
         """See :meth:`SimulatedMotor.drift`: worn gears, a horn that slips. It moves with its next
         pulse."""
         self._truth = replace(self._truth, zero_us=self._truth.zero_us + amount)
+
+    def tremble_degrees(self, time_us: float) -> float:
+        """See :meth:`SimulatedMotor.tremble_degrees`: it hunts while it has a pulse."""
+        if self.target is None:
+            return 0.0
+        swing = math.sin(2 * math.pi * HUNTING_HERTZ * time_us / 1e6)
+        return self._truth.hunting_degrees * swing
 
     def advance(self, start_us: float, end_us: float) -> None:
         """Let time pass."""

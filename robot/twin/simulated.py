@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from robot.settings import RobotProfile
 from robot.settings.board_table import TICKS_PER_US
 from robot.settings.profile import FIRST_BOARD, SimulatedActuator
-from robot.twin.cube import CubeBody, Pose
+from robot.twin.cube import NORMALS, CubeBody, Pose, turned
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.pulses import PulseMaker
 from robot.twin.registry import (
@@ -101,6 +101,7 @@ class SimulatedRobot:
         self._parts = assemble(profile, body, self.incidents.report, misadjusted)
         motors = tuple(self._parts.motors.values())
         self._gliding = tuple(motor for motor in motors if motor.glides)
+        self._turning = [self._parts.motors[name] for name in self._parts.scales]
         self._stepping = tuple(motor for motor in motors if not motor.glides)
         self._offset_us = dict.fromkeys(profile.every_board, 0.0)
         self.on_input = on_input
@@ -140,6 +141,14 @@ class SimulatedRobot:
     def pose(self) -> Pose:
         """Return the cube's place, for the camera."""
         return self._parts.mechanism.pose()
+
+    def seen_pose(self) -> Pose:
+        """Return the cube's place in a picture: with servos that tremble while they hold it."""
+        pose = self.pose()
+        off = sum(motor.tremble_degrees(self.time_us) for motor in self._turning)
+        if not off:
+            return pose
+        return replace(pose, whole=turned(NORMALS["D"], off / 90) @ pose.whole)
 
     def place(self, actuator: str) -> str | None:
         """The calibrated place an actuator is at, None while it is elsewhere."""

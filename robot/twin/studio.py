@@ -112,7 +112,7 @@ class Studio:
         noise = robot.profile.simulation.picture_noise
         colours = _colours(robot.misadjusted)
         self._painters = {
-            name: Painter(_optics(camera, robot.misadjusted), noise, seed + number, colours)
+            name: _painter(camera, robot.misadjusted, noise, seed + number, colours)
             for number, (name, camera) in enumerate(self._cameras.items())
         }
 
@@ -140,9 +140,10 @@ class Studio:
             shot = Rendering(photograph, calibrated=False)
             return lambda: shot
         covered = not any(self._is_in_sight(view) for view in camera.views)
-        seen = (self._visible_body(), self._robot.pose(), self.disturbances.light, covered)
+        seen = (self._visible_body(), self._robot.seen_pose(), self.disturbances.light, covered)
+        time_us = self._robot.time_us
         painter, props, calibrated = self._painters[name], self._props(), not self._photographs
-        return lambda: Rendering(painter.paint(*seen, props), calibrated)
+        return lambda: Rendering(painter.paint(*seen, props, time_us), calibrated)
 
     def _visible_body(self) -> CubeBody | None:
         """The cube that the camera sees, if any, as it is now: not one that turns any further."""
@@ -202,7 +203,14 @@ def _light(misadjusted: Misadjustment | None) -> StudioLight:
     truth = misadjusted.light
     red, green, blue = (a * b for a, b in zip(usual.gains, truth.gains, strict=True))
     across, down = (a + b for a, b in zip(usual.slope, truth.slope, strict=True))
-    return replace(usual, gains=(red, green, blue), slope=(across, down))
+    return replace(
+        usual,
+        gains=(red, green, blue),
+        slope=(across, down),
+        flicker=truth.flicker,
+        glare=truth.glare,
+        glare_at=truth.glare_at,
+    )
 
 
 def _colours(misadjusted: Misadjustment | None) -> Mapping[str, tuple[int, int, int]]:
@@ -213,7 +221,25 @@ def _colours(misadjusted: Misadjustment | None) -> Mapping[str, tuple[int, int, 
 
 def _optics(camera: CameraSettings, misadjusted: Misadjustment | None) -> Optics:
     drawn = place_camera(camera)
-    return drawn if misadjusted is None else moved_camera(drawn, misadjusted.camera(camera.name))
+    if misadjusted is None:
+        return drawn
+    moved = moved_camera(drawn, misadjusted.camera(camera.name))
+    return replace(moved, distortion=misadjusted.lens(camera.name).distortion)
+
+
+def _painter(
+    camera: CameraSettings,
+    misadjusted: Misadjustment | None,
+    noise: float,
+    seed: int,
+    colours: Mapping[str, tuple[int, int, int]],
+) -> Painter:
+    optics = _optics(camera, misadjusted)
+    if misadjusted is None:
+        return Painter(optics, noise, seed, colours)
+    lens = misadjusted.lens(camera.name)
+    grain = noise if lens.noise is None else lens.noise
+    return Painter(optics, grain, seed, colours, lens, misadjusted.look)
 
 
 def load_photographs(folder: Path) -> dict[str, Image]:

@@ -74,7 +74,13 @@ def test_every_robot_finds_its_positions_times_and_colours(name: str) -> None:
     ]
     if off:
         assert quantiles(off, n=20)[-1] <= 2.0
-        assert max(off) <= 4.0
+        assert max(off) <= 3.0
+    sure = [
+        abs(degrees) <= one.uncertain_degrees[key]
+        for one in outcomes.values()
+        for key, degrees in one.off_degrees.items()
+    ]
+    assert sum(sure) >= 0.95 * len(sure)
     too_sure = [
         (seed, key)
         for seed, one in outcomes.items()
@@ -87,7 +93,7 @@ def test_every_robot_finds_its_positions_times_and_colours(name: str) -> None:
     parts = [part for one in outcomes.values() for part in one.travel_parts]
     assert len(parts) == FILMED.get(name, 0) * len(SEEDS[name])
     assert all(1.0 <= part <= 1.1 for part in parts)
-    assert max(one.document["took_s"] for one in outcomes.values()) <= 360
+    assert max(one.document["took_s"] for one in outcomes.values()) <= 600
 
 
 @pytest.mark.long

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
 import pytest
 
 from robot.settings import RobotProfile, load_profile
-from robot.twin.cube import NORMALS, SITES, CubeBody, scrambled
-from robot.twin.render import COLOURS, Image, place_camera, site_corners
+from robot.twin.cube import NORMALS, SITES, CubeBody, Pose, scrambled
+from robot.twin.misadjustment import LensTruth, LookTruth
+from robot.twin.render import (
+    COLOURS,
+    Image,
+    Painter,
+    StudioLight,
+    place_camera,
+    site_corners,
+)
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio, load_photographs
 
@@ -41,6 +51,43 @@ def drive(robot: SimulatedRobot, pin: int, width_us: int, frames: int) -> None:
     for frame in range(frames):
         robot.pin_changed(frame * 20_000, pin, True)
         robot.pin_changed(frame * 20_000 + width_us, pin, False)
+
+
+def test_a_camera_that_was_not_built_as_drawn_sees_otherwise() -> None:
+    """Each deviation of a picture alone: lens, noise, blur, shaking, exposure, light, and cube."""
+    body = scrambled(3, 1)
+
+    def shown(lens: LensTruth | None = None, look: LookTruth | None = None, **how: Any) -> Image:
+        optics = replace(place_camera(CUBOTINO.cameras[0]), distortion=how.get("distortion", 0.0))
+        painter = Painter(optics, (lens and lens.noise) or 0.0, 1, COLOURS, lens, look)
+        light = replace(StudioLight(), flicker=how.get("flicker", 0.0))
+        return painter.paint(body, Pose(), light, time_us=how.get("time_us", 0.0))
+
+    usual = shown()
+    assert (shown() == usual).all()
+    bent = shown(distortion=-0.1)
+    blurred = shown(LensTruth(blur_px=2.0))
+    for other in (
+        bent,
+        blurred,
+        shown(LensTruth(noise=5.0)),
+        shown(LensTruth(wobble_px=3.0), time_us=30_000),
+        shown(flicker=0.2),
+        shown(LensTruth(reexposed=0.4)),
+        shown(look=LookTruth(is_stickerless=True)),
+        shown(look=LookTruth(has_logo=True)),
+    ):
+        assert np.abs(other.astype(int) - usual).max() > 1
+
+    def width(image: Image) -> int:
+        """Pixels that are as bright as stickers, in the row of the face's upper edge."""
+        return int((image[100].max(axis=1) > 100).sum())
+
+    def steepest(image: Image) -> int:
+        return int(np.abs(np.diff(image.astype(int), axis=1)).max())
+
+    assert width(bent) < width(usual), "a barrel draws corners in"
+    assert steepest(blurred) < steepest(usual) / 2
 
 
 def sticker_means(image: Image, profile: RobotProfile = CUBOTINO) -> np.ndarray:
