@@ -42,7 +42,7 @@ from robot.calibration.auto.finder import (
     stops_finding,
 )
 from robot.calibration.auto.fitting import servo_degree_us
-from robot.calibration.auto.holding import FOLLOWS, STEP_US, find_hold
+from robot.calibration.auto.holding import STEP_US, HoldCurve, find_hold
 from robot.calibration.auto.motors import let_turn, motor_finding
 from robot.calibration.auto.rotations import Rotation, SpinningPart, TiltingGripper
 from robot.calibration.auto.stepwise_move import FINE_US, stepwise_move
@@ -78,6 +78,8 @@ jaws, while those that open too far only take a little longer."""
 SWING_DEGREES = 4.0
 """Swing of a gripper that shows whether the cube follows."""
 
+JAWS_LAG = 0.5
+"""The part of a swing below which jaws may hold: they hide a part of the face, and have no play."""
 SLIPPED_DEGREES = 1.5
 """A cube that has followed a quarter turn by so much was not held."""
 MOST_DEEPER = 6
@@ -100,16 +102,17 @@ class JawFinder:
         self.slack_us = self.unsure_us = self._reserve_us = 0.0
         self._degree_us = servo_degree_us(profile)
 
-    def _find_release(self, held: float, followed: Callable[[float], float]) -> float:
-        """Return the pulse at which they let go on the way back from ``held``, by halving."""
+    def _find_release(self, hold: HoldCurve, followed: Callable[[float], float]) -> float:
+        """Return the pulse at which they let go on the way back from where they are firm."""
+        held = hold.firm
         free, deeper = held, held + self.towards_closed * 2 * STEP_US
         self.actuator.go(deeper)
-        while followed(free) <= FOLLOWS:
+        while followed(free) <= hold.follows:
             held, free = free, free - self.towards_closed * CLOSING_US
         while abs(held - free) > FINE_US:
             middle = (held + free) / 2
             self.actuator.go(deeper)
-            held, free = (held, middle) if followed(middle) > FOLLOWS else (middle, free)
+            held, free = (held, middle) if followed(middle) > hold.follows else (middle, free)
         return (held + free) / 2
 
     def open_wide(self) -> None:
@@ -162,8 +165,8 @@ class JawFinder:
         farthest = self.closed + towards * BEYOND_CLOSED_DEGREES * degree_us
         farthest = max(low, min(high, farthest))
         actuator.go(self.open)
-        hold = find_hold(actuator.name, followed_closing, self.open, farthest, CLOSING_US)
-        self.slack_us = abs(hold.begins - self._find_release(hold.firm, followed))
+        hold = find_hold(actuator.name, followed_closing, self.open, farthest, CLOSING_US, JAWS_LAG)
+        self.slack_us = abs(hold.begins - self._find_release(hold, followed))
         self._reserve_us = hold.reserve_us
         self.unsure_us = FINE_US + self.slack_us / 2 + hold.softness_us / 2
         self.closed = hold.place(towards, self.slack_us)

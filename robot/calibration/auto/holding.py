@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from robot.calibration.auto.stepwise_move import FINE_US
 from robot.text.faults import CalibrationError
@@ -36,10 +37,15 @@ STEP_US = 10
 
 @dataclass(frozen=True)
 class HoldCurve:
-    """Pulses at which something begins to hold the cube, and from which it is firm."""
+    """Pulses at which something begins to hold the cube, and from which it is firm.
+
+    ``follows``: the part of a swing above which the cube has followed. It is not always the same:
+    jaws that hide a part of the face change what a look makes of its angle.
+    """
 
     begins: float
     firm: float
+    follows: float = FOLLOWS
 
     @property
     def softness_us(self) -> float:
@@ -65,10 +71,12 @@ def find_hold(
     start: float,
     farthest: float,
     coarse_us: float = STEP_US,
+    lags: float = LAGS,
 ) -> HoldCurve:
     """Close from ``start``, where the cube is free, towards ``farthest`` until it is held firmly.
 
-    ``followed``: the part of a swing that the cube follows at a pulse. Raises ``CalibrationError``
+    ``followed``: the part of a swing that the cube follows at a pulse; ``lags``: from which part
+    down it may be held, with its play. Raises ``CalibrationError``
     if nothing holds it by ``farthest``.
     """
     towards = 1 if farthest > start else -1
@@ -88,10 +96,16 @@ def find_hold(
         free += towards * coarse_us
     at = free
     recent = [1.0]
-    while not (len(recent) > 2 and recent[-1] < LAGS and recent[-3] - recent[-1] < SAME_PART):
+    while not (len(recent) > 2 and recent[-1] < lags and recent[-3] - recent[-1] < SAME_PART):
         at += towards * STEP_US
         recent.append(parts[at] if at in parts else look(at))
     held = min(recent[-3:])
+    # Before something holds it the cube follows as much at one pulse as at the next.
+    levels = [parts[pulse] for pulse in sorted(parts, key=lambda pulse: -pulse * towards)]
+    free_level = next(
+        (one for one, freer in pairwise(levels) if one > lags and freer - one < SAME_PART), 1.0
+    )
+    follows = free_level - (1 - FOLLOWS)
 
     def find_edge(is_before: Callable[[float], bool]) -> float:
         """Return the pulse up to which something is so, by halving."""
@@ -106,6 +120,7 @@ def find_hold(
         return (after + before) / 2
 
     return HoldCurve(
-        begins=find_edge(lambda part: part > FOLLOWS),
+        begins=find_edge(lambda part: part > follows),
         firm=find_edge(lambda part: part > held + SAME_PART),
+        follows=follows,
     )
