@@ -214,7 +214,7 @@ def test_motors_are_checked_with_what_was_found(
     positions = {QUAD: [[0, 0]], OPEN: 1340}
     speed = "actuators.up.max_speed_steps_per_s"
     assert heard == [positions, positions | {speed: 5}]
-    assert robot.tried[1] == positions | {speed: 4}
+    assert positions | {speed: 4} in robot.tried
 
 
 def test_a_cube_that_was_not_solved_ends_it(robot: Robot) -> None:
