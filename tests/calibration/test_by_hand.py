@@ -78,7 +78,7 @@ class Person:
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize(("robot", "most"), [("cubotino", 60), ("two-arm", 90), ("otvinta", 180)])
+@pytest.mark.parametrize(("robot", "most"), [("cubotino", 60), ("two-arm", 80), ("otvinta", 110)])
 async def test_a_person_with_keys_alone_gets_a_robot_that_solves(robot: str, most: int) -> None:
     profile = load_profile(robot)
     truth = Misadjustment(94901)

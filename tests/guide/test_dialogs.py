@@ -18,12 +18,13 @@ from robot.calibration.step import (
     Script,
     steps_of,
 )
-from robot.calibration.steps.positions import NOT_CONFIRMED, Placing, positions
+from robot.calibration.steps.positions import CONFIRMED, NOT_CONFIRMED, Placing, positions
 from robot.cli.calibrate_commands import COMMANDS
 from robot.guide.dialogs import MenuDialog, clock_text, measurement_dialog, step_dialog
 from robot.guide.texts import GuideText
 from robot.machine.confirmed_range import confirmable
 from robot.settings import load_profile
+from robot.text.purposes import PURPOSES
 from tests.rig.guide import DialogRig, FakeCalibrationClient
 
 KEY = "actuators.lid.positions_us.open"
@@ -373,3 +374,44 @@ def test_a_list_may_have_other_items(command: str, profile: str, actuators: set[
     rig = DialogRig(client.session, step_dialog(STEPS["positions"], found.items))
     assert {line.cells[0] for line in rig.state.contents.lines} == actuators
     assert rig.notice[0] == ("" if actuators else GuideText.NONE)
+
+
+# What a person is told and spared
+
+
+def test_the_next_position_follows_and_is_looked_for_where_the_last_one_tells() -> None:
+    client = FakeCalibrationClient()
+    rig = open_step(client, "positions", "holder", "home")
+    rig.press("begin", "by 10", "keep")
+    assert rig.state.heading == "holder cw"
+    assert rig.state.contents.purpose == PURPOSES["table-quarter"]
+    rig.press("go_there")
+    assert (rig.value, client.moves[-1]) == ("2010", 2010), "as far from home as in the profile"
+    client.asked.clear()
+    rig.press("keep")
+    assert (rig.state.heading, rig.state.contents.purpose) == ("lid open", PURPOSES["arm-open"])
+    assert client.moves[0] == 1510, "the table is square before the lid moves"
+    rig.press("give_up")
+    assert rig.state.heading.startswith("Positions"), "who gives up chooses again"
+
+
+def test_the_way_there_ends_when_it_is_asked_for_again() -> None:
+    client = FakeCalibrationClient()
+    rig = place(client)
+    rig.press("begin")
+    rig.robot.waits = True
+    rig.press("go_there", "go_there")
+    rig.finish()
+    assert client.moves == [1500, 1450]
+
+
+def test_the_menu_tells_who_did_what_and_what_is_left() -> None:
+    client = FakeCalibrationClient(**confirmable(load_profile("cubotino")))
+    rig = DialogRig(client.session, MenuDialog)
+    cells = {line.cells[0].partition(":")[0]: line.cells[1:] for line in rig.state.contents.lines}
+    done, day = cells["Positions"]
+    assert done in CONFIRMED.values() and day
+    assert cells["Camera"] == (GuideText.TO_DO, "")
+    left = rig.state.parameters
+    assert left["steps"] == sum(marks[0] == GuideText.TO_DO for marks in cells.values())
+    assert rig.press("open", row=0).place is not None

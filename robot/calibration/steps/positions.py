@@ -381,7 +381,7 @@ def _square_part(session: Session, actuator: str) -> None:
         return
     for one in positions(session):
         if (one.actuator, one.name) == (actuator, part.start) and one.is_confirmed:
-            session.perform(MOVING, actuator=actuator, to=one.value)
+            session.perform(MOVING, actuator=actuator, to=one.value, begin_at=None)
 
 
 def _confirmation_of(one: Position) -> tuple[str, str]:
