@@ -83,7 +83,8 @@ class Request:
     or fewer moves, or when ``cancel`` is set. ``solutions`` distinct ones are kept. ``on_better``
     sees each new best one while the search goes on, on the thread that found it. ``tables`` is
     ``default`` or ``large`` and ``depth`` a limit, for the algorithms that have them. ``goal`` is
-    what the cube is to become; None: solved.
+    what the cube is to become; None: solved. ``centres``: how many clockwise quarter turns the
+    centres of U R F D L B make, modulo 4, for searches that can see to that.
     """
 
     algorithm: str = "two-phase"
@@ -100,6 +101,7 @@ class Request:
     on_better: Callable[[Solution], None] | None = None
     progress: Callable[[Progress], None] | None = None
     goal: Goal | None = None
+    centres: tuple[int, ...] | None = None
 
 
 class Searchable(Protocol):

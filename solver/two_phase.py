@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from solver import _native, tables
-from solver.cost import CostModel, TurnCosts, moves_of
+from solver.cost import CostModel, TurnCosts, merge_moves, moves_of
+from solver.cube.centres import UPRIGHT, CentreTurns, count_turns, turn_centres
 from solver.cube.cube import Cube
 from solver.cube.metrics import length
 from solver.cube.notation import parse_moves
@@ -33,11 +34,38 @@ PROVEN = "proven"
 _DIRECTIONS = 6
 
 
+CANDIDATES = 100
+"""Solutions of which the one is chosen whose centres need the fewest turns afterwards."""
+
+
 def search(cube: Cube, request: Request) -> list[Solution]:
     """Return the best solutions found, at least one however short the time.
 
     Raises SearchError when stopped before any, or when the robot can turn too few faces.
     """
+    if request.centres is None:
+        return _search(cube, request)
+    return [_turn_centres_last(cube, request, request.centres)]
+
+
+def _turn_centres_last(cube: Cube, request: Request, centres: CentreTurns) -> Solution:
+    """Return the shortest of several solutions with what turns the centres behind it."""
+    plain = replace(request, centres=None, solutions=CANDIDATES, on_better=None)
+    whole = []
+    for found in _search(cube, plain):
+        made = count_turns(parse_moves(" ".join(found.moves)))
+        left = tuple((a - b) % 4 for a, b in zip(centres, made, strict=True))
+        moves = merge_moves([*found.moves, *map(str, turn_centres(left))])
+        count = length(parse_moves(" ".join(moves)), request.metric)
+        is_shortest = found.optimal and left == UPRIGHT
+        whole.append(
+            replace(found, moves=moves, length=count, composites=None, optimal=is_shortest)
+        )
+    return min(whole, key=lambda one: one.length)
+
+
+def _search(cube: Cube, request: Request) -> list[Solution]:
+    """Search without regard to centres; raises as :func:`search` does."""
     start = None if request.cost is None else ready_from(request.cost)
     metric = request.metric if start is None else start.metric
     two_phase = kernel(metric, request)

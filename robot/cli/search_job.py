@@ -6,15 +6,24 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO, TypedDict, TypeVar
 
+from solver.cube.centres import (
+    CentreTurns,
+    add_turns,
+    count_turns,
+    name_turns,
+    turn_upright,
+)
+from solver.cube.cube import AnyCube, Cube
+from solver.cube.facelets import FACES
 from solver.cube.metrics import length
 from solver.cube.notation import parse_moves, signed_quarters
-from solver.cube.reading import UPRIGHT, GivenCube, read_state
+from solver.cube.reading import SCRAMBLE, UPRIGHT, GivenCube, read_state
 from solver.errors import CubistError, IllegalCube, InvalidRequest
 from solver.goal import Goal, read_goal
 from solver.search import ALGORITHMS, algorithm_for, solve_many
@@ -176,6 +185,8 @@ class Wanted(TypedDict):
     depth: int | None
     notation: str
     to: str | None
+    centres: bool
+    centres_turned: str | None
 
 
 def make_job(profile: str | None, wanted: Wanted) -> SearchJob:
@@ -193,11 +204,43 @@ class MetricSearch:
         """See :data:`SearchJob`."""
         given = read_state(text, self._wanted["size"])
         cube, goal = given.cube, _goal_of(given, self._wanted)
+        turned = self._find_turned_centres(text, given)
+        centres = self._plan_centres(cube, goal, turned)
         with ProgressLine() as line:
             found = interruptible(
-                lambda flag: solve_many(cube, self._request(cube.size, goal, flag, line.report))
+                lambda flag: solve_many(
+                    cube,
+                    replace(self._request(cube.size, goal, flag, line.report), centres=centres),
+                )
             )
-        return [self._document(given, solution) for solution in found]
+        return [
+            self._document(given, solution) | _tell_centres(turned, solution.moves)
+            for solution in found
+        ]
+
+    def _find_turned_centres(self, text: str, given: GivenCube) -> CentreTurns | None:
+        """Return how the centres of a 3x3x3 are turned now, by the faces at which it was given.
+
+        Those of a scramble follow from its moves, others are upright unless the options say more.
+        """
+        if given.cube.size != 3:
+            return None
+        told = self._wanted["centres_turned"]
+        if told is not None:
+            return count_turns(parse_moves(told))
+        made = text.removeprefix(SCRAMBLE) if text.startswith(SCRAMBLE) else ""
+        own = dict(zip(FACES, count_turns(parse_moves(made)), strict=True))
+        return tuple(own[face] for face in given.held.faces)
+
+    def _plan_centres(
+        self, cube: AnyCube, goal: Goal | None, turned: CentreTurns | None
+    ) -> CentreTurns | None:
+        if not self._wanted["centres"]:
+            return None
+        other = cube if goal is None else goal.cube_to_solve(cube)
+        if turned is None or not isinstance(other, Cube):
+            raise InvalidRequest("--centres is for a 3x3x3")
+        return turn_upright(other, turned)
 
     def _request(
         self,
@@ -333,6 +376,14 @@ def _state_of(given: GivenCube, wanted: Wanted) -> JsonObject:
     to become unless that is the solved cube."""
     held = {} if given.held == UPRIGHT else {"held": given.held.name}
     return {"state": given.facelets} | held | ({"to": wanted["to"]} if wanted["to"] else {})
+
+
+def _tell_centres(turned: CentreTurns | None, moves: Sequence[str]) -> JsonObject:
+    """The centres of a 3x3x3 that end up turned, for cubes on which that shows."""
+    if turned is None:
+        return {}
+    ends = add_turns(turned, count_turns(parse_moves(" ".join(moves))))
+    return {"centres_turned": name_turns(ends)}
 
 
 def _goal_of(given: GivenCube, wanted: Wanted) -> Goal | None:

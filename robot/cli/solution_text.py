@@ -42,6 +42,7 @@ def print_answer(answer: JsonMapping) -> None:
                 name, moves = phase["name"], phase["moves"]
             console.print(Text.assemble((f"  {name}: ", "dim"), moves or "nothing to do"))
         console.print(_metric_line(answer), style="dim")
+        _print_centres(console, answer)
         _print_holding(console, answer)
         return
     console.print(Text(moves, style="bold"))
@@ -50,6 +51,16 @@ def print_answer(answer: JsonMapping) -> None:
     if console.is_terminal:
         moves = group_by_move(answer["operations"], answer["initial_orientation"], answer["moves"])
         console.print(timeline(moves, answer["duration_us"], console.width))
+
+
+def _print_centres(console: Console, answer: JsonMapping) -> None:
+    """Name the centres that end up turned, which only shows on cubes with a picture or a logo."""
+    turned = answer.get("centres_turned")
+    if turned:
+        how = {1: "clockwise", 2: "by a half", -1: "counter-clockwise"}
+        told = ", ".join(f"{face} {how[quarters]}" for face, quarters in turned.items())
+        text = f"Centres that end up turned (seen on printed ones; --centres avoids it): {told}."
+        console.print(text, style="dim")
 
 
 def _print_holding(console: Console, answer: JsonMapping) -> None:

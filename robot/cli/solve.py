@@ -76,6 +76,16 @@ class SolveCommand(click.Command):
     help="Bring the cube to this instead of solving it; list shows the patterns.",
 )
 @click.option(
+    "--centres",
+    is_flag=True,
+    help="Leave the centres of a 3x3x3 upright, for cubes with a picture or a logo.",
+)
+@click.option(
+    "--centres-turned",
+    metavar="MOVES",
+    help='The centres that are turned now, as "U2 R": with a STATE upright unless named here.',
+)
+@click.option(
     "--time-limit",
     type=Number(0, 1e6, above=True),
     help="Seconds to search (default: two-phase 1, heuristic-db 30, reduction by size; the others "
@@ -135,8 +145,10 @@ def solve(
         return _list_patterns(wanted["size"], as_json)
     if (state is None) == (scramble is None):
         raise click.UsageError("give a STATE, - for states on standard input, or --scramble MOVES")
-    if profile:
+    if profile or execute:
         _check_for_robot(wanted)
+    elif wanted["centres"] and wanted["algorithm"] not in (None, "two-phase"):
+        raise click.UsageError("--centres needs --algorithm two-phase")
     if execute:
         return _execute(next(_texts(state, scramble)).text, wanted, as_json)
     if timeline and not profile:
@@ -150,6 +162,8 @@ def solve(
 
 
 def _check_for_robot(wanted: Wanted) -> None:
+    if wanted["centres"]:
+        raise click.UsageError("--robot searches without regard to centres: omit --centres")
     if wanted["metric"]:
         raise click.UsageError(
             "--metric counts turns and --robot counts time: give only one of them"

@@ -121,6 +121,17 @@ def test_any_size_by_database(ask: Ask, size: int) -> None:
     assert (code, again["moves"]) == (0, answer["moves"])
 
 
+def test_a_goal_and_the_centres_are_told(ask: Ask) -> None:
+    arguments = ("--scramble", "R U", "--to", "R U2", "--time-limit", "0.1")
+    code, (answer,), _ = ask(*arguments)
+    assert (code, answer["to"], answer["moves"]) == (0, "R U2", "U")
+    assert answer["centres_turned"] == {"R": 1, "U": 2}
+    _, (answer,), _ = ask("--scramble", "x M", "--time-limit", "0.1")
+    assert answer["centres_turned"] == {}
+    code, listed, _ = ask("--to", "list", "--size", "4")
+    assert (code, "stripes" in [one["pattern"] for one in listed]) == (0, True)
+
+
 @pytest.mark.parametrize("size", [4, pytest.param(9, marks=pytest.mark.long)])
 def test_large_cubes_are_solved_by_reduction(ask: Ask, size: int) -> None:
     limit, scramble = ("--time-limit", "0.05"), "R Uw 2F 3Rw2 x D' Bw"
@@ -159,6 +170,10 @@ def test_what_is_out_of_reach_ends_with_the_limit_and_says_so(
         ((SOLVED, "--robot", "cubotino", "--solutions", "2"), "omit --solutions"),
         ((SOLVED, "--robot", "cubotino", "--target", "20"), "omit --target"),
         ((SOLVED, "--timeline", "a.svg"), "add --robot"),
+        ((SOLVED, "--robot", "cubotino", "--centres"), "omit --centres"),
+        ((SOLVED, "--centres", "--algorithm", "optimal"), "needs --algorithm two-phase"),
+        ((SOLVED, "--centres", "--centres-turned", "R"), "--centres-turned"),
+        ((SOLVED, "--to", "chekerboard"), "Name one of checkerboard"),
         ((SOLVED, "--algorithm", "magic"), "magic"),
         (("--size", "0", "--scramble", "R"), "--size"),
         (("--colour",), "--colour"),
