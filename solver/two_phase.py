@@ -34,7 +34,7 @@ PROVEN = "proven"
 _DIRECTIONS = 6
 
 
-CANDIDATES = 100
+CANDIDATES = 1000
 """Solutions of which the one is chosen whose centres need the fewest turns afterwards."""
 
 

@@ -36,14 +36,14 @@ def check_upright(seed: int, seconds: float) -> int:
 
 
 def test_centres_come_back_upright() -> None:
-    assert check_upright(1, 0.5) >= check_upright(1, 2.0)
+    assert check_upright(1, 0.2) <= 90
     assert turn_pictures("U R L U2 R' L' U R L U2 R' L'") != PICTURES  # which is solved else
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(100))
 def test_a_hundred_random_cubes(seed: int) -> None:
-    assert check_upright(seed, 2.0) <= 90
+    assert check_upright(seed, 0.5) <= 90
 
 
 def test_every_turn_of_the_centres_has_moves_that_change_nothing_else() -> None:
