@@ -27,6 +27,7 @@ from tests.rig.pictures import (
     expose,
     random_exposure,
     random_room,
+    temperature_rgb,
     to_linear,
 )
 from vision.decide.reader import CubeReading, Unreadable, read_cube
@@ -112,14 +113,16 @@ def render_cube(
     harsh: float = 1.0,
     at: Surroundings = ROBOT,
     faces: str = FACES,
+    facelets: str | None = None,
 ) -> RenderedCube:
-    """The cube of a seed, each of ``faces`` photographed at ``resolution`` (width, height).
+    """The cube of a seed, or ``facelets``, each of ``faces`` photographed at ``resolution`` (width,
+    height).
 
     ``max_tilt`` in degrees is the largest angle between camera axis and face normal; ``harsh``
     multiplies the ranges of what spoils the pictures.
     """
     rng = np.random.default_rng([seed, size])
-    facelets = random_facelets(size, rng)
+    facelets = facelets or random_facelets(size, rng)
     make = at.make(random_make(rng, stickerless), np.random.default_rng([seed, size, 6]))
     room = int(rng.integers(2**32))
     frames: dict[str, Frame] = {}
@@ -486,6 +489,39 @@ def render_scene(kind: str, seed: int, size: int = 3, faces: str = FACES) -> Ren
         seed = max(range(40 * seed, 40 * seed + 40), key=partial(_orange_beside_yellow, size=size))
     resolution = (1920, 1080) if kind == "far" else (640, 480)
     return render_cube(seed, size, resolution=resolution, at=SCENES[kind], faces=faces)
+
+
+def _lit(kelvin: float, level: float, shaded: bool, exposure: Exposure, *_: object) -> Exposure:
+    """Light of one lamp; ``shaded``, it falls from aside and leaves a part in the shadow."""
+    colour = temperature_rgb(kelvin) ** np.float32(0.6)
+    red, green, blue = (level * colour / colour.max()).tolist()
+    lit = replace(exposure, gains=(red, green, blue))
+    return replace(lit, slope=(0.35, -0.25), shadow=(2.0, 0.1, 8.0, 0.5)) if shaded else lit
+
+
+LIGHTS = {
+    "day": partial(_lit, 6500, 0.8, False),
+    "lamp": partial(_lit, 2700, 0.55, False),
+    "dusk": partial(_lit, 4500, 0.2, False),
+    "bright": partial(_lit, 5500, 1.3, False),
+    "shade": partial(_lit, 5000, 0.8, True),
+}
+"""Five lights for faces of one colour."""
+
+
+def render_plain_face(seed: int, light: str, pieces: int) -> RenderedCube:
+    """The face F of a stickerless 3x3x3 with that many pieces of one colour, as in a robot's check
+    of the solved cube; the other faces do not make a cube with it.
+    """
+    rng = np.random.default_rng([seed, pieces, 9])
+    colour = int(rng.integers(6))
+    face = [FACES[colour]] * 9
+    for place in rng.permutation(9)[pieces:]:
+        face[place] = FACES[(colour + int(rng.integers(1, 6))) % 6]
+    others = random_facelets(3, rng)
+    facelets = others[:18] + "".join(face) + others[27:]
+    at = Surroundings(light=LIGHTS[light])
+    return render_cube(seed, 3, stickerless=True, at=at, faces="F", facelets=facelets)
 
 
 def _orange_beside_yellow(seed: int, size: int) -> int:

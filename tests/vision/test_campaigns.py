@@ -25,11 +25,13 @@ from tests.rig.corner_scenes import read_corners_outcome, render_corners
 from tests.rig.scans import classic, known_sets, mistakes, synthetic_scan, turned
 from tests.rig.scenes import (
     FACES,
+    LIGHTS,
     SCENES,
     RenderedCube,
     is_right,
     read_outcome,
     render_cube,
+    render_plain_face,
     render_scene,
 )
 from tests.vision import robot_looks
@@ -86,6 +88,13 @@ def scenes(seed: int, _: float) -> Iterator[Case]:
         yield kind, f"{kind} {seed}", partial(_located, cube, face)
 
 
+def plain(seed: int, _: float) -> Iterator[Case]:
+    """Stickerless faces of which 7, 8 and 9 pieces are of one colour, the size not told."""
+    for light, pieces in product(LIGHTS, (7, 8, 9)):
+        cube = partial(render_plain_face, seed, light, pieces)
+        yield light, f"{light} {pieces} {seed}", partial(_located, cube, "F")
+
+
 def _located(render: Callable[[], RenderedCube], face: str) -> str:
     cube = render()
     grids = locate_grids(cube.frames[face].image)
@@ -119,6 +128,7 @@ KINDS = {
     "robots": robots,
     "faces": faces,
     "scenes": scenes,
+    "plain": plain,
     "mistakes": mixed_up,
     "two-turns": two_turns,
 }
@@ -153,6 +163,7 @@ test_robots_in_harsh_light = campaign("robots", range(1_000, 3_000, 100), 0.0, h
 test_robots_in_very_harsh_light = campaign("robots", range(1_000, 3_000, 100), 0.0, harsh=3.0)
 test_faces_of_every_size_are_found = campaign("faces", range(0, 150, 10), 0.95)
 test_faces_are_found_in_every_scene = campaign("scenes", range(0, 200, 10), 0.5)
+test_stickerless_faces_of_one_colour_are_found = campaign("plain", range(0, 60, 10), 0.98)
 test_every_real_set_with_every_mistake = campaign("mistakes", range(2, 8), 0.5)
 test_two_turns_from_solved_with_any_picture_turned = campaign("two-turns", range(0, 243, 27), 0.85)
 

@@ -20,8 +20,10 @@ MARGIN = 2
 _DARK = 8.0
 """Added to brightness before ratios are taken, so that noise in the dark is no contrast."""
 
-_DIP = 0.22
-"""A line this much darker than both its sides is certain."""
+_DIP = (0.1, 4.0, 0.22)
+"""A line is certain if it is darker than both its sides by the first and the second times what the
+middles of the cells beside it show, as a share of brightness, and at the third at the latest.
+"""
 
 _STEP = (0.05, 0.15)
 """Colour step between cells, as a share of brightness: none, certain."""
@@ -70,11 +72,13 @@ def gather(
     high: tuple[int, int],
     *,
     reflections: bool = False,
+    weak: bool = True,
 ) -> GridEvidence:
     """Look at the cells of nodes ``low`` to ``high`` (column, row; inclusive) and around them.
 
     ``homography`` float64[3, 3] leads from nodes (centres of cells) to pixels of ``image``. With
-    ``reflections``, cells are even that would be without one.
+    ``reflections``, cells are even that would be without one. Without ``weak``, lines between
+    smooth cells must be as dark as any.
     """
     first = (low[0] - MARGIN, low[1] - MARGIN)
     columns = high[0] - low[0] + 1 + 2 * MARGIN
@@ -88,8 +92,8 @@ def gather(
     return GridEvidence(
         first,
         even,
-        _borders(across, columns),
-        _borders(along, rows).T,
+        _borders(across, columns, weak),
+        _borders(along, rows, weak).T,
         _inside(image, homography, first, columns, rows),
     )
 
@@ -107,6 +111,7 @@ def _rectify(
             [0, 0, 1],
         ]
     )
+    image, homography = _average(image, homography, first, columns, rows)
     flat = cv2.warpPerspective(
         image,
         homography @ to_nodes,
@@ -117,35 +122,78 @@ def _rectify(
     return np.ascontiguousarray(np.asarray(flat).transpose(2, 0, 1), dtype=np.float32)
 
 
+def _average(
+    image: Image, homography: Floats, first: tuple[int, int], columns: int, rows: int
+) -> tuple[Image, Floats]:
+    """Average squares of pixels while cells have at least twice the pixels that they are looked at
+    in: between samples thin lines are lost, and noise is not.
+    """
+    centre = np.array([first[0] + columns / 2, first[1] + rows / 2])
+    steps = centre + np.array([[0, 0], [1, 0], [0, 1]])
+    middle, right, down = project(homography, steps)
+    pitch = min(float(np.linalg.norm(beside - middle)) for beside in (right, down))
+    part = 1
+    while 2 * part * CELL <= pitch and 4 * part * CELL <= min(image.shape[:2]):
+        part *= 2
+    if part == 1:
+        return image, homography
+    height, width = (side // part for side in image.shape[:2])
+    whole = image[: height * part, : width * part]
+    small = cv2.resize(whole, (width, height), interpolation=cv2.INTER_AREA)
+    shift = 0.5 / part - 0.5
+    scale = np.array([[1 / part, 0, shift], [0, 1 / part, shift], [0, 0, 1.0]])
+    return np.asarray(small, dtype=np.uint8), scale @ homography
+
+
 def _bands(planes: NDArray[np.float32], rows: int) -> NDArray[np.float32]:
     """Means along two bands in the middle of every row of cells, float32[3, 2 * rows, W]."""
     body = planes[:, CELL // 2 : -CELL // 2].reshape(3, rows, 4, CELL // 4, -1)
     return np.asarray(body[:, :, 1:3].mean(axis=3).reshape(3, 2 * rows, -1))
 
 
-def _borders(bands: NDArray[np.float32], count: int) -> Floats:
+def _borders(bands: NDArray[np.float32], count: int, weak: bool) -> Floats:
     """Marks float64[rows, count + 1] of the borders along rows with ``count`` cells.
 
     ``bands`` float32[3, 2 * rows, pixels] are the colours along the two bands of each row.
     """
+    dip, step, rise = _contrasts(bands.reshape(3, -1, count + 1, CELL))
+    step = (step - _STEP[0]) / (_STEP[1] - _STEP[0])
+    rise = (rise - _RISE[0]) / (_RISE[1] - _RISE[0])
+    certain = np.full_like(dip, _DIP[2])
+    if weak:
+        # Between smooth cells a weak line is one as well; in wood grain it is none.
+        certain = np.minimum(_DIP[0] + _DIP[1] * _middles_beside(bands, count), _DIP[2])
+    mark = np.clip(np.maximum(dip / certain, np.maximum(step, rise)), 0.0, 1.0)
+    # A border runs the whole length of a cell; what only crosses it is in one of the bands.
+    return np.asarray(mark.reshape(-1, 2, count + 1).min(axis=1), dtype=np.float64)
+
+
+def _middles_beside(bands: NDArray[np.float32], count: int) -> NDArray[np.float32]:
+    """Return how much darker than their sides the middles of the cells beside each border are."""
+    half = CELL // 2
+    plain, _, _ = _contrasts(bands[..., half:-half].reshape(3, -1, count, CELL))
+    beside = np.pad(np.maximum(plain, 0.0), ((0, 0), (1, 1)), mode="edge")
+    return np.asarray(np.maximum(beside[:, :-1], beside[:, 1:]))
+
+
+def _contrasts(around: NDArray[np.float32]) -> tuple[NDArray[np.float32], ...]:
+    """Return three contrasts of stretches float32[3, ..., CELL], as shares of brightness: how much
+    darker than both its sides the middle is, how much the sides differ, and how much lighter the
+    middle is in some channel.
+    """
     half = CELL // 2
     reach, near, far = round(0.19 * CELL), round(0.25 * CELL), round(0.47 * CELL)
-    # Borders are in the middle of stretches as long as a cell.
-    around = bands.reshape(3, -1, count + 1, CELL)
     before = around[..., half - far : half - near].mean(axis=3)
     after = around[..., half + near : half + far].mean(axis=3)
     stretch = around[..., half - reach : half + reach]
     line = stretch.max(axis=0).min(axis=2) + _DARK
     bright_before, bright_after = before.max(axis=0) + _DARK, after.max(axis=0) + _DARK
+    brighter = np.maximum(bright_before, bright_after)
     dip = 1.0 - line / np.minimum(bright_before, bright_after)
-    step = np.abs(before - after).max(axis=0) / np.maximum(bright_before, bright_after)
+    step = np.abs(before - after).max(axis=0) / brighter
     # White plastic is lighter than stickers in the channels that they lack.
-    rise = (stretch.max(axis=3) - np.maximum(before, after)).max(axis=0)
-    rise = rise / np.maximum(bright_before, bright_after)
-    mark = np.maximum(dip / _DIP, (step - _STEP[0]) / (_STEP[1] - _STEP[0]))
-    mark = np.clip(np.maximum(mark, (rise - _RISE[0]) / (_RISE[1] - _RISE[0])), 0.0, 1.0)
-    # A border runs the whole length of a cell; what only crosses it is in one of the bands.
-    return np.asarray(mark.reshape(-1, 2, count + 1).min(axis=1), dtype=np.float64)
+    rise = (stretch.max(axis=3) - np.maximum(before, after)).max(axis=0) / brighter
+    return dip, step, rise
 
 
 def _evenness(bands: NDArray[np.float32], squares: NDArray[np.float32], columns: int) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -29,9 +29,11 @@ SIZES = (2, 3, 4, 5, 6, 7)
 _WORK_SIDE = 640
 """Longer side of the picture that is searched; larger photographs are shrunk first."""
 
-_COARSE_SIDE = 320
-"""If nothing holds, it is searched again at this size: reflections, texture and the rounded edges
-of stickers without borders vanish.
+_WEAK_LEVELS = (10, 7, 5)
+_COARSE_LOOKS = ((320, EDGE_LEVELS), (320, _WEAK_LEVELS), (160, (*EDGE_LEVELS, *_WEAK_LEVELS)))
+"""If nothing holds, it is searched again at these sizes and edge levels: reflections, texture,
+noise and the rounded edges of stickers without borders vanish, so that in the end weak steps count
+as edges. That finds the gaps between pieces of one colour.
 """
 
 _FINE_SIDE = 1920
@@ -44,13 +46,19 @@ pixels, has stickers of too few pixels at the working size.
 _FINER = 1.5
 """How many times larger than the working size a picture must be for that to be worth it."""
 
+_FAR_PITCH = 20.0
+"""Pixels from a cell to the next, at the working size, below which a finer scale helps."""
+
 _CLEAR_PITCH = 16.0
 """Pixels from a cell to the next at which its borders can be judged."""
 
 _SURE = 0.75
-_WORST = 0.3
+WORST = 0.3
 _WORST_HINTED = 0.15
-"""Fits below these are no faces; where a face is expected less is enough."""
+_LEAST = 0.1
+"""Fits below these are no faces; where a face is expected less is enough, and least where other
+pictures of the cube decide as well.
+"""
 
 _HOLDS = 0.5
 _SAME_PLACE = 0.2
@@ -141,19 +149,37 @@ def locate_grids(
 ) -> list[FaceGrid]:
     """Faces that may be in the picture, at most one for each size and place, likeliest first.
 
-    If nothing holds, a ``thorough`` search continues at a coarser and a finer scale.
+    If nothing holds, a ``thorough`` search continues at coarser and finer scales.
+    """
+    if thorough:
+        grids = locate_candidates(image, sizes)
+        if not holds(grids):
+            grids += locate_far(image, sizes)
+    else:
+        grids = _search_at(_WORK_SIDE, image, sizes)
+    return [grid for grid in _drop_parts(grids) if grid.fit >= WORST]
+
+
+def locate_candidates(image: Image, sizes: Collection[int] = SIZES) -> list[FaceGrid]:
+    """Whatever may be a face in the picture, likeliest first: for several pictures of a cube that
+    decide together. Small faces are left to :func:`locate_far`.
     """
     grids = _search_at(_WORK_SIDE, image, sizes)
-    if thorough and not _holds(grids) and _longer(image) > _COARSE_SIDE:
-        grids += _search_at(_COARSE_SIDE, image, sizes)
-    if thorough and not _holds(grids) and _longer(image) > _FINER * _WORK_SIDE:
-        grids += _search_far(image, sizes)
-    if thorough and not _holds(grids):
+    for side, levels in _COARSE_LOOKS:
+        if not holds(grids) and _longer(image) > side:
+            grids += _search_at(side, image, sizes, levels=levels)
+    if not holds(grids):
         grids += _search_at(_WORK_SIDE, image, sizes, reflections=True)
-    return _drop_parts(grids)
+    return sorted(grids, key=lambda grid: -grid.fit)
 
 
-def _holds(grids: list[FaceGrid]) -> bool:
+def is_far(image: Image, grid: FaceGrid) -> bool:
+    """True if a face is so small that :func:`locate_far` may see more of such ones."""
+    return grid.pitch < _FAR_PITCH * max(_longer(image) / _WORK_SIDE, 1.0)
+
+
+def holds(grids: Collection[FaceGrid]) -> bool:
+    """True if one of the grids is more likely a face than not."""
     return any(grid.fit >= _HOLDS for grid in grids)
 
 
@@ -162,15 +188,23 @@ def _longer(image: Image) -> int:
 
 
 def _search_at(
-    side: int, image: Image, sizes: Collection[int], *, reflections: bool = False
+    side: int,
+    image: Image,
+    sizes: Collection[int],
+    *,
+    levels: Sequence[int] = EDGE_LEVELS,
+    reflections: bool = False,
 ) -> list[FaceGrid]:
     """Faces that may be in the picture, its longer side made ``side`` pixels if it is longer."""
     work, factor = shrink(image, side)
-    return [grid.scale(factor) for grid in _search(work, sizes, reflections=reflections)]
+    grids = _search(work, sizes, levels=levels, reflections=reflections)
+    return [grid.scale(factor) for grid in grids]
 
 
-def _search_far(image: Image, sizes: Collection[int]) -> list[FaceGrid]:
-    """Small faces that may be in the picture, looked for square by square."""
+def locate_far(image: Image, sizes: Collection[int] = SIZES) -> list[FaceGrid]:
+    """Small faces that may be in a large picture, looked for square by square."""
+    if _longer(image) <= _FINER * _WORK_SIDE:
+        return []
     work, factor = shrink(image, _FINE_SIDE)
     step = _TILE - _FAR_FACE
     grids: list[FaceGrid] = []
@@ -178,17 +212,23 @@ def _search_far(image: Image, sizes: Collection[int]) -> list[FaceGrid]:
     for top, left in product(*starts):
         tile = np.ascontiguousarray(work[top : top + _TILE, left : left + _TILE])
         grids += [grid.shift_by(left, top).scale(factor) for grid in _search(tile, sizes)]
-        if _holds(grids):
+        if holds(grids):
             break
     return grids
 
 
-def _search(work: Image, sizes: Collection[int], *, reflections: bool = False) -> list[FaceGrid]:
+def _search(
+    work: Image,
+    sizes: Collection[int],
+    *,
+    levels: Sequence[int] = EDGE_LEVELS,
+    reflections: bool = False,
+) -> list[FaceGrid]:
     """Faces that may be in a picture of working size."""
     edges = edge_strength(work)
     every: Blobs | None = None
     grids: list[FaceGrid] = []
-    for level in EDGE_LEVELS:
+    for level in levels:
         blobs = find_blobs(edges, level).distinct()
         grids += _grids_of(work, blobs, sizes, reflections)
         if _is_settled(grids):
@@ -240,7 +280,8 @@ def cell_evidence(image: Image, grid: FaceGrid) -> GridEvidence:
     """Return a picture's evidence for and against each cell of a grid."""
     work, factor = shrink_to_cells(image, grid)
     last = (grid.size - 1, grid.size - 1)
-    return gather(work, _node_homography(grid.scale(1.0 / factor)), (0, 0), last)
+    nodes = _node_homography(grid.scale(1.0 / factor))
+    return gather(work, nodes, (0, 0), last, weak=False)
 
 
 def shrink_to_cells(image: Image, grid: FaceGrid) -> tuple[Image, float]:
@@ -326,7 +367,7 @@ def _grids_of(
     for lattices, own in searches:
         for lattice in lattices:
             windows = find_windows(work, blobs, lattice, own, reflections=reflections)
-            grids += [_face_grid(window) for window in windows if window.mark >= _WORST]
+            grids += [_face_grid(window) for window in windows if window.mark >= _LEAST]
             if windows and windows[0].mark >= _SURE:
                 return grids
     return grids
