@@ -96,12 +96,13 @@ def read(
 
 
 def _read_photographs(folder: Path, size: int | None, report: _Report) -> ExitCode:
+    from vision.decide.six_faces import choose_places
     from vision.locate.face import NoFace
     from vision.locate.six_faces import scan_folder
 
     start = time.perf_counter()
     try:
-        looks = scan_folder(folder, size, may_doubt=True)
+        looks = choose_places(scan_folder(folder, size, may_doubt=True))
         return report.outcome(looks.colours, partial(_decide, looks), start, looks)
     except NoFace as error:
         report.refusal(str(error), ())

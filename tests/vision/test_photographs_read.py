@@ -20,6 +20,7 @@ from tests.rig.pictures import Exposure, expose, random_room
 from tests.rig.scans import FOLDERS, RealSet, mistakes, outcome, photo_sets, reading_of, scans
 from tests.rig.scenes import FACES, SCENES, RenderedCube, is_true, read_outcome, render_cube
 from vision.decide.reader import Unreadable, read_cube
+from vision.decide.six_faces import choose_places
 from vision.frame import Frame
 from vision.locate.six_faces import scan_folder, scan_frames
 from vision.locate.view_check import OddView
@@ -75,6 +76,16 @@ def test_a_face_under_reflections_is_measured_where_the_others_are(
     assert "picture F" in missed and "facelets" not in missed
     with pytest.raises(OddView, match="picture F"):
         scan_frames(without(cube, "F", "B").frames, may_doubt=True)
+
+
+def test_the_cube_chooses_the_place_that_makes_a_sure_one() -> None:
+    scan = scan_frames(render_cube(10_001, 3).frames)
+    right = scan.grids["F"]
+    off = right.shift_by(*(right.centres[1] - right.centres[0]))
+    aside = replace(scan.replace_grid("F", off), others={"F": [off.shift_by(9, 9), right]})
+    assert choose_places(aside).grids["F"] is right
+    hopeless = replace(aside, others={"F": [off.shift_by(9, 9)]})
+    assert choose_places(hopeless) is hopeless
 
 
 def test_a_picture_of_something_else_makes_no_other_cube() -> None:

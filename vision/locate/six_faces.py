@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from vision.cameras.photographs import MAX_SIDE, face_files, load_photo
 from vision.frame import Floats, Frame, Image
-from vision.locate.face import SIZES, FaceGrid, NoFace, confirm_grid, locate_grids
+from vision.locate.face import (
+    SIZES,
+    WORST,
+    FaceGrid,
+    NoFace,
+    confirm_grid,
+    holds,
+    is_far,
+    locate_candidates,
+    locate_far,
+)
 from vision.locate.view_check import OddView, face_in_view
 from vision.measure.sticker_colours import FACES, StickerColours
 from vision.measure.stickers import measure_face
@@ -27,19 +37,49 @@ _POOR = 0.5
 _MISSED = 0.05
 """What a face counts, and fits, on which no grid of the size was found."""
 
+_ELSEWHERE = 0.4
+"""Pitches from which on two grids show other stickers."""
+
+_AS_GOOD = 0.4
+"""Share of a grid's fit that one where the other pictures have the face needs to replace it."""
+
+_OTHERS = 3
+"""Other places of a face, at most, that are worth a reading."""
+
+_Candidates = Mapping[str, Sequence[FaceGrid]]
+
+
+@dataclass(frozen=True, eq=False)
+class LocatedCube:
+    """One grid per picture, all of one size.
+
+    ``others`` are places at which the picture may show the face instead, likeliest first.
+    ``doubt``: the problem with a picture in which the face hardly shows, or was only assumed where
+    the others have it. Unless the cube is then read surely, report that to the person.
+    """
+
+    grids: Mapping[str, FaceGrid]
+    others: _Candidates
+    doubt: OddView | None = None
+
 
 @dataclass(frozen=True, eq=False)
 class CubeScan:
     """Six photographs, the grid found in each, and the colours measured, by face letter.
 
-    ``doubt``: the problem with a picture in which the face was only assumed where the others have
-    it. Unless the cube is then read surely, report that to the person.
+    ``others`` and ``doubt`` as in :class:`LocatedCube`.
     """
 
     frames: Mapping[str, Frame]
     grids: Mapping[str, FaceGrid]
     colours: StickerColours
     doubt: OddView | None = None
+    others: _Candidates = field(default_factory=dict)
+
+    def replace_grid(self, face: str, grid: FaceGrid) -> CubeScan:
+        """Return the scan with a face measured at another place of its picture."""
+        grids = {**self.grids, face: grid}
+        return replace(self, grids=grids, colours=_measure(self.frames, grids))
 
 
 def scan_folder(folder: Path, size: int | None = None, *, may_doubt: bool = False) -> CubeScan:
@@ -50,13 +90,16 @@ def scan_folder(folder: Path, size: int | None = None, *, may_doubt: bool = Fals
     """
     files = face_files(folder)
     frames = {f: Frame(load_photo(path), path.name, 0) for f, path in files.items()}
-    try:
-        return scan_frames(frames, size, may_doubt=may_doubt)
-    except NoFace:  # too far away for what pictures are usually shrunk to
+    sizes = SIZES if size is None else (size,)
+    found = _find_all(_pictures(frames), sizes)
+    if not _are_near(frames, found):  # too far away for what pictures are usually shrunk to
         whole = {f: Frame(load_photo(path, MAX_SIDE), path.name, 0) for f, path in files.items()}
-        if all(whole[f].image.shape == frames[f].image.shape for f in files):
-            raise
-    return scan_frames(whole, size, may_doubt=may_doubt)
+        if any(whole[f].image.shape != frames[f].image.shape for f in files):
+            try:
+                return _scan(frames, found, sizes, may_doubt)
+            except NoFace:
+                return scan_frames(whole, size, may_doubt=may_doubt)
+    return _scan(frames, found, sizes, may_doubt)
 
 
 def scan_frames(
@@ -64,59 +107,119 @@ def scan_frames(
 ) -> CubeScan:
     """Locate and measure one frame per face letter; raises :class:`vision.locate.face.NoFace`.
 
-    ``may_doubt``: one picture in which nothing like a face shows is measured where the five others
-    have it, if they were taken by one camera in one place.
+    ``may_doubt``: pictures in which hardly a face shows are measured at its likeliest place, and
+    one without any where the five others have it, if they were taken by one camera in one place.
     """
     sizes = SIZES if size is None else (size,)
-    pictures = {f: frames[f].image for f in FACES}
-    grids, doubt = locate_cube(pictures, sizes, may_doubt=may_doubt)
+    return _scan(frames, _find_all(_pictures(frames), sizes), sizes, may_doubt)
+
+
+def _pictures(frames: Mapping[str, Frame]) -> dict[str, Image]:
+    return {f: frames[f].image for f in FACES}
+
+
+def _scan(
+    frames: Mapping[str, Frame], found: _Candidates, sizes: Collection[int], may_doubt: bool
+) -> CubeScan:
+    cube = _locate(_pictures(frames), found, sizes, may_doubt)
+    return CubeScan(frames, cube.grids, _measure(frames, cube.grids), cube.doubt, cube.others)
+
+
+def _measure(frames: Mapping[str, Frame], grids: Mapping[str, FaceGrid]) -> StickerColours:
     looks = {f: measure_face(frames[f], grids[f].quads, fit=grids[f].fit) for f in FACES}
-    return CubeScan(frames, grids, StickerColours.from_faces(looks), doubt)
+    return StickerColours.from_faces(looks)
 
 
-def locate_cube(
-    pictures: Mapping[str, Image], sizes: Collection[int] = SIZES, *, may_doubt: bool = False
-) -> tuple[dict[str, FaceGrid], OddView | None]:
-    """One grid per picture, all of the size that explains the pictures best together, and the
-    doubt as in :class:`CubeScan`.
+def _find_all(pictures: Mapping[str, Image], sizes: Collection[int]) -> dict[str, list[FaceGrid]]:
+    """Candidates of every size in every picture, likeliest first. Only if the cube seems to be far
+    away small faces are looked for.
+    """
+    found = {name: locate_candidates(image, sizes) for name, image in pictures.items()}
+    seen = [(pictures[name], grids[0]) for name, grids in found.items() if holds(grids)]
+    if 2 * sum(not is_far(image, grid) for image, grid in seen) < len(pictures):
+        for name, image in pictures.items():
+            if not holds(found[name]):
+                grids = found[name] + locate_far(image, sizes)
+                found[name] = sorted(grids, key=lambda grid: -grid.fit)
+    return found
+
+
+def _are_near(frames: Mapping[str, Frame], found: _Candidates) -> bool:
+    """True if most faces are so large in their pictures that more pixels show nothing new."""
+    large = [grids and not is_far(frames[f].image, grids[0]) for f, grids in found.items()]
+    return 2 * sum(map(bool, large)) >= len(found)
+
+
+def _locate(
+    pictures: Mapping[str, Image], found: _Candidates, sizes: Collection[int], may_doubt: bool
+) -> LocatedCube:
+    """Locate one face per picture, all of the size that explains the pictures best together.
 
     ``may_doubt`` as in :func:`scan_frames`. Raises :class:`vision.locate.face.NoFace` naming the
     pictures without a face of that size, as :class:`vision.locate.view_check.OddView` if it is
     known what they show instead.
     """
-    grids, size = _find(pictures, sizes)
+    size = max(sizes, key=lambda n: (_joint_fit(found, n), -n))
+    alike = {name: [g for g in grids if g.size == size] for name, grids in found.items()}
+    grids = _choose(pictures, alike)
+    poor = {name: grid for name, grid in grids.items() if grid.fit < WORST}
+    grids = {name: grid for name, grid in grids.items() if name not in poor}
     missing = [name for name in pictures if name not in grids]
     doubt = None
     for name in missing:
         seen = [g for n, g in grids.items() if pictures[n].shape == pictures[name].shape]
         place = _steady_place(seen)
         try:
-            face = _check_view(name, pictures[name], size, place)
+            face: FaceGrid | None = _check_view(name, pictures[name], size, place)
         except OddView as odd:
-            if not may_doubt or place is None or len(grids) < len(pictures) - 1:
+            face = poor.get(name, place)
+            if not may_doubt or face is None or len(missing) > 1:
                 raise
-            face, doubt = place, odd
-        grids |= {name: face} if place is not None else {}
+            doubt = odd
+        if place is not None or name in poor:
+            grids |= {name: face} if face is not None else {}
     if len(grids) < len(pictures):
         raise NoFace(_complaint([name for name in missing if name not in grids], size))
     if not missing and _is_doubtful(grids):
         for name, image in pictures.items():
-            _check_view(name, image, size)
-    return grids, doubt
+            try:
+                _check_view(name, image, size)
+            except OddView as odd:
+                if not may_doubt:
+                    raise
+                doubt = doubt or odd
+    others = {name: _elsewhere(grids[name], candidates) for name, candidates in alike.items()}
+    return LocatedCube(grids, others, doubt)
 
 
-def _find(pictures: Mapping[str, Image], sizes: Collection[int]) -> tuple[dict[str, FaceGrid], int]:
-    """Grids by name of those pictures in which one was found, all of the likeliest size."""
-    found = {name: locate_grids(image, sizes) for name, image in pictures.items()}
-    size = max(sizes, key=lambda n: (_joint_fit(found, n), -n))
-    alike = {name: [g for g in grids if g.size == size] for name, grids in found.items()}
+def _choose(pictures: Mapping[str, Image], alike: _Candidates) -> dict[str, FaceGrid]:
+    """The likeliest grid of each picture that has one; where other pictures have the face, if that
+    is known.
+    """
     grids = {name: candidates[0] for name, candidates in alike.items() if candidates}
     for name, image in pictures.items():
-        hints = [g for n, g in grids.items() if n != name and pictures[n].shape == image.shape]
+        hints = [
+            g
+            for n, g in grids.items()
+            if n != name and pictures[n].shape == image.shape and g.fit >= WORST
+        ]
         if name not in grids or _is_odd(grids[name], hints):
             better = _confirm(image, hints, alike[name])
-            grids |= {name: better} if better is not None else {}
-    return grids, size
+            least = _AS_GOOD * grids[name].fit if name in grids else 0.0
+            if better is not None and better.fit >= least:
+                grids[name] = better
+            elif name in grids and grids[name].fit < WORST:
+                del grids[name]
+    return grids
+
+
+def _elsewhere(grid: FaceGrid, candidates: Sequence[FaceGrid]) -> list[FaceGrid]:
+    """The likeliest of the candidates that show other stickers than a grid and each other."""
+    places = [grid]
+    for other in candidates:
+        if all(_shift(one, other.corners) > _ELSEWHERE for one in places):
+            places.append(other)
+    return places[1 : 1 + _OTHERS]
 
 
 def _steady_place(others: Sequence[FaceGrid]) -> FaceGrid | None:
