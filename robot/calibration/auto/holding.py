@@ -105,7 +105,7 @@ def find_hold(
     free_level = next(
         (one for one, freer in pairwise(levels) if one > lags and freer - one < SAME_PART), 1.0
     )
-    follows = free_level - (1 - FOLLOWS)
+    follows = min(free_level, parts[start]) - (1 - FOLLOWS)
 
     def find_edge(is_before: Callable[[float], bool]) -> float:
         """Return the pulse up to which something is so, by halving."""
