@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +12,7 @@ from hypothesis import strategies as st
 
 from robot.calibration.auto.calibration import AutomaticCalibration
 from robot.calibration.auto.fitting import SweepPoint, fit_line
-from robot.calibration.auto.grippers import WIDER_PART, GripperFinder
+from robot.calibration.auto.grippers import WIDER_PART, GripperFinder, RingFinder
 from robot.calibration.auto.lifter import LifterFinder
 from robot.calibration.auto.proof import PROVING
 from robot.calibration.step import STEPS
@@ -75,7 +78,8 @@ def test_a_servo_that_turns_nothing_has_no_line() -> None:
         ("mindcuber", True),
         ("two-arm", True),
         ("four-arm", True),
-        ("otvinta", False),
+        ("otvinta", True),
+        ("rubpyx", True),
         ("cubotone", True),
         ("soltvvo", False),
         ("crane", False),
@@ -162,6 +166,27 @@ def test_without_a_cube_in_view_nothing_moves() -> None:
     assert "put a scrambled cube in" in measurement.document["because"]
     assert (measurement.is_found, measurement.values) == (False, {})
     assert session.calibration.values == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "together"),
+    [
+        ("otvinta", [["right", "left"], ["front", "back"]]),
+        ("rubpyx", [["blue", "red"], ["white", "yellow"]]),
+        ("four-arm", []),
+    ],
+)
+def test_opposite_grippers_on_servos_turn_the_cube_together(
+    name: str, together: list[list[str]]
+) -> None:
+    profile = load_profile(name)
+    session: Any = SimpleNamespace(profile=profile, calibrated=profile)
+    finder = RingFinder(session)
+    assert finder.turning_together == together
+    motors = [motor for pair in together for motor in pair]
+    assert sorted(finder.seen_moving) == sorted(motors)
+    for seen in finder.seen_moving.values():
+        assert len(seen.aside) == 3, "all other jaws are open"
 
 
 def test_two_grippers_find_all_their_positions() -> None:

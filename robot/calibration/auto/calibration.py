@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from statistics import mean
 
 from robot.api.client import DaemonError, RequestError
@@ -318,6 +318,27 @@ class AutomaticCalibration(Measurement):
                 continue
             for row in servo.travel:
                 yield self._film_travel(finder.seen_moving[name], row)
+
+        for names in finder.turning_together:
+            yield self._equal_times({name: finder.seen_moving[name] for name in names})
+
+    def _equal_times(self, servos: Mapping[str, FilmedServo]) -> Finding:
+        """Give servos that turn the cube together the times of the slowest: one that is there
+        before the other would turn its layer alone."""
+        ways = [
+            (name, row, abs(round(seen.degrees(row.between[1]) - seen.degrees(row.between[0]))))
+            for name, seen in servos.items()
+            for row in self._servo_with_times(name).travel
+        ]
+        values: JsonObject = {f"actuators.{name}.travel": [] for name in servos}
+        for name, row, degrees in ways:
+            alike = [other for _, other, far in ways if far == degrees]
+            document = row.model_dump(mode="json") | {"ms": max(one.ms for one in alike)}
+            if row.held_ms is not None:
+                document["held_ms"] = max(one.held_ms or one.ms for one in alike)
+            values[f"actuators.{name}.travel"].append(document)
+        text = f"{' and '.join(servos)} turn the cube together, as slowly as the slower one"
+        return Finding("times", text, values)
 
     def _film_travel(self, seen: FilmedServo, row: TravelRow) -> Finding:
         name, way = seen.rotation.name, row.between

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -99,6 +99,12 @@ class Finder(ABC):
     @abstractmethod
     def seen_moving(self) -> Mapping[str, FilmedServo]:
         """Actuators whose motion the camera sees from start to end."""
+
+    @property
+    def turning_together(self) -> Sequence[Sequence[str]]:
+        """Return those of them that turn the cube at the same time, so that one must not be faster:
+        usually none."""
+        return ()
 
     def _face_in_view(self, prepared: str, session: Session | None = None) -> Finding:
         """Find the face in the picture; ``prepared``: how it should be.

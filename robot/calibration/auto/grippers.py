@@ -27,7 +27,7 @@ square, and the one that is tried out is never the only one that holds the cube.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from robot.calibration.auto.face_watch import RotationGauge, view_from_above
 from robot.calibration.auto.finder import (
@@ -74,6 +74,9 @@ WIDER_PART = 0.05
 """Extra opening of jaws beyond the profile, as a part of their travel, within their limits. A servo
 may turn that much less for a pulse, and jaws that open too little touch the cube or other
 jaws, while those that open too far only take a little longer."""
+
+FREE_SWINGS = 4
+"""Swings of a cube that nothing else holds; the smallest counts as all of a swing."""
 
 SWING_DEGREES = 4.0
 """Swing of a gripper that shows whether the cube follows."""
@@ -154,7 +157,7 @@ class JawFinder:
 
         def followed(pulse: float) -> float:
             actuator.go(pulse)
-            return abs(other.swing(SWING_DEGREES)) / SWING_DEGREES
+            return abs(other.swing(SWING_DEGREES)) / free
 
         def followed_closing(pulse: float) -> float:
             if (pulse - actuator.at) * towards < 0:
@@ -165,6 +168,9 @@ class JawFinder:
         farthest = self.closed + towards * BEYOND_CLOSED_DEGREES * degree_us
         farthest = max(low, min(high, farthest))
         actuator.go(self.open)
+        # A servo turns a little less than it is told, now by more of its slack and now by less.
+        swings = [abs(other.swing(SWING_DEGREES)) for _ in range(FREE_SWINGS)]
+        free = max(min(swings), SWING_DEGREES / 2)
         hold = find_hold(actuator.name, followed_closing, self.open, farthest, CLOSING_US, JAWS_LAG)
         self.slack_us = abs(hold.begins - self._find_release(hold, followed))
         self._reserve_us = hold.reserve_us
@@ -305,7 +311,7 @@ class RingGripper:
 
 
 class RingFinder(Finder):
-    """Four grippers beside the cube, each turned by a stepper, and a camera above it.
+    """Four grippers beside the cube, each turned by a stepper or a servo, and a camera above it.
 
     A gripper that holds the cube alone tilts it, and the face on top shows by how much. While
     others of the crossing axis hold too, only a layer turns, and the face stays. So each gripper is
@@ -320,7 +326,9 @@ class RingFinder(Finder):
        the first and of the gripper opposite to it.
     4. The two others have only their motors left.
 
-    A motor has no positions: how it stands when switched on is square, and set by hand.
+    A stepper has no positions: how it stands when switched on is square, and set by hand. The
+    positions of a servo are found by the cube that it turns while the jaws beside it are a little
+    less open than they will be, which proves that they open far enough.
     """
 
     def __init__(self, session: Session) -> None:
@@ -337,15 +345,32 @@ class RingFinder(Finder):
     def supports(profile: RobotProfile) -> bool:
         """See :meth:`Finder.supports`."""
         grippers = mechanism_of(profile, GrippersSettings).grippers
+        servos = profile.actuators_of(Servo).keys()
         motors = {one.motor for one in grippers.values()}
         jaws = {one.jaw for one in grippers.values()}
-        has_servo_jaws = jaws <= profile.actuators_of(Servo).keys()
-        return grippers.keys() == BESIDE and motors <= blind_steppers(profile) and has_servo_jaws
+        can_turn = motors <= servos or motors <= blind_steppers(profile)
+        return grippers.keys() == BESIDE and can_turn and jaws <= servos
 
     @property
     def seen_moving(self) -> Mapping[str, FilmedServo]:
-        """Nothing that servos move: the jaws hide nothing of the cube that turns."""
-        return {}
+        """Grippers that servos turn, each while all others are open."""
+        jaws = {site: one.jaws for site, one in self._grippers.items()}
+        return {
+            one.rotation.name: FilmedServo(
+                one.rotation,
+                {held.actuator.name: held.open_name for at, held in jaws.items() if at != site},
+            )
+            for site, one in self._grippers.items()
+            if not one.rotation.is_stepper
+        }
+
+    @property
+    def turning_together(self) -> Sequence[Sequence[str]]:
+        """See :attr:`Finder.turning_together`: opposite grippers."""
+        motors = {site: one.rotation.name for site, one in self._grippers.items()}
+        pairs: tuple[tuple[Site, Site], ...] = (("R", "L"), ("F", "B"))
+        seen = self.seen_moving
+        return [[motors[one], motors[other]] for one, other in pairs if motors[one] in seen]
 
     def find(self) -> Iterator[Finding]:
         """See :meth:`Finder.find`."""
@@ -355,10 +380,12 @@ class RingFinder(Finder):
         beside = [one for site, one in self._grippers.items() if AXIS_OF[site] != axis]
         near, far = beside
         (opposite,) = (one for one in self._grippers.values() if one not in (first, *beside))
-        let_turn(self._session, [one.rotation.name for one in self._grippers.values()])
+        steppers = [one.rotation for one in self._grippers.values() if one.rotation.is_stepper]
+        let_turn(self._session, [one.name for one in steppers])
         for other in (near, far, opposite):
             other.jaws.open_wide()
-        yield self._face_in_view("square to the robot, all grippers closed on it")
+        session = None if steppers else self._session
+        yield self._face_in_view("square to the robot, all grippers closed on it", session)
         yield from self._find_motor(first)
         yield near.jaws.find_by(first.rotation)
         off = first.rotation.set_square()
@@ -369,6 +396,7 @@ class RingFinder(Finder):
             f"square is as {near.jaws.actuator.name} holds the cube",
             {"off_first_picture_degrees": round(off, 2)},
         )
+        yield from self._find_stops(first, (near, far))
         near.jaws.go_closed()
         first.jaws.open_wide()
         yield from self._find_motor(near)
@@ -377,6 +405,7 @@ class RingFinder(Finder):
         first.jaws.go_open()
         yield opposite.jaws.find_by(near.rotation)
         opposite.jaws.go_open()
+        yield from self._find_stops(near, (first, opposite))
         yield from self._hand_over(near, far, first)
         yield from self._hand_over(far, opposite, near)
         for one in self._grippers.values():
@@ -387,7 +416,20 @@ class RingFinder(Finder):
     def _find_motor(self, holder: RingGripper) -> Iterator[Finding]:
         """Find the line, and by it the motor, of the gripper that holds the cube alone."""
         yield find_line(holder.rotation)
-        yield motor_finding(holder.rotation)
+        if holder.rotation.is_stepper:
+            yield motor_finding(holder.rotation)
+
+    @staticmethod
+    def _find_stops(holder: RingGripper, beside: Iterable[RingGripper]) -> Iterator[Finding]:
+        """Find the positions of a servo that holds the cube alone, past the open jaws beside it."""
+        if holder.rotation.is_stepper:
+            return
+        for one in beside:
+            one.jaws.go_just_clear()
+        yield stops_finding("rotation", holder.rotation, *holder.rotation.find_stops())
+        for one in beside:
+            yield one.jaws.clearance_finding(holder.rotation)
+            one.jaws.go_open()
 
     def _hand_over(
         self, before: RingGripper, after: RingGripper, beside: RingGripper
@@ -399,6 +441,8 @@ class RingFinder(Finder):
         beside.jaws.go_closed()
         after.rotation.set_square()
         beside.jaws.go_open()
+        if not after.rotation.is_stepper:
+            yield stops_finding("rotation", after.rotation, *after.rotation.find_stops())
 
 
 FINDERS["grippers"] = (GripperFinder, RingFinder)
