@@ -46,9 +46,6 @@ struct TwoPhaseOptions {
 
     static constexpr double kStopGapS = 2.0;
 };
-}
-}
-;
 
 // Whether the search looked at everything that could be better: no; all but what its limits on
 // phase 2 leave out; all, so nothing better exists.
