@@ -18,6 +18,7 @@ from itertools import product
 from pathlib import Path
 
 import cv2
+import numpy as np
 import pytest
 
 from tests.rig import scans
@@ -29,6 +30,7 @@ from tests.rig.scenes import (
     SCENES,
     RenderedCube,
     is_right,
+    outcome_of,
     read_outcome,
     render_cube,
     render_plain_face,
@@ -36,7 +38,10 @@ from tests.rig.scenes import (
 )
 from tests.vision import robot_looks
 from tests.vision.robot_looks import ROBOTS, Scene
+from vision.decide.assignment import orbits
+from vision.decide.reader import read_cube
 from vision.locate.face import locate_grids
+from vision.measure.sticker_colours import StickerColours
 
 Case = tuple[str, str, Callable[[], str]]
 """The group it is counted in, its name, and what to do for its outcome."""
@@ -113,6 +118,24 @@ def mixed_up(size: int, _: float) -> Iterator[Case]:
         yield f"{size}x{size}x{size}", f"{real.name} {place}", case
 
 
+def put_wrongly(size: int, _: float) -> Iterator[Case]:
+    """Every real set of a size with each edge flipped and each corner twisted: no cube."""
+    pieces = [orbit.facelets for orbit in orbits(size) if orbit.kind in ("corner", "edge")]
+    for real, slots in product(known_sets(size), pieces):
+        for slot in slots:
+            order = np.arange(6 * size * size)
+            order[slot] = np.roll(slot, 1)
+            group = f"{size}x{size}x{size} {len(slot)} colours"
+            case = partial(_impossible, scans.permuted(real.colours, order), real.facelets)
+            yield group, f"{real.name} {slot.tolist()}", case
+
+
+def _impossible(colours: StickerColours, unturned: str) -> str:
+    """Return the outcome of reading what is no cube: a sure reading is wrong, whatever it says."""
+    found = outcome_of(lambda: read_cube(colours), unturned)
+    return "wrong" if found == "right" else found
+
+
 def two_turns(number: int, _: float) -> Iterator[Case]:
     """One of the 243 cubes two turns from solved with any picture turned."""
     moves, truth = scans.two_turns_from_solved()[number]
@@ -130,6 +153,7 @@ KINDS = {
     "scenes": scenes,
     "plain": plain,
     "mistakes": mixed_up,
+    "put-wrongly": put_wrongly,
     "two-turns": two_turns,
 }
 
@@ -165,6 +189,7 @@ test_faces_of_every_size_are_found = campaign("faces", range(0, 150, 10), 0.95)
 test_faces_are_found_in_every_scene = campaign("scenes", range(0, 200, 10), 0.5)
 test_stickerless_faces_of_one_colour_are_found = campaign("plain", range(0, 60, 10), 0.98)
 test_every_real_set_with_every_mistake = campaign("mistakes", range(2, 8), 0.5)
+test_every_real_set_with_a_piece_put_in_wrongly = campaign("put-wrongly", range(2, 8), 0.0)
 test_two_turns_from_solved_with_any_picture_turned = campaign("two-turns", range(0, 243, 27), 0.85)
 
 
