@@ -182,9 +182,9 @@ void TurnTimes::fill_rests(const Times& sides, bool phase1, TimeBounds& bounds) 
 }
 
 void TurnTimes::fill_through(const Times& sides, bool phase1, TimeBounds& bounds) const {
-    const std::vector<int> members = members_of(phase1);
     for (int axis = 0; axis < 3; ++axis) {
-        for (const int c : members) {
+        // All of them in phase 2, too: its first turn may join the last one of phase 1.
+        for (int c = 0; c < kComposites; ++c) {
             if (axis_of(c) == axis) continue;
             for (int units = phase1 ? 0 : 1; units <= kMaxUnits; ++units)
                 min_plus(bounds.rest(phase1, axis_of(c), units), side(sides, axis, c), size_, size_,
@@ -198,18 +198,18 @@ void TurnTimes::fill_through(const Times& sides, bool phase1, TimeBounds& bounds
 
 void TurnTimes::fill_start(const Time* opening, const TimeBounds& after, TimeBounds& start) const {
     for (const bool phase1 : {false, true}) {
-        for (const int c : members_of(phase1)) {
-            const Time* const first = opening + c * size_;
+        for (int c = 0; c < kComposites; ++c) {
             for (int units = phase1 ? 0 : 1; units <= kMaxUnits; ++units)
                 *start.through(phase1, 0, c, units) = static_cast<Time>(
-                    least_sum(first, after.rest(phase1, axis_of(c), units), size_));
+                    least_sum(opening + c * size_, after.rest(phase1, axis_of(c), units), size_));
             if (may_end(phase1)) lower(start.through(phase1, 0, c, 0), start.end(0, c), 1);
+        }
+        for (const int c : members_of(phase1))
             for (int units = 1; units <= kMaxUnits; ++units) {
                 const int left = std::max(0, units - metric_.cost[c]);
                 Time* const rest = start.rest(phase1, 0, units);
                 *rest = std::min(*rest, *start.through(phase1, 0, c, left));
             }
-        }
         grow_all(phase1, kNoAxis, start);
     }
 }
@@ -218,6 +218,14 @@ void TurnTimes::fill_start(const Time* opening, const TimeBounds& after, TimeBou
 void TurnTimes::grow_all(bool phase1, int axis, TimeBounds& bounds) const {
     const int place = axis == kNoAxis ? 0 : axis;
     const TurnSet& turns = phase1 ? metric_.phase1 : metric_.phase2;
+    if (phase1 && may_end(phase1))
+        // The first turn of phase 2 joins the last one of phase 1.
+        for (int c = 0; c < kComposites; ++c)
+            for (const Step step : metric_.junction[c])
+                if (axis_of(c) != axis && axis_of(step.state) == axis_of(c))
+                    for (const int units : {0, 1})
+                        lower(bounds.through(true, place, c, 0),
+                              bounds.through(false, place, step.state, units), size_);
     for (int units = 0; units <= kMaxUnits; ++units)
         for (const int c : members_of(phase1)) {
             if (axis_of(c) == axis) continue;

@@ -46,7 +46,9 @@
 // is known yet, so the bound adds kPhase2Floor units of phase 2 once phase 1 is so long that the
 // cube cannot be nearly solved. In phase 2, the bound of its tables. Bounds never exceed the true
 // time, because a longer plan never takes less than the fastest plan with as many units. So the
-// search loses nothing faster than the limit, except by the caps on phase 2 below.
+// search loses nothing faster than the limit, except by that floor and by the caps on phase 2
+// below. When nothing is left to do, it begins anew without the floor and with wider caps. It has a
+// proof once no cap has cut anything off.
 //
 // A search from the cube's inverse finds a plan's last turn first. The same products then run
 // backwards, and the end in the example is the start of the plan (TurnTimes, backward).
@@ -329,11 +331,25 @@ bool TimeWalk::may_gain(Origin from, int next_state, int left) const {
                      limit());
 }
 
-// Returns true if `units` more of phase 2 can still be a gain.
+// Returns true if at least `units` more of phase 2 can still be a gain.
 bool TimeWalk::gains(int depth, int state, int units) const {
-    if (units == 0) return ends_well(depth, state);
-    return any_below(moments_[depth].times, model_.least_in_phase2(axis_of(state), units),
-                     model_.size(), limit());
+    if (units == 0 && ends_well(depth, state)) return true;
+    const Moment& end = moments_[depth];
+    const int more = std::max(units, 1), size = model_.size();
+    if (any_below(end.times, model_.least_in_phase2(axis_of(state), more), size, limit()))
+        return true;
+    if (!shared_.for_proof) return false;
+    // The first turn of phase 2 may join the last one of phase 1: L, then R2 beside it. That seldom
+    // pays and costs time, so only the proof looks at it.
+    for (const Step step : metric_.junction[state]) {
+        if (axis_of(step.state) != axis_of(state)) continue;
+        const int left = std::max(0, more - metric_.phase2.costs[step.generator]);
+        for (const int rest : {left, std::max(left, 1)})
+            if (any_below(end.base, model_.through_phase2(end.base_axis, step.state, rest), size,
+                          limit()))
+                return true;
+    }
+    return false;
 }
 
 // Returns true if ending with the turns on the axis of `state` is a gain.
@@ -490,9 +506,13 @@ TwoPhaseReport search_time(const TwoPhaseTables& tables, const TimeModels& model
     const auto is_proven = [&] { return shared.for_proof && !shared.missed; };
     while (!shared.stopped && !is_proven()) {
         report.exhausted = Exhausted::kUnderCutOffs;
-        if (is_limited) break;
+        if (is_limited || left.time_limit <= 0) break;
         shared.widen();
-        run(models.for_proof());
+        const std::int64_t begun = thread_cpu_ns();
+        const TimeModels& bounds = models.for_proof();
+        report.cpu_ns += thread_cpu_ns() - begun;
+        left.time_limit = seconds_left(options, report);
+        run(bounds);
     }
     if (!shared.stopped && is_proven()) report.exhausted = Exhausted::kProven;
     report.lower_bound = shared.lower_bound;
