@@ -38,15 +38,20 @@ NOTES: Mapping[str, str] = {
     # Why a request is refused.
     "busy": "the robot is {state} (run {run}): wait for it, or run `cubist stop`",
     "starting": "the robot is just beginning or ending something: try again in a moment",
-    "calibrated": "a program calibrates since {since}; `cubist calibrate --take-over` ends that",
+    "calibrated": (
+        "a program has been calibrating since {since}; `cubist calibrate --take-over` ends that"
+    ),
     "calibrated-terminal": (
-        "a terminal ({at}) calibrates since {since}; `cubist calibrate --take-over` ends that"
+        "a terminal ({at}) has been calibrating since {since}; "
+        "`cubist calibrate --take-over` ends that"
     ),
     "calibrated-page": (
-        "the page on {at} calibrates since {since}; `cubist calibrate --take-over` ends that"
+        "the page on {at} has been calibrating since {since}; "
+        "`cubist calibrate --take-over` ends that"
     ),
     "calibrated-display": (
-        "the display learns colours since {since}; `cubist calibrate --take-over` ends that"
+        "the display has been learning colours since {since}; "
+        "`cubist calibrate --take-over` ends that"
     ),
     "taken-over": (
         "a terminal ({at}) took the calibration over at {since}: what was kept until then stays"

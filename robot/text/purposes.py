@@ -13,14 +13,14 @@ from enum import StrEnum
 
 
 class CubeText(StrEnum):
-    """Whether the cube is in the robot meanwhile."""
+    """Sentences that say if the cube is in the robot meanwhile."""
 
     IN = "The cube is in."
     OUT = "The cube is out."
 
 
 class TouchText(StrEnum):
-    """How hard the part touches the cube."""
+    """Sentences that say how hard the part touches the cube."""
 
     FREE = "The part touches nothing."
     CARRIES = "The part carries the cube, and nothing else touches it."
@@ -30,8 +30,10 @@ class TouchText(StrEnum):
 
 @dataclass(frozen=True)
 class Purpose:
-    """What is ``right``, whether the ``cube`` is in, how hard the part touches it, what to
-    ``watch`` in the live picture, and a ``drawing`` in characters: ▒ is the cube, █ the robot."""
+    """A position's purpose: what is ``right``, if the ``cube`` is in, how hard the part touches it.
+
+    ``watch``: a mark to look for in the live picture. ``drawing``: ▒ is the cube, █ the robot.
+    """
 
     right: str
     cube: CubeText

@@ -357,7 +357,7 @@ def test_it_says_in_json_too_why_it_could_not_begin(
     with client.maintenance("page"):
         code, lines, _ = ask("calibrate", "auto", "--real", "--robot", "cubotino")
         assert (code, lines[-1]["calibrated"]) == (ExitCode.NO, False)
-        assert "calibrated on the page" in lines[-1]["because"]
+        assert "the page" in lines[-1]["because"] and "--take-over" in lines[-1]["because"]
     client.stop(emergency=True)
     code, lines, _ = ask("calibrate", "auto", "--real", "--robot", "cubotino")
     assert (code, lines[-1]["calibrated"]) == (ExitCode.FAILED, False)

@@ -168,7 +168,7 @@ async def test_an_emergency_stop_lets_nobody_else_in_before_the_first_has_left(
     maintenance = Maintenance(controller, load_profile("cubotino"), store, contact, lambda _: made)
     maintenance.enter()
     await controller.stop(emergency=True)
-    with pytest.raises(Conflict, match="calibrates since"):
+    with pytest.raises(Conflict, match="has been calibrating since"):
         maintenance.enter()
     with pytest.raises(RobotError, match="emergency stop"):
         await controller.start(StartRequest())
