@@ -20,6 +20,7 @@ from robot.api.endpoints import (
     MAINTENANCE,
     RUN,
     RUNS,
+    SESSION_HEADER,
     START,
     STATUS,
     STOP,
@@ -135,6 +136,7 @@ class ControlClient:
     def __init__(self, path: Path | None = None, timeout_s: float = TIMEOUT_S) -> None:
         self.path = path if path is not None else control_socket()
         self._timeout_s = timeout_s
+        self._session = ""
 
     def status(self) -> RobotStatusJson:
         """Return what the robot is doing."""
@@ -219,10 +221,12 @@ class ControlClient:
             with request as (connection, response):
                 with self._connection_errors():
                     response.readline()
+                self._session = response.getheader(SESSION_HEADER, "")
                 since = self.status()["since"]
                 with _reading_on(connection, response, ended):
                     yield
         finally:
+            self._session = ""
             self._wait_for_the_end_of_maintenance(since)
 
     def _wait_for_the_end_of_maintenance(self, since: str | None) -> None:
@@ -254,8 +258,10 @@ class ControlClient:
                 raise DaemonError.of(self.path, error) from error
             data = None if body is None else json.dumps(body).encode()
             with self._connection_errors():
-                kind = {"Content-Type": "application/json"}
-                connection.request(endpoint.method, target, data, kind)
+                headers = {"Content-Type": "application/json"}
+                if self._session:
+                    headers[SESSION_HEADER] = self._session
+                connection.request(endpoint.method, target, data, headers)
                 response = connection.getresponse()
             if response.status != http.client.OK:
                 answer = self._read_answer(response, _name_of(endpoint))
@@ -362,7 +368,7 @@ def _reading_on(
     def read() -> None:
         with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
             if line := response.readline():
-                ended(parse_object(line, "the end of maintenance"))
+                ended(_end_of_maintenance(line))
 
     reader = threading.Thread(target=read, name="maintenance", daemon=True)
     reader.start()
@@ -372,6 +378,14 @@ def _reading_on(
         with contextlib.suppress(OSError):
             connection.sock.shutdown(socket.SHUT_RDWR)
         reader.join()
+
+
+def _end_of_maintenance(line: bytes) -> JsonMapping:
+    """Return the reason, a ``NoteRecord``; of a line that is broken, that it is."""
+    try:
+        return parse_object(line, "the end of maintenance")
+    except CubistError as error:
+        return {"text": str(error), "code": "", "parameters": {}}
 
 
 def _name_of(endpoint: Endpoint[object]) -> str:

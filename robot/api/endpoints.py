@@ -29,6 +29,10 @@ from urllib.parse import quote, urlencode
 
 from solver.files import JsonObject
 
+SESSION_HEADER = "Cubist-Session"
+"""Name of a maintenance, in the head of its answer. Requests that repeat it are those of the same
+session; without it, those of the same process are."""
+
 LIVE_EVENTS = frozenset({"cube", "look", "motion", "clock"})
 """Kinds of events about the cube and the motion, not of the job."""
 

@@ -471,14 +471,16 @@ class JobController:
     def end_calibrating(self, at: str) -> bool:
         """Tell the program that calibrates that a terminal takes over; return whether there is one.
 
-        It leaves at the next safe point. Raises ``RobotError`` after an emergency stop that nobody
-        has acknowledged: nothing would be gained.
+        It leaves at the next safe point, as after a stop: no motor turns back, since somebody may
+        have their hands in the robot. Raises ``RobotError`` after an emergency stop that nobody has
+        acknowledged: nothing would be gained.
         """
         self._check_ending()
         self.condition.check_emergency()
         if (program := self._calibrating) is None:
             return False
         if not program.taken_over.done():
+            program.note_stop(self._run)
             since = clock_text(self._now())
             program.taken_over.set_result(Note.of("taken-over", at=at, since=since))
         return True

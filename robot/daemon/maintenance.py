@@ -74,7 +74,7 @@ class Maintenance:
         self._is_open = False
         self._left = asyncio.Event()
         self._holder: Caller | None = None
-        self._taken_over: tuple[Caller | None, Note] | None = None
+        self._taken_over: tuple[Caller, Note] | None = None
         self._changed = False
         self._contact = contact
         self._provisional: JsonObject = {}
@@ -102,8 +102,6 @@ class Maintenance:
         self._contact.calibrating = self._is_open = True
         self._left.clear()
         self._holder = CALLER.get(None)
-        if self._taken_over is not None and self._taken_over[0] == self._holder:
-            self._taken_over = None
         self._provisional = {}
         self._revision = Revision(self._store)
         return program.taken_over
@@ -120,10 +118,10 @@ class Maintenance:
         A trial still under way has nobody left who waits for it: it ends at the next safe point,
         and nothing moves after it. Otherwise motors that only count their steps turn back to their
         starts first: the count goes with the values that were tried out. Of those that cannot, a
-        person is told before anything homes.
+        person is told before anything homes. After a take-over nothing turns back, as after a stop.
         """
         self._is_open = False
-        if taken_over is not None:
+        if taken_over is not None and self._holder is not None:
             self._taken_over = self._holder, taken_over
         await self._attempt(self._controller.end_trial(taken_over or CONNECTION_ENDED))
         async with self._busy:
@@ -392,9 +390,11 @@ class Maintenance:
     def _require(self) -> None:
         self._controller.check_estop()
         self._controller.condition.check_emergency()
-        if self._taken_over is not None and self._taken_over[0] == CALLER.get(None):
-            raise RobotError("calibration-stopped", self._taken_over[1])
+        caller, holder, taken = CALLER.get(None), self._holder, self._taken_over
+        if self._is_open and (caller is None or holder is None or caller.is_same(holder)):
+            return
+        if caller is not None and taken is not None and caller.is_same(taken[0]):
+            raise RobotError("calibration-stopped", taken[1])
         if not self._is_open:
             raise Conflict(Note.of("not-in-maintenance"))
-        if CALLER.get(self._holder) != self._holder:
-            self._controller.check_not_calibrated()
+        self._controller.check_not_calibrated()

@@ -21,11 +21,24 @@ class Caller:
     """A program that asks the daemon for something.
 
     ``program`` is the one whose socket it uses, None at the control socket; ``process`` is its
-    number by the kernel, 0 if unknown, as in another container.
+    number by the kernel, 0 if unknown, as in another container. ``session`` is the name of the
+    maintenance that it began, empty if it names none.
     """
 
     program: Program | None
     process: int
+    session: str = ""
+
+    def is_same(self, other: Caller) -> bool:
+        """Return whether both are of one session, or of one process where either names none.
+
+        Two programs whose process is unknown are never the same.
+        """
+        if self.program != other.program:
+            return False
+        if self.session and other.session:
+            return self.session == other.session
+        return self.process == other.process != 0
 
 
 CALLER: ContextVar[Caller] = ContextVar("caller")

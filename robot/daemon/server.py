@@ -7,10 +7,12 @@ import contextlib
 import http
 import logging
 import re
+import secrets
 import shutil
 import socket
 import stat
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 from aiohttp import web
@@ -18,7 +20,7 @@ from pydantic import BaseModel
 
 from robot.api import http_server
 from robot.api.calibrations import CalibrationRequest, MaintenanceRequest
-from robot.api.endpoints import EVENTS, Program
+from robot.api.endpoints import EVENTS, SESSION_HEADER, Program
 from robot.api.http_server import HttpServer
 from robot.api.models import ErrorReply
 from robot.calibration.values import BadCalibration
@@ -131,7 +133,8 @@ def _with_caller(handler: Handler, program: Program | None) -> Handler:
     """Return ``handler`` for a socket of ``program``, with :data:`CALLER` set."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
-        CALLER.set(Caller(program, http_server.process_of(request.transport)))
+        session = request.headers.get(SESSION_HEADER, "")
+        CALLER.set(Caller(program, http_server.process_of(request.transport), session))
         return await handler(request)
 
     return handle
@@ -165,12 +168,14 @@ def _handler(controller: JobController, maintenance: Maintenance, route: Route) 
 
 def _lease(maintenance: Maintenance) -> Handler:
     """Return the handler that keeps maintenance open until its connection ends, or until another
-    person takes over: the last line of the answer is that reason, a ``NoteRecord``."""
+    person takes over: the last line of the answer is that reason, a ``NoteRecord``. Its header
+    names the session."""
 
     async def handler(request: web.Request) -> web.StreamResponse:
         asked = await _checked_body(request, MaintenanceRequest)
         assert isinstance(asked, MaintenanceRequest)
-        caller = CALLER.get()
+        caller = replace(CALLER.get(), session=secrets.token_hex(8))
+        CALLER.set(caller)
         if asked.take_over:
             if caller.program is not None:
                 raise InvalidRequest(f"take_over: the {caller.program} may not end a session")
@@ -181,7 +186,9 @@ def _lease(maintenance: Maintenance) -> Handler:
                 raise CubistError(
                     "too many connections last already; end one of them", code=TOO_MANY
                 )
-            response = web.StreamResponse(headers={"Content-Type": "application/jsonl"})
+            response = web.StreamResponse(
+                headers={"Content-Type": "application/jsonl", SESSION_HEADER: caller.session}
+            )
             await response.prepare(request)
             with contextlib.suppress(ConnectionError):
                 await response.write(b"{}\n")

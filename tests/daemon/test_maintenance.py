@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import queue
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
+from robot.api import http_server
 from robot.api.client import ControlClient
-from robot.api.endpoints import Endpoint, RobotState
+from robot.api.endpoints import SESSION_HEADER, Endpoint, RobotState
 from robot.api.models import StartRequest
 from robot.calibration.step import Bench, Trial
 from robot.calibration.store import CalibrationStore
 from robot.calibration.values import BadCalibration
 from robot.daemon import main as daemon_main
+from robot.daemon import server
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.machine.confirmed_range import ConfirmedRange
@@ -22,7 +28,7 @@ from robot.records.documents import ApiRequest, Nothing
 from robot.settings import load_profile
 from robot.text.faults import Conflict, RobotError
 from solver.errors import InvalidRequest
-from tests.rig.fake_robot import FakeMachine
+from tests.rig.fake_robot import LIMIT_S, FakeMachine
 
 DIRECTION, STEPS = (f"actuators.table.{key}" for key in ("invert_direction", "steps_per_turn"))
 OPEN, CLOSE = (f"actuators.lid.positions_us.{name}" for name in ("open", "close"))
@@ -306,3 +312,87 @@ async def test_lost_motors_are_asked_for_by_the_robot_that_moves_next(
     heir.motion.has_lost_positions = False
     daemon_main._forget_if_resolved(controller, store)
     assert store.broken_off is None and not store.may_have_note
+
+
+# Taking over
+
+TAKE_OVER = {"at": "pts/3", "take_over": True}
+
+
+@pytest.mark.parametrize("profile_name", ["mindcuber"])
+async def test_a_take_over_turns_no_motor_back(maintained: Maintained, fake: Any) -> None:
+    """Whoever had the robot may have their hands in it, though nothing moved."""
+    mode, cancelled = maintained.mode, list[bool]()
+
+    def bring_back(_: object) -> tuple[str, ...]:
+        cancelled.append(fake.motion.is_cancelled)
+        return ("table",)
+
+    fake.motion.bring_back = bring_back
+    told = mode.enter()
+    await mode.try_out({DIRECTION: True})
+    ended = asyncio.create_task(mode.end_session("pts/3"))
+    await mode.leave(await told)
+    await ended
+    assert (cancelled, fake.motion.doubted) == ([True], ("table",))
+    mode.enter()
+
+
+async def try_out(client: aiohttp.ClientSession, headers: Mapping[str, str]) -> str | None:
+    """Return the code of the reason why that program may not try out a value."""
+    body = {"values": {OPEN: 1340}, "provisional": True}
+    async with client.put("/calibration", json=body, headers=headers) as answer:
+        found = await answer.json()
+    return None if answer.ok else str(found.get("reason_code") or found["fault"])
+
+
+def session_of(lease: aiohttp.ClientResponse) -> dict[str, str]:
+    return {SESSION_HEADER: lease.headers[SESSION_HEADER]}
+
+
+async def test_programs_of_other_containers_are_told_apart(
+    client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_server, "process_of", lambda _: 0)
+    async with client.post("/maintenance") as first:
+        own = session_of(first)
+        assert await try_out(client, own) is None
+        for other in ({}, {SESSION_HEADER: "another"}):
+            assert await try_out(client, other) == "calibrated"
+        async with client.post("/maintenance", json=TAKE_OVER) as second:
+            last = (await first.read()).splitlines()[-1]
+            assert b"pts/3" in last
+            assert await try_out(client, own) == "calibration-stopped"
+            assert await try_out(client, session_of(second)) is None
+            second.close()
+
+
+async def test_of_two_that_take_over_at_once_one_calibrates(
+    client: aiohttp.ClientSession, controller: JobController
+) -> None:
+    async with client.post("/maintenance") as first:
+        both = await asyncio.gather(
+            *(client.post("/maintenance", json=TAKE_OVER | {"at": at}) for at in ("a", "b"))
+        )
+        assert sorted(one.status for one in both) == [200, 409]
+        assert b"taken-over" in await first.read()
+        winner, loser = sorted(both, key=lambda one: one.status)
+        assert (await loser.json())["reason_code"] == "calibrated-terminal"
+        assert controller.is_calibrated
+        assert await try_out(client, session_of(winner)) is None
+        assert await try_out(client, session_of(first)) == "calibration-stopped"
+        winner.close()
+
+
+def test_a_session_ends_though_the_reason_cannot_be_read(
+    daemon: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Cut:
+        def model_dump_json(self) -> str:
+            return '{"text": "a ter'
+
+    monkeypatch.setattr(server, "notes_of", lambda _: [Cut()])
+    told: queue.SimpleQueue[Mapping[str, Any]] = queue.SimpleQueue()
+    first, second = ControlClient(), ControlClient()
+    with first.maintenance(ended=told.put), second.maintenance(take_over=True):
+        assert "end of maintenance" in told.get(timeout=LIMIT_S)["text"]
