@@ -133,22 +133,27 @@ class ListDialog(Dialog):
     def _go_on(self, opened: int, left: Sequence[int]) -> None:
         """Open the next item that is not done, after one was kept for the first time."""
         if left:
-            self._begin(next((number for number in left if number > opened), left[0]))
+            row = next((number for number in left if number > opened), left[0])
+            self._begin(row, waits=True)
         else:
             self.guide.say(GuideText.ALL_KEPT, "good")
 
-    def _begin(self, row: int) -> None:
-        item, last = self._items[row], self._last
-        leave = None if last is None or last.cells[0] == item.cells[0] else last.leave
-        self._row = self._opened = row
-        self._last = item
+    def _begin(self, row: int, *, waits: bool = False) -> None:
+        """Open an item; if it ``waits``, nothing moves until the person begins."""
+        item = self._items[row]
 
-        def begin() -> Measurement:
-            if leave is not None:
-                leave()
-            return item.begin()
+        def leave_last() -> None:
+            last = self._last
+            if last is not None and last.cells[0] != item.cells[0] and last.leave is not None:
+                last.leave()
+            self._last = item
 
-        self.guide.attempt("", begin, self._open)
+        def show(measurement: Measurement) -> None:
+            make = measurement_dialog(measurement, leave_last, waits=waits)
+            self.guide.open(make(self.guide))
+
+        if self.guide.attempt("", item.begin, show):
+            self._row = self._opened = row
 
     def contents(self) -> Contents:
         """Return the list."""
@@ -161,18 +166,27 @@ class ListDialog(Dialog):
         if press.do == "open" and row is not None and row < len(self._items):
             self._begin(row)
 
-    def _open(self, measurement: Measurement) -> None:
-        self.guide.open(measurement_dialog(measurement)(self.guide))
-
 
 class PlacingDialog(Dialog):
-    """Move one actuator until it is where a named position should be."""
+    """Move one actuator until it is where a named position should be.
+
+    ``leave_last`` moves what would be in its way. If it ``waits``, nobody has asked for a motion
+    yet and may have their hands in the robot: nothing moves until the person begins.
+    """
 
     can_be_left = False
 
-    def __init__(self, guide: GuideSession, placing: Placing) -> None:
-        super().__init__(guide, placing.name, placing.guidance)
+    def __init__(
+        self,
+        guide: GuideSession,
+        placing: Placing,
+        leave_last: Callable[[], None] = lambda: None,
+        *,
+        waits: bool = False,
+    ) -> None:
+        super().__init__(guide, placing.name, GuideText.WAITS if waits else placing.guidance)
         self._placing, self._position = placing, placing.position
+        self._leave_last, self._waits = leave_last, waits
         self._first = placing.position.value
         self._path = [self._first]
         self._keeping: bool | None = None
@@ -181,8 +195,9 @@ class PlacingDialog(Dialog):
         self._pictures = None if camera is None else PictureFeed(guide, camera)
 
     def open(self) -> None:
-        """Wake the actuator up and go there as far as that is confirmed."""
-        self._wake(None)
+        """Wake the actuator up and go there as far as that is confirmed, unless it waits."""
+        if not self._waits:
+            self._wake(None)
         if self._pictures is not None and self.guide.wants_pictures:
             self._pictures.look_soon(0)
 
@@ -238,7 +253,7 @@ class PlacingDialog(Dialog):
             self._give_up()
         elif not self._is_awake:
             if press.do == "begin":
-                self._wake(self._placing.middle)
+                self._wake(None if self._waits else self._placing.middle)
         elif press.do in steps:
             self._move_by(steps[press.do])
         elif press.do == "go_there":
@@ -279,10 +294,15 @@ class PlacingDialog(Dialog):
             self.guide.back()
 
     def _wake(self, begin_at: int | None) -> None:
-        self.guide.attempt(GuideText.AT_WORK, partial(self._placing.begin, begin_at), self._begin)
+        def begin() -> bool:
+            self._leave_last()
+            return self._placing.begin(begin_at)
+
+        self.guide.attempt(GuideText.AT_WORK, begin, self._begin)
 
     def _begin(self, is_awake: bool) -> None:
         self.guide.say("")
+        self._waits = False
         self.guidance = self._placing.guidance if is_awake else NOT_CONFIRMED
         self.parameters = {"middle": self._placing.middle}
         if self._placing.at is not None:
@@ -470,8 +490,10 @@ def step_dialog(step: Step, items: Items | None = None) -> MakeDialog:
     return make
 
 
-def measurement_dialog(measurement: Measurement) -> MakeDialog:
-    """Return the maker of one measurement's dialog."""
+def measurement_dialog(
+    measurement: Measurement, leave_last: Callable[[], None] = lambda: None, *, waits: bool = False
+) -> MakeDialog:
+    """Return the maker of one measurement's dialog; see :class:`PlacingDialog` for the rest."""
     if isinstance(measurement, Placing):
-        return partial(PlacingDialog, placing=measurement)
+        return partial(PlacingDialog, placing=measurement, leave_last=leave_last, waits=waits)
     return partial(MeasurementDialog, measurement=measurement)

@@ -189,17 +189,18 @@ class GuideSession:
         """Take back the values that were kept last."""
         self.attempt("", self.session.undo, self._report_undone)
 
-    def attempt(self, text: str, work: Callable[[], T], done: Callable[[T], None]) -> None:
-        """Have the robot do something that takes a while, unless it is at work already.
+    def attempt(self, text: str, work: Callable[[], T], done: Callable[[T], None]) -> bool:
+        """Have the robot do something that takes a while; return False if it is at work already.
 
         ``done`` gets the result; :meth:`Dialog.fail` the reason if there is none.
         """
         if self.busy:
             self.say(GuideText.WAIT, "bad")
-            return
+            return False
         self.busy = True
         self.say(text)
         self._robot.submit(self._work, work, done)
+        return True
 
     def _work(self, work: Callable[[], T], done: Callable[[T], None]) -> None:
         try:

@@ -34,6 +34,9 @@ class GuideText(StrEnum):
     GIVE_UP = "Give up"
     BEGIN = "Begin"
     GO_THERE = "Go there"
+    WAITS = (
+        "This position is next. Take your hands out of the robot, then choose Begin: it moves then."
+    )
     GOING = "on the way to {place}: Go there stops it"
     ALL_KEPT = "all positions are kept"
     STEP_BACK = "Back a step"

@@ -51,7 +51,8 @@ async def test_maintenance_is_one_person_s_and_ends_unhomed(
         controller.enter_maintenance()
     assert code_of(refused) == "calibrated-page"
     assert "192.168.1.20" in str(refused.value) and "--take-over" in str(refused.value)
-    assert controller.status().calibrator.at == "192.168.1.20"
+    calibrator = controller.status().calibrator
+    assert calibrator is not None and calibrator.at == "192.168.1.20"
     with pytest.raises(Conflict) as refused:
         await controller.start(SOLVE)
     assert code_of(refused) == "calibrated-page"

@@ -385,14 +385,29 @@ def test_the_next_position_follows_and_is_looked_for_where_the_last_one_tells() 
     rig.press("begin", "by 10", "keep")
     assert rig.state.heading == "holder cw"
     assert rig.state.contents.purpose == PURPOSES["table-quarter"]
-    rig.press("go_there")
+    rig.press("begin", "go_there")
     assert (rig.value, client.moves[-1]) == ("2010", 2010), "as far from home as in the profile"
     client.asked.clear()
     rig.press("keep")
     assert (rig.state.heading, rig.state.contents.purpose) == ("lid open", PURPOSES["arm-open"])
-    assert client.moves[0] == 1510, "the table is square before the lid moves"
+    assert (rig.actions, rig.state.guidance) == (["begin", "give_up"], GuideText.WAITS)
+    rig.press("keep", "by 10", "go_there", "give_up")
+    assert all(path != "/move" for path, _ in client.asked), "nobody has asked for a motion"
+    rig.press("open", row=rig.state.contents.row)
+    assert client.moves == [1510], "the table is square before the lid moves"
+    assert rig.state.guidance == NOT_CONFIRMED
     rig.press("give_up")
     assert rig.state.heading.startswith("Positions"), "who gives up chooses again"
+
+
+def test_a_line_chosen_while_the_robot_is_at_work_changes_nothing() -> None:
+    client = FakeCalibrationClient()
+    rig = open_step(client, "positions")
+    row = rig.state.contents.row
+    rig.robot.waits = True
+    rig.press("undo")
+    rig.press("open", row=row + 1)
+    assert (rig.notice, rig.state.contents.row) == ((GuideText.WAIT, "bad"), row)
 
 
 def test_the_way_there_ends_when_it_is_asked_for_again() -> None:
