@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import sys
 from collections.abc import Iterator
-from typing import cast
 
 import click
 
 from robot.calibration.step import Items, Measurement, Row, Session, Step
-from robot.cli import output
-from robot.cli.output import Command, emit, note, require_terminal, shown_colour
+from robot.cli.output import emit, note, require_terminal, shown_colour
 from robot.cli.texts import value_text
 from robot.settings import RobotProfile
 from robot.text.faults import exit_code_of
 from solver.errors import CubistError, ExitCode
-from solver.files import JsonMapping, JsonObject
+from solver.files import JsonMapping
 
 TAKE_OVER = "take-over"
 """Key of click's ``meta``: whether to end the session of whoever calibrates."""
 
-BY_KEY = "stopped by a person: Ctrl-C"
 AT_REST = "The robot has stopped where it was; `cubist home` brings it to its start position."
 
 
@@ -40,31 +36,6 @@ def _terminal_name() -> str:
         name = os.ttyname(sys.stdin.fileno()).removeprefix("/dev/")
     client = os.environ.get("SSH_CONNECTION", "").partition(" ")[0]
     return ", ".join(filter(None, (name or f"pid {os.getpid()}", client)))[:64]
-
-
-def json_option(command: Command) -> Command:
-    """Add ``--json``; whatever breaks the command off, its output ends with an object."""
-
-    @functools.wraps(command)
-    def perform(*, as_json: bool, **more: object) -> object:
-        try:
-            return command(as_json=as_json, **more)
-        except (CubistError, click.UsageError, KeyboardInterrupt) as error:
-            if as_json:
-                emit(_broken_off(error))
-            raise
-
-    return output.json_option(cast("Command", perform))
-
-
-def _broken_off(error: BaseException) -> JsonObject:
-    """Return why a command was broken off, as JSON."""
-    match error:
-        case CubistError():
-            return {"error": error.code, "reason": str(error)}
-        case click.UsageError():
-            return {"error": "usage", "reason": error.format_message()}
-    return {"error": "calibration-stopped", "reason": BY_KEY}
 
 
 @contextlib.contextmanager
