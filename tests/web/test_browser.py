@@ -406,6 +406,7 @@ async def keep_and_undo_a_position(page: BrowserPage) -> None:
     await press(page, "keep")
     await until(page, f"{HEADING} === 'holder cw' && !({BUSY})")
     assert "has turned by a quarter" in str(await page.text_content("#guide-purpose"))
+    assert await page.locator("#guide-buttons [data-do='begin'].hold").count() == 1
     await press(page, "give_up")
     await until(page, f"{HEADING}.startsWith('Positions') && !({BUSY})")
     kept = await kept_values(page)
