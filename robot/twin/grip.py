@@ -19,9 +19,9 @@ import numpy as np
 from robot.twin.misadjustment import CubeTruth
 
 SPREAD = 0.06
-"""Of the friction of one turn against the next, in parts of it (standard deviation)."""
+"""Standard deviation of the friction from one turn to the next, in parts of it."""
 MIDWAY = 0.5
-"""How much more force a layer needs midway between two square places than near one."""
+"""Additional force that a layer needs midway between two square places, in parts of that there."""
 SELDOM = 0.001
 """The chance of a slip in a quarter turn from which on a place is as good as any."""
 
@@ -44,7 +44,7 @@ class Grip:
 
 
 class Resistance:
-    """What one cube does against being turned; each turn draws its own friction."""
+    """The force with which one cube resists turning; each turn draws its own friction."""
 
     def __init__(self, cube: CubeTruth, seed: int) -> None:
         self._cube = cube

@@ -39,12 +39,12 @@ _SAME_EDGE = 0.45
 
 _SAME_FACE = 0.15
 _MOST_FACES = 14
-"""Faces whose corners differ by less than the first, in cells, count once; so many of a size are
-combined, the best ones."""
+"""Faces whose corners differ by less than the first, in cells, count once; the best faces of a size
+are combined, up to the second."""
 
 _MOST_ALONE = 3
 _VIEWS = (0.7, 1.1, 1.8, 4.0)
-"""So many faces are tried alone, for lenses of these focal lengths in sides of the picture."""
+"""Number of faces tried alone, and focal lengths of the lenses tried, in sides of the picture."""
 
 _NEAR = (0.35, 0.25, 0.2)
 """A patch nearer to the middle of a cell than this, in cells, is its sticker; in three rounds."""

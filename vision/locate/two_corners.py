@@ -18,13 +18,13 @@ from vision.measure.stickers import measure_face
 _NAMES = ("first", "second")
 
 _MISSED = 0.05
-"""What a picture counts in which no cube of the size was found."""
+"""Fit of a picture in which no cube of the size was found."""
 
 _ONE_FACE = 0.5
 """Fit from which one face alone is in view for sure."""
 
 _DRAWN_CORNER = {"U": 2, "R": 0, "F": 1, "D": 3, "B": 2, "L": 3}
-"""Where Kociemba draws the corners URF and DBL on their faces, clockwise from the top left."""
+"""Number of the corner URF or DBL on each face as Kociemba draws it: clockwise from top left."""
 
 
 def scan_corner_files(paths: Sequence[Path], size: int | None = None) -> list[CubeScan]:

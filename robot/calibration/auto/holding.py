@@ -32,7 +32,7 @@ SAME_PART = 0.06
 LAGS = 0.7
 """The part below which the cube is held, if not firmly: play of less than a third of the swing."""
 STEP_US = 10
-"""Of pulse, on the way from where something begins to hold to where it is firm."""
+"""Step of the pulse between where something begins to hold and where it is firm."""
 
 
 @dataclass(frozen=True)
