@@ -8,7 +8,7 @@ between those; only which mistake people and cameras rather make (:func:`priors`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import permutations, product
 
@@ -73,6 +73,11 @@ class Explanation:
     def is_plain(self) -> bool:
         """True if nothing happened to the pictures."""
         return self.source == (0, 1, 2, 3, 4, 5) and not any(self.turns) and not self.mirrored
+
+    @property
+    def is_mirrored_only(self) -> bool:
+        """True if the pictures were mirrored and nothing else happened to them."""
+        return self.mirrored and replace(self, mirrored=False).is_plain
 
     @property
     def prior(self) -> float:

@@ -61,6 +61,7 @@ class CubeReading:
     reading is right. ``doubtful`` names stickers like ``F3`` (face, number from 1, row by row).
     ``corrections`` lists the mistakes in the scan that were corrected (faces turned or swapped);
     ``order`` is then the sticker of the scan from which each facelet was read, else it is empty.
+    ``is_mirrored_only``: all pictures were mirrored, and that is the only mistake.
     ``look_again`` is the face whose second picture would help most, None if none is needed.
     ``reason`` says why the reading is not sure, if a cause is known; ``assembled`` is the piece
     that may have been put in wrongly.
@@ -78,6 +79,7 @@ class CubeReading:
     order: tuple[int, ...] = ()
     reason: str = ""
     assembled: WrongPiece | None = None
+    is_mirrored_only: bool = False
 
 
 class Unreadable(CubistError):
@@ -385,4 +387,5 @@ def _reading(
         tuple(correction.stickers(size).tolist()) if correction else (),
         "" if confident else reason,
         next(iter(verdict.wrong_pieces), None),
+        correction is not None and correction.is_mirrored_only,
     )

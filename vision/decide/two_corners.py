@@ -86,7 +86,7 @@ def read_corners(
         raise
     if not reading.confident:
         _refuse_common_face(assembly)
-    if reading.corrections and not all("mirrored" in one for one in reading.corrections):
+    if reading.corrections and not reading.is_mirrored_only:
         # Faces around a corner cannot be turned or exchanged by themselves.
         raise Unreadable(
             "the two pictures make no cube together: photograph one cube, without turning a layer "
