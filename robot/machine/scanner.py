@@ -60,6 +60,7 @@ class FaceImage:
     """A picture of one cube face, and what was measured in it.
 
     ``grid`` and ``colours`` are those of the face as the cube's drawing has it, however it is held.
+    ``colours`` has the learned light evened out, ``raw`` is as the camera saw it; None: the same.
     ``whole``: the robot itself hides no sticker of the face. ``view``: as it was planned.
     """
 
@@ -69,6 +70,7 @@ class FaceImage:
     grid: FaceGrid
     whole: bool = True
     view: FaceView | None = None
+    raw: FaceColours | None = None
 
     def reduce(self) -> FaceImage:
         """The same, its frame no larger than its cells are judged in.
@@ -182,15 +184,17 @@ class Scanner:
             with self._stopwatch.timing("measure"):
                 seen = measure(camera, frame, grid.quads, fit=grid.fit)
         light = self._light.get((view.camera, view.site))
+        colours, raw = as_cube_face(seen, view, self._size), None
         if light is not None and getattr(camera, "calibrated", True):
-            seen = seen.even_out(light)
+            raw, colours = colours, as_cube_face(seen.even_out(light), view, self._size)
         return FaceImage(
             face=view.face,
             frame=frame,
-            colours=as_cube_face(seen, view, self._size),
+            colours=colours,
             grid=turn_grid(grid, view),
             whole=not view.hidden,
             view=view,
+            raw=raw,
         )
 
     def glance(self) -> tuple[int, NDArray[np.float32]]:

@@ -46,8 +46,9 @@ class MeasuredColours(ApiDocument):
 def measured_colours(bench: Bench, asked: ColoursRequest) -> MeasuredColours:
     """Home, look at all faces, and take the colours of a cube that is ``facelets``.
 
-    None: whatever cube is read, if that is beyond doubt. Raises ``RobotError``, ``ScanError``
-    and ``CubistError`` for a colour not seen.
+    None: whatever cube is read, if that is beyond doubt. The cube is read in the learned light, but
+    its colours are measured without that light, because the result replaces it. Raises
+    ``RobotError``, ``ScanError`` and ``CubistError`` for a colour not seen.
     """
     from robot.machine.scanner import as_values
     from solver.errors import CubistError
@@ -60,7 +61,7 @@ def measured_colours(bench: Bench, asked: ColoursRequest) -> MeasuredColours:
     facelets = asked.facelets or _certain_facelets(machine, images)
     faces: dict[str, list[FaceColours]] = defaultdict(list)
     for image in images:
-        faces[image.face].append(image.colours)
+        faces[image.face].append(image.raw or image.colours)
     scan = StickerColours.from_faces({face: merge_faces(seen) for face, seen in faces.items()})
     try:
         return MeasuredColours(facelets=facelets, values=as_values(references_of(scan, facelets)))
