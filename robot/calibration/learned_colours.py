@@ -35,7 +35,11 @@ Place = tuple[str, str]
 """A camera and a site that it sees."""
 
 LATEST = 1 / 5
-"""Weight of the latest solve in the slow mean; the first ones count alike."""
+"""Weight of the latest solve in the slow mean; the first looks at the light count alike.
+
+Stored colours, also a person's, count as four solves from the beginning. So no single solve
+overwrites what somebody has measured, and ten solves make up for another lamp.
+"""
 MOST_AT_ONCE = 0.25
 MOST_AT_FIRST = 0.7
 """Log light by which a solve may move a sticker's light at most: a reflection does not count."""
@@ -76,7 +80,7 @@ def learn_colours(profile: RobotProfile, lesson: Lesson, today: date) -> ColourS
         solves = 0
     weight = max(1 / (solves + 1), LATEST)
     light = _follow(known, found, weight, MOST_AT_ONCE if solves else MOST_AT_FIRST)
-    values = as_values(_blend(stored, cube.colours, weight))["colours"]
+    values = as_values(_blend(stored, cube.colours, LATEST))["colours"]
     assert isinstance(values, dict)
     since = before.since if before is not None and solves else None
     learned = {"light": _nest_by_camera(light), "solves": solves + 1, "since": since or today}
