@@ -58,6 +58,7 @@ def test_every_mistake_after_the_first_is_less_likely(
     assert one.prior == pytest.approx(against)
     assert one.is_plain == (against == 0)
     assert told in "; ".join(one.mistakes) and bool(one.mistakes) == (against > 0)
+    assert one.is_mirrored_only == (told == "all pictures were mirrored")
     assert one.differing_face(one) == "U"
 
 
