@@ -112,6 +112,7 @@ class Finds:
 
     def __init__(self, session: Any) -> None:
         self.seen_moving = {"holder": FilmedServo(session.turning, {"lid": "open"})}
+        self.turning_together: list[list[str]] = []
 
     def find(self) -> Iterator[Finding]:
         yield Finding("camera", "the face is in view", {QUAD: [[0, 0]]}, {QUAD: 0.003})
