@@ -94,7 +94,8 @@ def _search(cube: Cube, request: Request) -> list[Solution]:
         if request.cancel is not None and request.cancel.is_set():
             raise SearchError("The search was stopped before it found a solution.")
         raise SearchError(
-            f"No solution was found within {request.time_limit} s; give the search more time."
+            "This robot cannot solve the cube: it can turn too few of its faces",
+            "let its profile turn more faces, or rotate the whole cube",
         )
     return [solution(found, result) for found in result.solutions]
 

@@ -62,9 +62,8 @@ def plan_solve(  # noqa: PLR0913 - as solver.search.solve
     With ``goal`` it brings the cube to that instead. ``cube`` is given in its own frame, held as in
     ``start`` (default: the state after homing). ``algorithm`` searches in a robot's time (default:
     that of ALGORITHM). ``on_better`` gets the duration in microseconds of every better plan, on the
-    search's thread; ``progress`` follows the making of missing tables. Raises SearchError when
-    nothing was found in time, InvalidRequest
-    as ``solve`` does.
+    search's thread; ``progress`` follows the making of missing tables. Raises SearchError when the
+    robot cannot solve the cube or the search was stopped, InvalidRequest as ``solve`` does.
     """
     approach = plan_approach(mechanism, mechanism.start if start is None else start)
     if cube.is_solved if goal is None else goal.is_reached(cube):
