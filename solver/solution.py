@@ -15,6 +15,7 @@ from solver.goal import Goal
 
 __all__ = [
     "FOREVER_S",
+    "PROVEN",
     "CancelFlag",
     "Progress",
     "Request",
@@ -24,6 +25,10 @@ __all__ = [
     "answer",
     "seconds_of",
 ]
+
+
+PROVEN = "proven"
+"""The word for a search that leaves nothing better to be found."""
 
 
 @dataclass(frozen=True)

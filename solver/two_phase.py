@@ -14,7 +14,7 @@ from solver.cube.metrics import length
 from solver.cube.notation import parse_moves
 from solver.errors import SearchError
 from solver.processors import processors
-from solver.solution import Request, Solution
+from solver.solution import PROVEN, Request, Solution
 
 TABLE_VERSION = 4
 """Changes whenever the kernel would fill a table otherwise."""
@@ -27,9 +27,6 @@ IN_QUARTERS = {"htm": "qtm", "axial": "axial-qtm"}
 
 HEAVY_HALF_TURN = 1.3
 """Measured: at 1.45 counting quarters is as good or better, at 1.16 much worse."""
-
-PROVEN = "proven"
-"""The kernel's word for a search that leaves nothing better to be found."""
 
 _DIRECTIONS = 6
 

@@ -203,7 +203,7 @@ class MetricSearch:
     def answers(self, text: str) -> list[JsonObject]:
         """See :data:`SearchJob`."""
         given = read_state(text, self._wanted["size"])
-        cube, goal = given.cube, _goal_of(given, self._wanted)
+        cube, goal = given.cube, find_goal(given, self._wanted)
         turned = self._find_turned_centres(text, given)
         centres = self._plan_centres(cube, goal, turned)
         with ProgressLine() as line:
@@ -304,7 +304,7 @@ class RobotSearch:
         from robot.planner import plan_solve
 
         given = read_state(text, self._wanted["size"])
-        cube, goal = given.cube, _goal_of(given, self._wanted)
+        cube, goal = given.cube, find_goal(given, self._wanted)
         setup = self._setup(cube.size)
         with ProgressLine() as line:
             plan = interruptible(
@@ -330,6 +330,7 @@ class RobotSearch:
             "search_s": round(plan.search_s, 6),
             "cpu_s": round(plan.cpu_s, 6),
             "cut_by_clock": plan.cut_by_clock,
+            "exhausted": plan.exhausted,
             "robot": self._profile.name,
             "duration_us": plan.duration_us,
             "lower_bound_us": plan.lower_bound_us or 0,
@@ -386,7 +387,7 @@ def _tell_centres(turned: CentreTurns | None, moves: Sequence[str]) -> JsonObjec
     return {"centres_turned": name_turns(ends)}
 
 
-def _goal_of(given: GivenCube, wanted: Wanted) -> Goal | None:
+def find_goal(given: GivenCube, wanted: Wanted) -> Goal | None:
     """Return what the cube is to become; raises InvalidRequest for what cannot be read."""
     if wanted["to"] is None:
         return None

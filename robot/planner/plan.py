@@ -21,7 +21,8 @@ class Plan:
     ``moves`` are the cube's turns in notation. An empty plan has no transitions. No plan for the
     same cube and start takes less than ``lower_bound_us``; None when that is not known. The search
     for the moves took ``search_s`` by the clock and ``cpu_s`` of the processors; ``cut_by_clock``
-    is that of the search's :class:`solver.solution.Solution`.
+    is that of the search's :class:`solver.solution.Solution`, ``exhausted`` says why it ended:
+    ``proven``, ``under cut-offs``, or False.
     """
 
     mechanism: Mechanism
@@ -33,6 +34,7 @@ class Plan:
     search_s: float = 0.0
     cpu_s: float = 0.0
     cut_by_clock: bool = False
+    exhausted: str | bool = False
 
     @property
     def optimal(self) -> bool:

@@ -18,7 +18,7 @@ from solver.cube.notation import Move, parse_moves
 from solver.cube.sticker_cube import StickerCube
 from solver.goal import Goal
 from solver.search import make_ready, solve
-from solver.solution import CancelFlag, Progress, Request, Solution
+from solver.solution import PROVEN, CancelFlag, Progress, Request, Solution
 
 LAYERED_SIZES = range(4, 8)
 """Sizes of cubes with more than outer layers to turn."""
@@ -67,7 +67,8 @@ def plan_solve(  # noqa: PLR0913 - as solver.search.solve
     """
     approach = plan_approach(mechanism, mechanism.start if start is None else start)
     if cube.is_solved if goal is None else goal.is_reached(cube):
-        return approach if approach.transitions else replace(approach, lower_bound_us=0)
+        there = replace(approach, exhausted=PROVEN)
+        return there if there.transitions else replace(there, lower_bound_us=0)
 
     def report(solution: Solution) -> None:
         if on_better is not None and solution.cost_us is not None:
@@ -93,8 +94,9 @@ def plan_solve(  # noqa: PLR0913 - as solver.search.solve
     else:
         plan = turns.plan(parse_moves(" ".join(solution.moves)))
     bound: int | None = solution.extra.get("lower_bound_us")
+    exhausted: str | bool = solution.extra.get("exhausted", False)
     if solution.extra.get("proven"):
-        bound = solution.cost_us
+        bound, exhausted = solution.cost_us, PROVEN
     if approach.transitions:
         plan, bound = skip_rest(approach, plan), bound_with_approach(bound, approach)
     return replace(
@@ -103,6 +105,7 @@ def plan_solve(  # noqa: PLR0913 - as solver.search.solve
         search_s=solution.search_s,
         cpu_s=solution.cpu_s,
         cut_by_clock=solution.cut_by_clock,
+        exhausted=exhausted,
     )
 
 

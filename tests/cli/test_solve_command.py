@@ -78,6 +78,7 @@ def test_a_robot_s_plan_has_the_promised_keys(ask: Ask) -> None:
     assert answer["duration_us"] >= max(ends)
     assert 0 < answer["lower_bound_us"] <= answer["duration_us"]
     assert answer["optimal"] == (answer["lower_bound_us"] == answer["duration_us"])
+    assert answer["exhausted"] == "proven"
     assert answer["initial_orientation"] == "UF"
     assert {operation["op"] for operation in operations} >= {"turn", "rotate", "lid"}
 
