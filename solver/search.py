@@ -179,7 +179,13 @@ class _GoalSearch:
             if on_better is not None:
                 on_better(self._complete(found))
 
-        request = replace(self._request, goal=None, on_better=report if on_better else None)
+        target = self._request.target
+        if target is not None:
+            metric, size = self._request.metric, self._cube.size
+            target = max(0, target - length(self._last, metric, size))
+        request = replace(
+            self._request, goal=None, on_better=report if on_better else None, target=target
+        )
         return [self._complete(found) for found in _solve(self._other, request)]
 
     def _search_moves(self, goal: Goal) -> tuple[Move, ...]:
