@@ -144,6 +144,7 @@ class RunRecordJson(TypedDict):
     outcome: str | None
     reason: str
     duration_s: float
+    to: str | None
     facelets: str | None
     moves: str | None
     planned_us: int | None

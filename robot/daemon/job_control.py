@@ -172,7 +172,7 @@ class JobController:
                 live=self.live,
                 pictures=self._pictures,
             )
-            job.cancel = run.cancel
+            job.cancel, job.record.to = run.cancel, request.to
         except BaseException:
             self._end(run)
             raise

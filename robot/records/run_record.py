@@ -140,8 +140,8 @@ class RunRecord(BaseModel):
     ``moves`` and what is planned are of the last plan, which begins with the cube's faces of
     ``orientation`` at the robot's sites U and F; ``recoveries`` say, in the order it
     happened, what went wrong on the way and what was done about it. ``notes``: codes of those among
-    recoveries and warnings that have one. ``greedy_us``: what the moves
-    would take, each done the fastest way by itself.
+    recoveries and warnings that have one. ``greedy_us``: what the moves would take, each done the
+    fastest way by itself. ``to``: what the cube was to become, as it was asked; None: solved.
     """
 
     id: str
@@ -151,6 +151,7 @@ class RunRecord(BaseModel):
     outcome: Outcome | None = None
     reason: str = ""
     duration_s: float = 0.0
+    to: str | None = None
     facelets: str | None = None
     moves: str | None = None
     planned_us: int | None = None
