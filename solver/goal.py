@@ -9,20 +9,21 @@ on one face, as the solved cube has: equal centres are then interchangeable. Whe
 stripes on a 4x4x4, the last of the goal's own moves are left for the end: as few as possible, so
 that before them it has.
 
-Colours may be exchanged as a whole where nothing says which is which: cubes without fixed centres
-are read anew after every motion. :meth:`Goal.is_reached` therefore accepts every way of holding.
+A pattern may have its colours exchanged as a whole where nothing says which is which: cubes without
+fixed centres are read anew after every motion. A state is meant in its own colours, however held.
+:meth:`Goal.is_reached` alone decides that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 import numpy as np
 
 from solver.cube import orbits
-from solver.cube.cube import AnyCube, Cube, from_scramble
+from solver.cube.cube import AnyCube, Cube, from_facelets, from_scramble
 from solver.cube.facelets import FACES, slot_facelets
 from solver.cube.legality import CORNERS, EDGES
 from solver.cube.notation import Move, parse_moves
@@ -58,22 +59,28 @@ class Goal:
             return cube == self.cube
         if isinstance(cube, PocketCube):
             assert isinstance(self.cube, PocketCube)
-            held = (self.cube * rotation for rotation in whole_rotations())
+            held = [self.cube * rotation for rotation in whole_rotations()]
+            if self.in_colours:
+                return cube in held
             return any(cube.relative == one.relative for one in held)
-        return _write_any_way(cube) == _write_any_way(self.cube)
+        write = "".join if self.in_colours else _rename
+        return _write_any_way(cube, write) == _write_any_way(self.cube, write)
 
     def cube_to_solve(self, cube: AnyCube) -> AnyCube | None:
         """Return the cube whose solutions bring ``cube`` to the goal.
 
         None where the goal's centres are not together; see :meth:`take_back`.
         """
-        if not self.in_colours and self.is_reached(cube):
-            return from_scramble("", cube.size)
+        named: AnyCube | None
         if isinstance(cube, StickerCube):
             assert isinstance(self.cube, StickerCube)
-            return _name_make_as_held(cube, self.cube)
-        # One of the two kinds of cube, and the goal of the same.
-        return self.cube.inverse * cube  # type: ignore[union-attr,operator]
+            named = _name_make_as_held(cube, self.cube)
+        else:
+            # One of the two kinds of cube, and the goal of the same.
+            named = self.cube.inverse * cube  # type: ignore[union-attr,operator]
+        # In its own colours a cube at the goal is named solved, and held as it is.
+        is_named = self.in_colours and named is not None
+        return from_scramble("", cube.size) if not is_named and self.is_reached(cube) else named
 
     def take_back(self) -> tuple[Goal, tuple[Move, ...]]:
         """Return the nearest goal before this one whose centres are together, and the moves left.
@@ -85,7 +92,8 @@ class Goal:
         while count > 0 and not _is_together(cube):
             count -= 1
             cube = cube.move(self.moves[count].inverse)
-        return Goal(cube, moves=self.moves[:count]), self.moves[count:]
+        # In other colours the moves that are left would begin from another side.
+        return Goal(cube, moves=self.moves[:count], in_colours=True), self.moves[count:]
 
 
 def rename_moves(moves: tuple[Move, ...], solved: AnyCube) -> tuple[Move, ...]:
@@ -169,17 +177,19 @@ def _make_in_colours(read: GivenCube, given: GivenCube) -> Goal:
         return Goal(read.cube, in_colours=True)
     turned = upright(letters, read.held, size)
     held = "".join(turned[place] for place in site_facelets(given.held, size))
-    return Goal(read_state(held, size).cube, in_colours=True)
+    # Named as ``given`` is, and not by a corner of its own, which a 2x2x2 may have anywhere.
+    named = held.translate(str.maketrans(given.held.faces, FACES))
+    return Goal(from_facelets(named, size), in_colours=True)
 
 
 # ---- cubes of 4 and more layers ------------------------------------------------------------------
 
 
-def _write_any_way(cube: AnyCube) -> str:
-    """Return one writing for all 24 ways to hold a cube and to exchange its colours with it."""
+def _write_any_way(cube: AnyCube, write: Callable[[list[str]], str]) -> str:
+    """Return one writing for all 24 ways to hold a cube."""
     letters = np.array(list(cube.facelets()))
     held = (letters[site_facelets(one, cube.size)].tolist() for one in all_orientations())
-    return min(_rename(one) for one in held)
+    return min(map(write, held))
 
 
 def _rename(letters: list[str]) -> str:

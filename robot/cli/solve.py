@@ -19,7 +19,7 @@ from robot.cli.output import (
     printing_beside,
     refuse_two_outputs,
 )
-from robot.cli.search_job import SearchJob, Wanted, make_job
+from robot.cli.search_job import SearchJob, Wanted, find_goal, make_job
 from robot.computer.memory import keep_small
 from robot.text.faults import exit_code_of
 from robot.text.outcomes import Outcome, worst
@@ -183,10 +183,14 @@ def _check_for_robot(wanted: Wanted) -> None:
 def _execute(text: str, wanted: Wanted, as_json: bool) -> int:
     """The daemon solves a cube it need not look at; its own profile and limits count."""
     from robot.cli.control import run_job
-    from solver.cube.reading import parse_state
+    from solver.cube.reading import read_state
 
-    cube = parse_state(text, wanted["size"])
-    return run_job("solve", True, as_json, facelets=cube.facelets(), to=wanted["to"])
+    given = read_state(text, wanted["size"])
+    to, goal = wanted["to"], find_goal(given, wanted)
+    if goal is not None and goal.in_colours:
+        # Its letters are colours of the cube that was given, which the daemon never hears of.
+        to = goal.cube.facelets()
+    return run_job("solve", True, as_json, facelets=given.cube.facelets(), to=to)
 
 
 def _list_patterns(size: int | None, as_json: bool) -> int:

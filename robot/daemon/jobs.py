@@ -51,9 +51,9 @@ def performer(request: StartRequest, planner: SolvePlanner) -> Performer:
     if request.kind == "scramble":
         cube = planner.scramble_cube(request.moves)
         return lambda job, machine: scramble(job, machine, cube)
-    goal = None if request.to is None else planner.read_goal(request.to)
-    if request.facelets is not None:
-        known = planner.parse_cube(request.facelets)
+    known = None if request.facelets is None else planner.parse_cube(request.facelets)
+    goal = None if request.to is None else planner.read_goal(request.to, request.facelets)
+    if known is not None:
         return lambda job, machine: solve_known(job, machine, known, goal)
     return lambda job, machine: solve(job, machine, goal)
 

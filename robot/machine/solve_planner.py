@@ -96,15 +96,18 @@ class SolvePlanner:
         except CubistError as error:
             raise InvalidRequest(f"facelets: {error}") from error
 
-    def read_goal(self, text: str) -> Goal:
+    def read_goal(self, text: str, facelets: str | None = None) -> Goal:
         """Return what the cube is to become; raises :class:`InvalidRequest`.
 
-        The cube is seen from the side from which it is in the robot, faces named by its centres.
+        The cube is seen from the side from which it is in the robot, faces named by its centres, or
+        from that of ``facelets``, where a person has named it by legal ones.
         """
         try:
-            return read_goal(text, read_state(SCRAMBLE, self._size))
+            goal = read_goal(text, read_state(facelets or SCRAMBLE, self._size))
         except CubistError as error:
             raise InvalidRequest(f"to: {error}") from error
+        # Every look names the colours of a 2x2x2 anew, by its corner DLB.
+        return replace(goal, in_colours=goal.in_colours and self._size != 2)
 
     def scramble_cube(self, moves: str | None) -> AnyCube:
         """The solved cube after these moves, or random ones; raises :class:`InvalidRequest`."""

@@ -30,6 +30,8 @@ from robot.records.runs import RunStore, utc_now
 from robot.simulate.session import DemoOutcome
 from robot.text.faults import FAULTS, RobotError, ScanError
 from robot.text.outcomes import Outcome, exit_code
+from solver.cube.reading import parse_state
+from solver.cube.sticker_cube import StickerCube
 from solver.errors import ExitCode
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
@@ -60,6 +62,19 @@ def test_commands_follow_their_jobs_and_print_the_record(
     assert "moves: 'Q' is no move" in err
     listed = ask("runs")[1]
     assert [one["kind"] for one in listed] == ["solve", "scramble", "home", "solve"]
+
+
+def test_a_known_cube_comes_to_the_same_goal_with_a_robot_as_without(daemon: Any, ask: Ask) -> None:
+    colours = str.maketrans("URFDLB", "WRGYOB")
+    state, wanted = (
+        StickerCube.solved(3).apply(moves).letters.translate(colours)
+        for moves in ("R U2 x y", "F L D2 z")
+    )
+    _, (answer,), _ = ask("solve", state, "--to", wanted, "--time-limit", "0.1")
+    end = parse_state(state).apply(answer["moves"]).facelets()
+    daemon.scanner.readings = [end]
+    code, (record,), _ = ask("solve", state, "--execute", "--to", wanted)
+    assert (code, record["outcome"], record["to"]) == (0, "done", end)
 
 
 def test_ctrl_c_before_the_daemon_has_answered_stops_the_robot(

@@ -30,8 +30,9 @@ from robot.text.faults import RobotError, Stopped
 from robot.text.messages import Note
 from solver.cube.cube import Cube
 from solver.cube.orientation import Orientation
+from solver.cube.reading import SCRAMBLE, read_state
 from solver.errors import InvalidRequest
-from solver.goal import Goal
+from solver.goal import Goal, read_goal
 from solver.solution import Progress
 from vision.decide.reader import CubeReading
 from vision.frame import Frame
@@ -290,6 +291,9 @@ class FakePlanner:
 
     def parse_cube(self, facelets: str) -> Cube:
         return Cube.from_facelets(facelets)
+
+    def read_goal(self, text: str, facelets: str | None = None) -> Goal:
+        return read_goal(text, read_state(facelets or SCRAMBLE, 3))
 
     def prepare(self, cancel: threading.Event, progress: ProgressListener) -> None:
         for report in self.tables:

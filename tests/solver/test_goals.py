@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from robot.machine.solve_planner import SolvePlanner
 from robot.planner import build_mechanism, plan_solve
 from robot.planner.survey import random_cube
 from robot.settings import load_profile
 from robot.settings.profile import for_cube
 from solver.cube.notation import Move
+from solver.cube.orientation import all_orientations
+from solver.cube.pocket import PocketCube
 from solver.cube.reading import read_state
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import CubistError
 from solver.goal import read_goal
 from solver.patterns import PATTERNS, patterns_of
-from solver.search import solve
+from solver.search import solve, solve_many
+from solver.solution import Request
 from tests.rig.stickers import looks_like
 from tests.rig.stickers import replay as replay_plan
 
@@ -117,21 +122,39 @@ def test_letters_of_colours_mean_the_same_in_state_and_goal(replay: Replay) -> N
 
 
 def test_a_cube_at_its_goal_needs_no_turn_and_others_are_not_there() -> None:
-    for size in (2, 3, 4, 5):
-        given = read_state("--scramble R U F2", size)
-        goal = read_goal("R U F2", given)
-        assert goal.is_reached(given.cube)
-        assert not goal.is_reached(given.cube.apply("D"))
-        assert (
-            solve(
+    striped = PATTERNS["stripes"].moves
+    assert striped is not None
+    for size, moves in ((2, "R U F2"), (3, "R U F2"), (4, striped(4)), (5, "R U F2")):
+        given = read_state(f"--scramble {moves}", size)
+        for goal in (read_goal(moves, given), read_goal(given.facelets, given)):
+            assert goal.is_reached(given.cube)
+            assert not goal.is_reached(given.cube.apply("D"))
+            found = solve(
                 given.cube,
                 algorithm=ALGORITHM.get(size, "reduction"),
                 metric="htm" if size < 4 else "obtm",
                 goal=goal,
                 time_limit=0.2,
-            ).moves
-            == ()
-        )
+            )
+            assert found.moves == ()
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 5])
+def test_a_state_is_reached_in_its_own_colours_alone(size: int) -> None:
+    given = read_state("--scramble R U2 F'", size)
+    for held in all_orientations():
+        state = given.facelets.translate(str.maketrans("URFDLB", held.faces))
+        is_there = looks_like(given.facelets, state, size)
+        assert read_goal(state, given).is_reached(given.cube) is is_there
+
+
+def test_a_target_counts_the_moves_that_are_left_for_the_end(rng: np.random.Generator) -> None:
+    given = read_state(random_cube(4, rng).facelets())
+    goal = read_goal("stripes", given)
+    wanted = Request(algorithm="reduction", metric="obtm", time_limit=20.0, target=1000, goal=goal)
+    (first,) = solve_many(given.cube, wanted)
+    (better,) = solve_many(given.cube, replace(wanted, target=first.length - 1))
+    assert better.length < first.length
 
 
 @pytest.mark.parametrize(
@@ -148,8 +171,8 @@ def test_what_is_no_goal_is_refused(text: str, size: int, reason: str) -> None:
         read_goal(text, read_state("--scramble", size))
 
 
-def check_plan(robot: str, size: int, to: str, rng: np.random.Generator) -> None:
-    given = read_state(random_cube(size, rng).facelets())
+def check_plan(robot: str, size: int, to: str, start: str) -> None:
+    given = read_state(start)
     goal = read_goal(to, given)
     mechanism = build_mechanism(for_cube(load_profile(robot), size))
     plan = plan_solve(given.cube, mechanism, time_limit=0.2, goal=goal)
@@ -159,7 +182,30 @@ def check_plan(robot: str, size: int, to: str, rng: np.random.Generator) -> None
 
 @pytest.mark.parametrize(("robot", "to"), [("cubotino", "superflip"), ("soltvvo", "cube-in-cube")])
 def test_a_robot_s_plan_ends_at_the_goal(robot: str, to: str, rng: np.random.Generator) -> None:
-    check_plan(robot, 2 if robot == "soltvvo" else 3, to, rng)
+    size = 2 if robot == "soltvvo" else 3
+    check_plan(robot, size, to, random_cube(size, rng).facelets())
+
+
+@pytest.mark.parametrize(("robot", "size"), [("soltvvo", 2), ("cubotino", 3), ("crane", 4)])
+def test_a_robot_s_plan_ends_at_a_state_in_the_colours_that_were_given(
+    robot: str, size: int
+) -> None:
+    start = StickerCube.solved(size).apply("R U2 F'").letters
+    check_plan(robot, size, start.translate(str.maketrans("URFDLB", "RDFLUB")), start)
+
+
+def test_the_goal_of_a_known_cube_is_seen_from_the_side_from_which_that_is_given() -> None:
+    profile = for_cube(load_profile("crane"), 5)
+    held = StickerCube.solved(5).apply("x y").letters
+    goal = SolvePlanner(profile, build_mechanism(profile)).read_goal("R U F2", held)
+    assert goal.cube == StickerCube(held, 5).apply("R U F2")
+
+
+def test_a_2x2x2_is_at_its_goal_whatever_a_look_calls_its_colours(replay: Replay) -> None:
+    profile = load_profile("soltvvo")
+    state = replay(str(StickerCube.solved(2)), "R U2 F' x y", 2)
+    goal = SolvePlanner(profile, build_mechanism(profile)).read_goal(state)
+    assert goal.is_reached(PocketCube.from_facelets(state).relative)
 
 
 @pytest.mark.long
@@ -167,4 +213,5 @@ def test_a_robot_s_plan_ends_at_the_goal(robot: str, to: str, rng: np.random.Gen
 @pytest.mark.parametrize("seed", range(20))
 def test_twenty_plans_of_every_robot(robot: str, size: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    check_plan(robot, size, random_moves(size, int(rng.integers(1, 30)), rng), rng)
+    start = random_cube(size, rng).facelets()
+    check_plan(robot, size, random_moves(size, int(rng.integers(1, 30)), rng), start)
