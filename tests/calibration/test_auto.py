@@ -110,6 +110,8 @@ class Robot:
 class Finds:
     """Finds two positions and a camera's place; the table is seen to move."""
 
+    turning_together = ()
+
     def __init__(self, session: Any) -> None:
         self.seen_moving = {"holder": FilmedServo(session.turning, {"lid": "open"})}
         self.turning_together: list[list[str]] = []

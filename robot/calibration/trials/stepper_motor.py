@@ -158,8 +158,10 @@ class Motor:
         margin = self.search_steps + self.settings.backlash_steps + HOMED_WITHIN
         self.go(homing.edge_position - homing.direction * margin)
         outside = motion.is_sensor_active(self.name)
-        beyond = homing.edge_position + homing.direction * margin
-        self.go(beyond if self.field_at is None else self.field_at)
+        within = margin
+        if self.field_at is not None:
+            within = min(margin, abs(self.field_at - homing.edge_position))
+        self.go(homing.edge_position + homing.direction * within)
         inside = motion.is_sensor_active(self.name)
         self.go(self.start)
         return outside or not inside
