@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.calibration.auto.face_watch import FacePose
+from robot.calibration.auto.face_watch import FacePose, nearest_quarter, quarters_between
 from robot.calibration.auto.finder import Finding
 from robot.calibration.auto.fitting import ServoLine
 from robot.calibration.auto.flipper import FlipperFinder
@@ -74,7 +74,7 @@ class World:
         self.slips: Callable[[float], float] = lambda _: 0.0
         """Degrees that the cube follows a quarter turn in spite of being held."""
         self.is_gone = False
-        self.face = 0
+        self.face, self.faces = 0, FACES
         self.lid = self.pulse = self.slack = 0.0
         """Where the lid is, and its pulse: it lags behind by half of the slack."""
         self.cube = self.stands = 0.0
@@ -102,7 +102,8 @@ class World:
     def look(self, near: float = 0.0) -> FacePose | None:
         if self.covers(self.lid) or self.is_gone:
             return None
-        return FacePose(near, FACES[self.face], np.zeros((4, 2)))
+        shown = np.rot90(self.faces[self.face].reshape(3, 3, 3), round(self.cube / 90))
+        return FacePose(near, shown.reshape(9, 3), np.zeros((4, 2)))
 
 
 class Table(SpinningPart):
@@ -135,13 +136,13 @@ class Table(SpinningPart):
             world.cube = next(world.leaves, world.cube)
         else:
             world.cube += degrees - world.stands
-        world.stands = degrees
+        world.stands = self.expected = degrees
 
     def expect(self, degrees: float) -> None:
         self.expected = degrees
 
     def angle(self) -> float:
-        return self._world.cube - self.centre
+        return nearest_quarter(self._world.cube - self.centre, self.expected)
 
     def recentre(self, degrees: float) -> None:
         self.centre += degrees
@@ -255,6 +256,30 @@ def test_a_cube_that_follows_a_quarter_turn_is_held_more_firmly(world: World) ->
     world.slips = lambda lid: 3.0
     with pytest.raises(CalibrationError, match="for a few degrees, but not for a quarter turn"):
         finder.prove_hold()
+
+
+def test_a_cube_that_follows_all_of_a_quarter_turn_shows_it_by_its_stickers(world: World) -> None:
+    world.faces = [np.random.default_rng(1).random((9, 3))]
+    finder: Any = world.finder
+    finder.find_open()
+    finder.find_hold()
+    finder._places = {"home": 1500, "ccw": 1000, "cw": 2000}
+    world.slips = lambda lid: 90.0 if lid < 1488 else 0.0
+    (closer,) = lid_values(finder.prove_hold()).values()
+    assert 1488 < closer <= 1492
+
+
+def test_a_reflection_or_a_face_that_stands_askew_is_no_quarter_turn() -> None:
+    colours = np.random.default_rng(1).random((9, 3))
+    square = np.array([[0.0, -1.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
+    before = FacePose(0.0, colours, square)
+    shining = colours.copy()
+    shining[4] = 1.0
+    turned = np.rot90(colours.reshape(3, 3, 3)).reshape(9, 3)
+    assert quarters_between(before, FacePose(0.0, shining, square)) == 0
+    assert quarters_between(before, FacePose(0.0, turned, square)) == 1
+    begun_elsewhere = np.roll(square, -1, axis=0)
+    assert quarters_between(before, FacePose(0.0, turned, begun_elsewhere)) == 0
 
 
 def test_faces_that_are_alike_are_told_by_a_whole_turn_of_rolls(world: World) -> None:

@@ -166,7 +166,7 @@ class Watch(Servo):
         self.degrees_of = degrees_of
         self.zero, self.turn_in_view = 0.0, 45.0
         self.remedy = "turn the camera"
-        self.is_hidden = False
+        self.is_hidden = self.looks_alike = False
         self.is_limited_to = math.inf
         self.follows: list[bool] = []
 
@@ -177,7 +177,10 @@ class Watch(Servo):
     def look(self, near: float) -> FacePose | None:
         if self.is_hidden or abs(self.truth - self.zero) > self.is_limited_to + STEP_DEGREES:
             return None
-        return FacePose(self.truth - self.zero, np.zeros((9, 3)), np.zeros((4, 2)))
+        degrees = self.truth - self.zero
+        if self.looks_alike:
+            degrees = nearest_quarter(degrees, near)
+        return FacePose(degrees, np.zeros((9, 3)), np.zeros((4, 2)))
 
     def level_corners(self, follow: bool) -> Any:
         self.follows.append(follow)
@@ -313,6 +316,17 @@ def test_a_tilt_is_counted_in_quarters_near_where_it_is_expected(
     watch.is_hidden = True
     with pytest.raises(CalibrationError, match="no whole face is in view while right turns"):
         part.angle()
+
+
+def test_a_cube_that_follows_quarter_turns_is_seen_on_the_way() -> None:
+    """After a whole quarter turn it looks as if it had stayed."""
+    watch, part = lined()
+    watch.looks_alike = True
+    places = {"home": 1520, "ccw": 1020, "cw": 2020}
+    part.go(0.0)
+    assert part.follows_held(places) == pytest.approx(30.0, abs=0.5)
+    watch.degrees_of = lambda _: 0.4
+    assert part.follows_held(places) == pytest.approx(0.0, abs=0.1)
 
 
 def pictured(*tilts: tuple[float, int], miss: float = 0.0) -> Film:

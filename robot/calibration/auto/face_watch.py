@@ -273,6 +273,23 @@ def are_two_faces(one: Floats, other: Floats) -> bool:
     return min(int(stickers.sum()) for stickers in changed) > 1
 
 
+def quarters_between(before: FacePose, after: FacePose) -> int:
+    """Return the quarter turns, 0..2, by which a face has turned either way between two looks at it
+    that show the same square; 0 if its stickers do not tell.
+    """
+    side = round(len(before.colours) ** 0.5)
+    stickers = after.colours.reshape(side, side, 3)
+    # The corners of a face that stands about an eighth askew may begin with another one each time.
+    shifts = [np.abs(before.corners - np.roll(after.corners, -k, axis=0)).sum() for k in range(4)]
+    begun = int(np.argmin(shifts))
+    turns = [np.rot90(stickers, begun + k).reshape(-1, 3) for k in range(4)]
+    off = [np.abs(before.colours - turned).mean(axis=1) > OTHER_STICKER for turned in turns]
+    changed = [int(other.sum()) for other in off]
+    # A reflection may change one sticker.
+    quarters = int(np.argmin(changed)) if changed[0] > 1 else 0
+    return min(quarters, 4 - quarters)
+
+
 def chromaticities(image: Image, grid: FaceGrid) -> Floats:
     """Return the colours of stickers without their brightness, float64[n * n, 3], 0..1."""
     seen = measure_face(Frame(image, "", 0), grid.quads, fit=grid.fit).linear_rgb

@@ -32,6 +32,7 @@ from robot.calibration.auto.face_watch import (
     FacePose,
     RotationGauge,
     are_two_faces,
+    quarters_between,
     view_from_above,
 )
 from robot.calibration.auto.finder import (
@@ -349,13 +350,17 @@ class FlipperFinder(Finder):
         return [place for end in there for place in (end, back)]
 
     def _quarter_turn(self, place: float, lid_at: float) -> float:
-        """Return the degrees by which the held cube follows the table to a place."""
+        """Return the degrees by which the held cube follows the table to a place.
+
+        The angle of a cube that has followed all the way is the same, so its stickers count too.
+        """
         self.table.expect(0.0)
-        before = self.table.angle()
+        before, face = self.table.angle(), self._face()
         self.lid.go(lid_at)
         self.table.actuator.go(place)
         self.lid.go(self._open_at)
-        return abs(self.table.angle() - before)
+        followed = abs(self.table.angle() - before)
+        return max(followed, 90.0 * quarters_between(face, self._face()))
 
     def find_roll(self) -> Finding:
         """Find where the lid rolls the cube: another face comes into view, twice."""

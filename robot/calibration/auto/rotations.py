@@ -61,12 +61,14 @@ class Rotation(ABC):
     ``quarters``: quarter turns of a servo's positions by their names. Angles are in degrees.
     ``sweep``: how far to either side its line is measured, in steps of ``step_us`` of a servo and
     ``step_degrees`` of a stepper. ``most_off``: how far from there the line may have the ends.
+    ``looks_at``: the parts of a quarter turn of a layer at which the face in view is whole.
     """
 
     sweep: float
     step_us: int
     step_degrees: float
     most_off = MOST_OFF_DEGREES
+    looks_at: tuple[float, ...] = (1.0,)
 
     def __init__(self, actuator: StepwiseMove, quarters: Mapping[str, int]) -> None:
         self.actuator = actuator
@@ -213,11 +215,19 @@ class Rotation(ABC):
 
     def follows_held(self, places: Mapping[str, int]) -> float:
         """Turn a layer to all positions while something holds the cube; return the degrees by which
-        the cube has followed at most."""
+        the cube has followed at most.
+
+        The angle of a cube that has followed by a quarter turn is the same. So the camera looks on
+        the way as well where it can: a cube that slips between two looks slips by less.
+        """
         before, most = self.angle(), 0.0
-        for name in sorted(self.quarters, key=lambda one: -abs(self.quarters[one])):
-            self.actuator.go(places[name])
-            most = max(most, abs(self.angle() - before))
+        home = next(name for name, quarters in self.quarters.items() if not quarters)
+        for end in (name for name, quarters in self.quarters.items() if quarters):
+            for name in (end, home):
+                begin = self.actuator.at
+                for part in self.looks_at:
+                    self.actuator.go(begin + part * (places[name] - begin))
+                    most = max(most, abs(self.angle() - before))
         return most
 
     def settle(self) -> None:
@@ -315,6 +325,7 @@ class SpinningPart(FilmedRotation):
 
     sweep = 70.0
     step_us, step_degrees = 40, 6.0
+    looks_at = (1 / 3, 1.0)
 
     def __init__(
         self, watch: RotationGauge, actuator: StepwiseMove, quarters: Mapping[str, int]
