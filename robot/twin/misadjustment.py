@@ -52,17 +52,17 @@ CAMERA_SHIFT = 0.05
 """Of the picture's width."""
 CAMERA_DISTANCE = 0.10
 LENS_DISTORTION = (-0.10, 0.02)
-"""How much nearer to the middle a wide angle shows what is one focal length off it."""
+"""Part by which a wide-angle lens moves a point one focal length off the middle; < 0: inwards."""
 PICTURE_NOISE = (2.0, 6.0)
 """Standard deviation in grey levels; at scale 0 as in the profile."""
 BLUR_PX = 3.0
-"""Of a lens that is out of focus, at most (standard deviation); few are that bad."""
+"""Largest blur of a lens out of focus, as a standard deviation; few are that bad."""
 WOBBLE_PX = 0.4
-"""Of a camera's arm, to either side."""
+"""Amplitude with which a camera's arm shakes."""
 REEXPOSED = 0.4
 """The part by which automatic exposure evens out what the picture shows."""
 FLICKER = 0.05
-"""Of light from LEDs between one picture and another."""
+"""Amplitude of the flicker of LED light, as a part of its brightness."""
 GLARE = 0.25
 HUNTING_DEGREES = 0.2
 """A servo that holds its place trembles so far to either side."""

@@ -114,7 +114,7 @@ LID = (58, 62, 66)
 STICKER_PART = 0.84
 """Part of a cubie's edge that its sticker covers; the rest is black plastic."""
 STICKERLESS_PART = 0.95
-"""Of a cube of coloured plastic: its cubies are rounded."""
+"""The same for a cube of coloured plastic, whose cubies are rounded."""
 LOGO_PART, LOGO = 0.42, (40, 44, 90)
 WOBBLE_HERTZ = (7.3, 9.1)
 LEAST_BLUR_PX = 0.3
@@ -294,7 +294,7 @@ class Painter:
         return np.clip(levels, 0, 255, out=levels).astype(np.uint8)
 
     def _gain(self, scene: Image, light: StudioLight) -> float:
-        """How much brighter the picture is by its automatic exposure and a light that flickers."""
+        """Return the gain of automatic exposure and of a light that flickers."""
         gain = 1.0
         if self._lens.reexposed:
             level = max(float(scene[::16, ::16].mean()), 1.0)

@@ -119,7 +119,7 @@ def solve_all(room: Room, profile: RobotProfile, *, learns: bool = True) -> list
 
 
 def measured(learned: ColourSettings | None) -> JsonObject:
-    """What `calibrate colours` finds on a robot that has learned so much."""
+    """Return the colours that `calibrate colours` finds on a robot that has learned some."""
     profile = CUBOTINO.model_copy(update={"colours": learned})
     with SimulatedRun(profile, scrambled(3, 1)) as run:
         session = SimulatedCalibration(run)

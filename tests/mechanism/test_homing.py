@@ -11,7 +11,7 @@ from robot.mechanism.registry import MoveActuator
 from robot.settings import RobotProfile, load_profile
 
 OPEN, CLOSED, QUARTER = 1600, 1250, 400
-"""Of four-arm."""
+"""Pulses and steps of four-arm."""
 JAWS = "right-jaw left-jaw front-jaw back-jaw"
 
 

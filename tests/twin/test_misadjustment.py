@@ -146,7 +146,7 @@ def test_the_place_that_holds_is_where_a_quarter_turn_seldom_slips_and_nothing_p
     edge = truth.arm("lid").grip_degrees
 
     def error(degrees: float) -> float:
-        """Of a pulse that brings the lid so far beyond its place, coming from where it is open."""
+        """Return the error of a pulse that closes the lid so far beyond its place."""
         pulse = lid.pulse(1500 + degrees * 1000 / 180 + lid.slack_us / 2)
         key = "actuators.lid.positions_us.close"
         return position_errors(CUBOTINO, truth, {key: pulse})[key]

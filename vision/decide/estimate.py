@@ -31,7 +31,7 @@ _ANOTHER_RECOLOURED = 3.0
 _TELLING = 1.0
 """Price from which a sticker is taken to show another colour."""
 _RELETTERINGS = 3
-"""How often stickers that show what no piece has may change the model."""
+"""Most rounds in which stickers that no piece has may change the model."""
 _MEDIAN_DEVIATION = 2.366
 """Median squared distance, in standard deviations, of a Gaussian in three channels."""
 _EXCESS = 0.2

@@ -60,7 +60,7 @@ class WrongPiece:
 
     @property
     def remedy(self) -> str:
-        """What to do about it."""
+        """The remedy, for a person."""
         if self.fault == "exchanged":
             return "take out two edges and put each in the place of the other"
         return "take it out and turn it, or look at its stickers again"

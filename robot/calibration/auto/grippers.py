@@ -151,7 +151,7 @@ class JawFinder:
         self.actuator.go(self.closed)
 
     def find_by(self, other: Rotation) -> Finding:
-        """Where they hold the cube against the other gripper, firmly and with a margin."""
+        """Find the pulse that holds the cube against the other gripper, with a margin."""
         towards, degree_us = self.towards_closed, self._degree_us
         actuator, distance = self.actuator, self.open - self.closed
 
