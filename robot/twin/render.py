@@ -114,7 +114,7 @@ LID = (58, 62, 66)
 STICKER_PART = 0.84
 """Part of a cubie's edge that its sticker covers; the rest is black plastic."""
 STICKERLESS_PART = 0.95
-"""The same for a cube of coloured plastic, whose cubies are rounded."""
+"""Part of a cubie's edge that is coloured on a stickerless cube, whose cubies are rounded."""
 LOGO_PART, LOGO = 0.42, (40, 44, 90)
 WOBBLE_HERTZ = (7.3, 9.1)
 LEAST_BLUR_PX = 0.3

@@ -189,7 +189,7 @@ class Verdict:
 
     @property
     def doubt(self) -> tuple[str, Sequence[int]]:
-        """What speaks against the cube, as a sentence, and the stickers it is about; else empty."""
+        """The sentence that speaks against the cube, and its stickers; both empty if none does."""
         one = self.decision
         if wrong := self.wrong_pieces:
             return self.describe_assembly(), wrong[0].stickers
