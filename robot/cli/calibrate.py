@@ -30,8 +30,8 @@ from robot.cli.numbers import Number, Whole, misadjust_option, size_option
 from robot.cli.output import (
     BY_KEY,
     Listing,
-    closing_json_option,
     daemon_client,
+    json_option,
     note,
     printing_beside,
     refuse_two_outputs,
@@ -79,7 +79,7 @@ def calibrate(ctx: click.Context, take_over: bool) -> int:
     help="A JPEG file; - for standard output.",
 )
 @click.option("--width", type=Whole(20, 400), default=80, show_default=True)
-@closing_json_option
+@json_option
 def camera(  # one argument per option
     camera: str | None,
     live: bool,
@@ -155,7 +155,7 @@ class Which(TypedDict):
 @simulated_option
 @size_option
 @misadjust_option
-@closing_json_option
+@json_option
 def everything(
     profile: str,
     yes: bool,
@@ -219,7 +219,7 @@ def _perform_all(
     help="Shorten times by up to PERCENT, as long as cubes are still solved.",
 )
 @click.option("--save/--try", default=True, help="Keep what was found, or only try.")
-@closing_json_option
+@json_option
 def automatic(
     profile: str | None,
     only: str | None,
@@ -401,7 +401,7 @@ def _command(command: Command) -> click.Command:
             note(command.unknown)
         return code
 
-    perform = closing_json_option(perform)
+    perform = json_option(perform)
     if command.saves is not None:
         text = "Keep what was found, or only try."
         perform = click.option("--save/--try", default=command.saves, help=text)(perform)

@@ -14,7 +14,6 @@ from robot.cli.numbers import Whole
 from robot.cli.output import (
     Listing,
     answer,
-    closing_json_option,
     daemon_client,
     emit,
     json_option,
@@ -132,7 +131,7 @@ def _maker(one: VersionSummaryJson) -> str:
 
 @calibration.command()
 @click.argument("version", type=Whole(0, 999_999_999), required=False)
-@closing_json_option
+@json_option
 def restore(version: int | None, as_json: bool) -> int:
     """Put VERSION in force again (default: the one before); run it again to undo that.
 
@@ -174,7 +173,7 @@ def export(file: Path, as_json: bool) -> int:
     metavar="ROBOT",
     help="Start from the calibration of another robot; without FILE from the one kept here.",
 )
-@closing_json_option
+@json_option
 def import_(file: Path | None, from_another: str | None, as_json: bool) -> int:
     """Replace the calibration with an exported FILE.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import signal
@@ -9,8 +10,16 @@ import sys
 
 import click
 
-from robot.cli.output import complain, ending_once, interrupted_by, prepare_streams
+from robot.cli.output import (
+    BY_KEY,
+    complain,
+    emit,
+    ending_once,
+    interrupted_by,
+    prepare_streams,
+)
 from robot.text.faults import exit_code_of
+from robot.text.outcomes import Outcome
 from solver.errors import CubistError, ExitCode
 
 COMMANDS = {
@@ -89,25 +98,47 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run a command and return its exit code (:data:`robot.text.outcomes.OUTCOMES`)."""
+    """Run a command and return its exit code (:data:`robot.text.outcomes.OUTCOMES`).
+
+    With ``--json``, an error that ends a command is the last object of its output.
+    """
+    end = _end_in_json if "--json" in (sys.argv if arguments is None else arguments) else _end
     try:
         result = cubist.main(arguments, prog_name="cubist", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
         error.show()
-        return ExitCode.USAGE
+        return end("usage", error.format_message(), ExitCode.USAGE)
     except (click.exceptions.Abort, KeyboardInterrupt):
         complain("stopped")
-        return ExitCode.STOPPED
+        return end(Outcome.STOPPED, BY_KEY, ExitCode.STOPPED)
     except (BrokenPipeError, SystemExit):
         # rich makes the second of the first; nothing of ours raises it.
         return _reader_left()
     except CubistError as error:
         complain(str(error))
-        return exit_code_of(error)
+        return end(error.code, str(error), exit_code_of(error))
     except Exception as error:
-        return _report_unexpected(error)
+        code, reason, exit_code = _describe_unexpected(error)
+        complain(f"{reason}. Run again with CUBIST_DEBUG=1 to see where.")
+        return end(code, reason, exit_code)
     return result if isinstance(result, int) else ExitCode.DONE
+
+
+def _end(code: str, reason: str, exit_code: ExitCode) -> ExitCode:
+    """Write what is left of the output, and return the exit code."""
+    del code, reason
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _drop_output()
+    return exit_code
+
+
+def _end_in_json(code: str, reason: str, exit_code: ExitCode) -> ExitCode:
+    with contextlib.suppress(OSError):
+        emit({"error": code, "reason": reason})
+    return _end(code, reason, exit_code)
 
 
 def _reader_left() -> int:
@@ -121,19 +152,13 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _report_unexpected(error: Exception) -> int:
-    """Report a refusal by the system (a full disk, a read-only folder) or a bug."""
+def _describe_unexpected(error: Exception) -> tuple[str, str, ExitCode]:
+    """Return code, reason and exit code of a refusal by the system (a full disk) or of a bug."""
     if os.environ.get("CUBIST_DEBUG"):
         raise error
-    what, code = f"internal error: {type(error).__name__}: {error}", ExitCode.FAILED
     if isinstance(error, OSError):
-        what, code = _describe_system_error(error), ExitCode.USAGE
-    complain(f"{what}. Run again with CUBIST_DEBUG=1 to see where.")
-    try:
-        sys.stdout.flush()
-    except OSError:
-        _drop_output()
-    return code
+        return "system", _describe_system_error(error), ExitCode.USAGE
+    return "internal", f"internal error: {type(error).__name__}: {error}", ExitCode.FAILED
 
 
 def _describe_system_error(error: OSError) -> str:

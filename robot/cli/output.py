@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import io
 import json
 import os
@@ -14,13 +13,13 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO, TypeVar, cast
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
 from robot.api.paths import running_simulation
 from robot.records.storage import is_standard_output
-from solver.errors import CubistError, ExitCode, printable
+from solver.errors import ExitCode, printable
 
 if TYPE_CHECKING:
     from robot.api.client import ControlClient
@@ -222,31 +221,6 @@ def json_option(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")(
         command
     )
-
-
-def closing_json_option(command: Command) -> Command:
-    """Add ``--json``; whatever breaks the command off, its output ends with an object."""
-
-    @functools.wraps(command)
-    def perform(*, as_json: bool, **more: object) -> object:
-        try:
-            return command(as_json=as_json, **more)
-        except (CubistError, click.UsageError, KeyboardInterrupt) as error:
-            if as_json:
-                emit(_broken_off(error))
-            raise
-
-    return json_option(cast("Command", perform))
-
-
-def _broken_off(error: BaseException) -> dict[str, str]:
-    """Return why a command was broken off, as JSON."""
-    match error:
-        case CubistError():
-            return {"error": error.code, "reason": str(error)}
-        case click.UsageError():
-            return {"error": "usage", "reason": error.format_message()}
-    return {"error": "calibration-stopped", "reason": BY_KEY}
 
 
 def refuse_two_outputs(file: Path | None, as_json: bool) -> None:

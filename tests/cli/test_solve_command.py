@@ -180,11 +180,12 @@ def test_what_is_out_of_reach_ends_with_the_limit_and_says_so(
         (("--colour",), "--colour"),
     ],
 )
-def test_bad_usage_is_exit_code_2_with_nothing_on_stdout(
+def test_bad_usage_is_exit_code_2_with_one_object(
     ask: Ask, arguments: tuple[str, ...], said: str
 ) -> None:
     code, answers, err = ask(*arguments, stdin="\n \n")
-    assert (code, answers) == (2, [])
+    assert (code, len(answers)) == (2, 1)
+    assert answers[0]["error"] and said in answers[0]["reason"]
     assert said in err and "Traceback" not in err
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from robot.api.paths import Simulation, announced, control_socket
+from robot.cli.main import run
 from robot.cli.output import PATIENCE_S, Interrupts, ending_once, interrupted_by, run_async
 from robot.cli.search_job import interruptible
 from solver.solution import CancelFlag
@@ -127,7 +128,8 @@ def test_a_search_that_is_interrupted_again_and_again_says_so_once(
             process.send_signal(signal.SIGINT)
             time.sleep(0.005)
         out, err = process.communicate()
-    assert (process.returncode, out, err.strip()) == (4, "", "cubist: stopped")
+    assert (process.returncode, err.strip()) == (4, "cubist: stopped")
+    assert json.loads(out)["error"] == "stopped"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8:strict", "ascii"])
@@ -191,3 +193,21 @@ def test_a_real_robot_comes_before_a_simulated_one(
     playing = Simulation(os.getpid(), "cubotino", tmp_path / "demo")
     with announced(playing, environ):
         assert control_socket(environ) == (playing.control_socket if is_simulated else usual)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ("calibration show", "no-daemon"),
+        ("calibration export -", "usage"),
+        ("status", "no-daemon"),
+        ("read --faces /nowhere", "bad-file"),
+        ("solve --metric steps", "usage"),
+        ("doctor --robot nobody's", "bad-profile"),
+    ],
+)
+def test_with_json_every_end_is_an_object(
+    arguments: str, error: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*arguments.split(), "--json"]) in {2, 3}
+    assert [json.loads(line)["error"] for line in capfd.readouterr().out.splitlines()] == [error]
