@@ -5,6 +5,7 @@ deadline: the machine's speed is no property of the program.
 """
 
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,8 +31,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Undo what a shell's background job and ``nohup`` ignore, or our processes would ignore it."""
+    """Refuse a kernel that an earlier build left, and undo what ``nohup`` ignores.
+
+    A shell's background job and ``nohup`` ignore signals, and so would our processes.
+    """
     del config
+    environment = Path(__file__).parents[1] / ".venv"
+    if environment == Path(sys.prefix) and not (environment / ".build").exists():
+        pytest.exit("the last build failed, run `make build` and read its errors", 3)
     for number, usual in (
         (signal.SIGINT, signal.default_int_handler),
         (signal.SIGQUIT, signal.SIG_DFL),
