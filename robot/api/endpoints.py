@@ -165,6 +165,33 @@ class RunRecordJson(TypedDict):
     events: list[JsonObject]
 
 
+class StatisticsJson(TypedDict):
+    """Times of all attempts, and of each day."""
+
+    attempts: int
+    solved: int
+    best_s: float | None
+    best_run: str | None
+    mean_s: float | None
+    mo3_s: float | None
+    ao5_s: float | None
+    ao12_s: float | None
+    best_mo3_s: float | None
+    best_ao5_s: float | None
+    best_ao12_s: float | None
+    days: list[DayStatisticsJson]
+
+
+class DayStatisticsJson(TypedDict):
+    """Times of the attempts of one day."""
+
+    day: str
+    attempts: int
+    solved: int
+    best_s: float | None
+    mean_s: float | None
+
+
 class CalibratorJson(TypedDict):
     """The person who calibrates."""
 
@@ -349,6 +376,8 @@ SHUT_DOWN: Endpoint[StopReply] = Endpoint("POST", "/shutdown")
 RUNS: Endpoint[RunListJson] = Endpoint("GET", "/runs")
 RUN: Endpoint[RunRecordJson] = Endpoint("GET", "/runs/{run}")
 RUN_FILE: Endpoint[bytes] = Endpoint("GET", "/runs/{run}/files/{name}")
+STATISTICS: Endpoint[StatisticsJson] = Endpoint("GET", "/statistics")
+EXPORT: Endpoint[bytes] = Endpoint("GET", "/exports/{name}")
 MAINTENANCE: Endpoint[JsonObject] = Endpoint("POST", "/maintenance")
 CALIBRATION: Endpoint[CalibrationJson] = Endpoint("GET", "/calibration")
 SET_CALIBRATION: Endpoint[CalibrationJson] = Endpoint("PUT", "/calibration")
@@ -370,7 +399,9 @@ def is_trial(endpoint: Endpoint[object]) -> bool:
 
 Endpoints = frozenset[Endpoint[object]]
 
-WATCHING: Endpoints = frozenset({STATUS, LIVE, EVENTS, PICTURE, RUNS, RUN, RUN_FILE, CALIBRATION})
+WATCHING: Endpoints = frozenset(
+    {STATUS, LIVE, EVENTS, PICTURE, RUNS, RUN, RUN_FILE, STATISTICS, EXPORT, CALIBRATION}
+)
 OPERATING: Endpoints = frozenset({START, HOME, STOP, ACKNOWLEDGE})
 CALIBRATING: Endpoints = frozenset({MAINTENANCE, SET_CALIBRATION})
 LEARNING: Endpoints = frozenset({trial_endpoint("POST", "colours")})

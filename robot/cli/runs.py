@@ -28,6 +28,7 @@ from robot.cli.texts import duration_text, ending_text, moment_text
 from robot.records.latency import Samples, percentile
 from robot.records.run_record import LinkRecord, RunList, RunRecord, UnreadableRun
 from robot.records.runs import EXPLANATION_NAME, RunStore, is_run_number
+from robot.records.statistics import Statistics, compute_statistics
 from robot.text.languages import chosen_catalogue
 from robot.text.outcomes import Outcome, before_the_end, exit_code
 from solver.errors import ExitCode, shortened
@@ -75,6 +76,73 @@ def show(run_id: str, timeline: Path | None, as_json: bool) -> int:
         with printing_beside(timeline):
             _show(record)
     return ExitCode.DONE
+
+
+@runs.command()
+@json_option
+def statistics(as_json: bool) -> int:
+    """Show best, mean and averages of all solves, and of each day.
+
+    mo3 is the mean of 3 attempts; ao5 and ao12 leave out the best and the worst. A failed solve
+    with moves for its cube counts as a DNF.
+    """
+    found = compute_statistics(_store().readable())
+    if as_json:
+        emit(found.model_dump(mode="json"))
+    else:
+        _show_statistics(found)
+    return ExitCode.DONE
+
+
+@runs.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path), default=Path("-"))
+@click.option("--csv", "name", flag_value="runs.csv", help="A table for spreadsheets.")
+@click.option("--json", "name", flag_value="runs.json", help="The records, one a line.")
+@click.option(
+    "--cstimer",
+    "name",
+    flag_value="cstimer.json",
+    help='For csTimer\'s "Import session(s) from other timer".',
+)
+def export(file: Path, name: str | None) -> int:
+    """Write all runs to FILE for other programs (default: standard output)."""
+    if name is None:
+        raise click.UsageError("add --csv, --json or --cstimer")
+    from robot.records.export import export_runs
+    from robot.records.storage import write_given
+
+    _, data = export_runs(name, _store().readable())
+    write_given(file, data)
+    return ExitCode.DONE
+
+
+def _show_statistics(found: Statistics) -> None:
+    console = plain_console()
+    if not found.attempts:
+        console.print("no solves yet")
+        return
+    console.print(f"{found.solved} of {found.attempts} attempts solved")
+    if found.best_s is not None and found.mean_s is not None:
+        console.print(f"best {duration_text(found.best_s)} (run {int(found.best_run or 0)})")
+        console.print(f"mean {duration_text(found.mean_s)}")
+    averages = Table(box=None, pad_edge=False, header_style="dim")
+    for title in ("average", "latest", "best"):
+        averages.add_column(title, justify="left" if title == "average" else "right")
+    averages.add_row("mo3", _average_text(found.mo3_s), _average_text(found.best_mo3_s))
+    averages.add_row("ao5", _average_text(found.ao5_s), _average_text(found.best_ao5_s))
+    averages.add_row("ao12", _average_text(found.ao12_s), _average_text(found.best_ao12_s))
+    console.print(averages)
+    days = Table(box=None, pad_edge=False, header_style="dim")
+    for title in ("day", "attempts", "solved", "best", "mean"):
+        days.add_column(title, justify="left" if title == "day" else "right")
+    for one in found.days:
+        times = (_average_text(one.best_s), _average_text(one.mean_s))
+        days.add_row(one.day.isoformat(), str(one.attempts), str(one.solved), *times)
+    console.print(days)
+
+
+def _average_text(seconds: float | None) -> str:
+    return "-" if seconds is None else duration_text(seconds)
 
 
 def _latest(count: int) -> RunList:

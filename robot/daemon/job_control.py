@@ -26,8 +26,10 @@ from robot.daemon.service import ending
 from robot.link import LostPositions
 from robot.link.group import RecentTraffic, complaints
 from robot.machine.assembly import Machine
+from robot.records.export import export_runs
 from robot.records.run_record import FaultRecord, RunList, RunRecord, notes_of
 from robot.records.runs import RunStore, RunWriter, unrecorded, utc_now
+from robot.records.statistics import Statistics, compute_statistics
 from robot.records.storage import StorageError
 from robot.text.faults import FAULTS, Conflict, RobotError, Stopped, outcome_of
 from robot.text.messages import Note
@@ -343,6 +345,14 @@ class JobController:
         if number in known:
             return known[number]
         return await asyncio.to_thread(self.store.load, run_id)
+
+    async def statistics(self) -> Statistics:
+        """Return the times of all attempts so far."""
+        return await asyncio.to_thread(lambda: compute_statistics(self.store.readable()))
+
+    async def export(self, name: str) -> tuple[str, bytes]:
+        """Return the media type and content of one of :data:`robot.records.export.EXPORTS`."""
+        return await asyncio.to_thread(lambda: export_runs(name, self.store.readable()))
 
     def _known_records(self) -> Iterator[RunRecord]:
         """Yield the records of the last job and of the present one, which the disk may lack."""

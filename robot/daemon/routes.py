@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar, get_type_hints
@@ -15,11 +16,14 @@ from robot.calibration.step import STEPS, AnyTrial
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.records.documents import Nothing
+from robot.records.export import EXPORTS
 from robot.records.run_record import RunList, RunRecord
 from robot.records.runs import MEDIA_TYPES, NUMBER_PATTERN
+from robot.records.statistics import Statistics
 from solver.files import JsonObject
 
 MAX_LISTED = 1000
+EXPORT_PATTERN = f"^({'|'.join(map(re.escape, EXPORTS))})$"
 
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -148,6 +152,10 @@ async def _picture(call: Call) -> Content:
     return Content("image/jpeg", picture.jpeg, f'"{picture.number}"')
 
 
+async def _export(call: Call) -> Content:
+    return Content(*await call.controller.export(call.path["name"]))
+
+
 async def _run_file(call: Call) -> Content:
     return Content(*await call.controller.run_file(call.path["run"], call.path["name"]))
 
@@ -271,6 +279,20 @@ ROUTES = (
             RUN_NUMBER,
             Parameter("name", "path", {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"}),
         ),
+        errors=(404,),
+    ),
+    Route(
+        endpoints.STATISTICS,
+        "Best, mean and averages of all attempts, and of each day",
+        Statistics,
+        lambda call: call.controller.statistics(),
+    ),
+    Route(
+        endpoints.EXPORT,
+        "All runs for other programs: runs.csv, runs.json or cstimer.json",
+        ("text/csv", "application/json"),
+        _export,
+        parameters=(Parameter("name", "path", {"type": "string", "pattern": EXPORT_PATTERN}),),
         errors=(404,),
     ),
 )

@@ -12,7 +12,7 @@ import logging
 import re
 import shutil
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -216,6 +216,16 @@ class RunStore:
             else:
                 found.unreadable.append(record)
         return found
+
+    def readable(self) -> Iterator[RunRecord]:
+        """Yield all records that can be read, without their long parts, oldest first.
+
+        Raises :class:`StorageError` where the folder itself cannot be read.
+        """
+        for run_id in self.ids():
+            record = self._load_or_explain(run_id)
+            if isinstance(record, RunRecord):
+                yield record.summary()
 
     def recover(self) -> Recovery:
         """Clear half-written files and close open records after a crash.

@@ -11,13 +11,17 @@ from pydantic import BaseModel
 from robot.api import calibrations, endpoints, models
 from robot.api.endpoints import RUN, RUNS, Endpoint
 from robot.daemon.routes import ROUTES
-from robot.records import runs
+from robot.records import runs, statistics
 
 DOCUMENTS = {name: document for name, document in vars(endpoints).items() if name.endswith("Json")}
 
 
 def model_of(name: str) -> type[BaseModel]:
-    found = [vars(module)[name] for module in (models, calibrations, runs) if name in vars(module)]
+    found = [
+        vars(module)[name]
+        for module in (models, calibrations, runs, statistics)
+        if name in vars(module)
+    ]
     assert found, f"{name}Json stands for a model that does not exist"
     return found[0]
 

@@ -283,3 +283,17 @@ def test_an_answer_names_moves_length_and_proof(
     print_answer(answer)
     out = capfd.readouterr().out
     assert all(text in out for text in told), out
+
+
+def test_runs_are_exported_and_counted_without_a_daemon(
+    store: RunStore, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for seconds in (4.0, 2.0, 3.0):
+        keep(store, outcome=Outcome.SOLVED, duration_s=seconds)
+    (store.directory / "000002" / "run.json").write_text("no record")
+    found = json.loads("".join(lines(capfd, "runs", "statistics", "--json")))
+    assert (found["attempts"], found["best_s"], found["best_run"]) == (2, 3.0, "000003")
+    file = tmp_path / "runs.csv"
+    assert not lines(capfd, "runs", "export", "--csv", str(file))
+    assert [line.split(",")[0] for line in file.read_text().splitlines()] == ["run", "1", "3"]
+    assert run(["runs", "export", str(file)]) == 2

@@ -1,9 +1,9 @@
 // The panel "Statistics": times as a histogram and a trend, outcomes, the serial line, records.
 
-import { outcomeName, reasonOf, seconds, spoken, t, when, whole } from "./language.js";
-import { $, ask, el, facts, msg } from "./util.js";
+import { outcomeName, reasonOf, seconds, spoken, t, whole } from "./language.js";
+import { $, ask, el, facts, msg, table } from "./util.js";
 
-const ASKED = 300;
+const ASKED = 300, DAYS = 14;
 const WIDTH = 560, HEIGHT = 220, LEFT = 46, BOTTOM = 28;
 
 export class Statistics {
@@ -30,25 +30,27 @@ export class Statistics {
     if (this.#of === last) return;
     this.#of = last;
     try {
-      const { runs } = await ask("GET", `/api/runs?count=${ASKED}`);
-      $("statistics").replaceChildren(...this.#cards(runs));
+      const [{ runs }, all] = await Promise.all([ask("GET", `/api/runs?count=${ASKED}`), ask("GET", "/api/statistics")]);
+      $("statistics").replaceChildren(...this.#cards(runs, all));
     } catch (error) {
       $("statistics").replaceChildren(el("p", { class: "card" }, reasonOf(error)));
     }
   }
 
-  #cards(runs) {
+  #cards(runs, all) {
     const solves = runs.filter((run) => run.kind === "solve" && run.outcome);
     const solved = solves.filter((run) => run.outcome === "solved").reverse();
     if (!solves.length) return [el("p", { class: "card" }, t("Nothing has been solved yet."))];
     const times = solved.map((run) => run.duration_s);
     return [
-      numbers(solves, solved, times),
+      numbers(all),
       el("div", { class: "two" },
         times.length ? card(t("Times"), histogram(times)) : null,
         times.length > 1 ? card(t("One after the other"), trend(times)) : null,
         card(t("Outcomes"), outcomes(solves)),
-        card(t("Serial line"), line(runs))),
+        all.days.length ? card(t("By day"), days(all.days)) : null,
+        card(t("Serial line"), line(runs)),
+        card(t("Download"), exports())),
     ];
   }
 }
@@ -56,18 +58,31 @@ export class Statistics {
 const card = (title, ...content) => el("div", { class: "card" }, el("h2", {}, title), ...content);
 const mean = (values) => values.reduce((sum, v) => sum + v, 0) / values.length;
 
-function numbers(solves, solved, times) {
+function numbers(all) {
   const big = (value, text) => el("p", {}, el("b", {}, value), el("span", {}, text));
-  const best = solved.reduce((a, b) => (!a || b.duration_s < a.duration_s ? b : a), null);
-  const shares = t("{solved} of {count}", { solved: solved.length, count: solves.length });
-  return el("div", { class: "card bigs" }, big(shares, outcomeName("solved")),
-    best ? big(seconds(best.duration_s), t("fastest: run {run}, {time}", { run: Number(best.id), time: when(best.started_at) })) : null,
-    times.length ? big(seconds(mean(times)), t("on average")) : null,
-    times.length >= 5 ? big(seconds(averageOf5(times.slice(-5))), t("last five, without best and worst")) : null);
+  const average = (latest, best, text) => (best === null ? null : big(latest === null ? "DNF" : seconds(latest), t("{average}, best {time}", { average: t(text), time: seconds(best) })));
+  return el("div", { class: "card bigs" },
+    big(t("{solved} of {count}", { solved: all.solved, count: all.attempts }), outcomeName("solved")),
+    all.best_run ? big(seconds(all.best_s), t("fastest: run {run}", { run: Number(all.best_run) })) : null,
+    all.mean_s === null ? null : big(seconds(all.mean_s), t("on average")),
+    average(all.mo3_s, all.best_mo3_s, msg("mean of 3")),
+    average(all.ao5_s, all.best_ao5_s, msg("average of 5")),
+    average(all.ao12_s, all.best_ao12_s, msg("average of 12")));
 }
 
-function averageOf5(times) {
-  return mean([...times].sort((p, q) => p - q).slice(1, -1));
+function days(found) {
+  const heads = [[t("Day")], [outcomeName("solved"), "number"], [t("Fastest"), "number"], [t("Average"), "number"]];
+  const cell = (text) => el("td", { class: "number" }, text);
+  const time = (value) => (value === null ? "" : seconds(value));
+  const rows = found.slice(0, DAYS).map((one) => el("tr", {}, el("td", {}, one.day),
+    cell(t("{solved} of {count}", { solved: one.solved, count: one.attempts })), cell(time(one.best_s)), cell(time(one.mean_s))));
+  return table(t("By day"), heads, rows);
+}
+
+function exports() {
+  const link = (name, text) => el("li", {}, el("a", { href: `/api/exports/${name}`, download: name }, text));
+  return el("ul", {}, link("runs.csv", t("All runs as a table (CSV)")), link("runs.json", t("All runs as JSON")),
+    link("cstimer.json", t("Solves for csTimer: “Import session(s) from other timer”")));
 }
 
 function axes(label, low, high, rules) {

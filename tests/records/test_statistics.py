@@ -1,0 +1,126 @@
+"""Averages as speedcubers count them, and exports that other programs read."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robot.records.export import export_runs
+from robot.records.run_record import RunRecord
+from robot.records.statistics import compute_statistics
+from robot.text.outcomes import Outcome
+from solver.cube.cube import Cube
+from solver.cube.sticker_cube import StickerCube
+from tests.rig.documents import NOON
+
+DNF = None
+STATE = Cube.solved().apply("R U2 F'").facelets()
+
+
+def solves(times: Sequence[float | None], **more: Any) -> list[RunRecord]:
+    """Attempts one minute apart, the first at noon; None is one that failed."""
+    return [
+        RunRecord(
+            id=f"{number:06}",
+            kind="solve",
+            started_at=NOON + timedelta(minutes=number),
+            outcome=Outcome.NOT_SOLVED if time is None else Outcome.SOLVED,
+            duration_s=9.0 if time is None else time,
+            **({"robot": "cubotino", "facelets": STATE, "moves": "F U2 R'"} | more),
+        )
+        for number, time in enumerate(times, start=1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("times", "mo3", "ao5"),
+    [
+        ([10, 20, 30], 20, None),
+        ([1, 2, 3, 4, 5], 4, 3),
+        ([1, 2, 3, 4, DNF], None, 3),
+        ([DNF, 2, 3, 4, DNF], None, None),
+        ([DNF, DNF, 1, 2, 3, 4, 98], 35, 3),
+    ],
+)
+def test_averages_follow_the_regulations(
+    times: list[float | None], mo3: float | None, ao5: float | None
+) -> None:
+    found = compute_statistics(solves(times))
+    assert (found.mo3_s, found.ao5_s) == (mo3, ao5)
+
+
+@given(st.lists(st.none() | st.floats(0.1, 1000), min_size=12, max_size=30))
+def test_the_best_average_is_one_of_all_in_a_row(times: list[float | None]) -> None:
+    whole = compute_statistics(solves(times))
+    rows = [compute_statistics(solves(times[:end])).ao12_s for end in range(12, len(times) + 1)]
+    counted = [row for row in rows if row is not None]
+    assert whole.best_ao12_s == min(counted, default=None)
+    assert whole.ao12_s == rows[-1]
+    if whole.ao12_s is not None:
+        assert sum(time is None for time in times[-12:]) <= 1
+
+
+def test_only_attempts_count_and_days_begin_with_the_latest() -> None:
+    runs = solves([5.0, DNF])
+    runs += [run.model_copy(update={"started_at": NOON + timedelta(days=2)}) for run in runs]
+    ignored: list[dict[str, Any]] = [
+        {"kind": "scramble", "outcome": Outcome.DONE},
+        {"outcome": Outcome.ALREADY_SOLVED},
+        {"outcome": Outcome.NO_CUBE, "moves": None},
+        {"to": "checkerboard"},
+        {"outcome": None},
+    ]
+    runs += [runs[0].model_copy(update=change) for change in ignored]
+    found = compute_statistics(runs)
+    assert (found.attempts, found.solved, found.best_s) == (4, 2, 5.0)
+    assert [(day.attempts, day.solved) for day in found.days] == [(2, 1), (2, 1)]
+    assert found.days[0].day > found.days[1].day
+
+
+def test_spreadsheets_read_the_table() -> None:
+    runs = solves([12.3456, DNF], timings_s={"turn": 7.0})
+    _, data = export_runs("runs.csv", runs)
+    rows = list(csv.DictReader(io.StringIO(data.decode(), newline="")))
+    assert [row["total_s"] for row in rows] == ["12.346", "9.0"]
+    assert (rows[0]["outcome"], rows[0]["turn_s"], rows[0]["check_s"]) == ("solved", "7.0", "")
+    assert Cube.solved().apply(rows[0]["scramble"]).facelets() == rows[0]["state"]
+
+
+def test_a_scramble_of_any_size_leads_to_its_cube() -> None:
+    state = StickerCube.solved(4).apply("Rw U2 3Fw'").letters
+    _, data = export_runs("runs.csv", solves([1.0], facelets=state, moves="3Fw U2 Rw'"))
+    row = next(csv.DictReader(io.StringIO(data.decode())))
+    assert (row["layers"], row["scramble"]) == ("4", "Rw U2 3Fw'")
+
+
+def test_a_scramble_is_given_only_where_it_leads_to_the_cube() -> None:
+    _, data = export_runs("runs.csv", solves([1.0], moves="R L"))
+    assert next(csv.DictReader(io.StringIO(data.decode())))["scramble"] == ""
+
+
+def test_cstimer_reads_the_sessions() -> None:
+    runs = solves([12.3456, DNF]) + solves([7.0], robot="two-arm")
+    _, data = export_runs("cstimer.json", runs)
+    # csTimer knows its own files by this beginning, and reads texts in `sessionData`.
+    assert data.startswith(b'{"session1"')
+    document = json.loads(data)
+    first = document["session1"]
+    assert [solve[0] for solve in first] == [[0, 12346], [-1, 9000]]
+    assert (first[0][1], first[0][3]) == ("R U2 F'", int(NOON.timestamp()) + 60)
+    about = json.loads(document["properties"]["sessionData"])
+    assert [about[key]["name"] for key in ("1", "2")] == ["cubotino 3x3x3", "two-arm 3x3x3"]
+    assert {one["opt"]["scrType"] for one in about.values()} == {"333"}
+    assert len(document["session2"]) == 1 and document["properties"]["sessionN"] == 2
+
+
+def test_no_attempts_are_an_empty_session() -> None:
+    _, data = export_runs("cstimer.json", [])
+    assert json.loads(data)["session1"] == []
