@@ -281,13 +281,16 @@ def summary(records: Sequence[RunRecordJson]) -> JsonObject:
 
 def _cycle(client: ControlClient, about: str) -> RunRecordJson:
     """One scramble and one solve; the record of whichever ended the cycle."""
-    scrambled = _perform(client, "scramble", about)
-    return scrambled if scrambled["outcome"] != Outcome.DONE else _perform(client, "solve", about)
+    scrambled = perform(client, "scramble", f"{about}scramble: ")
+    if scrambled["outcome"] != Outcome.DONE:
+        return scrambled
+    return perform(client, "solve", f"{about}solve: ")
 
 
-def _perform(client: ControlClient, kind: str, about: str) -> RunRecordJson:
-    run_id = client.start(kind)
-    watch(client, run_id, about=f"{about}{kind}: ")
+def perform(client: ControlClient, kind: str, about: str, **more: str) -> RunRecordJson:
+    """Start a job, show it until it ends, and return its record."""
+    run_id = client.start(kind, **more)
+    watch(client, run_id, about=about)
     return client.run(run_id)
 
 

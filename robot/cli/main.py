@@ -37,6 +37,7 @@ COMMANDS = {
     "robot": ("profiles", "Show a robot profile's abilities and times."),
     "runs": ("runs", "List the robot's runs, newest first."),
     "scramble": ("control", "Scramble the cube in the robot."),
+    "show": ("show", "Play a programme of jobs again and again."),
     "shutdown": ("control", "Switch the robot's Raspberry Pi off cleanly."),
     "simulate": ("simulate", "Run a simulated robot for all other commands."),
     "solve": ("solve", "Find moves, or a robot's motion, that solve a cube."),

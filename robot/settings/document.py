@@ -29,7 +29,7 @@ DEEPEST = 50
 LONGEST_NUMBER = 30
 """Characters of a number."""
 
-_TOO_LARGE = "too large or too deeply nested for a profile"
+_TOO_LARGE = "too large or too deeply nested"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class _Reader:
         """The document; raises :class:`BadProfile` with all that was found."""
         if not (isinstance(node, yaml.MappingNode) and node.tag == _MAP):
             line = 1 if node is None else _line_of(node)
-            text = "a profile is a mapping of keys to values"
+            text = "not a mapping of keys to values"
             raise BadProfile([Complaint(self.file, line, "", text)])
         self._note((), _line_of(node))
         data = self._mapping(node, ())
@@ -182,7 +182,7 @@ class _Reader:
             return [self._value(part, (*path, index), _line_of(part)) for index, part in parts]
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, path)
-        return self._complain(path, line, f"{_tag_name(node)} has no place in a profile")
+        return self._complain(path, line, f"{_tag_name(node)} has no place here")
 
     def _note(self, path: Path, line: int) -> None:
         self._count(1, path, line)
@@ -248,7 +248,7 @@ class _Reader:
         line = self.lines[path]
         text = self._text(node, path, line)
         if node.tag not in _SCALARS:
-            return self._complain(path, line, f"{_tag_name(node)} has no place in a profile")
+            return self._complain(path, line, f"{_tag_name(node)} has no place here")
         if node.tag in {_INT, _FLOAT} and len(text) > LONGEST_NUMBER:
             return self._complain(path, line, f"{shortened(text)} is too long for a number")
         try:

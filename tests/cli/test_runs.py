@@ -20,27 +20,7 @@ from robot.records.run_record import FaultRecord, LinkRecord, RunEvent
 from robot.records.runs import RunStore
 from robot.text.outcomes import Outcome, is_success
 from solver.errors import ExitCode
-from tests.rig.documents import NOON, FakeClient, run_json
-
-
-class EndedJobs(FakeClient):
-    """A daemon whose jobs have ended with these outcomes, one after the other."""
-
-    def __init__(self, *outcomes: str) -> None:
-        super().__init__()
-        self.kinds: list[str] = []
-        self._outcomes = outcomes
-
-    def start(self, kind: str = "solve", **_: Any) -> str:
-        self.kinds.append(kind)
-        return str(len(self.kinds))
-
-    def run(self, run_id: str) -> Any:
-        number, outcome = int(run_id), self._outcomes[int(run_id) - 1]
-        reason = "" if outcome in {"done", "solved"} else f"it {outcome}"
-        times = {"duration_s": 10.0 + number + number // 8, "executed_us": (number // 2) * 10**6}
-        return run_json(number, outcome, kind=self.kinds[number - 1], reason=reason, **times)
-
+from tests.rig.documents import NOON, EndedJobs, run_json
 
 Ask = Callable[..., tuple[int, list[str], EndedJobs, list[str]]]
 

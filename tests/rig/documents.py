@@ -96,9 +96,31 @@ class FakeClient(ControlClient):
             raise DaemonError("gone")
         if method == "GET":
             self.looked.append(path)
-            return {"/status": self.now, "/live": live_json()}.get(path, {"runs": self.listed})
+            known = {"/status": self.now, "/live": live_json(), "/calibration": {"size": 3}}
+            return known.get(path, {"runs": self.listed})
         self.asked.append((method, path, body))
         self.done.set()
         if self.refuses:
             raise RequestError(409, "busy", self.refuses)
         return {"run": "000001", "stopped": True}
+
+
+class EndedJobs(FakeClient):
+    """A daemon whose jobs have ended with these outcomes, one after the other."""
+
+    def __init__(self, *outcomes: str) -> None:
+        super().__init__()
+        self.kinds: list[str] = []
+        self.details: list[dict[str, Any]] = []
+        self._outcomes = outcomes
+
+    def start(self, kind: str = "solve", **more: Any) -> str:
+        self.kinds.append(kind)
+        self.details.append(more)
+        return str(len(self.kinds))
+
+    def run(self, run_id: str) -> Any:
+        number, outcome = int(run_id), self._outcomes[int(run_id) - 1]
+        reason = "" if outcome in {"done", "solved"} else f"it {outcome}"
+        times = {"duration_s": 10.0 + number + number // 8, "executed_us": (number // 2) * 10**6}
+        return run_json(number, outcome, kind=self.kinds[number - 1], reason=reason, **times)

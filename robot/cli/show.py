@@ -1,0 +1,160 @@
+"""``cubist show``: a programme of jobs for a shop window, from a YAML file."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from robot.api.endpoints import CALIBRATION
+from robot.cli.control import POLL_S, perform
+from robot.cli.numbers import Whole
+from robot.cli.output import answer, daemon_client, json_option, note
+from robot.cli.texts import ending_text
+from robot.settings.document import BadProfile, parse_document
+from robot.text.outcomes import exit_code
+from solver.cube.cube import from_scramble
+from solver.cube.reading import SCRAMBLE, read_state
+from solver.errors import CubistError, ExitCode
+from solver.files import BadFile, read_text
+from solver.goal import read_goal
+
+if TYPE_CHECKING:
+    from robot.api.client import ControlClient
+
+MAX_BYTES = 64 * 1024
+LONGEST_WAIT_S = 24 * 3600.0
+WAIT = "wait"
+JOBS = {"solve": None, "home": None, "scramble": "moves", "pattern": "to"}
+"""Steps that are jobs -> the parameter that a value after the colon is."""
+
+
+@dataclass(frozen=True)
+class ShowStep:
+    """One step: a job with its ``value``, or a wait of ``seconds``."""
+
+    name: str
+    value: str | None = None
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        if self.name == WAIT:
+            return f"wait {self.seconds:g} s"
+        return self.name if self.value is None else f"{self.name} {self.value}"
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--rounds", type=Whole(1, 1_000_000), help="Rounds to play (default: until stopped).")
+@json_option
+def show(file: Path, rounds: int | None, as_json: bool) -> int:
+    """Play the programme in FILE again and again, for a shop window.
+
+    FILE is YAML: `steps:` with a list of `solve`, `home`, `scramble`, `scramble: R U F`, `pattern:
+    checkerboard` and `wait: 30` (seconds). The programme ends when somebody stops a job or starts
+    another (by the robot's button, too), when a job fails, and by Ctrl-C, which stops the robot.
+    """
+    client = daemon_client()
+    steps = read_programme(file, client.call(CALIBRATION)["size"])
+    played = 0
+    try:
+        for number in count(1) if rounds is None else range(1, rounds + 1):
+            for step in steps:
+                code = _play(client, step, number, as_json)
+                if code is not ExitCode.DONE:
+                    _report_end(played, as_json)
+                    return code
+            played = number
+    except KeyboardInterrupt:
+        note("stopping the robot")
+        client.stop()
+        _report_end(played, as_json)
+        return ExitCode.STOPPED
+    _report_end(played, as_json)
+    return ExitCode.DONE
+
+
+def read_programme(file: Path, size: int | None) -> list[ShowStep]:
+    """Return the steps in a file, for a robot that turns cubes of ``size`` layers.
+
+    Raises :class:`BadFile` with the line of what is wrong.
+    """
+    try:
+        document = parse_document(read_text(file, MAX_BYTES), str(file))
+    except BadProfile as error:
+        raise BadFile(str(error)) from None
+    listed = document.data.get("steps")
+    if document.data.keys() != {"steps"} or not isinstance(listed, list) or not listed:
+        raise BadFile(f'{file}: write "steps:" and a list of steps, and nothing else')
+    steps = []
+    for index, found in enumerate(listed):
+        try:
+            steps.append(_read_step(found, size))
+        except CubistError as error:
+            line = document.line_of(("steps", index))
+            raise BadFile(f"{file}:{line}: {error}") from None
+    if all(step.name == WAIT for step in steps):
+        raise BadFile(f"{file}: every step waits")
+    return steps
+
+
+def _read_step(found: object, size: int | None) -> ShowStep:
+    name, value = found, None
+    if isinstance(found, dict) and len(found) == 1:
+        [(name, value)] = found.items()
+    if name == WAIT:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise BadFile('"wait" needs a number of seconds: "wait: 30"')
+        if not 0 < value <= LONGEST_WAIT_S:
+            raise BadFile(f"wait: more than 0 and at most {LONGEST_WAIT_S:g} seconds")
+        return ShowStep(WAIT, seconds=float(value))
+    if not isinstance(name, str) or name not in JOBS:
+        raise BadFile(f"no such step; there are {', '.join([*JOBS, WAIT])}")
+    if value is None:
+        if name == "pattern":
+            raise BadFile('"pattern" needs a name, a state or moves: "pattern: checkerboard"')
+        return ShowStep(name)
+    if JOBS[name] is None or not isinstance(value, str):
+        raise BadFile(f'"{name}" takes no such value')
+    if size is not None:
+        if name == "pattern":
+            read_goal(value, read_state(SCRAMBLE, size))
+        else:
+            from_scramble(value, size)
+    return ShowStep(name, value)
+
+
+def _play(client: ControlClient, step: ShowStep, number: int, as_json: bool) -> ExitCode:
+    """Play one step, and return the exit code of its outcome."""
+    if step.name == WAIT:
+        return _wait(client, step.seconds)
+    key = JOBS[step.name]
+    more = {} if key is None else {key: step.value}
+    kind = "solve" if step.name == "pattern" else step.name
+    given = {name: value for name, value in more.items() if value is not None}
+    record = perform(client, kind, f"{number}  {step}: ", **given)
+    ended = ending_text(record["outcome"], record["duration_s"])
+    document = {"round": number, "step": str(step), "run": record["id"]}
+    document |= {"outcome": record["outcome"], "reason": record["reason"]}
+    reason = f": {record['reason']}" if record["reason"] else ""
+    answer(document, as_json, f"{number}  {step}: {ended}{reason}")
+    return exit_code(record["outcome"])
+
+
+def _wait(client: ControlClient, seconds: float) -> ExitCode:
+    """Wait; the programme is stopped where somebody takes the robot meanwhile."""
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        if client.status()["state"] != "idle":
+            note("somebody else uses the robot")
+            return ExitCode.STOPPED
+        time.sleep(min(left, POLL_S))
+    return ExitCode.DONE
+
+
+def _report_end(rounds: int, as_json: bool) -> None:
+    answer({"rounds": rounds}, as_json, f"rounds played: {rounds}")

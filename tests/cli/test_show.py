@@ -1,0 +1,86 @@
+"""``cubist show`` plays its programme until somebody stops it, and reads it before it begins."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robot.cli import control, show
+from robot.cli.main import run
+from solver.errors import ExitCode
+from tests.rig.documents import EndedJobs, status_json
+
+PROGRAMME = "steps: [scramble: R U, wait: 0.001, pattern: checkerboard, solve]"
+Play = Callable[..., tuple[int, list[dict[str, Any]], EndedJobs]]
+
+
+@pytest.fixture
+def play(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Play:
+    """Play a programme where jobs end so: exit code, documents, the daemon."""
+
+    def played(outcomes: str, text: str = PROGRAMME, *options: str, **now: Any) -> Any:
+        client = EndedJobs(*outcomes.split())
+        client.now = status_json(**now)
+        monkeypatch.setattr(show, "daemon_client", lambda: client)
+        monkeypatch.setattr(control, "watch", lambda *_, **__: None)
+        file = tmp_path / "show.yaml"
+        file.write_text(text, encoding="utf-8")
+        code = run(["show", str(file), "--json", *options])
+        return code, [json.loads(line) for line in capsys.readouterr().out.splitlines()], client
+
+    return played
+
+
+def test_rounds_are_played_step_by_step(play: Play) -> None:
+    code, answers, client = play("done done solved " * 2, PROGRAMME, "--rounds", "2")
+    assert code == ExitCode.DONE
+    assert client.kinds == ["scramble", "solve", "solve"] * 2
+    assert client.details[:3] == [{"moves": "R U"}, {"to": "checkerboard"}, {}]
+    assert [answer["round"] for answer in answers[:-1]] == [1, 1, 1, 2, 2, 2]
+    assert answers[-1] == {"rounds": 2}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code"), [("stopped", ExitCode.STOPPED), ("jammed", ExitCode.FAILED)]
+)
+def test_without_rounds_it_goes_on_until_a_job_ends_otherwise(
+    play: Play, outcome: str, code: ExitCode
+) -> None:
+    ended, answers, client = play(f"done done solved done {outcome}")
+    assert (ended, len(client.kinds), answers[-1]) == (code, 5, {"rounds": 1})
+
+
+def test_who_takes_the_robot_while_it_waits_ends_the_programme(play: Play) -> None:
+    code, answers, client = play("done", "steps: [scramble, wait: 60]", state="solving")
+    assert (code, len(client.kinds), answers[-1]) == (ExitCode.STOPPED, 1, {"rounds": 0})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("- solve", "not a mapping"),
+        ("steps: []", 'write "steps:"'),
+        ("steps: [solve]\nrepeat: 3", 'write "steps:"'),
+        ("steps: [wait: 3]", "every step waits"),
+        ("steps:\n- solve\n- dance", "show.yaml:3: no such step; there are solve"),
+        ("steps:\n- solve\n- wait: soon", "show.yaml:3"),
+        ("steps:\n- solve\n- wait: .nan", "show.yaml:3"),
+        ("steps:\n- wait: true", "show.yaml:2"),
+        ("steps:\n- pattern", "pattern: checkerboard"),
+        ("steps:\n- pattern: chekerboard", "show.yaml:2: There is no pattern"),
+        ("steps:\n- scramble: R Q", "show.yaml:2"),
+        ("steps:\n- solve: R", '"solve" takes no such value'),
+        ("steps:\n- {solve: , home: }", "no such step"),
+        ("steps: [solve", "not YAML"),
+    ],
+)
+def test_a_bad_programme_is_refused_before_anything_moves(play: Play, text: str, said: str) -> None:
+    code, answers, client = play("", text)
+    assert (code, client.kinds) == (ExitCode.USAGE, [])
+    assert said in answers[-1]["reason"]
