@@ -24,7 +24,7 @@ MOST_BYTES = 8 * 1024 * 1024
 READY_PERIOD_S = 5.0
 """The daemon closes a connection that is idle for three times as long."""
 
-_MEDIA = frozenset({"application/json", "image/jpeg", "image/png"})
+_MEDIA = frozenset({"application/json", "image/jpeg", "image/png", "text/csv"})
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,8 @@ WATCHING = {
     "GET /runs",
     "GET /runs/{run}",
     "GET /runs/{run}/files/{name}",
+    "GET /statistics",
+    "GET /exports/{name}",
     "GET /calibration",
 }
 OPERATING = {"POST /start", "POST /home", "POST /stop", "POST /acknowledge"}

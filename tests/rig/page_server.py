@@ -62,6 +62,8 @@ class FakePageDaemon:
             return self._picture(request)
         if request.path.endswith(".jpg"):
             return web.Response(body=b"\xff\xd8", content_type="image/jpeg")
+        if request.path.endswith(".csv"):
+            return web.Response(body=b"run,started", content_type="text/csv")
         if request.path.endswith(".png"):
             return web.Response(body=b"<script>", content_type="text/html")
         if request.path == "/live" and self.happens:

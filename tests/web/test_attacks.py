@@ -293,6 +293,7 @@ async def test_the_page_never_asks_for_anything_else(page: PageVisitor) -> None:
 async def test_what_the_daemon_sends_is_never_a_page_of_its_own(page: PageVisitor) -> None:
     await page.log_in()
     assert (await page.ask("GET", "/api/runs/1/files/a.jpg")) == (200, b"\xff\xd8")
+    assert (await page.ask("GET", "/api/exports/runs.csv")) == (200, b"run,started")
     code, answer = await page.ask("GET", "/api/runs/1/files/a.png")
     assert (code, answer["error"]) == (503, "no-daemon")
 
