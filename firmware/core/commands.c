@@ -151,6 +151,19 @@ static uint8_t home(uint8_t mask)
     return FAULT_NONE;
 }
 
+static uint8_t power_down(const uint8_t *payload)
+{
+    struct power_down power_down;
+    memcpy(&power_down, payload, sizeof power_down);
+    for (uint8_t i = 0; i < actuator_count; i++) {
+        if (power_down.actuators & (1u << i)) {
+            actuator_power(&actuators[i], false);
+            actuators[i].placed &= !(power_down.lost & (1u << i));
+        }
+    }
+    return FAULT_NONE;
+}
+
 static uint8_t payload_size(uint8_t type)
 {
     switch (type) {
@@ -168,6 +181,8 @@ static uint8_t payload_size(uint8_t type)
         return sizeof(struct go_at);
     case MESSAGE_HOME:
         return sizeof(struct home);
+    case MESSAGE_POWER_DOWN:
+        return sizeof(struct power_down);
     default:
         return 0;
     }
@@ -242,6 +257,8 @@ static uint8_t carry_out(uint8_t type, const uint8_t *payload, uint8_t length)
     case MESSAGE_RELEASE:
         safety_release();
         return FAULT_NONE;
+    case MESSAGE_POWER_DOWN:
+        return power_down(payload);
     default:
         return FAULT_BAD_MESSAGE;
     }

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #define PROTOCOL_VERSION 4 /* version of this protocol; both sides must have the same */
-#define PROTOCOL_FIRMWARE_VERSION "0.4.0" /* version of the firmware built from this tree */
+#define PROTOCOL_FIRMWARE_VERSION "0.5.0" /* version of the firmware built from this tree */
 #define PROTOCOL_TICKS_PER_US 2 /* clock of all motion */
 #define PROTOCOL_MAX_PAYLOAD 48 /* bytes of payload in a frame */
 #define PROTOCOL_WINDOW 6 /* most sequenced frames in flight without acknowledgement */
@@ -36,7 +36,7 @@
 #define PROTOCOL_FIRST_PIN_LINUX 2
 #define PROTOCOL_PINS_LINUX 88 /* BCM numbers 2 to 27; 32 to 47: channels of a PCA9685, 64 to 87: of a Pololu Maestro */
 #define PROTOCOL_FIRMWARE_MAJOR 0
-#define PROTOCOL_FIRMWARE_MINOR 4
+#define PROTOCOL_FIRMWARE_MINOR 5
 #define PROTOCOL_FIRMWARE_PATCH 0
 /* The frame of an emergency stop as it travels, without the final 00. */
 #define PROTOCOL_STOP_PATTERN {0x07, 0xff, 0xff, 0xff, 0x7f, 0x87, 0x8c}
@@ -150,6 +150,7 @@ enum message {
     MESSAGE_HOME = 0x40, /* homes actuators, together; only at rest */
     MESSAGE_CLEAR = 0x41, /* clears a latched fault */
     MESSAGE_RELEASE = 0x42, /* switches outputs off: motors without power, servos without pulses, nothing homed */
+    MESSAGE_POWER_DOWN = 0x43, /* switches some actuators off, as RELEASE does; the others hold and stay homed; only at rest. A servo goes on later with its last pulse. */
     MESSAGE_EMERGENCY_STOP = 0x7f, /* stops everything at once; sent with session, sequence number and acknowledgement of 255 */
     MESSAGE_WELCOME = 0x81, /* describes the microcontroller and its abilities */
     MESSAGE_STATUS = 0x82, /* answers Ping; also sent when the state changes */
@@ -212,6 +213,11 @@ struct __attribute__((packed)) go_at {
 
 struct __attribute__((packed)) home {
     uint8_t actuators; /* bit mask */
+};
+
+struct __attribute__((packed)) power_down {
+    uint8_t actuators; /* bit mask */
+    uint8_t lost; /* bit mask of those among them that may turn without power, so that their positions are unknown */
 };
 
 struct __attribute__((packed)) welcome {

@@ -40,7 +40,7 @@ uint16_t servo_at(const struct servo *servo, uint32_t moment)
 void servo_start(struct servo *servo, const struct servo_segment *segments, uint8_t count,
                  uint32_t start)
 {
-    servo->from = servo->pulse ? servo->target : segments[0].pulse;
+    servo->from = servo->target ? servo->target : segments[0].pulse;
     servo->target = segments[count - 1].pulse;
     servo->segments = segments;
     servo->count = count;

@@ -11,7 +11,7 @@
 
 struct servo {
     volatile uint16_t pulse; /* ticks, 0: no pulses */
-    uint16_t target;         /* pulse at the end of the slew; at rest, the current pulse */
+    uint16_t target;         /* pulse at the end of the slew; at rest, the last pulse, 0: none yet */
     uint16_t from;           /* pulse at the start of the slew */
     uint32_t start;          /* tick at which the slew starts */
     const struct servo_segment *segments;
@@ -37,8 +37,8 @@ bool servo_is_high(uint8_t number);
 /* Removes all servos. */
 void servo_detach_all(void);
 
-/* Starts a slew through the segments at tick `start`. A servo without pulses begins at the pulse of
- * the first segment. */
+/* Starts a slew through the segments at tick `start`, from the servo's last pulse: it may have been
+ * switched off since. Its very first slew begins at the pulse of the first segment. */
 void servo_start(struct servo *servo, const struct servo_segment *segments, uint8_t count,
                  uint32_t start);
 

@@ -189,6 +189,34 @@ static void a_known_place_is_kept(void)
     CHECK(actuators[0].position == 7 && actuators[0].placed && bench_status().homed == 1);
 }
 
+/* What is switched off is not homed any more, and unplaced only if that was asked for; the rest
+ * holds. A servo goes on with its last pulse, not with that of its start. */
+static void some_may_be_powered_down(void)
+{
+    static const struct servo_segment away[] = {{2400, 20 * TICKS_A_MS}};
+    static const uint8_t turn[] = {0, 0};
+    const struct config_begin begin = {.silence_hold_ms = 200, .silence_safe_ms = 1000};
+    const struct power_down power_down = {.actuators = 3, .lost = 2};
+    struct config_actuator setups[] = {bench_servo(), bench_stepper(false), bench_servo()};
+    setups[2].pin = STEP_PIN;
+    bench_configure_as(begin, setups, COUNT(setups));
+    bench_home(7);
+    bench_run_ms(110);
+    bench_command(MESSAGE_CLEAR_PROFILES, 0, 0);
+    bench_profile(KIND_SERVO, (const void *)away, 1, 20 * TICKS_A_MS);
+    bench_play(turn, sizeof turn, 1);
+    bench_run_ms(50);
+    CHECK(bench_status().homed == 7 && actuators[0].motor.servo.pulse == 2400);
+    bench_command(MESSAGE_POWER_DOWN, &power_down, sizeof power_down);
+    CHECK(bench_status().homed == 4 && bench_status().fault == FAULT_NONE);
+    CHECK(!actuators[0].powered && !actuators[1].powered && actuators[2].powered);
+    CHECK(actuators[0].placed && !actuators[1].placed && actuators[2].placed);
+    bench_run_ms(50);
+    CHECK(actuators[0].motor.servo.pulse == 0);
+    bench_home(1);
+    CHECK(actuators[0].motor.servo.pulse == 2400);
+}
+
 static void a_servo_has_a_millisecond_more_than_told(void)
 {
     bench_configure();
@@ -348,6 +376,7 @@ int main(void)
     each_motion_has_one_speed();
     homing_again_begins_anew();
     a_known_place_is_kept();
+    some_may_be_powered_down();
     a_servo_has_a_millisecond_more_than_told();
     an_overload_ends_homing();
     return bench_result();

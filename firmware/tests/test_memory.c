@@ -141,11 +141,11 @@ static void a_slew_goes_straight_from_segment_to_segment(void)
     CHECK(servo.pulse == 2000 && servo.count == 0 && servo_at(&servo, 5500) == 2000);
 }
 
-static void a_servo_without_pulses_begins_where_it_is_told_first(void)
+static void a_servo_begins_at_its_last_pulse_or_where_it_is_told_first(void)
 {
     static const struct servo_segment segments[] = {{.pulse = 3000, .duration = 1000},
                                                     {.pulse = 2000, .duration = 1000}};
-    struct servo servo = {.target = 2500};
+    struct servo servo = {.target = 0};
     servo_start(&servo, segments, 2, 5000);
     CHECK(servo.pulse == 3000 && servo_at(&servo, 5000) == 3000 && servo_at(&servo, 6500) == 2500);
     servo.pulse = 0;
@@ -153,6 +153,8 @@ static void a_servo_without_pulses_begins_where_it_is_told_first(void)
     CHECK(servo.pulse == 0 && servo.target == 2500);
     servo_finish(&servo);
     CHECK(servo.pulse == 0);
+    servo_start(&servo, segments, 2, 5000);
+    CHECK(servo.pulse == 2500); /* its last pulse */
 }
 
 int main(void)
@@ -161,6 +163,6 @@ int main(void)
     the_queue_takes_what_fits();
     profiles_take_the_room_there_is();
     a_slew_goes_straight_from_segment_to_segment();
-    a_servo_without_pulses_begins_where_it_is_told_first();
+    a_servo_begins_at_its_last_pulse_or_where_it_is_told_first();
     return bench_result();
 }

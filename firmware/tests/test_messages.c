@@ -58,6 +58,7 @@ static const struct {
     {MESSAGE_HOME, sizeof(struct home), false},
     {MESSAGE_CLEAR, 0, true},
     {MESSAGE_RELEASE, 0, true},
+    {MESSAGE_POWER_DOWN, sizeof(struct power_down), false},
 };
 
 static void a_wrong_length_is_named_with_its_message(void)

@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 
 VERSION = 4
 """Version of this protocol; both sides must have the same."""
-FIRMWARE_VERSION = "0.4.0"
+FIRMWARE_VERSION = "0.5.0"
 """Version of the firmware built from this tree."""
 TICKS_PER_US = 2
 """Clock of all motion."""
@@ -417,6 +417,21 @@ class Release(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class PowerDown(Message):
+    """Switches some actuators off, as RELEASE does; the others hold and stay homed; only at rest.
+    A servo goes on later with its last pulse."""
+
+    TYPE: ClassVar[int] = 0x43
+    LAYOUT: ClassVar[Struct] = Struct("<BB")
+
+    actuators: int
+    """Bit mask."""
+    lost: int
+    """Bit mask of those among them that may turn without power, so that their positions are
+    unknown."""
+
+
+@dataclass(frozen=True, slots=True)
 class EmergencyStop(Message):
     """Stops everything at once; sent with session, sequence number and acknowledgement of 255."""
 
@@ -550,6 +565,7 @@ MESSAGES: Mapping[int, type[Message]] = {
         Home,
         Clear,
         Release,
+        PowerDown,
         EmergencyStop,
         Welcome,
         Status,
