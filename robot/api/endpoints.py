@@ -210,6 +210,7 @@ class RobotStatusJson(TypedDict):
     robot: str
     simulated: bool
     homed: bool
+    released: list[str]
     calibrating: bool
     calibrator: CalibratorJson | None
     job: JobStatusJson | None

@@ -106,7 +106,8 @@ class Calibrator(ApiDocument):
 class RobotStatus(ApiDocument):
     """The status of the robot and its daemon; ``records`` is the folder of its run records.
 
-    ``notes``: of the ``warnings``, for other languages. ``inspection_left_s``: seconds until it
+    ``released``: actuators that are off because the robot is idle. ``notes``: of the ``warnings``,
+    for other languages. ``inspection_left_s``: seconds until it
     starts, while somebody inspects the cube. ``calibrating``: somebody has the robot for that,
     also where an emergency stop has made the state a fault.
     """
@@ -116,6 +117,7 @@ class RobotStatus(ApiDocument):
     robot: str
     simulated: bool = False
     homed: bool
+    released: list[str] = Field(default_factory=list)
     calibrating: bool = False
     calibrator: Calibrator | None = None
     job: JobStatus | None = None

@@ -29,6 +29,7 @@ class TerminalText(StrEnum):
 
     HOMED = "homed"
     NOT_HOMED = "not homed"
+    AT_REST = "at rest, {parts} without power"
     SIMULATED = "simulated"
     PROCESS = "cubistd {version} (process {process})"
     RUN = "run {run}"
@@ -152,9 +153,12 @@ def warning_lines(now: RobotStatusJson) -> list[str]:
 
 
 def homed_text(now: RobotStatusJson) -> str:
-    """Return whether the robot is homed; nothing while it homes."""
+    """Return whether the robot is homed or what rests without power; nothing while it homes."""
     if now["state"] == "homing":
         return ""
+    if now["released"]:
+        parts = ", ".join(map(chosen_catalogue().part, now["released"]))
+        return say(TerminalText.AT_REST, parts=parts)
     return say(TerminalText.HOMED if now["homed"] else TerminalText.NOT_HOMED)
 
 

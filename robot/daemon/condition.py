@@ -13,7 +13,7 @@ from robot.api.models import RESTING, WORKING, Event, check_transition
 from robot.daemon.service import complaint
 from robot.records.run_record import FaultRecord
 from robot.text.faults import RobotError
-from robot.text.messages import coded
+from robot.text.messages import Note, coded
 from solver.errors import CubistError
 
 log = logging.getLogger("cubistd")
@@ -26,7 +26,8 @@ class RobotCondition:
     """State and faults of the robot; used from the event loop's thread only.
 
     An emergency stop hides other faults until a person acknowledges it. Faults of the panel are
-    the least: the robot still works. ``run`` is the number of the job under way, for events.
+    the least: the robot still works. ``released``: the actuators that are off because the robot is
+    idle. ``run`` is the number of the job under way, for events.
     """
 
     def __init__(self, now: Callable[[], datetime]) -> None:
@@ -34,6 +35,7 @@ class RobotCondition:
         self.state = RobotState.IDLE
         self.since = now()
         self.is_homed = False
+        self.released: tuple[str, ...] = ()
         self.run: str | None = None
         self.robot_fault: FaultRecord | None = None
         self.emergency: FaultRecord | None = None
@@ -88,6 +90,13 @@ class RobotCondition:
             self.enter(RobotState.IDLE, text)
         else:
             self.enter(RobotState.FAULT, self.fault.cause)
+
+    def note_released(self, released: tuple[str, ...]) -> None:
+        """Note that these actuators were switched off because the robot is idle."""
+        self.released, self.is_homed = released, False
+        text = Note.of("at-rest", actuators=", ".join(released))
+        log.info("%s", text)
+        self.publish("state", text)
 
     def report(self, state: RobotState, step: str) -> None:
         """Publish the state or step that a job has entered."""

@@ -38,6 +38,9 @@ from solver.errors import CubistError
 
 log = logging.getLogger("cubistd")
 
+CallLater = Callable[[float, Callable[[], None]], asyncio.TimerHandle]
+"""Calls something after so many seconds, unless the handle is cancelled before."""
+
 STOP_LIMIT_S = 10.0
 """Seconds from a stop to the end of the run, after which an emergency stop follows."""
 
@@ -56,6 +59,7 @@ class JobController:
         version: str,
         simulated: bool = False,
         now: Callable[[], datetime] = utc_now,
+        call_later: CallLater | None = None,
     ) -> None:
         self.machine = machine
         self.store = store
@@ -74,12 +78,15 @@ class JobController:
         self._simulated = simulated
         self._traffic = RecentTraffic()
         self._now = now
+        self._call_later = call_later
         self._job: Job | None = None
         self._run: MotionRun | None = None
         self._successor: Machine | None = None
         self._calibrating: CalibratingProgram | None = None
         self.call_off_start: Callable[[], bool] = lambda: False
         self._task: asyncio.Task[None] | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
+        self._releasing: asyncio.Task[None] | None = None
         self._last: RunRecord | None = None
         self._last_whole: RunRecord | None = None
         self.preparation = jobs.TablePreparation()
@@ -107,6 +114,7 @@ class JobController:
         except StorageError as error:
             log.warning("the last run is not known: %s", error)
         await self._connect()
+        self._begin_idling()
 
     def status(self) -> RobotStatus:
         """Return what the robot is doing."""
@@ -121,6 +129,7 @@ class JobController:
             robot=self.machine.name,
             simulated=self._simulated,
             homed=self.condition.is_homed,
+            released=list(self.condition.released),
             calibrating=self.is_calibrated,
             calibrator=None if self._calibrating is None else self._calibrating.report,
             job=None if self._job is None else self._job.status(),
@@ -149,6 +158,8 @@ class JobController:
         :class:`Conflict` when another run is under way, ``RobotError`` for anything but homing
         after an emergency stop, and ``InvalidRequest`` for moves or a cube that cannot be.
         """
+        if self._releasing is not None:
+            await asyncio.wait({self._releasing})
         self._check_ending()
         if self._run is not None and self._calibrating is None:
             self._refuse_busy()
@@ -232,7 +243,7 @@ class JobController:
     @contextmanager
     def moving(self, run: MotionRun) -> Iterator[None]:
         """Make ``run`` the one that a stop ends, for as long as the context lasts."""
-        self._run = run
+        self._run, self.condition.released = run, ()
         self.machine.motion.begin(run.cancel)
         try:
             yield
@@ -292,6 +303,41 @@ class JobController:
     def _end(self, run: MotionRun) -> None:
         self._run = None
         run.ended.set()
+        self._begin_idling()
+
+    def _begin_idling(self) -> None:
+        """Begin the time after which an idle robot releases what its policy names."""
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+        self._idle_timer = None
+        idle = self.machine.policy.idle
+        if idle.release and not self._is_ending:
+            call_later = self._call_later or asyncio.get_running_loop().call_later
+            self._idle_timer = call_later(idle.after_s, self._begin_release)
+
+    def _begin_release(self) -> None:
+        self._releasing = asyncio.create_task(self._release(), name="release")
+
+    async def _release(self) -> None:
+        """Switch off what rests without a job, unless the robot works, calibrates or was stopped.
+
+        Whatever prevents it now ends by beginning the time anew.
+        """
+        held = self._run or self._calibrating or self.condition.emergency
+        try:
+            if held is None and not self._is_ending:
+                self._run = run = MotionRun()  # nothing else begins meanwhile
+                try:
+                    released = await asyncio.to_thread(self.machine.motion.power_down)
+                finally:
+                    self._run = None
+                    run.ended.set()
+                if released:
+                    self.condition.note_released(released)
+        except CubistError as error:
+            log.warning("motors could not be switched off: %s", error)
+        finally:
+            self._releasing = None
 
     def _refuse_busy(self) -> NoReturn:
         if self._job is None:
@@ -418,6 +464,8 @@ class JobController:
     async def close(self) -> None:
         """Stop safely and give everything back. Idempotent."""
         self._is_ending = True
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
         self.preparation.cancel()
         await self._stop_in_any_case()
         await self.preparation.finished()
@@ -475,6 +523,7 @@ class JobController:
             self._refuse_busy()
         self.condition.check_emergency()
         self._calibrating = program = CalibratingProgram(place, process, self._now(), at)
+        self.condition.released = ()
         self.condition.enter(RobotState.MAINTENANCE, "maintenance")
         return program
 
@@ -509,6 +558,7 @@ class JobController:
                 self.condition.set_fault(error)
         finally:
             self._calibrating = None
+            self._begin_idling()
 
     async def replace(self, machine: Machine) -> None:
         """Go on with another robot, put together from other values; in maintenance only.
@@ -529,6 +579,7 @@ class JobController:
         return self._successor or self.machine
 
     async def _let_go(self) -> None:
+        self.condition.released = ()
         await asyncio.to_thread(self.machine.motion.close)
         await asyncio.to_thread(self.machine.scanner.close)
 

@@ -210,10 +210,13 @@ async def _forget_resolved(controller: JobController, values: CalibrationStore) 
 def _forget_if_resolved(controller: JobController, values: CalibrationStore) -> None:
     """Delete the note, if there may be one, unless motors of the robot that moves next are lost.
 
-    Not in another thread: a calibration that begins meanwhile notes its own.
+    If some are and there is none, as after a rest without power, write one. Not in another thread:
+    a calibration that begins meanwhile notes its own.
     """
     lost = controller.next_machine.motion.has_lost_positions
-    if values.may_have_note and not (lost or controller.is_calibrated):
+    if lost and not values.may_have_note:
+        values.note_under_way(JOB)
+    elif values.may_have_note and not (lost or controller.is_calibrated):
         values.note_over()
 
 

@@ -32,6 +32,7 @@ class DisplayText(StrEnum):
     SOLVES = "Solved: {solved} of {count}"
     TIMES = "Best {best}, mean {mean}"
     INSPECTION = "Inspection"
+    AT_REST = "Motors at rest"
     MENU = "Menu"
     NOT_DONE = "Not done"
     CONFIRM = "Press again to shut down"
@@ -90,7 +91,8 @@ def view_of(
         return Screenful(state, "busy", "", (said.step(preparation),), preparation["progress"])
     if now["state"] != RobotState.IDLE:
         return Screenful(state, "busy", "")
-    return _idle(state, now["last_run"], runs, said)
+    resting = [_text(said, DisplayText.AT_REST)] if now["released"] else []
+    return _idle(state, now["last_run"], runs, said, resting)
 
 
 def moves_left(live: LiveStateJson) -> int | None:
@@ -109,10 +111,14 @@ def _working(state: str, job: JobStatusJson, live: LiveStateJson, said: Catalogu
 
 
 def _idle(
-    state: str, last: RunRecordJson | None, runs: Sequence[RunRecordJson], said: Catalogue
+    state: str,
+    last: RunRecordJson | None,
+    runs: Sequence[RunRecordJson],
+    said: Catalogue,
+    resting: Sequence[str],
 ) -> Screenful:
     if last is None:
-        return Screenful(state, "good", "")
+        return Screenful(state, "good", "", tuple(resting))
     solves = [run for run in runs if run["kind"] == "solve" and run["outcome"]]
     times = [run["duration_s"] for run in solves if run["outcome"] == SOLVED]
     ended = last["outcome"]
@@ -123,7 +129,7 @@ def _idle(
             _text(said, DisplayText.SOLVES).format(solved=len(times), count=len(solves)),
             _text(said, DisplayText.TIMES).format(best=best, mean=mean),
         ]
-    return Screenful(state, "good", _seconds(last["duration_s"]), tuple(lines))
+    return Screenful(state, "good", _seconds(last["duration_s"]), (*lines, *resting))
 
 
 def _text(said: Catalogue, text: DisplayText) -> str:

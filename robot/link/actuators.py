@@ -107,6 +107,11 @@ class ServoSetup:
         """True if, once homed, it returns to its start without being homed again."""
         return self.stands_at is not None
 
+    @property
+    def stays_unpowered(self) -> bool:
+        """Always true: whatever has moved it meanwhile, it goes back to its last pulse."""
+        return True
+
     def allowing(self, steps_per_s: float) -> ServoSetup:
         """Return itself: it makes no steps."""
         del steps_per_s
@@ -156,8 +161,8 @@ class StepperSetup:
     Without ``homing`` it counts as standing at ``stands_at`` when homed, by default at
     ``start_steps``, unless the microcontroller knows its position. After homing it moves to
     ``start_steps``, within ``limits``. Positions that differ by a multiple of ``period_steps`` look
-    the same. With play (``backlash_steps``) homing and every motion end forwards. Calibration may
-    try up to ``fastest`` steps/s.
+    the same. With play (``backlash_steps``) homing and every motion end forwards. Without power it
+    stays in place if it is ``self_locking``. Calibration may try up to ``fastest`` steps/s.
     """
 
     name: str
@@ -176,6 +181,7 @@ class StepperSetup:
     enable_high: bool = False
     safe_off: bool = True
     must_home: bool = True
+    self_locking: bool = False
     fastest: float = 0.0
     stands_at: int | None = None
 
@@ -209,6 +215,11 @@ class StepperSetup:
     def goes_on_from_there(self) -> bool:
         """Always false: it homes to its end stop, or where it is."""
         return False
+
+    @property
+    def stays_unpowered(self) -> bool:
+        """True if its position still counts after its driver was off."""
+        return self.self_locking
 
     def allowing(self, steps_per_s: float) -> StepperSetup:
         """Return a copy that may go up to this speed."""

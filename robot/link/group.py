@@ -12,7 +12,7 @@ import logging
 import operator
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Generic, Protocol, TypeVar
 
@@ -89,6 +89,12 @@ class LinkGroup:
     async def release(self) -> None:
         """See :meth:`Link.release`, for each board."""
         await self._order_all(Link.release)
+
+    async def power_down(self, names: Collection[str]) -> None:
+        """See :meth:`Link.power_down`, for each board."""
+        await self._order_all(
+            lambda link: link.power_down([one.name for one in link.actuators if one.name in names])
+        )
 
     @property
     def statistics(self) -> SessionStatistics:

@@ -32,8 +32,11 @@ Transitions:
   by the board's last report if the board spoke, else by the time since, at the pace seen so far.
 * If a board fell silent, its turns are *moving* only if it greets with another boot number
   (``note_boot``): it was reset in the middle of them. With the same number it finished them.
+* ``note_powered_down`` makes what is switched off at rest reported, or forgets it if it may turn
+  without power; the board forgets it, too.
 * ``mark_lost`` declares positions lost whose history nobody saw: a job or a calibration ended with
-  its program. It counts only for actuators that the board does not report.
+  its program, or a motor rested without power. It counts only for actuators that the board does
+  not report.
 * ``require_known`` comes before homing. Of the motors without a sensor that the board does not
   report it raises, once, those that are lost, moving, or left off their start. A person then
   squares the robot, which ``assume_start`` notes; ``note_all_homed`` ends every doubt.
@@ -107,6 +110,11 @@ class LostPositions:
         """Return the loss after calibration that broke off, or left these off their starts."""
         return cls(RobotError("not-homed", "calibration broke off"), names)
 
+    @classmethod
+    def rest_without_power(cls, names: Collection[str]) -> LostPositions:
+        """Return the loss of these when their drivers were switched off."""
+        return cls(RobotError("not-homed", "it rested without power"), names)
+
     def joined_with(self, earlier: LostPositions) -> LostPositions:
         """Return this loss with the motors of an earlier one."""
         if self.names is None or earlier.names is None:
@@ -166,6 +174,15 @@ class BoardLedger:
     def note_homed(self, name: str, position: int) -> None:
         """Note that an actuator has been homed and rests at a position."""
         self._homed[name] = position
+
+    def note_powered_down(self, names: Collection[str], lost: Collection[str]) -> None:
+        """Note that these were switched off: not homed, and those ``lost`` may stand anywhere."""
+        known = self.known
+        self._remembered |= {name: known[name] for name in names if name in known}
+        for name in names:
+            self._homed.pop(name, None)
+        for name in lost:
+            self._remembered.pop(name, None)
 
     def begin(self, schedule: Schedule) -> None:
         """Note that a schedule has been sent and begins."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -38,6 +38,7 @@ from robot.link.protocol import (
     Home,
     Message,
     PlanBegin,
+    PowerDown,
     Release,
     Status,
     Turns,
@@ -181,7 +182,7 @@ class Link:
     async def _find_home(self, *names: str) -> None:
         self._raise_if_stopping()
         numbers = {name: self._number(name) for name in names}
-        await self._command(Home(sum(1 << number for number in numbers.values())))
+        await self._command(Home(self._mask(names)))
         status = await self._wait_for_rest()
         self._raise_fault(status)
         missing = [name for name, number in numbers.items() if not status.homed >> number & 1]
@@ -260,6 +261,17 @@ class Link:
     async def release(self) -> None:
         """Take power from motors and pulses from servos; nothing is homed afterwards."""
         await self._command(Release())
+
+    async def power_down(self, names: Collection[str]) -> None:
+        """Take power or pulses from actuators at rest; the others hold and stay homed."""
+        if not names:
+            return
+        lost = [name for name in names if not self.actuators[self._number(name)].stays_unpowered]
+        await self._command(PowerDown(self._mask(names), self._mask(lost)))
+        self.ledger.note_powered_down(names, lost)
+
+    def _mask(self, names: Collection[str]) -> int:
+        return sum(1 << self._number(name) for name in names)
 
     async def status(self) -> Status:
         """Return the firmware's state now."""

@@ -105,6 +105,7 @@ def _stepper(
         homing=_homing(stepper, stepper.homing),
         check=_turn_check(stepper),
         invert_direction=stepper.invert_direction,
+        self_locking=stepper.self_locking,
         safe_off=False,
     )
 

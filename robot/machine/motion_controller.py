@@ -329,6 +329,32 @@ class MotionController:
             with self._noting_faults():
                 thread.wait(thread.link.emergency_stop())
 
+    def power_down(self) -> tuple[str, ...]:
+        """Switch off what the policy releases at rest; return it. Nothing moves until it is homed.
+
+        Motors that only count their steps lose their positions unless they are self-locking, and a
+        person has to set them to their starts. So these go on holding while one is away from there.
+        Does nothing while no board is connected.
+        """
+        released = self._profile.policy.idle.release
+        if not released or self._thread is None:
+            return ()
+        with self._noting_faults():
+            thread = self._connect()
+            known = self._ledger.known
+            loose = [
+                one
+                for one in motors_without_sensor(self._setups)
+                if one.name in released and one.name in known and not one.stays_unpowered
+            ]
+            names = [one.name for one in loose]
+            if any(one.way_to_start(known[one.name]) for one in loose):
+                released = tuple(name for name in released if name not in names)
+            elif loose:
+                self._ledger.mark_lost(LostPositions.rest_without_power(names))
+            thread.wait(thread.link.power_down(released))
+        return released
+
     def link_statistics(self) -> LinkRecord:
         """Return the traffic since the start; from any thread."""
         return self._statistics.total

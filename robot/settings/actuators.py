@@ -49,7 +49,7 @@ class ActuatorSettings(KindSettings):
     """Key of its named positions in the profile."""
     rotation_key: ClassVar[str] = ""
     """Key that makes it rotate."""
-    fixed_keys: ClassVar[frozenset[str]] = frozenset({"kind", "board", "pins"})
+    fixed_keys: ClassVar[frozenset[str]] = frozenset({"kind", "board", "pins", "self_locking"})
     """Keys that a calibration may not change: wiring and protection."""
     drivable: ClassVar[bool] = True
     """False for an actuator without pins: robots can be planned with it, but not driven."""
@@ -65,6 +65,8 @@ class ActuatorSettings(KindSettings):
 
     board: Name | None = None
     """Name of the further board that drives it; None for the first board, that of ``firmware``."""
+    self_locking: bool = False
+    """True if nothing but its motor can move it: a worm gear, a spring, much friction."""
 
     @classmethod
     def registry(cls) -> Mapping[str, type[ActuatorSettings]]:

@@ -55,6 +55,7 @@ def _check_parts(profile: RobotProfile) -> Iterator[Finding]:
         yield from actuator.check(("actuators", name))
     yield from _check_boards(profile)
     yield from _check_pins(profile)
+    yield from _check_idle(profile)
     yield from _check_cameras(profile.cameras)
     for index, camera in enumerate(profile.cameras):
         yield from _check_camera(("cameras", index), camera, profile)
@@ -96,6 +97,29 @@ def _check_boards(profile: RobotProfile) -> Iterator[Finding]:
                 yield (*path, "target"), f"the Raspberry Pi's own pins are {pis[0]} already"
     if profile.boards and None not in in_use:
         yield ("boards",), "the first board, that of `firmware`, drives no actuator"
+
+
+def _check_idle(profile: RobotProfile) -> Iterator[Finding]:
+    """Each actuator to be released at rest can be switched off without harm, and by itself."""
+    released = profile.policy.idle.release
+    for index, name in enumerate(released):
+        path: Path = ("policy", "idle", "release", index)
+        actuator = profile.actuators.get(name)
+        if actuator is None:
+            yield path, no_such("actuator", profile.actuators)
+            continue
+        if name in profile.mechanism.carriers and not actuator.self_locking:
+            text = f"without power {name} may drop the cube: leave it out, or say `self_locking: "
+            yield path, text + "true` at the actuator if nothing but its motor can move it"
+        if not isinstance(actuator, Stepper):
+            continue
+        if actuator.pins.enable is None:
+            yield path, f"{name} has no enable pin by which to switch its driver off"
+            continue
+        for other, its in profile.actuators_of(Stepper).items():
+            shared = its.board == actuator.board and its.pins.enable == actuator.pins.enable
+            if shared and other not in released:
+                yield path, f"{name} and {other} share an enable pin: release both or neither"
 
 
 def _check_pins(profile: RobotProfile) -> Iterator[Finding]:

@@ -62,6 +62,11 @@ class MechanismSettings(KindSettings):
         return ()
 
     @property
+    def carriers(self) -> tuple[str, ...]:
+        """Actuators without whose force a cube at rest may fall."""
+        return ()
+
+    @property
     def jaws(self) -> Mapping[Site, Jaws]:
         """The jaws of its grippers by site."""
         return {}

@@ -225,8 +225,15 @@ class DisplaySettings(Settings):
         return self.controller != "ssd1306"
 
 
+class IdleSettings(Settings):
+    """Actuators to ``release`` after ``after_s`` seconds without a job; all others hold."""
+
+    after_s: Annotated[float, Field(ge=1, le=86_400)] = 300.0
+    release: tuple[Name, ...] = ()
+
+
 class PolicySettings(Settings):
-    """Seconds to search and numbers of retries."""
+    """Seconds to search, numbers of retries, and what rests without a job."""
 
     search_s: Annotated[float, Field(gt=0, le=600)] = 1.0
     search_threads: Annotated[int, Field(strict=True, ge=1, le=MOST_THREADS)] = Field(
@@ -242,6 +249,7 @@ class PolicySettings(Settings):
     wait_for_clear_view_s: Annotated[float, Field(ge=0, le=600)] = 10.0
     self_adjust: bool = False
     learn_colours: bool = False
+    idle: IdleSettings = IdleSettings()
 
 
 class SimulatedActuator(Settings):

@@ -61,6 +61,8 @@ NOTES: Mapping[str, str] = {
     "ending": "the robot is shutting down",
     "not-in-maintenance": "the robot is not in maintenance mode (`cubist calibrate` enters it)",
     "nothing-before": "nothing was kept before: there is no version to go back to",
+    # What the robot does without a job.
+    "at-rest": "at rest: {actuators} without power",
     # What is amiss with the calibration.
     "calibrated-as-another": (
         "there is no calibration of {robot}, but one of {other} of {since}: if this is the same "

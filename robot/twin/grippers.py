@@ -329,6 +329,7 @@ def gripper_parts(profile: RobotProfile, misadjusted: Misadjustment | None) -> M
         ),
         stops=stops,
         good=good,
+        carriers={one.jaw: frozenset({one.closed}) for one in settings.values()},
     )
 
 

@@ -310,6 +310,7 @@ def layered_flipper_parts(
         rotations={table.actuator: table.angles},
         start_places=starts,
         around=lambda body, report: LayeredFlipper(body, settings, profile, report, tolerance),
+        carriers={settings.elevator.actuator: frozenset(settings.elevator.rows[1:])},
     )
 
 

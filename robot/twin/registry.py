@@ -50,11 +50,26 @@ class SimulatedMotor(ABC):
         self.position = position
         self.jammed = False
         self.lost_steps = 0
+        self.self_locking = False
+        self.limp_since_us: float | None = None
+        """When its power or pulses ended, though its board was not reset; None while it holds."""
 
     @property
     @abstractmethod
     def moving(self) -> bool:
         """True if it is on its way."""
+
+    @property
+    @abstractmethod
+    def has_power(self) -> bool:
+        """True if it holds its place by force."""
+
+    def turn_by_hand(self, amount: float) -> bool:
+        """Move by this much, in its own units; return false if that takes more than a hand."""
+        if self.has_power or self.self_locking:
+            return False
+        self.position += amount
+        return True
 
     def reset(self) -> None:  # noqa: B027  # no pins matter, unless a kind says otherwise
         """The firmware was reset: all its pins are low."""
@@ -174,7 +189,8 @@ class MechanismParts:
     ``rotations``: motors whose positions count in quarter turns, with the quarter turns of their
     named positions. ``start_places``: where servos stand when the robot is switched on, as it was
     put away. ``around`` puts the parts around a cube. ``stops``: what is in the way of a motor.
-    ``good``: between which two places some positions of a motor are as good as any.
+    ``good``: between which two places some positions of a motor are as good as any. ``carriers``:
+    motors that keep the cube from falling while they are at one of these places.
     """
 
     rotations: Mapping[str, Mapping[str, int]]
@@ -182,6 +198,7 @@ class MechanismParts:
     around: Callable[[CubeBody, Reporter], SimulatedMechanism]
     stops: Mapping[str, tuple[Stop, ...]] = field(default_factory=dict)
     good: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+    carriers: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 MakeParts = Callable[[RobotProfile, Misadjustment | None], MechanismParts]

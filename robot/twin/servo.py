@@ -63,6 +63,7 @@ class ServoMotor(SimulatedMotor):
         self._speed = max_speed_us_per_s / 1e6 * self._truth.speed
         self._report = report
         self._rise_us: float | None = None
+        self._was_reset = False
         self._last_pulse_us = 0.0
 
     @property
@@ -70,9 +71,20 @@ class ServoMotor(SimulatedMotor):
         """True if the arm has yet to reach the place of the pulse."""
         return self._goal != self.position and not self.jammed
 
+    @property
+    def has_power(self) -> bool:
+        """True while it gets pulses."""
+        return self.target is not None
+
+    def turn_by_hand(self, amount: float) -> bool:
+        """See :meth:`SimulatedMotor.turn_by_hand`: with the next pulse it goes back."""
+        turned = super().turn_by_hand(amount)
+        self._goal = self.position if turned else self._goal
+        return turned
+
     def reset(self) -> None:
         """The signal wire falls without that being the end of a pulse."""
-        self._rise_us = None
+        self._rise_us, self._was_reset = None, True
 
     def pulse_edge(self, time_us: float, level: bool) -> None:
         """The signal wire changes its level."""
@@ -107,6 +119,7 @@ class ServoMotor(SimulatedMotor):
         """Let time pass."""
         if self.target is not None and end_us - self._last_pulse_us > SIGNAL_LOST_US:
             self.target, self._goal = None, self.position
+            self.limp_since_us = None if self._was_reset else end_us
         if self._stops:
             self._push(end_us - start_us)
         if not self.moving:
@@ -144,6 +157,7 @@ class ServoMotor(SimulatedMotor):
         if not low - 1 <= width <= high + 1:
             text = f"{self.name}: pulse of {width:.1f} us is outside {low:g}..{high:g} us"
             self._report("past-limits", text, self.name)
+        self.limp_since_us, self._was_reset = None, False
         target = self._truth.shaft(max(low, min(high, width)))
         if target != self.target:
             self.target, self._goal = target, self._rest(target)

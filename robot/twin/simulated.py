@@ -34,7 +34,7 @@ from solver.errors import InvalidRequest
 @dataclass(frozen=True)
 class Assembly:
     """Motors by name, what each pin of a board does, end stops by board and pin, and the mechanism
-    they move.
+    they move. ``carriers``: see :class:`robot.twin.registry.MechanismParts`.
     """
 
     motors: Mapping[str, SimulatedMotor]
@@ -42,6 +42,7 @@ class Assembly:
     end_stops: Mapping[tuple[str, int], tuple[EndStop, SimulatedMotor]]
     scales: Mapping[str, Scale]
     mechanism: SimulatedMechanism
+    carriers: Mapping[str, frozenset[str]]
 
 
 def assemble(
@@ -63,17 +64,21 @@ def assemble(
         build = Build(misadjusted, parts.stops.get(name, ()), per_degree)
         wired = MOTORS[settings.kind].wire(name, settings, physics, start, build, report)
         motors[name] = wired.motor
+        motors[name].self_locking = settings.self_locking
         board = profile.board_name_of(name)
         for pin, handler in wired.edges.items():
             edges[board][pin] = (*edges[board].get(pin, ()), handler)
         for pin, end_stop in wired.end_stops.items():
             end_stops[board, pin] = (end_stop, wired.motor)
     scales = {name: scale_of(profile, name, angles) for name, angles in parts.rotations.items()}
-    return Assembly(motors, edges, end_stops, scales, parts.around(body, report))
+    around = parts.around(body, report)
+    return Assembly(motors, edges, end_stops, scales, around, parts.carriers)
 
 
 STRIDE_US = 4_000.0
 """Longest stretch of time simulated at once while something moves."""
+SAG_US = 10e6
+"""A part without power carries the cube for less than this."""
 
 InputListener = Callable[[str, int, bool], None]
 """Called with board, pin and level when the robot changes an input of the firmware."""
@@ -103,6 +108,7 @@ class SimulatedRobot:
         self._gliding = tuple(motor for motor in motors if motor.glides)
         self._turning = [self._parts.motors[name] for name in self._parts.scales]
         self._stepping = tuple(motor for motor in motors if not motor.glides)
+        self._carriers = tuple(self._parts.motors[name] for name in self._parts.carriers)
         self._offset_us = dict.fromkeys(profile.every_board, 0.0)
         self.on_input = on_input
         self.edges = 0
@@ -188,6 +194,14 @@ class SimulatedRobot:
         """Block an actuator, or free it."""
         self._parts.motors[actuator].jammed = jammed
 
+    def turn_by_hand(self, actuator: str, degrees: float) -> None:
+        """A person turns a part that rotates; raises :class:`InvalidRequest` if it holds."""
+        motor, scale = self._parts.motors[actuator], self._parts.scales[actuator]
+        quarters = scale(motor.position + 1) - scale(motor.position)
+        if not motor.turn_by_hand(degrees / 90 / quarters):
+            raise InvalidRequest(f"{actuator} holds its place: no hand can turn it")
+        self._touch()
+
     def drift(self, degrees: float) -> None:
         """Displace the servos that turn the cube by ``degrees``."""
         for name, angles in parts_of(self.profile).rotations.items():
@@ -243,6 +257,22 @@ class SimulatedRobot:
             motor.advance(start, end)
         if travelling:
             self._touch()
+        for motor in self._carriers:
+            if motor.limp_since_us is not None:
+                self._let_sag(motor, motor.limp_since_us)
+
+    def _let_sag(self, motor: SimulatedMotor, since_us: float) -> None:
+        """Report a part that was switched off for long while it carried the cube.
+
+        Not if the whole robot is off: whoever does that takes the cube out.
+        """
+        place = self.place(motor.name)
+        carries = place in self._parts.carriers[motor.name] and not motor.self_locking
+        is_on = any(other.has_power for other in self._parts.motors.values())
+        if carries and is_on and self.time_us - since_us > SAG_US:
+            motor.limp_since_us = None  # it sags once
+            text = f"{motor.name} carries the cube and has no power: the cube sags"
+            self.incidents.report("cube-sags", text, motor.name)
 
     def _touch(self) -> None:
         """Tell the mechanism where its motors are."""

@@ -148,7 +148,7 @@ class StepMotor(SimulatedMotor):
         """All inputs of the driver are low; a rotor that ran loses its place, nobody could help."""
         self._count_lost(self._rotor.stop() is not None)
         self._step_level = self._forward = False
-        self.enabled = True
+        self.enabled, self.limp_since_us = True, None
 
     def direction_edge(self, level: bool) -> None:
         """The direction input changes its level; a running rotor cannot simply turn round."""
@@ -156,9 +156,21 @@ class StepMotor(SimulatedMotor):
             self._check(self._rotor.stop())
         self._forward = level
 
-    def enable_edge(self, level: bool) -> None:
+    @property
+    def has_power(self) -> bool:
+        """True while its driver is on."""
+        return self.enabled
+
+    def turn_by_hand(self, amount: float) -> bool:
+        """See :meth:`SimulatedMotor.turn_by_hand`."""
+        turned = super().turn_by_hand(amount)
+        self._rotor_position += amount if turned else 0.0
+        return turned
+
+    def enable_edge(self, time_us: float, level: bool) -> None:
         """The driver's enable input, active low as on common drivers."""
         self.enabled = not level
+        self.limp_since_us = None if self.enabled else time_us
 
     def step_edge(self, time_us: float, level: bool) -> None:
         """The step input changes its level; drivers step when it rises."""
@@ -291,7 +303,7 @@ def wire_stepper(
     }
     if pins.enable is not None:
         motor.enabled = False
-        edges[pins.enable] = lambda _, level: motor.enable_edge(level)
+        edges[pins.enable] = motor.enable_edge
     if end_stop is None or pins.endstop is None:
         return WiredMotor(motor, edges)
     return WiredMotor(motor, edges, {pins.endstop: end_stop})

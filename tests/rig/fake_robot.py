@@ -116,6 +116,12 @@ class FakeMotionController:
             raise fault
         return schedule.duration_us
 
+    def power_down(self) -> tuple[str, ...]:
+        if self.open_fault:
+            raise self.open_fault
+        self.done.append("power down")
+        return ("holder", "lid")
+
     def position(self, actuator: str) -> int | None:
         return self.places.get(actuator)
 

@@ -153,12 +153,20 @@ class SimulatedRun:
         self._opened.close()
         assert kind is not None or not self._awaited, f"never happened: {self._awaited}"
 
-    def solve(self, starts: int = 1, *, killed: bool = True, to: str | None = None) -> Verdict:
+    def solve(
+        self,
+        starts: int = 1,
+        *,
+        killed: bool = True,
+        to: str | None = None,
+        at_rest: FaultAction | None = None,
+    ) -> Verdict:
         """Press the button on a daemon just started and wait for the end of its job, so many times;
         then the daemon is ``killed``, or ends as it should. ``to``: a pattern is asked for instead.
+        ``at_rest`` happens before each start but the first, when the robot has idled for long.
         """
         with _quiet(), kept_memory():
-            return asyncio.run(self._solve(starts, killed, to))
+            return asyncio.run(self._solve(starts, killed, to, at_rest))
 
     def calibrate(self, work: Callable[[Machine, RobotProfile], T]) -> T:
         """Do something with the robot of a daemon in maintenance; what came of it."""
@@ -201,21 +209,32 @@ class SimulatedRun:
             TruthfulScanner(self.profile, self.robot),
             self._planner,
             PolicySettings(
-                solve_retries=self.profile.policy.solve_retries, improve_while_turning=False
+                solve_retries=self.profile.policy.solve_retries,
+                improve_while_turning=False,
+                idle=self.profile.policy.idle,
             ),
             RECONNECT_S,
             self.profile.cube.size,
         )
 
-    async def _solve(self, starts: int, killed: bool, to: str | None) -> Verdict:
+    async def _solve(
+        self, starts: int, killed: bool, to: str | None, at_rest: FaultAction | None
+    ) -> Verdict:
         self.motion = motion = SimulatedRunMotion(self)
+        idling = IdleTime()
         controller = JobController(
-            self._parts(motion), RunStore(Path(self._folder.name)), version="simulated"
+            self._parts(motion),
+            RunStore(Path(self._folder.name)),
+            version="simulated",
+            call_later=idling.call_later,
         )
         self.state = lambda: controller.state
         await controller.open()
         try:
-            for _ in range(starts):
+            for number in range(starts):
+                if number and at_rest is not None:
+                    await idling.end()
+                    await asyncio.to_thread(at_rest, self)
                 run = await controller.start(StartRequest(kind="solve", to=to))
                 await controller.finished()
             status = controller.status()
@@ -227,6 +246,29 @@ class SimulatedRun:
             if killed:
                 await asyncio.to_thread(motion.vanish)
             await controller.close()
+
+
+class IdleTime:
+    """The time after which an idle robot rests; it ends when a test says so."""
+
+    def __init__(self) -> None:
+        self.seconds: float | None = None
+        self._handle: asyncio.TimerHandle | None = None
+        self._due: Callable[[], None] = lambda: None
+
+    def call_later(self, seconds: float, due: Callable[[], None]) -> asyncio.TimerHandle:
+        """See :data:`robot.daemon.job_control.CallLater`."""
+        self.seconds, self._due = seconds, due
+        self._handle = asyncio.get_running_loop().call_later(1e6, due)
+        return self._handle
+
+    async def end(self) -> None:
+        """Let it be over, if it has begun, and wait for what the daemon does then."""
+        if self._handle is not None and not self._handle.cancelled():
+            self._due()
+        names = {task.get_name(): task for task in asyncio.all_tasks()}
+        if (release := names.get("release")) is not None:
+            await asyncio.wait({release})
 
 
 class SimulatedRunMotion(MotionController):

@@ -80,7 +80,12 @@ class GrippersSettings(MechanismSettings):
     @property
     def homed_first(self) -> tuple[str, ...]:
         """Jaws close before grippers rotate."""
-        return tuple(gripper.jaw for gripper in self.grippers.values())
+        return self.carriers
+
+    @property
+    def carriers(self) -> tuple[str, ...]:
+        """All jaws."""
+        return tuple(dict.fromkeys(gripper.jaw for gripper in self.grippers.values()))
 
     @property
     def jaws(self) -> Mapping[Site, Jaws]:

@@ -74,6 +74,11 @@ class LayeredFlipperSettings(MechanismSettings):
         return (self.turntable.actuator, self.squisher.actuator, self.elevator.actuator)
 
     @property
+    def carriers(self) -> tuple[str, ...]:
+        """The elevator, which may have the cube up."""
+        return (self.elevator.actuator,)
+
+    @property
     def holding(self) -> tuple[tuple[str, str], ...]:
         """See :meth:`MechanismSettings.holding`."""
         return ((self.squisher.actuator, self.squisher.closed),)

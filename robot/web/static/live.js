@@ -188,7 +188,8 @@ function grid(g, corners, n, width, height) {
 
 function resting(status) {
   const last = status.last_run;
-  const said = status.state === "idle" ? t("Ready for a cube") : stateName(status.state);
+  const ready = status.released.length ? t("Ready for a cube, motors at rest") : t("Ready for a cube");
+  const said = status.state === "idle" ? ready : stateName(status.state);
   if (!last) return said;
   const ended = { state: said, outcome: outcomeName(last.outcome), time: seconds(last.duration_s) };
   return endedWell(last.outcome) ? t("{state}. Last run: {outcome} in {time}", ended) : t("{state}. Last run: {outcome} after {time}", ended);

@@ -1,0 +1,208 @@
+"""What an idle robot does with its motors: they rest without power, and it wakes by itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robot.api.models import StartRequest
+from robot.daemon.job_control import JobController
+from robot.machine.assembly import Machine
+from robot.records.runs import RunStore
+from robot.settings import RobotProfile
+from robot.text.faults import LinkError
+from robot.twin.cube import scrambled
+from solver.errors import InvalidRequest
+from tests.rig.fake_robot import FakeMachine
+from tests.rig.profiles import changed, findings
+from tests.rig.simulated_run import IdleTime, SimulatedRun, SimulatedRunMotion, Verdict
+
+SIX = ["up", "right", "front", "down", "left", "back"]
+SERVOS = {"release": ["holder", "lid"], "after_s": 300}
+
+
+def solve(
+    robot: str, changes: dict[str, Any], at_rest: Any, starts: int = 2, firmware: str = "host"
+) -> Verdict:
+    """Solve with the real firmware in simulated time, resting before each start but the first."""
+    profile = changed(robot, changes)
+    with SimulatedRun(profile, scrambled(profile.cube.size, 1), firmware=firmware) as run:
+        return run.solve(starts, at_rest=at_rest)
+
+
+def test_servos_rest_without_pulses_and_go_on_where_they_were_left() -> None:
+    pulses: list[float] = []
+
+    def push(run: SimulatedRun) -> None:
+        run.loop.run_until_complete(asyncio.sleep(1))
+        edges = run.robot.edges
+        run.loop.run_until_complete(asyncio.sleep(3))
+        pulses.append(run.robot.edges - edges)
+        run.robot.turn_by_hand("holder", 8)
+
+    verdict = solve("cubotino", {}, push, firmware="linux")
+    assert verdict.solved and not verdict.violations and verdict.fault is None
+    assert pulses == [0]
+
+
+def test_a_motor_with_a_sensor_finds_its_place_again() -> None:
+    verdict = solve(
+        "cubotone",
+        {"policy.idle": {"release": ["table"]}},
+        lambda run: run.robot.turn_by_hand("table", 33),
+    )
+    assert verdict.solved and not verdict.violations and verdict.fault is None
+
+
+def test_motors_without_a_sensor_are_asked_for_once() -> None:
+    asked: list[str] = []
+
+    def nothing(run: SimulatedRun) -> None:
+        asked.append(str(run.motion and run.motion.has_lost_positions))
+
+    changes = {"policy.idle": {"release": SIX}}
+    asking = solve("six-motor", changes, nothing)
+    assert asking.fault == "not-homed" and asking.faults == ["not-homed"]
+    assert all(name in asking.record.faults[0].remedy for name in SIX)
+    assert asked == ["True"] and not asking.violations
+    squared = solve("six-motor", changes, nothing, starts=3)
+    assert squared.solved and not squared.violations and squared.fault is None
+
+
+def test_a_motor_that_nothing_can_turn_keeps_its_place() -> None:
+    def push(run: SimulatedRun) -> None:
+        with pytest.raises(InvalidRequest, match="up holds its place"):
+            run.robot.turn_by_hand("up", 20)
+
+    locked = {f"actuators.{name}.self_locking": True for name in SIX}
+    verdict = solve("six-motor", {"policy.idle": {"release": SIX}, **locked}, push)
+    assert verdict.solved and not verdict.violations and verdict.fault is None
+
+
+def test_a_motor_that_only_counts_holds_while_it_is_away_from_its_start() -> None:
+    profile = changed(
+        "four-arm",
+        {"policy.idle": {"release": ["right"]}, "actuators.right.pins.enable": 31},
+    )
+
+    def rest(machine: Machine, _: RobotProfile) -> tuple[str, ...]:
+        machine.motion.home()
+        machine.motion.jog("right", 400)
+        held = machine.motion.power_down()
+        with pytest.raises(InvalidRequest, match="right holds its place"):
+            run.robot.turn_by_hand("right", 5)
+        machine.motion.jog("right", 0)
+        assert machine.motion.power_down() == ("right",)
+        run.robot.turn_by_hand("right", 5)
+        return held
+
+    with SimulatedRun(profile, scrambled(3, 1)) as run:
+        assert run.calibrate(rest) == ()
+
+
+def test_the_simulated_cube_sags_from_jaws_without_power() -> None:
+    profile = changed("two-arm", {"policy.idle": {"release": ["right", "down"]}})
+
+    def rest(machine: Machine, _: RobotProfile) -> list[str]:
+        motion = machine.motion
+        assert isinstance(motion, SimulatedRunMotion)
+        motion.home()
+        motion.power_down()
+        run.loop.run_until_complete(asyncio.sleep(11))
+        assert not run.robot.violations
+        run.loop.run_until_complete(motion.link.power_down(["right-jaw"]))
+        run.loop.run_until_complete(asyncio.sleep(11))
+        return [one.kind for one in run.robot.violations]
+
+    with SimulatedRun(profile, scrambled(3, 1)) as run:
+        assert run.calibrate(rest) == ["cube-sags"]
+
+
+@pytest.mark.parametrize(
+    ("robot", "changes", "said"),
+    [
+        ("two-arm", {"release": ["right-jaw"]}, "may drop the cube"),
+        ("crane", {"release": ["elevator"]}, "may drop the cube"),
+        ("two-arm", {"release": ["wing"]}, "no such actuator"),
+        ("soltvvo", {"release": ["left"]}, "no enable pin"),
+        ("six-motor", {"release": ["up"]}, "share an enable pin"),
+    ],
+)
+def test_what_may_not_rest_is_refused(robot: str, changes: dict[str, Any], said: str) -> None:
+    found = findings(robot, {"policy.idle": changes})
+    assert {key for key, _ in found} == {"policy.idle.release.0"}
+    assert any(said in text for _, text in found)
+
+
+@pytest.fixture
+def idling() -> IdleTime:
+    return IdleTime()
+
+
+@pytest.fixture
+async def idle(fake: FakeMachine, idling: IdleTime, tmp_path: Path) -> AsyncIterator[JobController]:
+    """A controller of a robot whose servos rest after five minutes."""
+    controller = JobController(
+        fake.machine_with(idle=SERVOS),
+        RunStore(tmp_path / "runs"),
+        version="1",
+        call_later=idling.call_later,
+    )
+    await controller.open()
+    yield controller
+    await controller.close()
+
+
+async def test_an_idle_robot_rests_and_a_start_wakes_it(
+    idle: JobController, fake: FakeMachine, idling: IdleTime
+) -> None:
+    await idle.start(StartRequest(kind="home"))
+    await idle.finished()
+    assert idling.seconds == 300 and idle.status().released == []
+    with idle.events.listening() as events:
+        await idling.end()
+        event = await anext(events)
+    assert idle.status().released == ["holder", "lid"] and not idle.status().homed
+    assert (event.state, event.text) == ("idle", "at rest: holder, lid without power")
+    await idle.start(StartRequest(kind="home"))
+    await idle.finished()
+    assert fake.motion.done[-3:] == ["home", "power down", "home"]
+    assert idle.status().released == [] and idle.status().homed
+
+
+async def test_a_robot_at_work_or_stopped_or_calibrated_does_not_rest(
+    idle: JobController, fake: FakeMachine, idling: IdleTime
+) -> None:
+    idle.enter_maintenance()
+    await idling.end()
+    await idle.leave_maintenance()
+    await idle.stop(emergency=True)
+    await idling.end()
+    assert "power down" not in fake.motion.done
+    await idle.acknowledge()
+    await idling.end()
+    assert fake.motion.done[-1] == "power down"
+    idle.enter_maintenance()
+    assert idle.status().released == []
+    await idle.leave_maintenance()
+
+
+async def test_a_board_that_does_not_answer_is_no_new_fault(
+    idle: JobController, fake: FakeMachine, idling: IdleTime
+) -> None:
+    fake.motion.open_fault = LinkError("link-lost")
+    await idling.end()
+    assert idle.status().released == [] and idle.status().fault is None
+
+
+async def test_a_robot_holds_unless_its_profile_says_otherwise(
+    controller: JobController,
+) -> None:
+    await controller.start(StartRequest(kind="home"))
+    await controller.finished()
+    assert controller.machine.policy.idle.release == ()
+    assert not [task for task in asyncio.all_tasks() if task.get_name() == "release"]
