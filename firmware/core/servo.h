@@ -11,9 +11,9 @@
 
 struct servo {
     volatile uint16_t pulse; /* ticks, 0: no pulses */
-    uint16_t target;         /* pulse at the end of the slew; at rest, the last pulse, 0: none yet */
-    uint16_t from;           /* pulse at the start of the slew */
-    uint32_t start;          /* tick at which the slew starts */
+    uint16_t target; /* pulse at the end of the slew; at rest, the last one, 0: none yet */
+    uint16_t from; /* pulse at the start of the slew */
+    uint32_t start; /* tick at which the slew starts */
     const struct servo_segment *segments;
     uint8_t count; /* segments of the slew, 0: at rest */
     uint8_t number; /* pin number */
