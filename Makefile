@@ -18,6 +18,9 @@ build: ## .venv with the search kernel, the firmware for this computer and the c
 demo: build ## the whole robot in simulation, from the start button to a solved cube, twice as fast
 	@$(BIN)/cubist demo --speed 2 $(ARGS)
 
+pico: ## what builds and simulates the firmware of a Raspberry Pi Pico
+	@.ci/prepare pico
+
 test: ready ## every test but the long campaigns
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m pytest -m 'not long' -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder \
@@ -65,7 +68,7 @@ mutants: ready ## how many small random changes the tests notice: make mutants A
 census: ready ## sizes of rooms, words and names that are counted, as JSON lines; ARGS="--places NAME" lists one
 	@$(BIN)/python -m tests.audit.census $(ARGS)
 
-firmware: ready ## the firmware for the AVR boards, with its sizes
+firmware: ready ## the firmware for all microcontrollers, with its sizes
 	@$(BIN)/cubist firmware build
 
 install: ## the service on this machine: sudo make install (again to upgrade)
@@ -83,4 +86,4 @@ ready:
 clean: ## forget builds and the virtual environment
 	rm -rf build .venv
 
-.PHONY: format picture install uninstall deb help build demo test coverage test-long lint bench mutants census firmware ready clean
+.PHONY: format picture install uninstall deb help build demo pico test coverage test-long lint bench mutants census firmware ready clean

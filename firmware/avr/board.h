@@ -119,6 +119,21 @@ static inline void board_allow_short_cut(void)
     GPIOR0 |= 1;
 }
 
+/* An event serves what is due at its own tick, however late it is. */
+#define BOARD_SERVES_AHEAD 0
+
+static inline uint16_t board_ahead(void)
+{
+    return 0;
+}
+
+/* Opens a pin for step pulses, which are edges of that pin. */
+static inline board_pin board_open_step(uint8_t number, uint16_t interval)
+{
+    (void)interval;
+    return board_output(number, false);
+}
+
 /* Opens a servo's pin; its pulses are edges of that pin. */
 static inline board_pin board_open_servo(uint8_t number, bool level)
 {

@@ -91,7 +91,7 @@ static void open_stepper(struct actuator *actuator)
 {
     const struct config_actuator *setup = &actuator->setup;
     struct stepper *motor = &actuator->motor.stepper;
-    motor->step = board_output(setup->pin, false);
+    motor->step = board_open_step(setup->pin, setup->min_interval);
     motor->direction = board_output(setup->direction_pin, false);
     motor->inverted = has(actuator, ACTUATOR_FLAG_INVERT_DIRECTION);
     if (setup->enable_pin != PROTOCOL_NO_PIN) {

@@ -33,6 +33,8 @@
 #define PROTOCOL_PINS_ATMEGA328P 20 /* 2 to 13, A0 to A5 are 14 to 19; 0 and 1 are its serial port */
 #define PROTOCOL_FIRST_PIN_ATMEGA2560 2
 #define PROTOCOL_PINS_ATMEGA2560 70 /* 2 to 53, A0 to A15 are 54 to 69; 0 and 1 are its serial port */
+#define PROTOCOL_FIRST_PIN_RP2040 2
+#define PROTOCOL_PINS_RP2040 30 /* GPIO numbers; a Pico has 2 to 22 and 26 to 28; 0 and 1 are its serial port */
 #define PROTOCOL_FIRST_PIN_LINUX 2
 #define PROTOCOL_PINS_LINUX 88 /* BCM numbers 2 to 27; 32 to 47: channels of a PCA9685, 64 to 87: of a Pololu Maestro */
 #define PROTOCOL_FIRMWARE_MAJOR 0
@@ -85,6 +87,7 @@ enum board {
     BOARD_ATMEGA328P = 1, /* Arduino Uno, Nano */
     BOARD_ATMEGA2560 = 2, /* Arduino Mega */
     BOARD_LINUX = 3, /* a process on the Raspberry Pi */
+    BOARD_RP2040 = 4, /* Raspberry Pi Pico */
 };
 
 enum reset_cause {

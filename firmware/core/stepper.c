@@ -85,7 +85,7 @@ static inline bool prepare_step(struct stepper *motor)
     } else if (!change_run(motor)) {
         return false;
     }
-    motor->wait = motor->interval;
+    motor->wait = motor->interval + (BOARD_SERVES_AHEAD ? motor->wait : 0);
     return true;
 }
 
@@ -123,11 +123,12 @@ static inline uint16_t one_motor(uint16_t elapsed, uint16_t next)
 static inline uint16_t several_motors(uint16_t elapsed, uint16_t next)
 {
     struct stepper **place = running;
+    uint16_t ahead = board_ahead();
     bool due = false;
     for (struct stepper *motor; (motor = *place); place++) {
         uint16_t wait = motor->wait - elapsed;
         motor->wait = wait;
-        if (wait == 0) {
+        if (wait <= ahead) {
             board_high(motor->step);
             due = true;
         } else {
@@ -136,7 +137,7 @@ static inline uint16_t several_motors(uint16_t elapsed, uint16_t next)
     }
     while (due && place != running) {
         struct stepper *motor = *--place;
-        if (motor->wait != 0) {
+        if (motor->wait > ahead) {
             continue;
         }
         bool more = prepare_step(motor);

@@ -30,6 +30,21 @@ void board_events_changed(void);
 board_lock_t board_lock(void);
 void board_unlock(board_lock_t lock);
 
+/* An event serves what is due at its own tick, however late it is. */
+#define BOARD_SERVES_AHEAD 0
+
+static inline uint16_t board_ahead(void)
+{
+    return 0;
+}
+
+/* Opens a pin for step pulses, which are edges of that pin. */
+static inline board_pin board_open_step(uint8_t number, uint16_t interval)
+{
+    (void)interval;
+    return board_output(number, false);
+}
+
 /* Every such board defines machine_name, machine_usage and machine_options of machine.h. Its
  * options begin with these, which a process passes on when it restarts itself. */
 #define NATIVE_OPTIONS {"resets", required_argument, 0, 'r'}, {"hung", no_argument, 0, 'u'}

@@ -18,6 +18,7 @@ from robot.computer.board_family import (
     family_of,
     firmware_boards,
     matches,
+    missing,
     require,
 )
 from robot.computer.serial_ports import SerialPort, serial_ports
@@ -39,8 +40,17 @@ def firmware() -> None:
 )
 @json_option
 def build_command(board: str | None, as_json: bool) -> int:
-    """Build the firmware and report its size."""
-    for name in [board] if board else firmware_boards():
+    """Build the firmware and report its size.
+
+    Without ``--board``, boards whose compiler is not installed are left out.
+    """
+    boards = firmware_boards()
+    lacking = {name: missing(family_of(boards[name].target).build_packages) for name in boards}
+    if board is None and not all(lacking.values()):
+        for name in filter(lacking.__getitem__, boards):
+            note(f"{boards[name].title}: left out, {', '.join(lacking[name])} not installed")
+        boards = {name: one for name, one in boards.items() if not lacking[name]}
+    for name in [board] if board else boards:
         _report(build(name), as_json)
     return ExitCode.DONE
 
@@ -61,7 +71,7 @@ def flash_command(board: str | None, port: str | None, profile: str | None, as_j
     its port. On a terminal the command asks for what it cannot detect.
     """
     robot = load_profile(profile) if profile else None
-    _require_tools([board] if board else firmware_boards())
+    _require_tools([board] if board else _possible_kinds(robot, serial_ports()))
     if robot is not None and robot.boards and port is None:
         if board is not None:
             raise click.UsageError("--board is for one board: name its --port, too")
@@ -74,12 +84,22 @@ def flash_command(board: str | None, port: str | None, profile: str | None, as_j
     return ExitCode.DONE
 
 
+def _possible_kinds(robot: RobotProfile | None, ports: Sequence[SerialPort]) -> Iterable[str]:
+    """Return the kinds of boards that a robot has; for an unknown one, that may be at these ports."""
+    if robot is not None:
+        return [board_for(robot, name).name for name in robot.every_board]
+    vendors = {port.vendor for port in ports}
+    boards = firmware_boards().items()
+    found = [name for name, one in boards if vendors & set(family_of(one.target).usb_vendors)]
+    return found or firmware_boards()
+
+
 def _require_tools(kinds: Iterable[str]) -> None:
     """Before any question, raise ``FirmwareError`` if tools of the only possible family miss."""
     boards = firmware_boards()
-    families = {family_of(boards[kind].target).folder: boards[kind].target for kind in kinds}
+    families = set(map(family_of, (boards[kind].target for kind in kinds)))
     if len(families) == 1:
-        family = family_of(*families.values())
+        family = families.pop()
         require([*family.build_packages, *family.flash_packages])
 
 
@@ -201,13 +221,13 @@ def _report(built: BuiltFirmware, as_json: bool) -> None:
     board = built.board
     document = {
         "board": board.name,
-        "hex": str(built.hex),
+        "image": str(built.image),
         "flash_bytes": built.flash_bytes,
         "static_ram_bytes": built.static_ram_bytes,
         "version": FIRMWARE_VERSION,
     }
     text = (
         f"{board.title}: {built.flash_bytes} of {board.flash_bytes} bytes of flash, "
-        f"{built.static_ram_bytes} of {board.ram_bytes} bytes of RAM   {built.hex}"
+        f"{built.static_ram_bytes} of {board.ram_bytes} bytes of RAM   {built.image}"
     )
     answer(document, as_json, text)

@@ -83,7 +83,7 @@ class BuiltFirmware:
 
     board: FirmwareBoard
     elf: Path
-    hex: Path
+    image: Path
     flash_bytes: int
     static_ram_bytes: int
 

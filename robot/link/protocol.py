@@ -170,6 +170,8 @@ class Board(IntEnum):
     """Arduino Mega."""
     LINUX = 3
     """A process on the Raspberry Pi."""
+    RP2040 = 4
+    """Raspberry Pi Pico."""
 
 
 class ResetCause(IntEnum):

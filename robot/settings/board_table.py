@@ -11,6 +11,7 @@ PINS: Mapping[str, range] = {
     "host": range(2, 70),
     "atmega328p": range(2, 20),
     "atmega2560": range(2, 70),
+    "rp2040": range(2, 30),
     "linux": range(2, 88),
 }
 """Numbers of the pins, by ``firmware.target``."""
@@ -18,6 +19,7 @@ PIN_NOTES: Mapping[str, str] = {
     "host": "a simulated board has the pins of the largest one; 0 and 1 are its serial port",
     "atmega328p": "2 to 13, A0 to A5 are 14 to 19; 0 and 1 are its serial port",
     "atmega2560": "2 to 53, A0 to A15 are 54 to 69; 0 and 1 are its serial port",
+    "rp2040": "GPIO numbers; a Pico has 2 to 22 and 26 to 28; 0 and 1 are its serial port",
     "linux": "BCM numbers 2 to 27; 32 to 47: channels of a PCA9685, 64 to 87: of a Pololu Maestro",
 }
 """What a person should know of them."""

@@ -5,7 +5,9 @@ Compilers and programmers are stand-ins that answer as the test says.
 
 from __future__ import annotations
 
+import random
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,6 +27,7 @@ from robot.computer.board_family import (
     sources,
 )
 from robot.computer.families.avr import AVR
+from robot.computer.families.rp2040 import boot_checksum, uf2_blocks, with_checksum
 from robot.computer.serial_ports import udev_rules
 from robot.settings import load_profile
 from solver.errors import InvalidRequest
@@ -68,7 +71,7 @@ def test_a_firmware_is_built_in_its_folder(
     folder = tmp_path / "new" / "build"
     monkeypatch.setattr(board_family, "build_folder", lambda _: folder)
     found = build("mega")
-    assert (found.elf, found.hex) == (folder / "cubist.elf", folder / "cubist.hex")
+    assert (found.elf, found.image) == (folder / "cubist.elf", folder / "cubist.hex")
     assert (found.flash_bytes, found.static_ram_bytes) == (10_200, 900)
     make = next(command for command in programs.asked if command[0] == "make")
     assert make == ["make", "-C", str(sources() / "avr"), "BOARD=mega", f"BUILD={folder}"]
@@ -99,6 +102,22 @@ def test_avrdude_puts_a_firmware_on_the_board(programs: Programs, tmp_path: Path
         told = f"flashing Arduino Uno or Nano at /dev/none failed: {reason}. Is it the right"
         with pytest.raises(FirmwareError, match=told):
             AVR.flash(firmware, "/dev/none")
+
+
+def test_an_image_for_the_pico_is_what_its_rom_accepts() -> None:
+    assert boot_checksum(b"123456789") == 0x0376E6E7
+    program = random.Random(1).randbytes(1_000)
+    flash = with_checksum(program)
+    assert (flash[:252], flash[256:]) == (program[:252], program[256:])
+    assert flash[252:256] == struct.pack("<I", boot_checksum(program[:252]))
+    blocks = list(uf2_blocks(flash))
+    heads = [struct.unpack("<8I", block[:32]) for block in blocks]
+    content = b"".join(block[32:288] for block in blocks)
+    assert content == flash + bytes(24)
+    assert [head[3:7] for head in heads] == [(0x10000000 + 256 * n, 256, n, 4) for n in range(4)]
+    for head, block in zip(heads, blocks, strict=True):
+        assert (*head[:3], head[7]) == (0x0A324655, 0x9E5D5157, 0x2000, 0xE48BFF56)
+        assert (len(block), block[-4:]) == (512, struct.pack("<I", 0x0AB16F30))
 
 
 def test_a_missing_header_is_a_missing_package(programs: Programs) -> None:

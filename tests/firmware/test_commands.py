@@ -48,7 +48,7 @@ def test_a_board_has_room_and_computes_nothing_in_floating_point(board: str) -> 
     told = json.loads(shown.stdout)
     assert told["static_ram_bytes"] <= STATIC_RAM_BYTES[board]
     assert told["flash_bytes"] <= FLASH_BYTES
-    assert Path(told["hex"]).read_text().startswith(":")
+    assert Path(told["image"]).read_text().startswith(":")
     symbols = subprocess.run(
         ["avr-nm", board_family.build(board).elf], capture_output=True, text=True, check=True
     )

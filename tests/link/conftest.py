@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from robot.computer.board_family import build
+from robot.computer.board_family import FirmwareError, build, simulations
 from robot.computer.families.avr import AVR
 from robot.link import Link
+from robot.settings import load_profile
 from robot.twin.pulses import PwmChips
 from tests.rig.boards import SERVO_PINS, Rig, program, rig_of, simulated
 
@@ -46,6 +47,17 @@ def uno() -> Iterator[Rig]:
     elf = build("uno").elf
     options = ("--elf", elf, "--stack", "--hang-at", hex(AVR.address(elf, "firmware_poll")))
     with rig_of(program("cubist-firmware-avr"), *options) as rig:
+        yield rig
+
+
+@pytest.fixture
+def pico(tmp_path: Path) -> Iterator[Rig]:
+    """A Raspberry Pi Pico under rp2040js, where that is installed."""
+    try:
+        command = simulations()["rp2040"].command(load_profile("six-motor-pico"), tmp_path)
+    except FirmwareError as missing:
+        pytest.skip(str(missing))
+    with rig_of(*command) as rig:
         yield rig
 
 

@@ -135,6 +135,8 @@ def hang(rig: Rig) -> None:
         ("linux_rig", reset, "reset"),
         ("uno", reset, "reset"),
         ("uno", hang, "hung"),
+        pytest.param("pico", reset, "reset", marks=pytest.mark.long),
+        pytest.param("pico", hang, "hung", marks=pytest.mark.long),
     ],
     indirect=["rig"],
 )

@@ -174,8 +174,13 @@ class Rig:
         self.board.end()
 
 
-every_board = pytest.mark.parametrize("rig", ["host_rig", "linux_rig", "uno"], indirect=True)
-"""The firmware of this computer, of a Raspberry Pi, and that of the Uno under simavr."""
+every_board = pytest.mark.parametrize(
+    "rig",
+    ["host_rig", "linux_rig", "uno", pytest.param("pico", marks=pytest.mark.long)],
+    indirect=True,
+)
+"""The firmware of this computer, of a Raspberry Pi, that of the Uno under simavr, and that of the
+Pico under rp2040js."""
 
 
 def program(name: str) -> Path:

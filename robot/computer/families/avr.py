@@ -100,7 +100,7 @@ class AvrFamily(BoardFamily):
             *("-P", port),
             *("-b", str(programmer.baud)),
             "-D",
-            *("-U", f"flash:w:{built.hex}:i"),
+            *("-U", f"flash:w:{built.image}:i"),
         ]
 
     def flash_error(self, stderr: str) -> str:

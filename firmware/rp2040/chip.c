@@ -1,0 +1,98 @@
+/* Clocks, watchdog, cause of the last reset, boot id. */
+#include "board.h"
+#include "hardware.h"
+
+#define XOSC_STARTUP_MS_1 47u /* in units of 256 cycles of 12 MHz */
+#define PLL_MULTIPLIER 125u   /* 12 MHz to 1,500 MHz */
+#define PLL_DIVIDERS (6u << 16 | 2u << 12)
+#define TICK_CYCLES 6u /* of 12 MHz: the timer counts half microseconds */
+
+/* The watchdog counts two for every tick of the timer (erratum RP2040-E1): 250 ms. */
+#define WATCHDOG_COUNTS 1000000u
+
+static uint8_t cause;
+static uint32_t boot_id;
+
+void chip_start(uint32_t parts)
+{
+    CLEAR_BITS(RESETS_RESET) = parts;
+    while ((REGISTER(RESETS_DONE) & parts) != parts) {
+    }
+}
+
+static void start_pll(void)
+{
+    chip_start(RESETS_PLL_SYS);
+    REGISTER(PLL_CS) = 1;
+    REGISTER(PLL_FBDIV_INT) = PLL_MULTIPLIER;
+    CLEAR_BITS(PLL_PWR) = PLL_POWER_DOWN;
+    while (!(REGISTER(PLL_CS) & PLL_LOCKED)) {
+    }
+    REGISTER(PLL_PRIM) = PLL_DIVIDERS;
+    CLEAR_BITS(PLL_PWR) = PLL_DIVIDERS_DOWN;
+}
+
+void clocks_start(void)
+{
+    REGISTER(XOSC_STARTUP) = XOSC_STARTUP_MS_1;
+    REGISTER(XOSC_CTRL) = XOSC_1_TO_15_MHZ | XOSC_ENABLE;
+    while (!(REGISTER(XOSC_STATUS) & XOSC_STABLE)) {
+    }
+    REGISTER(CLK_REF_CTRL) = CLK_REF_XOSC;
+    while (!(REGISTER(CLK_REF_SELECTED) & 1u << CLK_REF_XOSC)) {
+    }
+    start_pll();
+    REGISTER(CLK_SYS_CTRL) = CLK_SYS_AUX;
+    while (!(REGISTER(CLK_SYS_SELECTED) & 1u << CLK_SYS_AUX)) {
+    }
+    REGISTER(CLK_PERI_CTRL) = CLK_PERI_ENABLE;
+    REGISTER(WATCHDOG_TICK) = WATCHDOG_TICK_ENABLE | TICK_CYCLES;
+    REGISTER(PSM_WDSEL) = PSM_ALL_BUT_OSCILLATORS;
+    watchdog_feed();
+    REGISTER(WATCHDOG_CTRL) = WATCHDOG_ENABLE;
+}
+
+void watchdog_feed(void)
+{
+    REGISTER(WATCHDOG_LOAD) = WATCHDOG_COUNTS;
+}
+
+/* The ring oscillator, which still runs the chip here, has a bit that is random if read slowly. */
+static uint32_t draw_number(void)
+{
+    uint32_t number = 0;
+    for (uint8_t bit = 0; bit < 32; bit++) {
+        number = number << 1 | (REGISTER(ROSC_RANDOMBIT) & 1);
+        for (volatile uint8_t wait = 0; wait < 16; wait++) {
+        }
+    }
+    return number;
+}
+
+void boot_start(void)
+{
+    if (REGISTER(WATCHDOG_REASON)) {
+        cause = RESET_CAUSE_WATCHDOG;
+    } else if (REGISTER(CHIP_RESET) & CHIP_RESET_POWER) {
+        cause = RESET_CAUSE_POWER_ON;
+    } else {
+        cause = RESET_CAUSE_EXTERNAL;
+    }
+    boot_id = draw_number();
+}
+
+uint32_t board_boot_id(void)
+{
+    return boot_id;
+}
+
+uint8_t board_reset_cause(void)
+{
+    return cause;
+}
+
+void interrupt_enable(unsigned number, unsigned priority)
+{
+    REGISTER(NVIC_IPR(number)) |= priority << (8 * (number % 4) + 6);
+    REGISTER(NVIC_ISER) = 1u << number;
+}

@@ -1,0 +1,39 @@
+/* Parts of the RP2040 that main.c starts. */
+#ifndef CUBIST_HARDWARE_H
+#define CUBIST_HARDWARE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Takes parts of the chip, RESETS_..., out of reset. */
+void chip_start(uint32_t parts);
+
+/* Starts the clocks: 125 MHz, and 2 MHz for the timer. */
+void clocks_start(void);
+
+void watchdog_feed(void);
+
+/* Reads the reset cause and draws the boot id. Call before clocks_start(). */
+void boot_start(void);
+
+void pins_start(void);
+void servos_start(void);
+void step_timer_start(void);
+void uart_start(void);
+
+/* Gives the transmitter what there is to send. */
+void uart_poll(void);
+
+/* Connects a pin to a part of the chip, FUNCTION_.... `pad` has the PAD_... bits. */
+void pin_connect(uint8_t number, uint32_t function, uint32_t pad);
+
+void interrupt_enable(unsigned number, unsigned priority);
+
+/* Returns true once after the UART's interrupt. */
+bool uart_has_news(void);
+
+/* Interrupts. */
+void step_timer_interrupt(void);
+void uart_interrupt(void);
+
+#endif

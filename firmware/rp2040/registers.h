@@ -1,0 +1,132 @@
+/* Registers of the RP2040 that the firmware uses; names, addresses and bits as in its data sheet. */
+#ifndef CUBIST_REGISTERS_H
+#define CUBIST_REGISTERS_H
+
+#include <stdint.h>
+
+#define REGISTER(address) (*(volatile uint32_t *)(address))
+/* Most registers have aliases where a write sets or clears the bits that are 1 in it. */
+#define SET_BITS(address) REGISTER((address) + 0x2000)
+#define CLEAR_BITS(address) REGISTER((address) + 0x3000)
+
+#define CLOCKS 0x40008000
+#define CLK_REF_CTRL (CLOCKS + 0x30)
+#define CLK_REF_SELECTED (CLOCKS + 0x38)
+#define CLK_REF_XOSC 2u
+#define CLK_SYS_CTRL (CLOCKS + 0x3c)
+#define CLK_SYS_SELECTED (CLOCKS + 0x44)
+#define CLK_SYS_AUX 1u /* of which the PLL is the first */
+#define CLK_PERI_CTRL (CLOCKS + 0x48)
+#define CLK_PERI_ENABLE (1u << 11)
+
+#define RESETS_RESET 0x4000c000
+#define RESETS_DONE (RESETS_RESET + 8)
+#define RESETS_IO_BANK0 (1u << 5)
+#define RESETS_PADS_BANK0 (1u << 8)
+#define RESETS_PIO0 (1u << 10)
+#define RESETS_PIO1 (1u << 11)
+#define RESETS_PLL_SYS (1u << 12)
+#define RESETS_PWM (1u << 14)
+#define RESETS_TIMER (1u << 21)
+#define RESETS_UART0 (1u << 22)
+
+#define PSM_WDSEL 0x40010008
+#define PSM_ALL_BUT_OSCILLATORS 0x1fffcu
+
+#define GPIO_STATUS(number) (0x40014000 + 8u * (number))
+#define GPIO_FROM_PAD (1u << 17)
+#define GPIO_TO_PAD (1u << 9)
+#define GPIO_CTRL(number) (0x40014004 + 8u * (number))
+#define FUNCTION_UART 2u
+#define FUNCTION_PWM 4u
+#define FUNCTION_SIO 5u
+#define FUNCTION_PIO0 6u
+#define PAD(number) (0x4001c004 + 4u * (number))
+#define PAD_INPUT (1u << 6)
+#define PAD_4_MA (1u << 4)
+#define PAD_PULL_UP (1u << 3)
+#define PAD_SCHMITT (1u << 1)
+
+#define XOSC_CTRL 0x40024000
+#define XOSC_1_TO_15_MHZ 0xaa0u
+#define XOSC_ENABLE (0xfabu << 12)
+#define XOSC_STATUS (XOSC_CTRL + 0x04)
+#define XOSC_STABLE (1u << 31)
+#define XOSC_STARTUP (XOSC_CTRL + 0x0c)
+
+#define PLL_SYS 0x40028000
+#define PLL_CS (PLL_SYS + 0x00)
+#define PLL_LOCKED (1u << 31)
+#define PLL_PWR (PLL_SYS + 0x04)
+#define PLL_POWER_DOWN (1u << 0 | 1u << 5) /* of the PLL and its oscillator */
+#define PLL_DIVIDERS_DOWN (1u << 3)
+#define PLL_FBDIV_INT (PLL_SYS + 0x08)
+#define PLL_PRIM (PLL_SYS + 0x0c)
+
+#define UART0 0x40034000
+#define UART_DR (UART0 + 0x00)
+#define UART_OVERRUN (1u << 11)
+#define UART_FR (UART0 + 0x18)
+#define UART_TX_FULL (1u << 5)
+#define UART_RX_EMPTY (1u << 4)
+#define UART_IBRD (UART0 + 0x24)
+#define UART_FBRD (UART0 + 0x28)
+#define UART_LCR_H (UART0 + 0x2c)
+#define UART_8_BITS (3u << 5)
+#define UART_FIFOS (1u << 4)
+#define UART_CR (UART0 + 0x30)
+#define UART_ON (1u << 0 | 1u << 8 | 1u << 9)
+#define UART_IFLS (UART0 + 0x34)
+#define UART_IMSC (UART0 + 0x38)
+#define UART_RX (1u << 4)
+#define UART_TX (1u << 5)
+#define UART_RX_TIMEOUT (1u << 6)
+
+#define PWM_SLICE(number) (0x40050000 + 0x14u * (number))
+#define PWM_DIV 0x04
+#define PWM_CTR 0x08
+#define PWM_CC 0x0c
+#define PWM_TOP 0x10
+#define PWM_EN 0x400500a0
+
+#define TIMER 0x40054000
+#define TIMER_ALARM0 (TIMER + 0x10)
+#define TIMER_ARMED (TIMER + 0x20)
+#define TIMER_RAWL (TIMER + 0x28)
+#define TIMER_INTR (TIMER + 0x34)
+#define TIMER_INTE (TIMER + 0x38)
+
+#define WATCHDOG 0x40058000
+#define WATCHDOG_CTRL (WATCHDOG + 0x00)
+#define WATCHDOG_ENABLE (1u << 30)
+#define WATCHDOG_LOAD (WATCHDOG + 0x04)
+#define WATCHDOG_REASON (WATCHDOG + 0x08)
+#define WATCHDOG_TICK (WATCHDOG + 0x2c)
+#define WATCHDOG_TICK_ENABLE (1u << 9)
+
+#define ROSC_RANDOMBIT 0x4006001c
+#define CHIP_RESET 0x40064008
+#define CHIP_RESET_POWER (1u << 8) /* power came, or broke down */
+
+#define PIO(number) (0x50200000 + 0x100000u * (number))
+#define PIO_CTRL 0x00
+#define PIO_TXF(machine) (0x10 + 4u * (machine))
+#define PIO_INSTRUCTION(number) (0x48 + 4u * (number))
+#define PIO_CLKDIV(machine) (0xc8 + 0x18u * (machine))
+#define PIO_EXECCTRL(machine) (0xcc + 0x18u * (machine))
+#define PIO_WRAP_TOP_SHIFT 12
+#define PIO_INSTR(machine) (0xd8 + 0x18u * (machine))
+#define PIO_PINCTRL(machine) (0xdc + 0x18u * (machine))
+#define PIO_SET_ONE_PIN (1u << 26)
+#define PIO_SET_BASE_SHIFT 5
+
+#define SIO_GPIO_OUT_SET 0xd0000014
+#define SIO_GPIO_OE_SET 0xd0000024
+#define SIO_GPIO_OE_CLR 0xd0000028
+
+#define NVIC_ISER 0xe000e100
+#define NVIC_IPR(number) (0xe000e400 + (number) / 4 * 4)
+#define TIMER_IRQ 0
+#define UART0_IRQ 20
+
+#endif

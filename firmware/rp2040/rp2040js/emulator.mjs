@@ -1,0 +1,281 @@
+// Runs an RP2040's UF2 image in rp2040js, in time that machine.c grants:
+//   node emulator.mjs LIBRARY IMAGE FD
+// Both sides write records of 12 bytes to the socket FD: time u64 | pin u16 | level u8 | kind u8. Ticks are half
+// microseconds: of the chip since its reset in records of pins, since the start of the process in all others.
+//   from machine.c   GRANT: run up to this tick   RECEIVE: `level` arrives at the UART
+//                    RESET: the reset button   HANG: the program hangs at address `time`   READ: the answer to one
+//   to machine.c     LEVEL: an output is now `level`   READ: what is the level of an input?
+//                    RESET: the chip was reset   SENT: the UART has sent `level`   GRANT: done
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+
+const [library, image, descriptor] = process.argv.slice(2);
+const { ConsoleLogger, GPIOPinState, LogLevel, RP2040 } = createRequire(path.resolve(library, 'package.json'))('rp2040js');
+const socket = Number(descriptor);
+
+const LEVEL = 0, RESET = 2, READ = 3, GRANT = 5, HANG = 6, RECEIVE = 16, SENT = 17;
+const RECORD_BYTES = 12;
+const NANOS_PER_TICK = 500;
+const CRYSTAL_HZ = 12e6;
+const BAUD = 500_000;
+const BYTE_NANOS = 10 * 1e9 / BAUD;
+const UART_FIFO_BYTES = 32;
+
+// ---- the socket: everything waits, because no time passes by itself
+const outgoing = Buffer.alloc(RECORD_BYTES * 4096);
+let outgoingBytes = 0;
+
+function flush() {
+  for (let sent = 0; sent < outgoingBytes;) sent += fs.writeSync(socket, outgoing, sent, outgoingBytes - sent);
+  outgoingBytes = 0;
+}
+
+function send(kind, time, pin = 0xffff, level = 0) {
+  outgoing.writeBigUInt64LE(BigInt(time), outgoingBytes);
+  outgoing.writeUInt16LE(pin, outgoingBytes + 8);
+  outgoing.writeUInt8(level, outgoingBytes + 10);
+  outgoing.writeUInt8(kind, outgoingBytes + 11);
+  outgoingBytes += RECORD_BYTES;
+  if (outgoingBytes === outgoing.length) flush();
+}
+
+function receive() {
+  const record = Buffer.alloc(RECORD_BYTES);
+  for (let got = 0; got < RECORD_BYTES;) {
+    const more = fs.readSync(socket, record, got, RECORD_BYTES - got, null);
+    if (!more) process.exit(0);
+    got += more;
+  }
+  return { time: Number(record.readBigUInt64LE(0)), level: record.readUInt8(10), kind: record.readUInt8(11) };
+}
+
+// ---- what the chip's ROM does before the program runs
+function flashContents(file) {
+  const flash = [];
+  for (let at = 0; at < file.length; at += 512) {
+    const words = [0, 4, 8, 12, 16, 28, 508].map((offset) => file.readUInt32LE(at + offset));
+    const [magic, second, flags, address, bytes, family, last] = words;
+    if (magic !== 0x0a324655 || second !== 0x9e5d5157 || last !== 0x0ab16f30 || bytes !== 256)
+      throw new Error(`block ${at / 512} of the image is damaged`);
+    if (!(flags & 0x2000) || family !== 0xe48bff56) continue; // of another chip
+    flash.push([address - 0x10000000, file.subarray(at + 32, at + 32 + bytes)]);
+  }
+  return flash;
+}
+
+function checksum(bytes) {
+  let sum = 0xffffffff;
+  for (const byte of bytes) {
+    sum ^= byte << 24;
+    for (let bit = 0; bit < 8; bit++) sum = sum & 0x80000000 ? (sum << 1) ^ 0x04c11db7 : sum << 1;
+  }
+  return sum >>> 0;
+}
+
+const flash = flashContents(fs.readFileSync(image));
+const BOOT_STAGE = 0x20041f00;
+
+function boot(chip) {
+  for (const [place, bytes] of flash) chip.flash.set(bytes, place);
+  const stage = chip.flash.slice(0, 256);
+  if (checksum(stage.subarray(0, 252)) !== new DataView(stage.buffer).getUint32(252, true))
+    throw new Error('the checksum of the boot stage is wrong: the chip would stay in its bootloader');
+  chip.sram.set(stage, BOOT_STAGE - 0x20000000);
+  chip.core.SP = BOOT_STAGE;
+  chip.core.PC = BOOT_STAGE;
+}
+
+// ---- what rp2040js leaves out or does by halves
+/** The timer counts the watchdog's ticks, whatever their length, and alarms ring on them exactly. */
+function countTicks(chip) {
+  const timer = chip.peripherals[0x40054], watchdog = chip.peripherals[0x40058];
+  const { clock } = chip;
+  let nanosPerTick = 1000;
+  timer.clock = { get nanos() { return clock.nanos / nanosPerTick * 1000; } };
+  timer.alarms.forEach((alarm, index) => {
+    const real = clock.createAlarm(() => timer.fireAlarm(index));
+    alarm.clockAlarm = {
+      cancel: () => real.cancel(),
+      schedule(nanos) {
+        const ticks = Math.ceil(clock.nanos / nanosPerTick + nanos / 1000 - 1e-6);
+        real.schedule(ticks * nanosPerTick - clock.nanos);
+      },
+    };
+  });
+  const write = watchdog.writeUint32.bind(watchdog);
+  watchdog.writeUint32 = (offset, value) => {
+    write(offset, value);
+    if (offset !== 0x2c) return;
+    nanosPerTick = (value & 0x1ff) * 1e9 / CRYSTAL_HZ;
+    watchdog.timer.frequency = 2e9 / nanosPerTick; // erratum RP2040-E1: it counts two for each
+  };
+}
+
+/** Bytes take their time on the line, and the transmitter's FIFO can be full. */
+function timeBytes(chip, onSent) {
+  const uart = chip.uart[0];
+  const sending = [];
+  const arriving = [];
+  const arrival = chip.clock.createAlarm(() => {
+    uart.feedByte(atRightSpeed(arriving.shift()));
+    if (arriving.length) arrival.schedule(BYTE_NANOS);
+  });
+  const departure = chip.clock.createAlarm(() => {
+    onSent(atRightSpeed(sending.shift()));
+    if (sending.length) departure.schedule(BYTE_NANOS);
+    uart.checkInterrupts();
+  });
+  const atRightSpeed = (byte) => Math.abs(uart.baudRate / BAUD - 1) < 0.02 ? byte : byte ^ 0xaa;
+  uart.onByte = (byte) => {
+    sending.push(byte);
+    if (sending.length === 1) departure.schedule(BYTE_NANOS);
+    uart.checkInterrupts();
+  };
+  uart.checkInterrupts = () => {
+    uart.interruptStatus = sending.length <= UART_FIFO_BYTES / 2 ? uart.interruptStatus | 0x20 : uart.interruptStatus & ~0x20;
+    chip.setInterrupt(uart.irq, !!(uart.interruptStatus & uart.interruptMask));
+  };
+  Object.defineProperty(uart, 'flags', { get: () =>
+    (uart.rxFIFO.full ? 0x40 : 0) | (uart.rxFIFO.empty ? 0x10 : 0) |
+    (sending.length >= UART_FIFO_BYTES ? 0x20 : 0) | (sending.length ? 0 : 0x80) });
+  return (byte) => {
+    arriving.push(byte);
+    if (arriving.length === 1) arrival.schedule(BYTE_NANOS);
+  };
+}
+
+/** The PIO runs with the chip's clock; a machine that waits for a word takes no time here. */
+function runPio(chip) {
+  for (const pio of chip.pio) {
+    pio.run = () => {};
+    const wake = pio.machines.map((machine) => {
+      const period = () => (machine.clockDivInt + machine.clockDivFrac / 256) * 1e9 / chip.clkSys;
+      const alarm = chip.clock.createAlarm(() => {
+        machine.step();
+        pio.checkChangedPins();
+        if (machine.enabled && !machine.waiting) alarm.schedule(period());
+        else alarm.scheduled = false;
+      });
+      return () => {
+        if (machine.enabled && !machine.waiting && !alarm.scheduled) alarm.schedule(period());
+      };
+    });
+    const write = pio.writeUint32.bind(pio);
+    pio.writeUint32 = (offset, value) => {
+      write(offset, value);
+      pio.checkChangedPins();
+      wake.forEach((one) => one());
+    };
+  }
+}
+
+/** The robot drives the inputs: it is asked when the program looks at one. */
+function askForInputs(chip, ask) {
+  const io = chip.peripherals[0x40014];
+  const read = io.readUint32.bind(io);
+  io.readUint32 = (offset) => {
+    const pin = chip.gpio[offset >>> 3];
+    if (pin && offset % 8 === 0 && pin.pullupEnabled && !pin.outputEnable) pin.setInputValue(ask(pin.index));
+    return read(offset);
+  };
+}
+
+/** Registers of which rp2040js has none: random bits of the ring oscillator, and what reset the chip. */
+function addRegisters(chip, cause, seed) {
+  let state = seed * 2654435761 % 2 ** 32 || 1;
+  chip.peripherals[0x40060].readUint32 = () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return state >>> 8 & 1;
+  };
+  chip.peripherals[0x40064].readUint32 = () => cause.chip;
+  chip.peripherals[0x40058].reason = cause.watchdog;
+}
+
+// ---- one chip after the other: a reset makes a new one
+const POWERED = { chip: 1 << 8, watchdog: 0 };
+const BUTTON = { chip: 1 << 16, watchdog: 0 };
+const WATCHDOG = 1;
+const BRANCH_TO_ITSELF = 0xe7fe;
+
+let chip;
+let nextCause;
+let arrives;
+let resets = 0;
+let startedAt = 0; // nanoseconds since the start of the process
+
+const sinceReset = () => Math.floor(chip.clock.nanos / NANOS_PER_TICK);
+const sinceStart = () => startedAt + chip.clock.nanos;
+
+function ask(pin) {
+  send(READ, sinceReset(), pin);
+  flush();
+  for (;;) {
+    const answer = receive();
+    if (answer.kind === READ) return !!answer.level;
+  }
+}
+
+function start(cause) {
+  if (chip) startedAt = sinceStart();
+  chip = new RP2040();
+  chip.logger = new ConsoleLogger(LogLevel.Error);
+  nextCause = undefined;
+  addRegisters(chip, cause, ++resets);
+  countTicks(chip);
+  runPio(chip);
+  askForInputs(chip, ask);
+  arrives = timeBytes(chip, (byte) => send(SENT, 0, 0, byte));
+  const watchdog = chip.peripherals[0x40058];
+  watchdog.onWatchdogTrigger = () => {
+    watchdog.alarm.enable = false; // else it would ring again and again in the same moment
+    nextCause = { chip: cause.chip, watchdog: WATCHDOG };
+  };
+  for (const pin of chip.gpio) {
+    pin.addListener((now, before) => {
+      const high = now === GPIOPinState.High;
+      if (high !== (before === GPIOPinState.High)) send(LEVEL, sinceReset(), pin.index, Number(high));
+    });
+  }
+  boot(chip);
+  send(RESET, Math.floor(startedAt / NANOS_PER_TICK));
+}
+
+function run(untilTick) {
+  const until = untilTick * NANOS_PER_TICK;
+  while (sinceStart() < until) {
+    const { core, clock } = chip;
+    const end = until - startedAt;
+    let nanosPerCycle = 1e9 / chip.clkSys;
+    const forget = chip.addClockListener((hertz) => { nanosPerCycle = 1e9 / hertz; });
+    while (clock.nanosCounter < end && !nextCause) {
+      if (core.waiting) {
+        const next = clock.nextAlarm ? Math.min(clock.nextAlarm.nanos, end) : end;
+        clock.tick(next - clock.nanosCounter);
+      } else {
+        clock.tick(core.executeInstruction() * nanosPerCycle);
+      }
+    }
+    forget();
+    if (nextCause) start(nextCause);
+  }
+}
+
+start(POWERED);
+flush();
+for (;;) {
+  const order = receive();
+  if (order.kind === GRANT) {
+    run(order.time);
+    send(GRANT, Math.floor(sinceStart() / NANOS_PER_TICK));
+    flush();
+  } else if (order.kind === RECEIVE) {
+    arrives(order.level);
+  } else if (order.kind === RESET) {
+    start(BUTTON);
+  } else if (order.kind === HANG) {
+    chip.writeUint16(order.time, BRANCH_TO_ITSELF);
+  }
+}

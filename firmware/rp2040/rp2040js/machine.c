@@ -1,0 +1,245 @@
+/* A machine that runs the RP2040's program in rp2040js: a process of Node.js, which emulator.mjs
+ * makes one that runs as granted. */
+#define _GNU_SOURCE
+#include "machine.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pins.h"
+
+#define TIME_RECORD_TICKS 10000
+#define SENT_BYTES 4096
+#define ROOM 256 /* bytes to the UART in one slice */
+
+/* Kinds of records besides those of pins.h; see emulator.mjs. */
+#define RECORD_RECEIVE 16
+#define RECORD_SENT 17
+
+struct __attribute__((packed)) record {
+    uint64_t time;
+    uint16_t pin;
+    uint8_t level;
+    uint8_t kind;
+};
+
+const struct machine_pace machine_pace = {.slice = 2000, .most_behind = 20000};
+const char machine_name[] = "cubist-firmware-rp2040";
+const char machine_usage[] =
+    "  --image FILE      program, a UF2 file from `cubist firmware build`\n"
+    "  --emulator FILE   emulator.mjs, which Node.js runs\n"
+    "  --library FOLDER  where npm installed rp2040js\n"
+    "  --hang-at ADDRESS SIGUSR2 makes the program hang there, to try the watchdog\n";
+const struct option machine_options[] = {{"image", required_argument, 0, 'i'},
+                                         {"emulator", required_argument, 0, 'e'},
+                                         {"library", required_argument, 0, 'y'},
+                                         {"hang-at", required_argument, 0, 'a'},
+                                         {0, 0, 0, 0}};
+
+static const char *image;
+static const char *emulator;
+static const char *library;
+static uint32_t hang_at;
+static pid_t node;
+static int chip = -1;
+static uint64_t now; /* ticks since the start */
+static uint64_t reset_at;
+static uint8_t sent[SENT_BYTES];
+static unsigned sent_bytes;
+static unsigned received; /* bytes given to the UART in this slice */
+
+bool machine_option(int letter, const char *value)
+{
+    switch (letter) {
+    case 'i':
+        image = value;
+        return true;
+    case 'e':
+        emulator = value;
+        return true;
+    case 'y':
+        library = value;
+        return true;
+    default:
+        hang_at = (uint32_t)strtoul(value, 0, 0);
+        return true;
+    }
+}
+
+uint64_t machine_now(void)
+{
+    return now;
+}
+
+uint64_t machine_since_reset(void)
+{
+    return now - reset_at;
+}
+
+uint64_t machine_next(void)
+{
+    return now + machine_pace.slice;
+}
+
+static void tell(uint64_t time, uint8_t level, uint8_t kind)
+{
+    struct record record = {time, PIN_NONE, level, kind};
+    send(chip, &record, sizeof record, MSG_NOSIGNAL);
+}
+
+static bool hear(struct record *record)
+{
+    static uint8_t bytes[sizeof *record * 512];
+    static size_t from;
+    static size_t to;
+    while (to - from < sizeof *record) {
+        memmove(bytes, bytes + from, to - from);
+        to -= from;
+        from = 0;
+        ssize_t got = recv(chip, bytes + to, sizeof bytes - to, 0);
+        if (got <= 0 && !(got < 0 && errno == EINTR)) {
+            return false;
+        }
+        to += got > 0 ? (size_t)got : 0;
+    }
+    memcpy(record, bytes + from, sizeof *record);
+    from += sizeof *record;
+    return true;
+}
+
+static void obey(const struct record *record)
+{
+    switch (record->kind) {
+    case PIN_OUTPUT:
+        pins_record(record->time, record->pin, record->level, PIN_OUTPUT);
+        break;
+    case PIN_READ:
+        tell(record->time, pins_read(record->time, (uint8_t)record->pin), PIN_READ);
+        break;
+    case PIN_RESET:
+        reset_at = record->time;
+        pins_record(0, PIN_NONE, false, PIN_RESET);
+        break;
+    case RECORD_SENT:
+        if (sent_bytes < SENT_BYTES) {
+            sent[sent_bytes++] = record->level;
+        }
+        break;
+    default:
+        now = record->time;
+    }
+}
+
+/* Plays what the emulator reports until a record of a kind. Returns false if it has ended. */
+static bool follow(uint8_t until)
+{
+    struct record record;
+    do {
+        if (!hear(&record)) {
+            return false;
+        }
+        obey(&record);
+    } while (record.kind != until);
+    return true;
+}
+
+static void become_emulator(int socket)
+{
+    char number[12];
+    snprintf(number, sizeof number, "%d", socket);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    execlp("node", "node", emulator, library, image, number, (char *)0);
+    fprintf(stderr, "%s: node: %s\n", machine_name, strerror(errno));
+    _exit(3);
+}
+
+bool machine_start(void)
+{
+    int ends[2];
+    if (!image || !emulator || !library) {
+        fprintf(stderr, "%s: say --image, --emulator and --library\n", machine_name);
+        return false;
+    }
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends)) {
+        fprintf(stderr, "%s: socketpair: %s\n", machine_name, strerror(errno));
+        return false;
+    }
+    node = fork();
+    if (node == 0) {
+        close(ends[0]);
+        become_emulator(ends[1]);
+    }
+    close(ends[1]);
+    chip = ends[0];
+    return node > 0 && follow(PIN_RESET);
+}
+
+void machine_end(void)
+{
+    close(chip);
+    kill(node, SIGTERM);
+    waitpid(node, 0, 0);
+    pins_flush();
+}
+
+bool machine_run(uint64_t until)
+{
+    received = 0;
+    if (until <= now) {
+        return true;
+    }
+    tell(until, 0, PIN_GRANT);
+    if (!follow(PIN_GRANT)) {
+        return false;
+    }
+    if (machine_since_reset() - pins_recorded() >= TIME_RECORD_TICKS) {
+        pins_record(machine_since_reset(), PIN_NONE, false, PIN_TIME);
+    }
+    return true;
+}
+
+void machine_reset(void)
+{
+    tell(0, 0, PIN_RESET);
+}
+
+void machine_hang(void)
+{
+    if (hang_at) {
+        tell(hang_at, 0, PIN_HANG);
+    }
+}
+
+void machine_watchdog(void)
+{
+    /* the chip has its own watchdog */
+}
+
+unsigned machine_room(void)
+{
+    return ROOM - received;
+}
+
+void machine_receive(const uint8_t *bytes, unsigned length)
+{
+    received += length;
+    while (length--) {
+        tell(0, *bytes++, RECORD_RECEIVE);
+    }
+}
+
+unsigned machine_transmitted(uint8_t *bytes, unsigned room)
+{
+    unsigned count = sent_bytes < room ? sent_bytes : room;
+    memcpy(bytes, sent, count);
+    memmove(sent, sent + count, sent_bytes - count);
+    sent_bytes -= count;
+    return count;
+}

@@ -1,0 +1,56 @@
+/*
+ * The chip's timer counts half microseconds; its first alarm is the next event. The alarm rings when
+ * the count is equal, so one that is set too late never would: the interrupt looks at the count after
+ * it has set the alarm, and serves an event that is due itself.
+ */
+#include "board.h"
+#include "hardware.h"
+#include "safety.h"
+
+/* One translation unit for all code of the interrupt, so that it is inlined. */
+#include "servo.h"
+
+/* The PWM needs no event. */
+static inline uint16_t no_servo_event(uint16_t elapsed, uint16_t next)
+{
+    (void)elapsed;
+    return next;
+}
+#define servo_event no_servo_event
+#include "events.c"
+#include "stepper.c"
+#include "timer.c"
+
+#define TOO_LATE 200 /* ticks of delay at which the interrupt gives up */
+#define TOO_MANY 500 /* events in one interrupt at which it gives up, as nothing else can run */
+
+uint32_t board_event_tick;
+
+void step_timer_start(void)
+{
+    REGISTER(TIMER_INTE) = 1;
+    board_event_tick = REGISTER(TIMER_RAWL);
+    board_timer_set(TIMER_IDLE);
+    interrupt_enable(TIMER_IRQ, 0);
+}
+
+/* Ticks since an event was due; negative while it is not. */
+static inline int32_t lateness(void)
+{
+    return (int32_t)(REGISTER(TIMER_RAWL) - board_event_tick - planned);
+}
+
+void __attribute__((flatten)) step_timer_interrupt(void)
+{
+    uint16_t in_a_row = 0;
+    REGISTER(TIMER_INTR) = 1;
+    /* An alarm that rang after its event was served leaves an interrupt without one. */
+    for (int32_t late; (late = lateness()) >= 0;) {
+        if (late > TOO_LATE || ++in_a_row == TOO_MANY) {
+            safety_stop(FAULT_OVERLOAD);
+            in_a_row = 0;
+        }
+        board_event_tick += planned;
+        board_timer_set(events_serve());
+    }
+}
