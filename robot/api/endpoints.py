@@ -13,6 +13,7 @@ only the endpoints that the program may call, so that taking over the program ga
     page.sock      group cubist-page      watch; start, home, stop, acknowledge
     guide.sock     group cubist-guide     watch; calibrate, stop: only where the owner allows it
     display.sock   group cubist-display   as the page; shut down; learn the colours
+    mqtt.sock      group cubist-mqtt      status and events; start, stop
 
 The display may set colours and no other calibrated value: a position or a direction that it set
 would count as confirmed, and it may also start jobs.
@@ -414,6 +415,7 @@ class Program(StrEnum):
     PAGE = "page"
     GUIDE = "guide"
     DISPLAY = "display"
+    MQTT = "mqtt"
 
     @property
     def group(self) -> str:
@@ -438,10 +440,12 @@ _ENDPOINTS: Mapping[Program, Endpoints] = {
     Program.PAGE: WATCHING | OPERATING,
     Program.GUIDE: WATCHING | CALIBRATING | {UNDO_CALIBRATION, STOP},
     Program.DISPLAY: WATCHING | OPERATING | CALIBRATING | LEARNING | {SHUT_DOWN},
+    Program.MQTT: frozenset({STATUS, EVENTS, START, STOP}),
 }
 _SECTIONS: Mapping[Program, frozenset[str] | None] = {
     Program.PAGE: frozenset(),
     Program.GUIDE: None,
     Program.DISPLAY: frozenset({"colours"}),
+    Program.MQTT: frozenset(),
 }
 """Sections of the profile whose values a program may set; None: all."""

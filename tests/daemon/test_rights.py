@@ -44,6 +44,7 @@ RIGHTS = {
     | OPERATING
     | CALIBRATING
     | {"POST /maintenance/colours", "POST /shutdown"},
+    Program.MQTT: {"GET /status", "GET /events", "POST /start", "POST /stop"},
 }
 
 
@@ -145,7 +146,7 @@ async def test_only_the_program_that_calibrates_may_keep_and_move(
     owner, path = sockets[who], short_folder / "control.sock"
     async with owner.post("/maintenance", json={}) as lease:
         assert lease.status == 200
-        for other in sockets.keys() - {who, Program.PAGE}:
+        for other in sockets.keys() - {who, Program.PAGE, Program.MQTT}:
             async with sockets[other].put("/calibration", json={"values": {}}) as answer:
                 assert answer.status == 409, other
         path = who.socket_beside(path) if who else path

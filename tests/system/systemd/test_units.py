@@ -18,7 +18,7 @@ from robot.settings import load_profile, profile_file
 from robot.settings.boards import BOARD_TARGETS
 
 FOLDER = Path(__file__).resolve().parents[3] / "systemd"
-STARTED_AGAIN = [f"cubist{name}.service" for name in ("d", "-board", "-web", "-display")]
+STARTED_AGAIN = [f"cubist{name}.service" for name in ("d", "-board", "-web", "-display", "-mqtt")]
 HARDENED = [*STARTED_AGAIN, "cubist-poweroff.service"]
 UNITS = [*HARDENED, "cubist-poweroff.path"]
 needs_analyze = pytest.mark.skipif(
@@ -71,7 +71,11 @@ def test_the_units_are_understood(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("unit", "programs"),
-    [("cubist-web", {Program.PAGE, Program.GUIDE}), ("cubist-display", {Program.DISPLAY})],
+    [
+        ("cubist-web", {Program.PAGE, Program.GUIDE}),
+        ("cubist-display", {Program.DISPLAY}),
+        ("cubist-mqtt", {Program.MQTT}),
+    ],
 )
 def test_what_others_reach_is_not_in_the_control_socket_s_group(
     unit: str, programs: set[Program]

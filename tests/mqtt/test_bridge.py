@@ -1,0 +1,301 @@
+"""The robot on a real broker (mosquitto), as Home Assistant sees it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiomqtt
+import pytest
+
+from robot.api.endpoints import Program
+from robot.mqtt.main import main
+from robot.mqtt.topics import Topics
+from robot.simulate.processes import running
+from robot.text.outcomes import Outcome
+from solver.errors import InvalidRequest
+from tests.rig.page_server import FakePageDaemon
+
+MOSQUITTO = shutil.which("mosquitto") or "/usr/sbin/mosquitto"
+pytestmark = pytest.mark.skipif(
+    not Path(MOSQUITTO).exists(), reason="mosquitto is not installed (apt install mosquitto)"
+)
+
+USER, PASSWORD = "robot", "a secret of its own"
+TOPICS = Topics("museum")
+LIMIT_S = 60
+SHARED = {"availability_topic", "payload_available", "payload_not_available", "device", "origin"}
+SHARED |= {"unique_id", "name"}
+STATE = ("state_topic", "value_template", "device_class")
+ALLOWED = {
+    "sensor": {*SHARED, *STATE, "options", "state_class", "unit_of_measurement"},
+    "binary_sensor": {*SHARED, *STATE, "json_attributes_topic", "json_attributes_template"},
+    "button": {*SHARED, "command_topic", "payload_press"},
+}
+"""Keys that Home Assistant documents for these components; it refuses messages with others."""
+
+
+@dataclass
+class Broker:
+    """A broker with one user, whose port is in the clear or speaks TLS."""
+
+    folder: Path
+    port: int
+    authority: Path | None
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Return the settings of ``cubist-mqtt``."""
+        tls = {"CUBIST_MQTT_TLS": "yes", "CUBIST_MQTT_CA": str(self.authority)}
+        return {
+            "CUBIST_MQTT_HOST": "localhost",
+            "CUBIST_MQTT_PORT": str(self.port),
+            "CUBIST_MQTT_USER": USER,
+            "CUBIST_MQTT_NAME": TOPICS.node,
+            "CUBIST_MQTT_START": "yes",
+            "CREDENTIALS_DIRECTORY": str(self.folder),
+            **(tls if self.authority else {}),
+        }
+
+    def client(self) -> aiomqtt.Client:
+        """Return a client of a neighbour's."""
+        tls = ssl.create_default_context(cafile=self.authority) if self.authority else None
+        return aiomqtt.Client(
+            "localhost", self.port, username=USER, password=PASSWORD, tls_context=tls
+        )
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[subprocess.Popen[bytes]]:
+        """Run it, until the end of the context."""
+        config = self.folder / "mosquitto.conf"
+        with subprocess.Popen(
+            [MOSQUITTO, "-c", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.terminate()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def broker(request: pytest.FixtureRequest, tmp_path: Path) -> Broker:
+    """A broker that does not run yet; the parameter "tls" encrypts its port."""
+    is_encrypted = getattr(request, "param", "") == "tls"
+    port, config = free_port(), []
+    config += [f"listener {port} localhost", "user root", f"password_file {tmp_path}/users"]
+    if is_encrypted:
+        make = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost"
+        names = ["-addext", "subjectAltName=DNS:localhost"]
+        files = ["-keyout", str(tmp_path / "key.pem"), "-out", str(tmp_path / "cert.pem")]
+        subprocess.run(["openssl", *make.split(), *names, *files], check=True, capture_output=True)
+        config += [f"certfile {tmp_path}/cert.pem", f"keyfile {tmp_path}/key.pem"]
+    (tmp_path / "mosquitto.conf").write_text("\n".join(config))
+    (tmp_path / "cubist-mqtt-password").write_text(f"{PASSWORD}\n")
+    command = ["mosquitto_passwd", "-b", "-c", str(tmp_path / "users"), USER, PASSWORD]
+    subprocess.run(command, check=True)
+    return Broker(tmp_path, port, tmp_path / "cert.pem" if is_encrypted else None)
+
+
+@pytest.fixture
+async def daemon(short_folder: Path) -> AsyncIterator[FakePageDaemon]:
+    found = FakePageDaemon(short_folder / "mqtt.sock")
+    async with found.serving():
+        yield found
+
+
+@contextlib.asynccontextmanager
+async def published(daemon: Path, broker: Broker, **more: str) -> AsyncIterator[Any]:
+    """Run ``cubist-mqtt``."""
+    settings = (f"{name}={value}" for name, value in (broker.environment | more).items())
+    program = (sys.executable, "-m", "robot.mqtt.main", "--socket", str(daemon))
+    async with running("cubist-mqtt", ["env", *settings, *program], broker.folder) as child:
+        yield child
+
+
+async def receive(client: aiomqtt.Client, topic: str, wanted: Any = None) -> Any:
+    """Return the next payload below a topic, or wait for the one that is ``wanted``."""
+    async with asyncio.timeout(LIMIT_S):
+        async for message in client.messages:
+            assert isinstance(message.payload, bytes)
+            payload = message.payload.decode()
+            if message.topic.matches(topic) and wanted in {None, payload}:
+                return payload
+    raise AssertionError("the broker has gone")
+
+
+@contextlib.asynccontextmanager
+async def neighbour(broker: Broker, *topics: str) -> AsyncIterator[aiomqtt.Client]:
+    """A client that has subscribed, once the broker runs."""
+    async with asyncio.timeout(LIMIT_S):
+        while True:
+            try:
+                async with broker.client() as client:
+                    for topic in topics:
+                        await client.subscribe(topic, qos=1)
+                    yield client
+                    return
+            except aiomqtt.MqttError as error:
+                if "refused" not in str(error):
+                    raise
+                await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("broker", ["plain", "tls"], indirect=True)
+async def test_home_assistant_finds_the_robot(broker: Broker, daemon: FakePageDaemon) -> None:
+    with broker.running():
+        async with (
+            published(daemon.path, broker),
+            neighbour(broker, "homeassistant/#", TOPICS.state, TOPICS.availability) as client,
+        ):
+            found = {}
+            while len(found) < 7:
+                async with asyncio.timeout(LIMIT_S):
+                    message = await anext(aiter(client.messages))
+                assert isinstance(message.payload, bytes)
+                if str(message.topic).startswith("homeassistant/"):
+                    found[str(message.topic)] = json.loads(message.payload)
+            state = json.loads(await receive(client, TOPICS.state))
+            assert await receive(client, TOPICS.availability, "online")
+    assert (state["state"], state["robot"], state["timer_s"]) == ("idle", "cubotino", 0)
+    for topic, entity in found.items():
+        _, component, node, _, config = topic.split("/")
+        assert (node, config) == (TOPICS.node, "config")
+        assert entity.keys() <= ALLOWED[component], topic
+        assert entity["device"]["identifiers"] == ["cubist-museum"]
+        assert entity["availability_topic"] == TOPICS.availability
+        for key in re.findall(r"value_json\.(\w+)", json.dumps(entity)):
+            assert key in state, topic
+    assert len({entity["unique_id"] for entity in found.values()}) == len(found)
+    assert {topic.split("/")[3] for topic in found} > {"state", "timer", "fault", "start", "stop"}
+
+
+@pytest.mark.parametrize("may_start", ["yes", "no"])
+async def test_only_allowed_commands_reach_the_robot(
+    broker: Broker, daemon: FakePageDaemon, may_start: str
+) -> None:
+    """A retained start would come again with each connection: nobody presses a button then."""
+    commands = [
+        b"shutdown",
+        b"\xff\x00" * 2000,
+        *([b"start"] if may_start == "no" else []),
+        b"stop",
+    ]
+    with broker.running():
+        async with neighbour(broker, TOPICS.availability) as client:
+            await client.publish(TOPICS.command, "start", retain=True)
+            async with published(daemon.path, broker, CUBIST_MQTT_START=may_start):
+                await receive(client, TOPICS.availability, "online")
+                for command in commands:
+                    await client.publish(TOPICS.command, command, qos=1)
+                async with asyncio.timeout(LIMIT_S):
+                    while not daemon.posts():
+                        await asyncio.sleep(0.02)
+    assert [path for path, _ in daemon.posts()] == ["/stop"]
+
+
+async def test_a_broker_that_comes_back_hears_everything_again(
+    broker: Broker, daemon: FakePageDaemon
+) -> None:
+    async with published(daemon.path, broker):
+        for _ in range(2):
+            with broker.running():
+                async with neighbour(broker, TOPICS.availability) as client:
+                    await receive(client, TOPICS.availability, "online")
+
+
+async def test_without_a_daemon_or_without_us_the_robot_is_offline(
+    broker: Broker, daemon: FakePageDaemon
+) -> None:
+    with broker.running():
+        async with neighbour(broker, TOPICS.availability) as client:
+            async with published(daemon.path.with_name("nobody.sock"), broker):
+                await receive(client, TOPICS.availability, "offline")
+            async with published(daemon.path, broker) as child:
+                await receive(client, TOPICS.availability, "online")
+                child.process.kill()
+                await receive(client, TOPICS.availability, "offline")
+
+
+async def test_a_wrong_password_changes_nothing_for_the_robot(
+    broker: Broker, daemon: FakePageDaemon
+) -> None:
+    (broker.folder / "cubist-mqtt-password").write_text("guessed")
+    with broker.running():
+        async with published(daemon.path, broker) as child:
+            log = broker.folder / "cubist-mqtt.log"
+            async with asyncio.timeout(LIMIT_S):
+                while not log.exists() or "ot authori" not in log.read_text():
+                    await asyncio.sleep(0.02)
+            assert child.process.returncode is None, "it goes on trying"
+    assert not daemon.posts()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, "CUBIST_MQTT_HOST is not set"),
+        ({"CUBIST_MQTT_HOST": "h", "CUBIST_MQTT_PORT": "70000"}, "CUBIST_MQTT_PORT"),
+        ({"CUBIST_MQTT_HOST": "h", "CUBIST_MQTT_START": "maybe"}, "CUBIST_MQTT_START"),
+        ({"CUBIST_MQTT_HOST": "h", "CUBIST_MQTT_NAME": "a/#"}, "CUBIST_MQTT_NAME"),
+        ({"CUBIST_MQTT_HOST": "h", "CUBIST_MQTT_CA": "/ca"}, "CUBIST_MQTT_TLS"),
+        (
+            {"CUBIST_MQTT_HOST": "h", "CUBIST_MQTT_TLS": "yes", "CUBIST_MQTT_CA": "/nowhere"},
+            "/nowhere",
+        ),
+    ],
+)
+def test_a_wrong_setting_is_named(
+    settings: dict[str, str], said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--socket", "/nowhere"], settings)
+    assert ended.value.code == 2 and said in caplog.text
+
+
+def test_names_that_would_be_other_topics_are_refused() -> None:
+    with pytest.raises(InvalidRequest):
+        Topics("a/b")
+
+
+@pytest.mark.long
+async def test_a_message_solves_a_cube(broker: Broker, short_folder: Path) -> None:
+    """The whole robot in simulation: started by the broker, its end reported there."""
+    command = [sys.executable, "-m", "robot.cli.main", "simulate", "--robot", "six-motor"]
+    command += ["--json", "--speed", "10", "--seed", "3"]
+    with broker.running():
+        async with running("simulate", command, short_folder) as child:
+            announced = None
+            async with asyncio.timeout(LIMIT_S):
+                while announced is None:
+                    await asyncio.sleep(0.05)
+                    announced = re.search(r'"socket": "([^"]+)"', child.log.read_text())
+            control = Path(announced[1])
+            async with (
+                published(Program.MQTT.socket_beside(control), broker),
+                neighbour(broker, TOPICS.state, TOPICS.availability) as client,
+            ):
+                await receive(client, TOPICS.availability, "online")
+                await client.publish(TOPICS.command, "start", qos=1)
+                states = []
+                while not states or states[-1]["outcome"] is None or states[-1]["job"]:
+                    states.append(json.loads(await receive(client, TOPICS.state)))
+            assert child.process.returncode is None
+    assert states[-1]["outcome"] == Outcome.SOLVED
+    assert {"scanning", "turning"} & {state["state"] for state in states}
