@@ -85,7 +85,7 @@ def flash_command(board: str | None, port: str | None, profile: str | None, as_j
 
 
 def _possible_kinds(robot: RobotProfile | None, ports: Sequence[SerialPort]) -> Iterable[str]:
-    """Return the kinds of boards that a robot has; for an unknown one, that may be at these ports."""
+    """Return the kinds of boards of a robot; of an unknown one, those that fit these ports."""
     if robot is not None:
         return [board_for(robot, name).name for name in robot.every_board]
     vendors = {port.vendor for port in ports}

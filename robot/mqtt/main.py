@@ -62,7 +62,7 @@ async def _run_until_ended(environ: Mapping[str, str], daemon: Path) -> None:
     get = environ.get
     tls = _tls_context(environ)
     options = BrokerOptions(
-        host=_required(environ, "CUBIST_MQTT_HOST"),
+        host=_require_setting(environ, "CUBIST_MQTT_HOST"),
         port=_port(get("CUBIST_MQTT_PORT", ""), TLS_PORT if tls else PORT),
         topics=Topics(get("CUBIST_MQTT_NAME") or socket.gethostname().split(".")[0]),
         user=get("CUBIST_MQTT_USER") or None,
@@ -78,7 +78,7 @@ async def _run_until_ended(environ: Mapping[str, str], daemon: Path) -> None:
         await work
 
 
-def _required(environ: Mapping[str, str], name: str) -> str:
+def _require_setting(environ: Mapping[str, str], name: str) -> str:
     if not environ.get(name):
         raise InvalidRequest(f"{name} is not set", "Write it into /etc/cubist/cubist-mqtt.env.")
     return environ[name]
