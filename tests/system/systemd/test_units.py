@@ -119,6 +119,21 @@ def test_the_scripts_are_valid_and_executable(script: str) -> None:
     subprocess.run([shell, "-n", str(FOLDER / script)], check=True)
 
 
+def test_the_package_switches_the_service_on_in_a_system_that_does_not_run(tmp_path: Path) -> None:
+    """As in the image of an SD card, which starts with the robot."""
+    told = tmp_path / "told"
+    for name in ("systemctl", "systemd-sysusers", "systemd-tmpfiles", "udevadm"):
+        (tmp_path / name).write_text(f'#!/bin/sh\necho "{name} $*" >>{told}\n')
+        (tmp_path / name).chmod(0o755)
+    script = (FOLDER / "debian/postinst").read_text().replace("/run/systemd/system", "/nowhere")
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    subprocess.run(["sh", "-c", script, "postinst", "configure"], env=environment, check=True)
+    [switched] = [line for line in told.read_text().splitlines() if line.startswith("systemctl")]
+    assert switched == (
+        "systemctl enable --quiet cubistd.service cubist-board.service cubist-poweroff.path"
+    )
+
+
 def test_uninstalling_removes_what_installing_made_but_keeps_what_is_calibrated(
     tmp_path: Path,
 ) -> None:
