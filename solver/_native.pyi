@@ -43,6 +43,11 @@ def set_lost_table_signal(number: int) -> None:
 def has_lost_table() -> bool:
     """Whether no search is right any more."""
 
+def one_hot(states: Annotated[NDArray[numpy.uint8], dict(shape=(None, 20, 2), order='C', device='cpu', writable=False)], hot: Annotated[NDArray[numpy.uint8], dict(shape=(None, 20, 24), order='C', device='cpu')]) -> None:
+    """
+    Write uint8[n, 20, 24]: a one for the cubie and orientation of every slot.
+    """
+
 def turn_batch(states: Annotated[NDArray[numpy.uint8], dict(shape=(None, 20, 2), order='C', device='cpu')], turns: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
     """Turn each cube of uint8[n, 20, 2] in place by its own face turn 0..17."""
 

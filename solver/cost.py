@@ -6,8 +6,9 @@ state, so any mechanism becomes the same thing: matrices of microseconds between
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -38,15 +39,14 @@ def composite_of(index: int) -> tuple[int, int, int]:
 
 def moves_of(composites: Iterable[int]) -> tuple[str, ...]:
     """Return the composites as WCA moves, each axis's first face first."""
-    return tuple(_moves_of(composites))
+    return tuple(move for index in composites for move in _write(index))
 
 
-def _moves_of(composites: Iterable[int]) -> Iterator[str]:
-    for index in composites:
-        axis, *quarters = composite_of(index)
-        for face, q in zip(AXES[axis], quarters, strict=True):
-            if q:
-                yield face + ("", "", "2", "'")[q]
+@cache
+def _write(composite: int) -> tuple[str, ...]:
+    axis, *quarters = composite_of(composite)
+    turned = zip(AXES[axis], quarters, strict=True)
+    return tuple(face + ("", "", "2", "'")[q] for face, q in turned if q)
 
 
 _QUARTERS = {"": 1, "2": 2, "'": 3}

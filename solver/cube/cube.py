@@ -121,10 +121,7 @@ class Cube(PieceCube):
 
     def one_hot(self) -> NDArray[np.uint8]:
         """uint8[20, 24]: a one at ``cubie + 8 * orientation`` of corners, ``+ 12 *`` of edges."""
-        columns = self.states[:, 0] + self.states[:, 1] * np.repeat([8, 12], (8, 12))
-        hot = np.zeros((20, 24), dtype=np.uint8)
-        hot[np.arange(20), columns] = 1
-        return hot
+        return _HOT_ROWS[self.states[:, 0] + self.states[:, 1] * _HOT_COLUMNS]
 
 
 def _lost_and_double(words: list[str]) -> str:
@@ -136,6 +133,10 @@ def _lost_and_double(words: list[str]) -> str:
     strange = ", ".join(word for word in words if frozenset(word) not in _PIECES)
     told = [("missing", lost), ("more than once", double), ("no piece", strange)]
     return "".join(f"; {what}: {which}" for what, which in told if which)
+
+
+_HOT_ROWS = np.eye(24, dtype=np.uint8)
+_HOT_COLUMNS = np.repeat([8, 12], (8, 12)).astype(np.uint8)
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +32,9 @@ def check_letters(facelets: str, size: int) -> None:
         raise BadNotation(
             f"A {size}x{size}x{size} cube has {wanted} facelets, not {len(facelets)}."
         )
-    for at, letter in enumerate(facelets):
-        if letter not in FACES:
-            raise BadNotation(f"Facelet {at + 1} is '{letter}'; use the letters {FACES}.")
+    if not set(facelets) <= set(FACES):
+        at = next(at for at, letter in enumerate(facelets) if letter not in FACES)
+        raise BadNotation(f"Facelet {at + 1} is '{facelets[at]}'; use the letters {FACES}.")
 
 
 def check_counts(facelets: str, size: int) -> None:
@@ -78,6 +79,8 @@ def twists(names: tuple[str, ...]) -> dict[str, tuple[int, int]]:
 def check_range(states: NDArray[np.integer], names: tuple[str, ...]) -> None:
     """Raise BadNotation where a cubie's number or orientation, integers[n, 2], does not exist."""
     limits = (len(names), len(names[0]))
+    if states.min() >= 0 and (states < limits).all():
+        return
     for slot, row in zip(names, states.tolist(), strict=True):
         for value, limit, what in zip(row, limits, ("cubie", "orientation"), strict=True):
             if not 0 <= value < limit:
@@ -103,6 +106,8 @@ def pieces(words: Words, slots: tuple[str, ...]) -> NDArray[np.uint8]:
 
 def check_once(cubies: NDArray[np.uint8], names: tuple[str, ...]) -> None:
     """Raise IllegalCube unless every cubie appears exactly once; ``cubies`` uint8[n]."""
+    if len(set(cubies.tolist())) == len(names):
+        return
     kind = "corner" if len(names[0]) == 3 else "edge"
     for number, name in enumerate(names):
         slots = [names[slot] for slot in np.flatnonzero(cubies == number)]
@@ -115,8 +120,8 @@ def check_once(cubies: NDArray[np.uint8], names: tuple[str, ...]) -> None:
 
 def permutation_parity(cubies: NDArray[np.integer]) -> int:
     """0 for an even permutation, 1 for an odd one."""
-    later_and_smaller = np.triu(cubies[:, None] > cubies[None, :], 1)
-    return int(later_and_smaller.sum()) % 2
+    numbers: list[int] = cubies.tolist()
+    return sum(first > later for first, later in combinations(numbers, 2)) % 2
 
 
 def check_twist(corners: NDArray[np.uint8]) -> None:

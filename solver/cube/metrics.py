@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from solver.cube.facelets import face_towards, rotation, vector
-from solver.cube.notation import Move
+from solver.cube.notation import AT_HOME, Move, turn_whole
 from solver.errors import BadNotation
 
 METRICS = ("htm", "qtm", "axial", "axial-qtm")
@@ -41,14 +40,13 @@ def length(moves: Iterable[Move], metric: str = "htm", size: int = 3) -> int:
 
 def _name_by_start(moves: Iterable[Move], size: int) -> Iterator[Move]:
     """Moves named by the axes before any rotation, whole-cube blocks as rotations."""
-    held = rotation("U", 0)
+    held = AT_HOME
     for move in moves:
         if move.layers(size) == (1, size):
-            held = rotation(move.face, move.quarters) @ held
+            held = turn_whole(held, move)
             yield Move(move.face, move.quarters, 1, 0)
         else:
-            face = face_towards(held.T @ vector(move.face))
-            yield Move(face, move.quarters, move.first, move.last)
+            yield Move(held[move.face], move.quarters, move.first, move.last)
 
 
 def _weight(move: Move, size: int) -> int:

@@ -19,8 +19,9 @@ to 3 layers the digit belongs to the move before it, where one reads the whole s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
 from solver.cube.facelets import FACES, OPPOSITE, face_towards, rotation, vector
 from solver.errors import BadNotation, shortened
@@ -129,6 +130,9 @@ def parse_moves(text: str, size: int = 3) -> tuple[Move, ...]:
 
     BadNotation names the character that was wrong, or shows both readings of an ambiguous digit.
     """
+    words = text.split()
+    if len(words) <= MOST_MOVES and all(word in _FACE_TURNS for word in words):
+        return tuple(_FACE_TURNS[word] for word in words)
     return tuple(_Sequence(text.translate(_LIKE_ASCII), size).read())
 
 
@@ -392,17 +396,37 @@ def face_turns(moves: Iterable[Move]) -> tuple[Move, ...]:
 
     Rotations vanish into the naming of what follows: ``x U`` becomes ``F``, ``M`` becomes ``R L'``.
     """
-    held = rotation("U", 0)
+    held = AT_HOME
     turns: list[Move] = []
     for move in moves:
         for part in _outer_parts(move):
             if part.is_rotation:
-                held = rotation(part.face, part.quarters) @ held
+                held = turn_whole(held, part)
             else:
-                turns.append(Move(face_towards(held.T @ vector(part.face)), part.quarters))
+                turns.append(Move(held[part.face], part.quarters))
     return tuple(turns)
 
 
+Held = Mapping[str, str]
+"""The face of the cube at each of six sites."""
+
+AT_HOME: Held = {face: face for face in FACES}
+"""Every face at its own site."""
+
+
+def turn_whole(held: Held, move: Move) -> Held:
+    """Return what is at the sites after a rotation of the whole cube that was ``held``."""
+    return {site: held[origin] for site, origin in _origins(move.face, move.quarters).items()}
+
+
+@cache
+def _origins(face: str, quarters: int) -> Held:
+    """Return the site from which a rotation brings a face to each site."""
+    back = rotation(face, -quarters)
+    return {site: face_towards(back @ vector(site)) for site in FACES}
+
+
+@cache
 def _outer_parts(move: Move) -> tuple[Move, ...]:
     """A 3x3x3 move as outer turns and rotations in the frame of the person turning."""
     face, quarters = move.face, move.quarters
@@ -421,6 +445,8 @@ def _outer_parts(move: Move) -> tuple[Move, ...]:
 
 FACE_TURNS = tuple(Move(face, quarters) for face in FACES for quarters in (1, 2, 3))
 """Moves by number; the first nine are those of the 2x2x2 with its corner DLB at rest."""
+
+_FACE_TURNS = {str(move): move for move in FACE_TURNS}
 
 
 def moves_of(turns: Iterable[int]) -> tuple[Move, ...]:

@@ -89,7 +89,7 @@ def all_orientations() -> tuple[Orientation, ...]:
 
 def held_with(faces: str) -> Orientation | None:
     """Return the orientation with the cube's ``faces`` at sites U R F D L B; None if none has."""
-    return next((held for held in all_orientations() if held.faces == faces), None)
+    return _index_faces().get(faces)
 
 
 @cache
@@ -98,6 +98,11 @@ def _matrix(index: int) -> NDArray[np.int64]:
     result = np.array([np.cross(up, front), up, front], dtype=np.int64)
     result.setflags(write=False)
     return result
+
+
+@cache
+def _index_faces() -> dict[str, Orientation]:
+    return {held.faces: held for held in all_orientations()}
 
 
 @cache
@@ -122,7 +127,9 @@ def site_facelets(orientation: Orientation, size: int) -> Permutation:
 
 def upright(letters: str, held: Orientation, size: int) -> str:
     """Return how a cube that looks like ``letters`` when ``held`` looks with every face at home."""
-    return "".join(letters[index] for index in site_facelets(held.inverse, size))
+    if held.index == 0:
+        return letters
+    return "".join(letters[index] for index in site_facelets(held.inverse, size).tolist())
 
 
 @cache

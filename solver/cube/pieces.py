@@ -21,10 +21,11 @@ class PieceCube:
     cube, then what makes ``b``. Subclasses name their slots and check what they are given.
     """
 
-    __slots__ = ("states",)
+    __slots__ = ("_known_homes", "states")
     size: ClassVar[int]
     slots: ClassVar[tuple[str, ...]]
     states: States
+    _known_homes: NDArray[np.int64]
 
     @classmethod
     def _trusted(cls, states: States) -> Self:
@@ -75,20 +76,19 @@ class PieceCube:
 
     def facelets(self) -> str:
         """The letters, faces U R F D L B read as in Kociemba's drawing."""
-        drawn = [face for face in geometry.FACES for _ in range(self.size**2)]
-        for slot, word in zip(self.slots, self._words(), strict=True):
-            for index, letter in zip(geometry.slot_facelets(slot, self.size), word, strict=True):
-                drawn[index] = letter
-        return "".join(drawn)
+        solved, spots, words = _drawing(self.slots, self.size)
+        drawn = solved.copy()
+        drawn[spots] = words[self._homes(), self.states[:, 1]]
+        return drawn[:-1].tobytes().decode("ascii")
 
     def _homes(self) -> NDArray[np.int64]:
         """Slot that is home to the cubie in each slot, int64[n]."""
-        return self.states[:, 0] + _starts(self.slots)
-
-    def _words(self) -> list[str]:
-        """Pieces in each slot, turned as written."""
-        turned = zip(self._homes(), self.states[:, 1].tolist(), strict=True)
-        return [spin(self.slots[home], turns) for home, turns in turned]
+        try:
+            return self._known_homes
+        except AttributeError:
+            homes = self.states[:, 0] + _starts(self.slots)
+            object.__setattr__(self, "_known_homes", homes)
+            return homes
 
 
 def spin(name: str, turns: int) -> str:
@@ -113,6 +113,25 @@ def _starts(slots: tuple[str, ...]) -> NDArray[np.int64]:
 def _turns(slots: tuple[str, ...]) -> States:
     """Number of orientations of a piece in each slot."""
     return np.array([len(slot) for slot in slots], dtype=np.uint8)
+
+
+@cache
+def _drawing(
+    slots: tuple[str, ...], size: int
+) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint8]]:
+    """Return the solved letters, the facelets of each slot, and the letters of each turned piece.
+
+    Edges have a third letter as corners have; it falls behind the last facelet.
+    """
+    area = size * size
+    letters = "".join(face * area for face in geometry.FACES) + " "
+    solved = np.frombuffer(letters.encode(), dtype=np.uint8)
+    spots = [(*geometry.slot_facelets(slot, size), 6 * area)[:3] for slot in slots]
+    words = [
+        [list(f"{spin(slot, turns % len(slot)):<3}".encode()) for turns in range(3)]
+        for slot in slots
+    ]
+    return solved, np.array(spots), np.array(words, dtype=np.uint8)
 
 
 def states_after(slots: tuple[str, ...], size: int, moved: geometry.Permutation) -> States:

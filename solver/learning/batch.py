@@ -27,8 +27,6 @@ COLOURS = ("yellow", "white", "red", "orange", "blue", "green")
 Batch = NDArray[np.uint8]
 """uint8[n, 20, 2]: ``Cube.states`` of n cubes."""
 
-_HOT_COLUMNS = np.repeat([8, 12], (8, 12))
-
 
 def move_of(action: int) -> Move:
     """The face turn of an action, 0..11."""
@@ -36,13 +34,15 @@ def move_of(action: int) -> Move:
     return Move(name.upper(), 1 if name.isupper() else 3)
 
 
+_TURNS = np.array([FACE_TURNS.index(move_of(a)) for a in range(len(ACTIONS))], dtype=np.uint8)
+
+
 def turns_of(actions: NDArray[np.integer]) -> NDArray[np.uint8]:
     """The kernel's face turns, uint8[n], of actions 0..11; BadNotation for any other."""
     numbers = np.asarray(actions)
     if numbers.size and (numbers.min() < 0 or numbers.max() >= len(ACTIONS)):
         raise BadNotation(f"Actions are numbers from 0 to {len(ACTIONS) - 1}.")
-    table = np.array([FACE_TURNS.index(move_of(a)) for a in range(len(ACTIONS))], dtype=np.uint8)
-    return np.asarray(table[numbers])
+    return _TURNS.take(numbers)
 
 
 def reset(count: int) -> Batch:
@@ -61,11 +61,13 @@ def scramble(states: Batch, turns: int, rng: np.random.Generator) -> None:
         move(states, rng.integers(0, len(ACTIONS), len(states)))
 
 
-def one_hot(states: Batch) -> NDArray[np.uint8]:
-    """uint8[n, 20, 24]: a one at ``cubie + 8 * orientation`` of corners, ``+ 12 *`` of edges."""
-    columns = states[..., 0] + states[..., 1] * _HOT_COLUMNS
-    hot = np.zeros((*states.shape[:-1], 24), dtype=np.uint8)
-    np.put_along_axis(hot, columns[..., None], 1, axis=-1)
+def one_hot(states: Batch, out: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
+    """Return uint8[n, 20, 24], ``out`` if given: ``Cube.one_hot`` of every cube.
+
+    Raises ValueError if a cubie or orientation does not exist.
+    """
+    hot = np.empty((len(states), 20, 24), dtype=np.uint8) if out is None else out
+    _native.one_hot(states, hot)
     return hot
 
 

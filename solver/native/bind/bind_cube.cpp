@@ -64,7 +64,26 @@ void turn(const Batch& states, const TableBytes& turns) {
     turn_batch(data, numbers.data(), numbers.size());
 }
 
+using HotBatch = nb::ndarray<std::uint8_t, nb::shape<-1, 20, 24>, nb::c_contig, nb::device::cpu>;
+using ReadableBatch =
+    nb::ndarray<const std::uint8_t, nb::shape<-1, 20, 2>, nb::c_contig, nb::device::cpu>;
+
+void show(const ReadableBatch& states, const HotBatch& hot) {
+    if (hot.shape(0) != states.shape(0)) throw nb::value_error("one row for each cube is needed");
+    const std::uint8_t* const data = states.data();
+    std::uint8_t* const rows = hot.data();
+    const std::size_t count = states.shape(0);
+    bool is_good;
+    {
+        const nb::gil_scoped_release released;
+        is_good = show_one_hot(data, rows, count);
+    }
+    if (!is_good) throw nb::value_error("there is no such cubie or orientation");
+}
+
 void bind_batch(nb::module_& module) {
+    module.def("one_hot", &show, nb::arg("states"), nb::arg("hot").noconvert(),
+               "Write uint8[n, 20, 24]: a one for the cubie and orientation of every slot.");
     module.def("turn_batch", &turn, nb::arg("states").noconvert(), nb::arg("turns"),
                "Turn each cube of uint8[n, 20, 2] in place by its own face turn 0..17.");
 }

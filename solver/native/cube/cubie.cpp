@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <string_view>
 
 namespace cubist {
@@ -229,9 +230,9 @@ int conjugate_composite(int composite, const FaceMap& map) {
 }
 
 CubieCube Direction::seen(const CubieCube& cube) const {
-    CubieCube out = inverse ? cube.inverse() : cube;
-    for (int k = 0; k < thirds; ++k) out = conjugate(out, kDiagonalThird);
-    return out;
+    static const std::array<FaceMap, 2> maps{kDiagonalThird, cubist::inverse(kDiagonalThird)};
+    const CubieCube out = inverse ? cube.inverse() : cube;
+    return thirds == 0 ? out : conjugate(out, maps[thirds - 1]);
 }
 
 Composites Direction::back(const Composites& solution) const {
@@ -308,6 +309,19 @@ void turn_batch(std::uint8_t* states, const std::uint8_t* turns, std::size_t cou
     static const auto all = make_all();
     for (std::size_t cube = 0; cube < count; ++cube)
         turn_one(states + cube * kStateBytes, all[turns[cube]]);
+}
+
+bool show_one_hot(const std::uint8_t* states, std::uint8_t* hot, std::size_t count) {
+    constexpr int kSlots = kCorners + kEdges;
+    for (; count > 0; --count, hot += kSlots * kHotColumns) {
+        std::memset(hot, 0, kSlots * kHotColumns);
+        for (int slot = 0; slot < kSlots; ++slot, states += 2) {
+            const int column = states[0] + states[1] * (slot < kCorners ? kCorners : kEdges);
+            if (column >= static_cast<int>(kHotColumns)) return false;
+            hot[slot * kHotColumns + column] = 1;
+        }
+    }
+    return true;
 }
 
 }  // namespace cubist

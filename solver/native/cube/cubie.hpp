@@ -125,4 +125,9 @@ constexpr std::size_t kStateBytes = 40;
 // Applies one face turn 0..17 (U U2 U' R ... B') to each of `count` cubes.
 void turn_batch(std::uint8_t* states, const std::uint8_t* turns, std::size_t count);
 
+// Writes hot[n, 20, 24]: a one at `cubie + 8 * orientation` of corners, `+ 12 *` of edges. Returns
+// false if a number is too large, after the cubes before it.
+constexpr std::size_t kHotColumns = 24;
+bool show_one_hot(const std::uint8_t* states, std::uint8_t* hot, std::size_t count);
+
 }  // namespace cubist

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import pickle
+import re
+import subprocess
+import sys
 from itertools import pairwise, product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -202,21 +206,39 @@ def test_batches_turn_and_show_like_single_cubes(rng):
         cubes = [cube.apply(names[n]) for cube, n in zip(cubes, actions, strict=True)]
     assert [Cube(one) for one in states] == cubes
     assert not learning.is_solved(states).any()
-    hot = learning.one_hot(states)
+    hot = np.full((16, 20, 24), 7, dtype=np.uint8)
+    assert learning.one_hot(states, hot) is hot
     assert (hot == [cube.one_hot() for cube in cubes]).all()
     for slot, (cubie, turned) in enumerate(states[0].tolist()):
         assert np.flatnonzero(hot[0, slot]).tolist() == [cubie + (8 if slot < 8 else 12) * turned]
 
 
 def test_wrong_actions_and_arrays_are_refused():
-    with pytest.raises(BadNotation):
-        learning.move(learning.reset(1), np.array([12]))
+    for action in (-1, -13, 12, 24):
+        with pytest.raises(BadNotation):
+            learning.move(learning.reset(1), np.array([action]))
+    with pytest.raises(ValueError, match="no such cubie"):
+        learning.one_hot(np.full((1, 20, 2), 3, dtype=np.uint8))
+    with pytest.raises(ValueError, match="one row for each"):
+        learning.one_hot(learning.reset(2), np.empty((1, 20, 24), dtype=np.uint8))
     with pytest.raises(ValueError, match="one turn for each"):
         _native.turn_batch(learning.reset(2), np.zeros(1, dtype=np.uint8))
     with pytest.raises(ValueError, match="0 to 17"):
         _native.turn_batch(learning.reset(1), np.array([18], dtype=np.uint8))
     with pytest.raises(TypeError):
         _native.turn_batch(learning.reset(2)[:, ::2], np.zeros(2, dtype=np.uint8))
+
+
+@pytest.mark.long
+def test_the_worked_example_prints_what_the_page_shows():
+    page = (Path(__file__).parents[3] / "docs" / "learning.md").read_text(encoding="utf-8")
+    _, example = page.split("## A worked example")
+    code, shown = re.findall(r"```(?:python|text)\n(.*?)```", example, re.DOTALL)[:2]
+    printed = subprocess.check_output([sys.executable, "-c", code], text=True)
+    number = re.compile(r"[\d.]*\d")
+    assert number.sub("#", printed) == number.sub("#", shown)
+    found, expected = (np.array(number.findall(text), dtype=float) for text in (printed, shown))
+    assert found == pytest.approx(expected, rel=0.05, abs=0.3)
 
 
 def test_an_episode_is_what_gymnasium_expects_and_ends_when_solved_or_cut_off():
