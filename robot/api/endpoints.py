@@ -183,6 +183,12 @@ class StatisticsJson(TypedDict):
     days: list[DayStatisticsJson]
 
 
+class PatternListJson(TypedDict):
+    """Names of the patterns that the robot's cube has, with their descriptions."""
+
+    patterns: dict[str, str]
+
+
 class DayStatisticsJson(TypedDict):
     """Times of the attempts of one day."""
 
@@ -378,6 +384,7 @@ SHUT_DOWN: Endpoint[StopReply] = Endpoint("POST", "/shutdown")
 RUNS: Endpoint[RunListJson] = Endpoint("GET", "/runs")
 RUN: Endpoint[RunRecordJson] = Endpoint("GET", "/runs/{run}")
 RUN_FILE: Endpoint[bytes] = Endpoint("GET", "/runs/{run}/files/{name}")
+PATTERNS: Endpoint[PatternListJson] = Endpoint("GET", "/patterns")
 STATISTICS: Endpoint[StatisticsJson] = Endpoint("GET", "/statistics")
 EXPORT: Endpoint[bytes] = Endpoint("GET", "/exports/{name}")
 MAINTENANCE: Endpoint[JsonObject] = Endpoint("POST", "/maintenance")
@@ -402,7 +409,7 @@ def is_trial(endpoint: Endpoint[object]) -> bool:
 Endpoints = frozenset[Endpoint[object]]
 
 WATCHING: Endpoints = frozenset(
-    {STATUS, LIVE, EVENTS, PICTURE, RUNS, RUN, RUN_FILE, STATISTICS, EXPORT, CALIBRATION}
+    {STATUS, LIVE, EVENTS, PICTURE, RUNS, RUN, RUN_FILE, STATISTICS, EXPORT, PATTERNS, CALIBRATION}
 )
 OPERATING: Endpoints = frozenset({START, HOME, STOP, ACKNOWLEDGE})
 CALIBRATING: Endpoints = frozenset({MAINTENANCE, SET_CALIBRATION})

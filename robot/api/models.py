@@ -135,6 +135,12 @@ class RobotStatus(ApiDocument):
     process: int
 
 
+class PatternList(ApiDocument):
+    """Names of the patterns that the robot's cube has, with their descriptions."""
+
+    patterns: dict[str, str]
+
+
 class StartRequest(ApiRequest):
     """A request to start a job.
 

@@ -146,11 +146,13 @@ def logs(follow: bool, lines: int, since: str | None, as_json: bool) -> int:
 
 @click.command()
 @click.option("--qr/--no-qr", default=None, help="Draw the address for a phone's camera.")
+@click.option("--viewers", is_flag=True, help="The address for people who only watch.")
 @json_option
-def web(qr: bool | None, as_json: bool) -> int:
+def web(qr: bool | None, viewers: bool, as_json: bool) -> int:
     """Print the address of the page, token included, for this robot's daemon.
 
     The token gives control of the robot: share it only with people who may press the start button.
+    With the address for viewers people see everything and change nothing; withdraw it on the page.
     """
     from robot.web.announcement import PageError, find_page
 
@@ -160,10 +162,11 @@ def web(qr: bool | None, as_json: bool) -> int:
         if error.code == "no-page":
             ControlClient().status()  # if no daemon runs either, that is the first thing to fix
         raise
+    urls = page.viewer_urls if viewers else page.urls
     if as_json:
-        emit({"urls": list(page.urls), "local": page.local})
+        emit({"urls": list(urls), "local": page.local})
         return ExitCode.DONE
-    for url in page.urls:
+    for url in urls:
         click.echo(url)
     if page.local:
         port = urlsplit(page.urls[0]).port
@@ -171,7 +174,7 @@ def web(qr: bool | None, as_json: bool) -> int:
     if qr and page.local:
         note("No phone can open this address: set CUBIST_WEB_BIND to let other devices in.")
     elif qr or (qr is None and sys.stdout.isatty() and not page.local):
-        _draw_code(page.urls[0])
+        _draw_code(urls[0])
     return ExitCode.DONE
 
 

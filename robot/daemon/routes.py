@@ -21,6 +21,7 @@ from robot.records.run_record import RunList, RunRecord
 from robot.records.runs import MEDIA_TYPES, NUMBER_PATTERN
 from robot.records.statistics import Statistics
 from solver.files import JsonObject
+from solver.patterns import patterns_of
 
 MAX_LISTED = 1000
 EXPORT_PATTERN = f"^({'|'.join(map(re.escape, EXPORTS))})$"
@@ -152,6 +153,11 @@ async def _picture(call: Call) -> Content:
     return Content("image/jpeg", picture.jpeg, f'"{picture.number}"')
 
 
+async def _list_patterns(call: Call) -> BaseModel:
+    found = patterns_of(call.controller.machine.size)
+    return models.PatternList(patterns={name: one.about for name, one in found.items()})
+
+
 async def _export(call: Call) -> Content:
     return Content(*await call.controller.export(call.path["name"]))
 
@@ -280,6 +286,12 @@ ROUTES = (
             Parameter("name", "path", {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"}),
         ),
         errors=(404,),
+    ),
+    Route(
+        endpoints.PATTERNS,
+        "Patterns that the robot's cube has",
+        models.PatternList,
+        _list_patterns,
     ),
     Route(
         endpoints.STATISTICS,

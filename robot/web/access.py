@@ -133,14 +133,14 @@ def local_address(request: web.Request) -> tuple[str, int] | None:
     return (str(local[0]), int(local[1])) if local else None
 
 
-def load_token(folder: Path | None) -> str:
+def load_token(folder: Path | None, name: str = "token") -> str:
     """Return the token in ``folder``, created if missing; without a folder, a new one each time.
 
     Raises :class:`StorageError`.
     """
     if folder is None:
-        return secrets.token_urlsafe(TOKEN_BYTES)
-    path = folder / "token"
+        return replace_token(None, name)
+    path = folder / name
     try:
         token = read_text(path, MOST_KEPT).strip()
         if _TOKEN.fullmatch(token):
@@ -149,15 +149,22 @@ def load_token(folder: Path | None) -> str:
         pass
     except BadFile as error:
         raise StorageError(f"{error}; remove it") from error
+    return replace_token(folder, name)
+
+
+def replace_token(folder: Path | None, name: str) -> str:
+    """Return a new token, which is kept in ``folder``; raises :class:`StorageError`."""
     token = secrets.token_urlsafe(TOKEN_BYTES)
-    write_atomically(path, token.encode() + b"\n", mode=0o600)
+    if folder is not None:
+        write_atomically(folder / name, token.encode() + b"\n", mode=0o600)
     return token
 
 
 class Sessions:
     """The open sessions by their random ids. ``clock`` gives seconds.
 
-    ``ended`` is called with the id of each session that ends, so that its tabs can be closed.
+    A session of ``viewer_token`` may only watch. ``ended`` is called with the id of each session
+    that ends, so that its tabs can be closed.
     """
 
     def __init__(
@@ -165,11 +172,14 @@ class Sessions:
         token: str,
         ended: Callable[[str], None] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
+        viewer_token: str = "",
     ) -> None:
         self._token = token.encode()
+        self.viewer_token = viewer_token
         self._ended = ended
         self._clock = clock
         self._used_at: OrderedDict[str, float] = OrderedDict()
+        self._viewers: set[str] = set()
         self._failures: deque[tuple[float, str]] = deque(maxlen=MOST_KEPT)
 
     def open(self, token: str, address: str) -> str:
@@ -182,14 +192,29 @@ class Sessions:
             self._failures.popleft()
         if sum(address == other for _, other in self._failures) >= MOST_FAILURES:
             raise Refusal(429, "too-many", PageReason.TOO_MANY_TOKENS)
-        if not hmac.compare_digest(token.encode(errors="replace"), self._token):
+        given = token.encode(errors="replace")
+        is_owner = hmac.compare_digest(given, self._token)
+        is_viewer = hmac.compare_digest(given, self.viewer_token.encode()) and bool(given)
+        if not is_owner and not is_viewer:
             self._failures.append((now, address))
             raise Refusal(401, "wrong-token", PageReason.WRONG_TOKEN)
         while len(self._used_at) >= MOST_SESSIONS:
             self._end(next(iter(self._used_at)))
         session = secrets.token_urlsafe(TOKEN_BYTES)
         self._used_at[session] = now
+        if not is_owner:
+            self._viewers.add(session)
         return session
+
+    def is_viewer(self, session: str) -> bool:
+        """Return whether a session may only watch."""
+        return session in self._viewers
+
+    def withdraw_viewers(self, token: str) -> None:
+        """End the sessions of all viewers; from now on their token is another one."""
+        self.viewer_token = token
+        for session in tuple(self._viewers):
+            self._end(session)
 
     def is_open(self, session: str) -> bool:
         """Return whether a session is open; using it keeps it open."""
@@ -210,4 +235,5 @@ class Sessions:
 
     def _end(self, session: str) -> None:
         del self._used_at[session]
+        self._viewers.discard(session)
         self._ended(session)

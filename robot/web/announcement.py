@@ -33,12 +33,13 @@ class PageError(CubistError):
 
 
 class Announcement(ApiDocument):
-    """The page's addresses, each with the token.
+    """The page's addresses, each with the token; those for viewers have another one.
 
     ``process`` serves it; ``local``: only this machine reaches it.
     """
 
     urls: tuple[PageAddress, ...] = Field(min_length=1)
+    viewer_urls: tuple[PageAddress, ...] = ()
     process: int = Field(ge=1, lt=1 << 31)
     local: bool
 

@@ -51,6 +51,9 @@ MEDIA: Final = {
 
 SOCKETS = frozenset({"/ws", "/ws/guide"})
 
+OWNERS = frozenset({"/ws/guide", "/api/viewers"})
+"""Paths that viewers have not, beside everything that changes something."""
+
 PUBLIC = frozenset({"/", "/login"})
 """Paths that need no session, like the page's own files; none of them is secret."""
 
@@ -106,9 +109,16 @@ def _make_asset(media: str, data: bytes) -> Asset:
 
 
 def make_app(
-    daemon: AsyncControlClient, hub: Hub, sessions: Sessions, names: frozenset[str]
+    daemon: AsyncControlClient,
+    hub: Hub,
+    sessions: Sessions,
+    names: frozenset[str],
+    withdraw_viewers: Callable[[], None],
 ) -> web.Application:
-    """Return the application; ``names`` are the names of this machine."""
+    """Return the application; ``names`` are the names of this machine.
+
+    ``withdraw_viewers`` makes a new token for viewers, and announces it.
+    """
     app = web.Application(client_max_size=MAX_BODY)
     app.middlewares.append(_make_guard(sessions, names))
     app.on_response_prepare.append(_harden)
@@ -116,9 +126,12 @@ def make_app(
         app.router.add_get(path, partial(_send_asset, asset))
     app.router.add_post("/login", partial(_log_in, sessions, SparingLog(log)))
     app.router.add_post("/logout", partial(_log_out, sessions))
-    app.router.add_get("/ws", partial(_serve_tab, hub))
+    app.router.add_get("/ws", partial(_serve_tab, hub, sessions))
+    app.router.add_get("/api/session", partial(_describe_session, sessions))
+    app.router.add_get("/api/viewers", partial(_describe_viewers, sessions))
+    app.router.add_post("/api/viewers/withdraw", partial(_withdraw_viewers, withdraw_viewers))
     app.router.add_get("/ws/guide", partial(_serve_guide, hub.guides))
-    app.router.add_get("/api/guide", partial(_describe_guide, hub.guides))
+    app.router.add_get("/api/guide", partial(_describe_guide, hub.guides, sessions))
     for endpoint in FORWARDED:
         forward = partial(_forward, daemon, endpoint)
         app.router.add_route(endpoint.method, f"/api{endpoint.path}", forward)
@@ -169,8 +182,12 @@ def _check_sender(request: web.Request, sessions: Sessions) -> None:
         check_origin(request)
     if request.path in PUBLIC:
         return
-    if not sessions.is_open(_session_of(request)):
+    session = _session_of(request)
+    if not sessions.is_open(session):
         raise Refusal(401, "no-session", PageReason.NO_SESSION)
+    changes = request.method not in {"GET", "HEAD"} and request.path != "/logout"
+    if sessions.is_viewer(session) and (changes or request.path in OWNERS):
+        raise Refusal(403, "viewer", PageReason.VIEWER)
     keep_connection(request)
 
 
@@ -219,12 +236,36 @@ async def _log_out(sessions: Sessions, request: web.Request) -> web.StreamRespon
     return response
 
 
-async def _serve_tab(hub: Hub, request: web.Request) -> web.StreamResponse:
+async def _serve_tab(hub: Hub, sessions: Sessions, request: web.Request) -> web.StreamResponse:
     if hub.is_full:
         raise Refusal(503, "too-many", PageReason.TOO_MANY_TABS)
     socket = await _open_socket(request)
-    await hub.serve(_session_of(request), socket, request.transport)
+    session = _session_of(request)
+    may_stop = not sessions.is_viewer(session)
+    await hub.serve(session, socket, request.transport, may_stop=may_stop)
     return socket
+
+
+async def _describe_session(sessions: Sessions, request: web.Request) -> web.StreamResponse:
+    return web.json_response({"viewer": sessions.is_viewer(_session_of(request))})
+
+
+async def _describe_viewers(sessions: Sessions, request: web.Request) -> web.StreamResponse:
+    """Send the address for viewers under the name by which the owner has come, with its QR code."""
+    import segno
+
+    url = f"{request.scheme}://{request.host}/#{sessions.viewer_token}"
+    rows = segno.make(url, error="l", micro=False).matrix
+    code = ["".join("1" if module else "0" for module in row) for row in rows]
+    return web.json_response({"url": url, "code": code})
+
+
+async def _withdraw_viewers(
+    withdraw: Callable[[], None], request: web.Request
+) -> web.StreamResponse:
+    del request
+    withdraw()
+    return web.json_response({})
 
 
 async def _open_socket(request: web.Request) -> web.WebSocketResponse:
@@ -233,9 +274,11 @@ async def _open_socket(request: web.Request) -> web.WebSocketResponse:
     return socket
 
 
-async def _describe_guide(guides: Guides, request: web.Request) -> web.StreamResponse:
-    del request
-    return web.json_response({"allowed": guides.are_allowed})
+async def _describe_guide(
+    guides: Guides, sessions: Sessions, request: web.Request
+) -> web.StreamResponse:
+    is_viewer = sessions.is_viewer(_session_of(request))
+    return web.json_response({"allowed": guides.are_allowed and not is_viewer})
 
 
 async def _serve_guide(guides: Guides, request: web.Request) -> web.StreamResponse:

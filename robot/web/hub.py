@@ -56,8 +56,11 @@ class Tab:
         session: str,
         socket: web.WebSocketResponse,
         transport: asyncio.WriteTransport | None,
+        *,
+        may_stop: bool,
     ) -> None:
         self.session = session
+        self.may_stop = may_stop
         self.socket = socket
         self._transport = transport
         self.wants_frame = False
@@ -134,9 +137,11 @@ class Hub:
         session: str,
         socket: web.WebSocketResponse,
         transport: asyncio.WriteTransport | None,
+        *,
+        may_stop: bool = True,
     ) -> None:
         """Serve a tab until it is closed; ``transport`` carries its ``socket``."""
-        tab = Tab(session, socket, transport)
+        tab = Tab(session, socket, transport, may_stop=may_stop)
         self._tabs.add(tab)
         self._begin()
         writing = asyncio.create_task(tab.write())
@@ -155,7 +160,9 @@ class Hub:
         """Do what a tab asks for, until it closes."""
         async for message in read_messages(tab.socket):
             asked = str(message["do"])
-            if asked in STOPS:
+            if asked in STOPS and not tab.may_stop:
+                tab.put(json.dumps({"stopped": asked, "reason": PageReason.VIEWER}))
+            elif asked in STOPS:
                 self._later(self._stop(tab, asked))
             elif asked == "frame":
                 tab.wants_frame = True

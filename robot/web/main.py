@@ -19,7 +19,7 @@ from robot.api.endpoints import Program
 from robot.api.http_server import HttpServer
 from robot.api.paths import control_socket
 from robot.text.messages import PageReason
-from robot.web.access import HEADERS, Sessions, load_token, own_names
+from robot.web.access import HEADERS, Sessions, load_token, own_names, replace_token
 from robot.web.announcement import Announcement, announcement_file
 from robot.web.app import explain, is_api, make_app
 from robot.web.hub import Guides, Hub
@@ -30,6 +30,7 @@ log = logging.getLogger("cubist-web")
 DEFAULT_PORT = 8421
 LOOPBACK = "127.0.0.1"
 BAD_USAGE = 2
+VIEWER_TOKEN = "viewer-token"
 
 
 @dataclass(frozen=True)
@@ -124,11 +125,22 @@ async def serving(options: PageOptions, token: str) -> AsyncIterator[Announcemen
         guide = Program.GUIDE.socket_beside(options.daemon)
         guides = Guides(guide if options.calibrates else None)
         hub = await stack.enter_async_context(Hub(daemon, guides))
-        app = make_app(daemon, hub, Sessions(token, hub.end_session), own_names(options.names))
+        viewer = load_token(options.state, VIEWER_TOKEN)
+        sessions = Sessions(token, hub.end_session, viewer_token=viewer)
+
+        def announce() -> Announcement:
+            port = listener.getsockname()[1]
+            return make_announcement(options.bind, port, token, sessions.viewer_token)
+
+        def withdraw_viewers() -> None:
+            sessions.withdraw_viewers(replace_token(options.state, VIEWER_TOKEN))
+            announce().publish(options.announce)
+
+        app = make_app(daemon, hub, sessions, own_names(options.names), withdraw_viewers)
         server = HttpServer(app, log, explain, HEADERS, is_api, PageReason.INTERNAL)
         await stack.enter_async_context(server.serving(listener))
         stack.callback(hub.end_all)
-        page = make_announcement(options.bind, listener.getsockname()[1], token)
+        page = announce()
         written = page.publish(options.announce)
         stack.callback(written.unlink, missing_ok=True)
         yield page
@@ -144,15 +156,19 @@ def _listen(bind: str, port: int) -> socket.socket:
         ) from error
 
 
-def make_announcement(bind: str, port: int, token: str) -> Announcement:
+def make_announcement(bind: str, port: int, token: str, viewer_token: str) -> Announcement:
     """Return the page's addresses, first those that other machines can use."""
     hosts = [bind]
     if bind in {"0.0.0.0", "::"}:
         name = socket.gethostname().split(".")[0]
         hosts = [*filter(None, [_outward_address()]), f"{name}.local", LOOPBACK]
-    urls = tuple(f"http://{f'[{h}]' if ':' in h else h}:{port}/#{token}" for h in hosts)
-    local = bind in {LOOPBACK, "::1", "localhost"}
-    return Announcement(urls=urls, process=os.getpid(), local=local)
+    pages = [f"http://{f'[{h}]' if ':' in h else h}:{port}/" for h in hosts]
+    return Announcement(
+        urls=tuple(f"{page}#{token}" for page in pages),
+        viewer_urls=tuple(f"{page}#{viewer_token}" for page in pages),
+        process=os.getpid(),
+        local=bind in {LOOPBACK, "::1", "localhost"},
+    )
 
 
 def _outward_address() -> str | None:

@@ -31,6 +31,7 @@ WATCHING = {
     "GET /runs/{run}",
     "GET /runs/{run}/files/{name}",
     "GET /statistics",
+    "GET /patterns",
     "GET /exports/{name}",
     "GET /calibration",
 }

@@ -22,6 +22,7 @@ from robot.simulate.session import DemoStage
 from robot.web import access, app, hub
 from robot.web.access import HEADERS, IDLE_LIMIT_S, MOST_FAILURES, MOST_SESSIONS, Sessions
 from robot.web.announcement import FILE_NAME, read_announcement
+from robot.web.main import PageOptions
 from tests.rig.browser import running_robot
 from tests.rig.page_server import TOKEN, PageTab, PageVisitor
 
@@ -468,3 +469,61 @@ async def assert_usable(flooded: FloodScene, watcher: aiohttp.ClientSession, tab
     assert told == {"stopped": True}
     await asyncio.sleep(max(0.0, HELD_S - (loop.time() - begun)))
     assert flooded.logged() - before < MOST_LOGGED
+
+
+VIEWERS_MAY_NOT = [
+    *(("POST", f"/api/{name}") for name in ("start", "stop", "home", "acknowledge")),
+    ("POST", "/api/viewers/withdraw"),
+    ("GET", "/api/viewers"),
+    ("GET", "/ws/guide"),
+]
+
+
+@pytest.fixture
+async def viewer(page: PageVisitor, options: PageOptions) -> str:
+    """A visitor with the address for viewers; their token."""
+    token = read_announcement(options.announce / FILE_NAME).viewer_urls[0].rpartition("#")[2]
+    assert token != TOKEN and await page.log_in(token) == 200
+    return token
+
+
+def test_no_route_that_changes_something_is_forgotten() -> None:
+    changing = {endpoint.path for endpoint in app.FORWARDED if endpoint.method != "GET"}
+    assert {f"/api{path}" for path in changing} < {path for _, path in VIEWERS_MAY_NOT}
+
+
+@pytest.mark.parametrize(("method", "path"), VIEWERS_MAY_NOT)
+async def test_a_viewer_changes_nothing(
+    page: PageVisitor, viewer: str, method: str, path: str
+) -> None:
+    del viewer
+    code, answer = await page.ask(method, path, page.own, json=None if method == "GET" else {})
+    assert (code, answer["error"]) == (403, "viewer")
+    assert not page.daemon.posts()
+
+
+async def test_a_viewer_sees_everything_until_the_address_is_withdrawn(
+    page: PageVisitor, viewer: str, options: PageOptions
+) -> None:
+    assert (await page.ask("GET", "/api/session"))[1] == {"viewer": True}
+    assert (await page.ask("GET", "/api/runs"))[0] == 200
+    async with page.tab() as tab:
+        await tab.ask("estop")
+        assert (await tab.hear("stopped")) == "estop"
+        assert not page.daemon.posts()
+        async with aiohttp.ClientSession(
+            page.url, cookie_jar=aiohttp.CookieJar(unsafe=True)
+        ) as own:
+            owner = PageVisitor(page.url, page.daemon, own)
+            await owner.log_in()
+            _, shown = await owner.ask("GET", "/api/viewers")
+            assert shown["url"] == f"{page.url}/#{viewer}" and len(shown["code"]) > 20
+            assert (await owner.ask("POST", "/api/viewers/withdraw", owner.own))[0] == 200
+            assert (await owner.ask("GET", "/api/viewers"))[1]["url"] != shown["url"]
+        async with asyncio.timeout(60):
+            async for _ in tab.socket:
+                pass
+    assert (await page.ask("GET", "/api/runs"))[0] == 401
+    assert await page.log_in(viewer) == 401
+    announced = read_announcement(options.announce / FILE_NAME)
+    assert not announced.viewer_urls[0].endswith(viewer)

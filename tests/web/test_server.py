@@ -179,7 +179,7 @@ def test_addresses_that_others_can_use_come_first(
 ) -> None:
     monkeypatch.setattr(page_program, "_outward_address", lambda: outward)
     monkeypatch.setattr(socket, "gethostname", lambda: "pi.example.org")
-    found = make_announcement(bind, 80, "token")
+    found = make_announcement(bind, 80, "token", "viewer")
     assert found.urls == tuple(f"http://{host}:80/#token" for host in urls)
     assert (found.process, found.local) == (os.getpid(), local)
 

@@ -29,7 +29,7 @@ export class Live {
     watcher.addEventListener("change", () => this.#tell());
     connection.addEventListener("frame", ({ detail }) => this.#show(detail));
     connection.addEventListener("stopped", ({ detail }) => this.#tellStopped(detail));
-    for (const button of document.querySelectorAll("button.hold")) new Hold(button, () => this.#begin(button));
+    for (const button of document.querySelectorAll("button.hold[data-path]")) new Hold(button, () => this.#begin(button));
     $("stop").addEventListener("click", () => connection.stop("stop"));
     // As soon as it is touched: who lets go beside it has meant it all the same.
     $("estop").addEventListener("pointerdown", () => connection.stop("estop"));

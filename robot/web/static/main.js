@@ -7,12 +7,14 @@ import { Plan } from "./plan.js";
 import { Runs } from "./runs.js";
 import { Statistics } from "./statistics.js";
 import { Calibration } from "./calibration.js";
+import { Audience } from "./audience.js";
 import { Watcher } from "./watcher.js";
+import { Wish } from "./wish.js";
 import { $, NoSession, ask, msg } from "./util.js";
 
 const connection = new Connection();
 const watcher = new Watcher(connection);
-let panels = null;
+let panels = null, audience = null, wish = null;
 
 async function begin() {
   const token = location.hash.startsWith("#/") ? "" : location.hash.slice(1);
@@ -39,9 +41,12 @@ function logIn(answer) {
   $("login-answer").textContent = t(answer);
 }
 
-function enter() {
+async function enter() {
+  const { viewer } = await ask("GET", "/api/session").catch(() => ({ viewer: false }));
+  document.body.classList.toggle("viewer", viewer);
   $("login").hidden = true;
-  $("page").hidden = $("stops").hidden = false;
+  $("page").hidden = false;
+  $("stops").hidden = viewer;
   panels ??= {
     live: new Live(watcher, connection),
     plan: new Plan(watcher),
@@ -49,16 +54,19 @@ function enter() {
     statistics: new Statistics(watcher),
     calibration: new Calibration(watcher, connection),
   };
+  audience ??= new Audience(watcher);
+  if (!viewer) wish ??= new Wish();
   follow();
   connection.open();
 }
 
-/** Shows what the address names: `#/plan`, `#/runs`, `#/runs/12`. */
+/** Shows what the address names: `#/plan`, `#/runs`, `#/runs/12`, `#/kiosk`. */
 function follow() {
   if (!panels) return;
   const [, name, about] = location.hash.split("/");
   const known = name in panels ? name : "live";
   choose(known);
+  audience.setKiosk(name === "kiosk");
   if (known === "runs") panels.runs.open(/^\d{1,9}$/.test(about) ? about : null);
 }
 
