@@ -80,10 +80,13 @@ uninstall: ## sudo make uninstall; calibration and records stay
 deb: ## a Debian package of the service, in build/; on a PC for a Raspberry Pi: make deb ARCH=arm64
 	@systemd/deb
 
+repository: ## a signed apt repository of these packages, for any web server: make repository KEY=NAME OF A GPG KEY
+	@systemd/repository
+
 ready:
 	@.ci/prepare test
 
 clean: ## forget builds and the virtual environment
 	rm -rf build .venv
 
-.PHONY: format picture install uninstall deb help build demo pico test coverage test-long lint bench mutants census firmware ready clean
+.PHONY: format picture install uninstall deb help build demo pico test coverage test-long lint bench mutants census firmware ready clean repository
