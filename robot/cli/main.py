@@ -33,6 +33,7 @@ COMMANDS = {
     "home": ("control", "Move the robot to its start position."),
     "logs": ("status", "Show the daemon's journal."),
     "pattern": ("control", "Turn the cube in the robot to a pattern."),
+    "pi-card": ("pi_card", "Prepare a card with Raspberry Pi OS that sets itself up."),
     "read": ("read", "Read a cube from photographs or measured colours."),
     "robot": ("profiles", "Show a robot profile's abilities and times."),
     "runs": ("runs", "List the robot's runs, newest first."),
@@ -71,7 +72,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(f"robot.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, cmd_name)
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -57,6 +57,14 @@ class TerminalText(StrEnum):
     LEARNED = "learned from solved cubes"
     KEPT_EARLIER = "kept by an earlier release"
     RESTORED = "restored"
+    CARD_WRITTEN = "{folder}: wrote {files}"
+    CARD_KEPT = "as it was before: {files}"
+    CARD_RIGHT = "{folder}: nothing to change"
+    CARD_TRIED = "nothing was written, as --dry-run asks"
+    CARD_NEXT = (
+        "Eject the card, put it into the Pi and switch it on. After some minutes "
+        "`ssh {user}@{host}.local` works; `{report}` on the card reports the installation"
+    )
 
 
 def say(text: TerminalText, /, **values: object) -> str:

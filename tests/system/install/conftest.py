@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -119,19 +119,19 @@ def make_packages(tmp_path_factory: pytest.TempPathFactory) -> MakePackages:
 
 @pytest.fixture(scope="session")
 def run_scenario(containers: None) -> RunScenario:
-    """Calls ``(share, base="/")``: boots ``base``, in which ``share`` is /host.
+    """Calls ``(share, base="/", *words)``: boots ``base``, in which ``share`` is /host.
 
     ``share`` holds a program ``scenario``, which ends the container; what it wrote to /host/facts
     as ``NAME=VALUE`` lines is returned, and /host/log printed.
     """
 
-    def run(share: Path, base: Path = Path("/")) -> Mapping[str, str]:
+    def run(share: Path, base: Path = Path("/"), *words: str) -> Mapping[str, str]:
         folder = share.with_name(share.name + "-container")
         folder.mkdir()
         with (Path(tempfile.gettempdir()) / "cubist-container.lock").open("w") as turn:
             # Containers of two test runs at once would share their control groups.
             fcntl.flock(turn, fcntl.LOCK_EX)
-            ended = _boot(folder, share, base)
+            ended = _boot(folder, share, base, words)
         log = share / "log"
         if not log.exists():
             console = (folder / "console").read_text(errors="replace").strip()[-500:]
@@ -142,14 +142,14 @@ def run_scenario(containers: None) -> RunScenario:
     return run
 
 
-def _boot(folder: Path, share: Path, base: Path) -> bool:
+def _boot(folder: Path, share: Path, base: Path, words: Sequence[str] = ()) -> bool:
     """Run the container; whether it came to its end. What it leaves goes with its namespaces."""
     # It does not outlive us, however we end.
     command = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--propagation", "private"]
     command += ["--pid", "--fork", "--kill-child", "--mount-proc", str(HERE / "boot")]
     with (folder / "console").open("wb") as console:
         container = subprocess.Popen(
-            [*command, str(folder), str(share), str(CHECKOUT), str(base)],
+            [*command, str(folder), str(share), str(CHECKOUT), str(base), *words],
             stdin=subprocess.DEVNULL,
             stdout=console,
             stderr=console,

@@ -1,0 +1,247 @@
+"""Cards that set a Pi up at its first start: what is written, kept and refused."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from robot.computer.pi_card import CardSettings, Wifi, plan_card, read_ssh_keys
+from robot.records.storage import StorageError
+from solver.errors import CubistError, InvalidRequest
+from solver.files import BadFile
+from tests.rig.pi_card import fresh_card
+
+DATA = base64.b64encode(b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + bytes(32)).decode()
+KEY = f"ssh-ed25519 {DATA} me@example.org"
+PASSWORD, WIFI_PASSWORD = "correct horse", "battery staple"
+
+
+def make_package(folder: Path, version: str = "1.0+deb13", architecture: str = "arm64") -> Path:
+    control = folder / "content/DEBIAN/control"
+    control.parent.mkdir(parents=True, exist_ok=True)
+    control.write_text(
+        f"Package: cubist\nVersion: {version}\nArchitecture: {architecture}\n"
+        "Maintainer: me <me@example.org>\nDescription: nothing\n"
+    )
+    package = folder / f"cubist_{version}_{architecture}.deb"
+    places = [str(folder / "content"), str(package)]
+    command = ["dpkg-deb", "--root-owner-group", "--build", *places]
+    subprocess.run(command, check=True, capture_output=True)
+    return package
+
+
+@pytest.fixture(scope="module")
+def wanted(tmp_path_factory: pytest.TempPathFactory) -> CardSettings:
+    if shutil.which("dpkg-deb") is None:
+        pytest.skip("dpkg-deb is not installed")
+    package = make_package(tmp_path_factory.mktemp("package"))
+    return CardSettings("pi", "cubist", "cubotino", ssh_keys=[KEY], package=package)
+
+
+@pytest.fixture
+def card(tmp_path: Path) -> Path:
+    return fresh_card(tmp_path / "card")
+
+
+def contents(card: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in card.iterdir()}
+
+
+def document(card: Path, name: str) -> Any:
+    return yaml.safe_load((card / name).read_text())
+
+
+def test_a_card_gets_user_network_robot_and_package(card: Path, wanted: CardSettings) -> None:
+    before = contents(card)
+    wifi = Wifi.derive("Workshop", WIFI_PASSWORD, "DE")
+    change = plan_card(card, replace(wanted, password=PASSWORD, wifi=wifi))
+    assert contents(card) == before, "planning writes nothing"
+    kept = change.write()
+    assert {path.name.removesuffix(".before-cubist") for path in kept} == before.keys() - {
+        "kernel8.img"
+    }
+    assert all(
+        before[path.name.removesuffix(".before-cubist")] == path.read_bytes() for path in kept
+    )
+    assert (card / "user-data").read_text().startswith("#cloud-config\n")
+    user = document(card, "user-data")["user"]
+    assert (user["name"], user["ssh_authorized_keys"], user["sudo"]) == ("pi", [KEY], None)
+    assert document(card, "network-config")["network"]["wifis"]["wlan0"] == {
+        "dhcp4": True,
+        "optional": True,
+        "regulatory-domain": "DE",
+        "access-points": {"Workshop": {"password": wifi.key}},
+    }
+    assert wanted.package is not None
+    unit = document(card, "user-data")["write_files"][-1]["content"]
+    assert f" /boot/firmware/{wanted.package.name} pi cubotino python3-picamera2\n" in unit
+    assert b"dtoverlay=pwm-2chan,pin=12" in (card / "config.txt").read_bytes()
+    identity = document(card, "meta-data")["instance-id"]
+    words = (card / "cmdline.txt").read_text().split()
+    assert f"ds=nocloud;i={identity}" in words and "cfg80211.ieee80211_regdom=DE" in words
+    assert words[: len(before["cmdline.txt"].split())] == before["cmdline.txt"].decode().split()
+    written = b"".join(contents(card).values())
+    assert PASSWORD.encode() not in written and WIFI_PASSWORD.encode() not in written
+    assert wifi.key not in change.diff and user["passwd"] not in change.diff
+
+
+def test_a_second_run_changes_nothing_and_another_wish_does(
+    card: Path, wanted: CardSettings
+) -> None:
+    own = contents(card)
+    wifi = Wifi.derive("Workshop", WIFI_PASSWORD, "DE")
+    wanted = replace(wanted, password=PASSWORD, wifi=wifi)
+    plan_card(card, wanted).write()
+    again = plan_card(card, wanted)
+    assert (again.names, again.diff, again.write()) == ([], "", [])
+    identity = document(card, "meta-data")
+    plan_card(card, replace(wanted, password="another", wifi=None, robot="soltvvo")).write()
+    assert document(card, "meta-data") != identity, "cloud-init takes it for a first start"
+    assert (card / "network-config").read_bytes() == own["network-config"]
+    assert b"pwm" not in (card / "config.txt").read_bytes()
+    assert (card / "user-data.before-cubist").read_bytes() == own["user-data"]
+
+
+def test_the_key_of_a_wifi_is_the_standard_s() -> None:
+    # IEEE 802.11i, annex H.4.
+    key = "f42c6fc52df0ebef9ebb4b90b38a5f902e83fe1b135a70e23aed762e9710a12e"
+    assert Wifi.derive("IEEE", "password", "DE").key == key
+    assert Wifi.derive("IEEE", key.upper(), "DE").key == key
+
+
+@settings(max_examples=20)
+@given(
+    name=st.text(max_size=32),
+    user=st.from_regex(r"[a-z_0-9][a-z0-9_-]{0,8}[\n:#'\\ ]?", fullmatch=True),
+    host=st.from_regex(r"[a-z0-9-]{1,8}[\n:#'\\ ]?", fullmatch=True),
+)
+def test_names_are_refused_or_stay_what_they_are(
+    name: str, user: str, host: str, wanted: CardSettings, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    card = fresh_card(tmp_path_factory.mktemp("names") / "card")
+    with contextlib.suppress(InvalidRequest):
+        wanted = replace(wanted, wifi=Wifi.derive(name, WIFI_PASSWORD, "DE"))
+    try:
+        made = plan_card(card, replace(wanted, user=user, host_name=host)).after
+    except InvalidRequest:
+        return
+    found = yaml.safe_load(made["user-data"])
+    assert (found["user"]["name"], found["hostname"]) == (user, host)
+    assert len(found) == 7 and len(found["runcmd"]) == 3
+    if wanted.wifi is not None:
+        radio = yaml.safe_load(made["network-config"])["network"]["wifis"]["wlan0"]
+        assert list(radio["access-points"]) == [name]
+
+
+BAD_SETTINGS: Mapping[str, tuple[dict[str, object], str]] = {
+    "a user with a line break": ({"user": "pi\nroot"}, "no name for a user"),
+    "the system's user": ({"user": "cubist"}, "no name for a user"),
+    "a host name with a colon": ({"host_name": "a: b"}, "no host name"),
+    "a robot of one's own": ({"robot": "mine.yaml"}, "cubotino"),
+    "nobody could log in": ({"ssh_keys": ()}, "--ssh-key"),
+    "no package": ({"package": None}, "--repository"),
+    "an empty password": ({"password": ""}, "at least one"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_SETTINGS)
+def test_bad_settings_are_refused(name: str, card: Path, wanted: CardSettings) -> None:
+    fields, said = BAD_SETTINGS[name]
+    with pytest.raises(InvalidRequest, match=said):
+        plan_card(card, replace(wanted, **fields))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("values", [("", "12345678", "DE"), ("a" * 33, "12345678", "DE")])
+def test_a_wifi_without_a_proper_name_is_refused(values: tuple[str, str, str]) -> None:
+    with pytest.raises(InvalidRequest, match="name"):
+        Wifi.derive(*values)
+    with pytest.raises(InvalidRequest, match="country"):
+        Wifi.derive("Workshop", "12345678", "de")
+    with pytest.raises(InvalidRequest, match="8 to 63"):
+        Wifi.derive("Workshop", "1234567", "DE")
+
+
+def test_images_that_do_not_fit_are_refused_with_the_reason(
+    card: Path, wanted: CardSettings
+) -> None:
+    for name, said in (("kernel7.img", "32-bit"), ("firstrun.sh", "another program")):
+        (card / name).touch()
+        with pytest.raises(BadFile, match=said):
+            plan_card(card, wanted)
+        (card / name).unlink()
+    for name, said in (("user-data", "no cloud-init"), ("cmdline.txt", "no boot partition")):
+        (card / name).unlink()
+        with pytest.raises(BadFile, match=said):
+            plan_card(card, wanted)
+
+
+def test_what_others_set_up_is_replaced_only_on_demand(card: Path, wanted: CardSettings) -> None:
+    theirs = b"#cloud-config\nhostname: mine\n"
+    (card / "user-data").write_bytes(theirs)
+    with pytest.raises(InvalidRequest, match=r"user-data.*--replace"):
+        plan_card(card, wanted)
+    plan_card(card, wanted, replace=True).write()
+    assert (card / "user-data.before-cubist").read_bytes() == theirs
+
+
+def test_a_package_for_another_machine_or_too_large_is_refused(
+    card: Path, wanted: CardSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for version, architecture in (("1.0+deb12", "arm64"), ("1.0+deb13", "amd64")):
+        package = make_package(tmp_path, version, architecture)
+        with pytest.raises(BadFile, match="make deb ARCH=arm64"):
+            plan_card(card, replace(wanted, package=package))
+    before = contents(card)
+    full = shutil.disk_usage(card)._replace(free=1 << 20)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
+    with pytest.raises(StorageError, match="1 MB are free"):
+        plan_card(card, wanted).write()
+    assert contents(card) == before
+
+
+def test_a_repository_brings_its_address_and_key(
+    card: Path, wanted: CardSettings, tmp_path: Path
+) -> None:
+    sources, key = tmp_path / "cubist-trixie.sources", tmp_path / "cubist.gpg"
+    key.write_bytes(b"\x98key")
+    wanted = replace(wanted, package=None, repository=tmp_path)
+    text = "Types: deb\nURIs: {}\nSigned-By: /etc/apt/keyrings/cubist.gpg\n"
+    sources.write_text(text.format("file:/srv/cubist"))
+    with pytest.raises(BadFile, match="ADDRESS=https"):
+        plan_card(card, wanted)
+    sources.write_text(text.format("https://robots.example/apt"))
+    plan_card(card, wanted).write()
+    written = {one["path"]: one for one in document(card, "user-data")["write_files"]}
+    kept = written["/etc/apt/keyrings/cubist.gpg"]
+    assert base64.b64decode(kept["content"]) == key.read_bytes() and kept["encoding"] == "b64"
+    assert written["/etc/apt/sources.list.d/cubist.sources"]["content"] == sources.read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("-----BEGIN OPENSSH PRIVATE KEY-----\n", "private"),
+        ("# nothing\n", "no key"),
+        (f"ssh-rsa {DATA}\n", "not a public key"),
+        (f'command="rm" {KEY}\n', "not a public key"),
+        (f"{KEY}\x1b[2J\n", "not a public key"),
+    ],
+)
+def test_only_public_keys_are_taken(text: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text(f"# mine\n{KEY}\n\n")
+    assert read_ssh_keys(file) == [KEY]
+    file.write_text(text)
+    with pytest.raises(CubistError, match=said):
+        read_ssh_keys(file)
