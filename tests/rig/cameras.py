@@ -5,14 +5,22 @@ The libraries' stand-ins keep to what the real ones do, faults included.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import errno
+import os
+import struct
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from vision.cameras import usb
 from vision.cameras.base import Unsettled
 from vision.frame import Frame, Image
 
@@ -87,6 +95,31 @@ class _Library:
             raise error
 
         setattr(self, call, fails)
+
+
+NOT_INSTALLED, NO_LIBCAMERA, OTHER_NUMPY = (
+    {"picamera2": "raise ImportError(\"No module named 'picamera2'\", name='picamera2')"},
+    {"libcamera": "raise ImportError(\"No module named 'libcamera'\", name='libcamera')"},
+    {"simplejpeg": "raise ValueError('numpy.dtype size changed')"},
+)
+"""Modules as they are where picamera2 cannot be loaded."""
+
+
+@contextmanager
+def shadowed(modules: Mapping[str, str], folder: Path) -> Iterator[None]:
+    """Let Python find these modules before all others, also in programs that it starts."""
+    for name, text in modules.items():
+        (folder / f"{name}.py").write_text(text)
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    with (
+        patch.dict(sys.modules),
+        patch.object(sys, "path", [str(folder), *sys.path]),
+        patch.dict(os.environ, PYTHONPATH=path),
+    ):
+        for name in list(sys.modules):
+            if name.split(".")[0] in {"picamera2", "libcamera", "simplejpeg"}:
+                del sys.modules[name]
+        yield
 
 
 class FakeRequest:
@@ -166,12 +199,20 @@ PICAMERA2_RAISES: dict[str, tuple[Exception, ...]] = {
 """Errors that methods of Picamera2 have raised on some computer."""
 
 
-class FakePicamera2(_Library):
-    """Picamera2 0.3 as far as it is used: controls act three frames after they are set, exposure
-    and white balance adapt while automatic, unknown controls are refused, waiting may time out, a
-    sensor mode is chosen as it does that, exposure is for whole lines.
+_IDLE, _SCANNING, _FOCUSED, _FAILED = range(4)
+"""Values of libcamera's ``AfStateEnum``."""
 
-    ``focus_s``: how long the lens takes; without, it has none that moves.
+AF_AUTO, AF_START, AF_CANCEL = 1, 0, 1
+"""Values of libcamera's ``AfModeEnum`` and ``AfTriggerEnum``."""
+
+
+class SimulatedSensor:
+    """Controls of a camera module, and what its pictures say of them.
+
+    They act three pictures after they are set. Exposure and white balance adapt while they are
+    automatic, and exposure is for whole lines. ``focus_s``: how long the lens looks, and ``finds``
+    whether it ends in focus; without ``focus`` there is none that moves. ``unsaid``: what pictures
+    do not say. ``bends``: values that it takes instead of others.
     """
 
     DELAY = 3
@@ -179,14 +220,7 @@ class FakePicamera2(_Library):
     LINE_US = 20
 
     def __init__(
-        self,
-        clock: FakeClock,
-        *,
-        focus: bool = True,
-        focus_s: float = 1.0,
-        ideal_us: int = 20_000,
-        steps: int = 12,
-        sensor: str = "imx219",
+        self, *, focus: bool = True, focus_s: float = 1.0, ideal_us: int = 20_000, steps: int = 12
     ) -> None:
         self.camera_controls: dict[str, tuple[Any, Any, Any]] = {
             "AeEnable": (False, True, None),
@@ -198,28 +232,87 @@ class FakePicamera2(_Library):
         if focus:
             self.camera_controls |= {"AfMode": (0, 2, 0), "LensPosition": (0.0, 32.0, 1.0)}
             self.camera_controls |= {"AfTrigger": (0, 1, 0)}
-        self.clock = clock
-        self.focus_s = focus_s
+        self.focus_s, self.finds = focus_s, True
         self.ideal_us = ideal_us
         self.steps = steps
-        self.modes = SENSORS[sensor]
-        self.mode: Mode | None = None
         self.state: dict[str, Any] = {"AeEnable": True, "AwbEnable": True, "ExposureTime": 1000}
         self.state |= {"AnalogueGain": 4.0, "ColourGains": (1.0, 1.0)}
         self.state |= {"AfMode": 0, "LensPosition": 0.0} if focus else {}
+        self.focusing = _IDLE
         self.pending: list[tuple[int, dict[str, Any]]] = []
+        self.unsaid: set[str] = set()
+        self.bends: dict[str, Any] = {}
+        self.frames = 0
+        self._looks_until = 0
+
+    def take_controls(self, controls: Mapping[str, Any]) -> None:
+        """Let them act in three pictures; refuses all if one is unknown, as picamera2 does."""
+        for name in controls:
+            if name not in self.camera_controls:
+                raise RuntimeError(f"Control {name} is not advertised by libcamera")
+        heard = {name: self.bends.get(name, value) for name, value in controls.items()}
+        self.pending.append((self.frames + self.DELAY, heard))
+
+    def expose(self) -> dict[str, Any]:
+        """Take a picture; return its metadata."""
+        self.frames += 1
+        for due, controls in list(self.pending):
+            if due <= self.frames:
+                self._act(controls)
+                self.pending.remove((due, controls))
+        self._adapt()
+        names = ("ExposureTime", "AnalogueGain", "ColourGains", "LensPosition")
+        metadata = {name: self.state[name] for name in names if name in self.state}
+        metadata |= {"AfState": self.focusing} if "AfMode" in self.state else {}
+        # Sensors time in lines: what is set is not quite what is got.
+        metadata["ExposureTime"] = int(metadata["ExposureTime"]) // self.LINE_US * self.LINE_US
+        return {name: value for name, value in metadata.items() if name not in self.unsaid}
+
+    def _act(self, controls: dict[str, Any]) -> None:
+        trigger = controls.get("AfTrigger")
+        self.state |= {name: value for name, value in controls.items() if name != "AfTrigger"}
+        if controls.get("AfMode", AF_AUTO) != AF_AUTO or trigger == AF_CANCEL:
+            self.focusing = _IDLE
+        elif trigger == AF_START and self.state["AfMode"] == AF_AUTO:
+            self.focusing = _SCANNING
+            self._looks_until = self.frames + round(self.focus_s * 1e6 / self.FRAME_US)
+
+    def _adapt(self) -> None:
+        share = min(1.0, self.frames / self.steps)
+        if self.state["AeEnable"]:
+            self.state["ExposureTime"] = round(1000 + share * (self.ideal_us - 1000))
+            self.state["AnalogueGain"] = 4.0 - 2.0 * share
+        if self.state["AwbEnable"]:
+            self.state["ColourGains"] = (1.0 + share, 1.0 + 0.5 * share)
+        if self.focusing == _SCANNING and self.frames >= self._looks_until:
+            self.focusing = _FOCUSED if self.finds else _FAILED
+            if self.finds:
+                self.state["LensPosition"] = 4.2
+
+
+class FakePicamera2(_Library, SimulatedSensor):
+    """Picamera2 0.3 as far as it is used: jobs wait in a queue that one without an end blocks,
+    waiting may time out, a sensor mode is chosen as it does that.
+    """
+
+    def __init__(self, clock: FakeClock, *, sensor: str = "imx219", **options: Any) -> None:
+        super().__init__(**options)
+        self.clock = clock
+        self.modes = SENSORS[sensor]
+        self.mode: Mode | None = None
         self.configured: dict[str, Any] = {}
         self.started = self.closed = False
         self.gone = self.dark = self.frozen = False
-        self.unsaid: set[str] = set()
+        self.tells_modes = True
         self.lag_us = 0
-        self.frames = 0
         self.requests: list[FakeRequest] = []
         self.jobs_hanging = 0
 
     @property
     def sensor_modes(self) -> list[dict[str, Any]]:
         assert not self.started, "it configures the camera to find them out"
+        if not self.tells_modes:
+            return [{"format": "BGR888"}]
         return [
             {"size": size, "crop_limits": crop, "bit_depth": bits, "fps": 30.0}
             for size, crop, bits in self.modes
@@ -259,22 +352,19 @@ class FakePicamera2(_Library):
         self.started = True
 
     def set_controls(self, controls: Mapping[str, Any]) -> None:
-        for name in controls:
-            if name not in self.camera_controls:
-                raise RuntimeError(f"Control {name} is not advertised by libcamera")
-        self.pending.append((self.frames + self.DELAY, dict(controls)))
+        self.take_controls(controls)
 
     def autofocus_cycle(self, wait: float) -> bool:
-        if self.focus_s > wait:
-            self.clock.advance(round(wait * 1e6))
-            self.jobs_hanging += 1
-            raise TimeoutError
-        if "AfState" in self.unsaid:
-            raise KeyError("AfState")
-        self._frame(wait)
-        assert self.state["AfMode"] is not None
-        self.state["LensPosition"] = 4.2
-        return True
+        self.take_controls({"AfMode": AF_AUTO, "AfTrigger": AF_START})
+        until_us = self.clock.now_us + round(wait * 1e6)
+        for awaited in ({_SCANNING}, {_FOCUSED, _FAILED, _IDLE}):
+            state = None
+            while state not in awaited:
+                if self.clock.now_us >= until_us:
+                    self.jobs_hanging += 1
+                    raise TimeoutError
+                state = self._frame(wait)["AfState"]
+        return state == _FOCUSED
 
     def capture_metadata(self, wait: float) -> dict[str, Any]:
         return self._frame(wait)
@@ -307,26 +397,7 @@ class FakePicamera2(_Library):
             self.jobs_hanging += 1
             raise TimeoutError
         self.clock.advance(self.FRAME_US)
-        self.frames += 1
-        for due, controls in list(self.pending):
-            if due <= self.frames:
-                self.state |= controls
-                self.pending.remove((due, controls))
-        self._adapt()
-        names = ("ExposureTime", "AnalogueGain", "ColourGains", "LensPosition")
-        metadata = {name: self.state[name] for name in names if name in self.state}
-        # Sensors time in lines: what is set is not quite what is got.
-        metadata["ExposureTime"] = int(metadata["ExposureTime"]) // self.LINE_US * self.LINE_US
-        metadata["SensorTimestamp"] = (self.clock.now_us - self.lag_us) * 1000
-        return {name: value for name, value in metadata.items() if name not in self.unsaid}
-
-    def _adapt(self) -> None:
-        share = min(1.0, self.frames / self.steps)
-        if self.state["AeEnable"]:
-            self.state["ExposureTime"] = round(1000 + share * (self.ideal_us - 1000))
-            self.state["AnalogueGain"] = 4.0 - 2.0 * share
-        if self.state["AwbEnable"]:
-            self.state["ColourGains"] = (1.0 + share, 1.0 + 0.5 * share)
+        return self.expose() | {"SensorTimestamp": (self.clock.now_us - self.lag_us) * 1000}
 
 
 _OPENCV = (
@@ -370,6 +441,7 @@ class FakeV4l2(_Library):
     def grab(self) -> bool:
         assert not self.closed
         if self.gone:
+            self.clock.advance(10_000_000)  # OpenCV waits so long
             return False
         if self.buffered:
             self.buffered -= 1
@@ -386,7 +458,8 @@ class FakeV4l2(_Library):
         if self.damaged:
             self.damaged -= 1
             return False, None
-        level = 0.0 if self.dark else self.properties[cv2.CAP_PROP_EXPOSURE] / 100
+        exposure = self.properties.get(cv2.CAP_PROP_EXPOSURE, 100.0)
+        level = 0.0 if self.dark else exposure / 100
         image = scene(level, 0 if self.frozen else self.frames)
         return True, np.ascontiguousarray(image[..., ::-1])
 
@@ -398,8 +471,30 @@ class FakeV4l2(_Library):
             if value in self.formats:
                 self.format = value
             return value in self.formats
+        if prop not in self.properties:
+            return False
         self.properties[prop] = value
         return True
 
     def release(self) -> None:
         self.closed = True
+
+
+class FakeDriver:
+    """A video device's answers to ioctl: what it can do, its controls, a request that fails."""
+
+    def __init__(
+        self, able: int = 0x1, controls: frozenset[int] | None = None, **fails: int
+    ) -> None:
+        self.able, self.controls = able, controls
+        self.fails = {getattr(usb, name): number for name, number in fails.items()}
+
+    def __call__(self, descriptor: int, request: int, answer: bytearray) -> None:
+        if request in self.fails:
+            raise OSError(self.fails[request], os.strerror(self.fails[request]))
+        if request == usb.QUERYCAP:  # of all nodes of the device, then of this one
+            struct.pack_into("II", answer, 84, 0x8000_0000 | 0x1, self.able)
+        if request == usb.QUERYCTRL and self.controls is not None:
+            (control,) = struct.unpack_from("I", answer)
+            if control not in self.controls:
+                raise OSError(errno.EINVAL, "Invalid argument")
