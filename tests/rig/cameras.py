@@ -414,7 +414,7 @@ V4L2_RAISES: dict[str, tuple[Exception, ...]] = dict.fromkeys(
 
 class FakeV4l2(_Library):
     """cv2.VideoCapture on a V4L2 device: buffers old pictures, begins anew when its format
-    changes. ``formats``: those that the camera has.
+    changes. ``formats``: those that the camera has. ``flat``: all rows come in one.
     """
 
     FRAME_US = 33_000
@@ -430,10 +430,12 @@ class FakeV4l2(_Library):
             cv2.CAP_PROP_AUTOFOCUS: 1.0,
             cv2.CAP_PROP_FOCUS: 30.0,
             cv2.CAP_PROP_BUFFERSIZE: 4.0,
+            cv2.CAP_PROP_FRAME_WIDTH: 64.0,
+            cv2.CAP_PROP_FRAME_HEIGHT: 48.0,
         }
         self.formats = {self.YUYV, self.MJPG}
         self.format = self.YUYV
-        self.closed = self.gone = self.dark = self.frozen = False
+        self.closed = self.gone = self.dark = self.frozen = self.flat = False
         self.buffered = 0
         self.frames = 0
         self.damaged = 0
@@ -461,7 +463,8 @@ class FakeV4l2(_Library):
         exposure = self.properties.get(cv2.CAP_PROP_EXPOSURE, 100.0)
         level = 0.0 if self.dark else exposure / 100
         image = scene(level, 0 if self.frozen else self.frames)
-        return True, np.ascontiguousarray(image[..., ::-1])
+        pixels = np.ascontiguousarray(image[..., ::-1])
+        return True, pixels.reshape(1, -1, 3) if self.flat else pixels
 
     def get(self, prop: int, /) -> float:
         return self.properties.get(prop, 0.0)

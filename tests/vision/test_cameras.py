@@ -347,6 +347,13 @@ def test_a_light_that_never_rests_does_not_hold_up_for_ever(v4l2: FakeV4l2) -> N
     assert 4_000_000 <= v4l2.clock.now_us - start < 4_000_000 + 2 * v4l2.FRAME_US
 
 
+def test_a_picture_that_comes_in_one_row_gets_its_rows_back(v4l2: FakeV4l2) -> None:
+    v4l2.frozen = v4l2.set(cv2.CAP_PROP_AUTO_EXPOSURE, 1.0)
+    whole = camera_of(v4l2).capture().image
+    v4l2.flat = True
+    assert np.array_equal(camera_of(v4l2).capture().image, whole)
+
+
 def test_old_and_damaged_pictures_are_passed_over_and_compressed_ones_asked_for(
     v4l2: FakeV4l2,
 ) -> None:

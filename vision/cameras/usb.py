@@ -272,7 +272,7 @@ class UsbCamera:
             taken = self._clock()
             got, image = capture.retrieve()
             if got and image.size:
-                return Frame(_rgb(image), self.name, taken)
+                return Frame(_rgb(_restore_rows(image, capture)), self.name, taken)
         raise self._close_as_vanished()
 
     def _grab(self, capture: _Capture, *, fresh: bool) -> None:
@@ -316,6 +316,17 @@ class UsbCamera:
             ):
                 refused.add(what)
         return frozenset(refused)
+
+
+def _restore_rows(image: cv2.typing.MatLike, capture: _Capture) -> cv2.typing.MatLike:
+    """Return a picture that OpenCV left in one row in its rows.
+
+    OpenCV 4.11 does so with a driver that gives B G R itself: opencv/opencv#27166.
+    """
+    sides = cv2.CAP_PROP_FRAME_HEIGHT, cv2.CAP_PROP_FRAME_WIDTH
+    height, width = (round(capture.get(side)) for side in sides)
+    flat = len(image) == 1 and image.size == height * width * 3
+    return image.reshape(height, width, 3) if flat else image
 
 
 def _rgb(image: cv2.typing.MatLike) -> NDArray[np.uint8]:
