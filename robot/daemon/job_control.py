@@ -89,6 +89,7 @@ class JobController:
         self._releasing: asyncio.Task[None] | None = None
         self._last: RunRecord | None = None
         self._last_whole: RunRecord | None = None
+        self._not_recorded: Note | None = None
         self.preparation = jobs.TablePreparation()
 
     @property
@@ -123,6 +124,8 @@ class JobController:
         warnings += [] if self.drift is None else self.drift.notes
         if self.calibration is not None:
             warnings += self.calibration.notes(self.machine.name)
+        if self._not_recorded is not None:
+            warnings.append(self._not_recorded)
         return RobotStatus(
             state=self.state,
             since=self.condition.since,
@@ -586,10 +589,13 @@ class JobController:
     async def _begin_record(self, request: StartRequest) -> RunWriter:
         job = (request.kind, self.machine.name, self._now())
         try:
-            return await asyncio.to_thread(self.store.begin, *job)
+            writer = await asyncio.to_thread(self.store.begin, *job)
         except StorageError as error:
             log.warning("not recorded: %s", error)
+            self._not_recorded = Note.of("not-recorded", reason=error)
             return unrecorded(*job)
+        self._not_recorded = None
+        return writer
 
     async def _connect(self) -> CubistError | None:
         """Connect to the robot; return the error that keeps it from working, if any, which is also

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from robot.api.endpoints import RobotState
 from robot.api.models import Preparation, StartRequest
+from robot.computer.memory import give_back
 from robot.daemon.job import Job
 from robot.daemon.live import operations_of
 from robot.daemon.scanning import note_recovery, scan
@@ -323,6 +324,7 @@ class TablePreparation:
         try:
             await asyncio.to_thread(machine.scanner.prepare)
             await asyncio.to_thread(machine.planner.prepare, self._cancel, report)
+            await asyncio.to_thread(give_back)
         except CubistError as error:
             if not self._cancel.is_set():
                 log.warning("the tables of the search are not ready: %s", error)

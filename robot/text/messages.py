@@ -63,6 +63,7 @@ NOTES: Mapping[str, str] = {
     "nothing-before": "nothing was kept before: there is no version to go back to",
     # What the robot does without a job.
     "at-rest": "at rest: {actuators} without power",
+    "not-recorded": "the last run is not recorded: {reason}",
     # What is amiss with the calibration.
     "calibrated-as-another": (
         "there is no calibration of {robot}, but one of {other} of {since}: if this is the same "

@@ -164,6 +164,23 @@ async def test_pictures_and_the_record_are_kept_at_the_end(
     assert "not recorded: the disk is full" in caplog.text
 
 
+async def test_a_run_without_a_record_is_a_warning_until_one_has_one(
+    controller: JobController, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> RunWriter:
+        raise StorageError("the disk is read-only")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(controller.store, "begin", fail)
+        await controller.start(StartRequest(kind="home"))
+        await controller.finished()
+    status = controller.status()
+    assert status.warnings == ["the last run is not recorded: the disk is read-only"]
+    assert [note.code for note in status.notes] == ["not-recorded"]
+    await run_job(controller, StartRequest(kind="home"))
+    assert controller.status().warnings == []
+
+
 async def test_a_scramble_is_planned_noted_and_turned_once(
     controller: JobController, fake: Any
 ) -> None:
