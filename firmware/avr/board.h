@@ -33,6 +33,7 @@ typedef uint16_t board_port;
 #define BOARD_RATE_ONE 60000
 #define BOARD_RATE_TWO 32000
 #define BOARD_RATE_SIX 12000
+#define BOARD_MIN_INTERVAL 24 /* ticks between two steps */
 #define BOARD_WAY_IN 7       /* ticks from an event's due time to its first instruction */
 #define BOARD_EDGE_DELAY 36 /* ... to a servo pulse's edge; no event begins later than that */
 #define BOARD_EVENT_TICKS 40 /* ticks to serve an event, at most, ... */
@@ -122,8 +123,9 @@ static inline void board_allow_short_cut(void)
 /* An event serves what is due at its own tick, however late it is. */
 #define BOARD_SERVES_AHEAD 0
 
-static inline uint16_t board_ahead(void)
+static inline uint16_t board_ahead(uint8_t motors)
 {
+    (void)motors;
     return 0;
 }
 
@@ -132,6 +134,13 @@ static inline board_pin board_open_step(uint8_t number, uint16_t interval)
 {
     (void)interval;
     return board_output(number, false);
+}
+
+/* Any pin can have a servo, whatever the others have. */
+static inline bool board_can_pulse(uint8_t number)
+{
+    (void)number;
+    return true;
 }
 
 /* Opens a servo's pin; its pulses are edges of that pin. */

@@ -42,12 +42,13 @@ static bool optional_pin(uint8_t pin)
 
 static bool servo_is_possible(const struct config_actuator *setup)
 {
-    return setup->minimum >= PROTOCOL_MIN_PULSE && setup->maximum <= PROTOCOL_MAX_PULSE;
+    return setup->minimum >= PROTOCOL_MIN_PULSE && setup->maximum <= PROTOCOL_MAX_PULSE &&
+           board_can_pulse(setup->pin);
 }
 
 static bool stepper_is_possible(const struct config_actuator *setup)
 {
-    if (!board_has_pin(setup->direction_pin) || setup->min_interval < PROTOCOL_MIN_INTERVAL) {
+    if (!board_has_pin(setup->direction_pin) || setup->min_interval < BOARD_MIN_INTERVAL) {
         return false;
     }
     if (setup->check_period && !board_has_pin(setup->sensor_pin)) {

@@ -300,9 +300,9 @@ void commands_welcome(struct welcome *welcome)
     welcome->patch = PROTOCOL_FIRMWARE_PATCH;
     welcome->profile_units = BOARD_PROFILE_UNITS;
     welcome->queue_bytes = BOARD_QUEUE_BYTES;
-    welcome->rate_one = BOARD_RATE_ONE;
-    welcome->rate_two = BOARD_RATE_TWO;
-    welcome->rate_six = BOARD_RATE_SIX;
+    welcome->rate_one = BOARD_RATE_ONE / PROTOCOL_RATE_UNIT;
+    welcome->rate_two = BOARD_RATE_TWO / PROTOCOL_RATE_UNIT;
+    welcome->rate_six = BOARD_RATE_SIX / PROTOCOL_RATE_UNIT;
     welcome->reset_cause = board_reset_cause();
 }
 

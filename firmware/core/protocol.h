@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 4 /* version of this protocol; both sides must have the same */
+#define PROTOCOL_VERSION 5 /* version of this protocol; both sides must have the same */
 #define PROTOCOL_FIRMWARE_VERSION "0.5.0" /* version of the firmware built from this tree */
 #define PROTOCOL_TICKS_PER_US 2 /* clock of all motion */
 #define PROTOCOL_MAX_PAYLOAD 48 /* bytes of payload in a frame */
@@ -17,7 +17,8 @@
 #define PROTOCOL_MAX_PROFILES 64 /* profile numbers 0 to 63 */
 #define PROTOCOL_NO_PIN 255 /* a pin that is not connected */
 #define PROTOCOL_ANY_SESSION 255 /* session number of an emergency stop, which boards obey in every session */
-#define PROTOCOL_MIN_INTERVAL 24 /* ticks: shortest time between two steps */
+#define PROTOCOL_MIN_INTERVAL 4 /* ticks: shortest time between two steps on any board */
+#define PROTOCOL_RATE_UNIT 100 /* steps/s: unit of the rates in Welcome */
 #define PROTOCOL_MAX_INTERVAL 40000 /* ticks: longest time between two steps */
 #define PROTOCOL_SERVO_FRAME 40000 /* ticks between two pulses of a servo */
 #define PROTOCOL_MIN_PULSE 600 /* ticks: shortest servo pulse */
@@ -234,9 +235,9 @@ struct __attribute__((packed)) welcome {
     uint8_t patch;
     uint16_t profile_units; /* room for profiles, in segments; each profile takes one more */
     uint16_t queue_bytes; /* room for turns */
-    uint16_t rate_one; /* steps/s for one axis at a time */
-    uint16_t rate_two; /* steps/s for each of two axes at a time */
-    uint16_t rate_six; /* steps/s for each of six axes at a time */
+    uint16_t rate_one; /* hundreds of steps/s for one axis at a time */
+    uint16_t rate_two; /* hundreds of steps/s for each of two axes at a time */
+    uint16_t rate_six; /* hundreds of steps/s for each of six axes at a time */
     uint8_t reset_cause; /* ResetCause */
 };
 

@@ -123,7 +123,7 @@ static inline uint16_t one_motor(uint16_t elapsed, uint16_t next)
 static inline uint16_t several_motors(uint16_t elapsed, uint16_t next)
 {
     struct stepper **place = running;
-    uint16_t ahead = board_ahead();
+    uint16_t ahead = board_ahead(running_count);
     bool due = false;
     for (struct stepper *motor; (motor = *place); place++) {
         uint16_t wait = motor->wait - elapsed;

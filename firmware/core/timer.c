@@ -33,11 +33,14 @@ uint16_t timer_progress(void)
     return low;
 }
 
-/* The main loop calls this many times within the 33 ms in which the lower half wraps once.
- * Disabling interrupts here would delay steps. Instead, an event during the read changes
- * `event_low`, and the read is repeated. */
+/* Unless the board counts all ticks itself, the main loop calls this many times within the 33 ms in
+ * which the lower half wraps once. Disabling interrupts here would delay steps. Instead, an event
+ * during the read changes `event_low`, and the read is repeated. */
 uint32_t timer_now(void)
 {
+#if defined(BOARD_COUNTS_ALL_TICKS)
+    return board_ticks();
+#else
     static uint32_t now;
     uint16_t low;
     uint16_t elapsed;
@@ -47,6 +50,7 @@ uint32_t timer_now(void)
     } while (low != event_low);
     now += (uint16_t)(low + elapsed - (uint16_t)now);
     return now;
+#endif
 }
 
 uint32_t timer_whole(uint16_t low)

@@ -7,6 +7,8 @@
 
 #include "machine.h"
 
+#define BOARD_MIN_INTERVAL 24 /* ticks between two steps */
+
 typedef uint8_t board_pin;
 typedef uint8_t board_lock_t;
 
@@ -33,8 +35,9 @@ void board_unlock(board_lock_t lock);
 /* An event serves what is due at its own tick, however late it is. */
 #define BOARD_SERVES_AHEAD 0
 
-static inline uint16_t board_ahead(void)
+static inline uint16_t board_ahead(uint8_t motors)
 {
+    (void)motors;
     return 0;
 }
 
@@ -43,6 +46,13 @@ static inline board_pin board_open_step(uint8_t number, uint16_t interval)
 {
     (void)interval;
     return board_output(number, false);
+}
+
+/* Any pin can have a servo, whatever the others have. */
+static inline bool board_can_pulse(uint8_t number)
+{
+    (void)number;
+    return true;
 }
 
 /* Every such board defines machine_name, machine_usage and machine_options of machine.h. Its

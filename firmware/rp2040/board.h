@@ -16,9 +16,10 @@
 #define BOARD_RX_BYTES 256
 
 /* Measured by tests/bench/bench_firmware.py; see docs/firmware-timing.md. */
-#define BOARD_RATE_ONE 65000
-#define BOARD_RATE_TWO 65000
-#define BOARD_RATE_SIX 65000
+#define BOARD_RATE_ONE 500000
+#define BOARD_RATE_TWO 250000
+#define BOARD_RATE_SIX 100000
+#define BOARD_MIN_INTERVAL PROTOCOL_MIN_INTERVAL
 
 /* An output: its bit, and the register that sets it; the one that clears it follows. A step's pulse:
  * its length, and the register of the machine that makes it. An input: the pad's bit in its status. */
@@ -35,6 +36,9 @@ board_pin board_output(uint8_t number, bool level);
 
 /* Opens a pin for step pulses, at least `interval` ticks apart. */
 board_pin board_open_step(uint8_t number, uint16_t interval);
+
+/* True if no servo has the PWM channel of this pin: GPIOs that differ by 16 share one. */
+bool board_can_pulse(uint8_t number);
 board_pin board_open_servo(uint8_t number, bool level);
 board_pin board_input(uint8_t number);
 void board_release(uint8_t number);
@@ -54,12 +58,21 @@ static inline void board_unlock(board_lock_t lock)
     __asm__ volatile("msr primask, %0" ::"r"(lock) : "memory");
 }
 
-/* Tick of the last event. */
+/* The timer's count when events began, and at the last event. */
+extern uint32_t board_start_tick;
 extern uint32_t board_event_tick;
 
 static inline uint16_t board_timer_elapsed(void)
 {
     return (uint16_t)(REGISTER(TIMER_RAWL) - board_event_tick);
+}
+
+/* The timer counts all ticks since boot, so the main loop need not catch a moment without events. */
+#define BOARD_COUNTS_ALL_TICKS
+
+static inline uint32_t board_ticks(void)
+{
+    return REGISTER(TIMER_RAWL) - board_start_tick;
 }
 
 /* Sets the next event to `wait` ticks after the last one. */
@@ -68,14 +81,16 @@ static inline void board_timer_set(uint16_t wait)
     REGISTER(TIMER_ALARM0) = board_event_tick + wait;
 }
 
-/* An event that is late also serves the steps that have become due since its tick: with six motors
- * at full speed that is less work than an event for each. */
+/* An event that is late also serves the steps that have become due since its tick, and with many
+ * motors those of the next 2 us: that is less work than an event for each. */
 #define BOARD_SERVES_AHEAD 1
+#define BOARD_MANY_MOTORS 4
+#define BOARD_EARLY_TICKS 4
 
-/* In the timer event: returns the ticks since its due time. */
-static inline uint16_t board_ahead(void)
+/* In the timer event: returns up to how many ticks after its due time it serves steps. */
+static inline uint16_t board_ahead(uint8_t motors)
 {
-    return board_timer_elapsed();
+    return board_timer_elapsed() + (motors < BOARD_MANY_MOTORS ? 0 : BOARD_EARLY_TICKS);
 }
 
 static inline void board_events_changed(void)

@@ -52,8 +52,8 @@ static void run(void)
     boot_start();
     clocks_start();
     pins_start();
-    servos_start();
     step_timer_start();
+    servos_start();
     uart_start();
     for (;;) {
         uint32_t now = timer_now();

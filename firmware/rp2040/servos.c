@@ -10,6 +10,7 @@
 #include "timer.h"
 
 #define SLICES 8
+#define CHANNELS (2 * SLICES) /* GPIOs after these have the same again */
 #define STAGGER (PROTOCOL_SERVO_FRAME / SLICES)
 #define LEAD 4000 /* ticks: the main loop takes less for a round */
 #define DIVIDER_62_5 (62u << 4 | 8u)
@@ -36,7 +37,7 @@ static void set_pulse(uint8_t pin, uint16_t pulse)
 
 void servos_start(void)
 {
-    chip_start(RESETS_PWM | RESETS_TIMER);
+    chip_start(RESETS_PWM);
     for (uint8_t slice = 0; slice < SLICES; slice++) {
         uint32_t base = PWM_SLICE(slice);
         REGISTER(base + PWM_DIV) = DIVIDER_62_5;
@@ -44,13 +45,23 @@ void servos_start(void)
         REGISTER(base + PWM_CTR) = slice ? PROTOCOL_SERVO_FRAME - slice * STAGGER : 0;
         REGISTER(base + PWM_CC) = 0;
     }
-    uint32_t before = REGISTER(TIMER_RAWL);
-    while (REGISTER(TIMER_RAWL) == before) {
+    uint32_t before = timer_now();
+    while (timer_now() == before) {
     }
     REGISTER(PWM_EN) = (1u << SLICES) - 1;
     for (uint8_t slice = 0; slice < SLICES; slice++) {
         frames[slice] = before + 1 + slice * STAGGER;
     }
+}
+
+bool board_can_pulse(uint8_t number)
+{
+    for (uint8_t i = 0; i < PROTOCOL_MAX_ACTUATORS; i++) {
+        if (servos[i] && servos[i]->number % CHANNELS == number % CHANNELS) {
+            return false;
+        }
+    }
+    return true;
 }
 
 board_pin board_open_servo(uint8_t number, bool level)

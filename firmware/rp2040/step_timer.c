@@ -24,12 +24,14 @@ static inline uint16_t no_servo_event(uint16_t elapsed, uint16_t next)
 #define TOO_LATE 200 /* ticks of delay at which the interrupt gives up */
 #define TOO_MANY 500 /* events in one interrupt at which it gives up, as nothing else can run */
 
+uint32_t board_start_tick;
 uint32_t board_event_tick;
 
 void step_timer_start(void)
 {
+    chip_start(RESETS_TIMER);
     REGISTER(TIMER_INTE) = 1;
-    board_event_tick = REGISTER(TIMER_RAWL);
+    board_start_tick = board_event_tick = REGISTER(TIMER_RAWL);
     board_timer_set(TIMER_IDLE);
     interrupt_enable(TIMER_IRQ, 0);
 }

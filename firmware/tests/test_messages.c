@@ -263,9 +263,9 @@ static void greet(void)
                                   .patch = PROTOCOL_FIRMWARE_PATCH,
                                   .profile_units = BOARD_PROFILE_UNITS,
                                   .queue_bytes = BOARD_QUEUE_BYTES,
-                                  .rate_one = BOARD_RATE_ONE,
-                                  .rate_two = BOARD_RATE_TWO,
-                                  .rate_six = BOARD_RATE_SIX,
+                                  .rate_one = BOARD_RATE_ONE / PROTOCOL_RATE_UNIT,
+                                  .rate_two = BOARD_RATE_TWO / PROTOCOL_RATE_UNIT,
+                                  .rate_six = BOARD_RATE_SIX / PROTOCOL_RATE_UNIT,
                                   .reset_cause = RESET_CAUSE_WATCHDOG};
     CHECK(memcmp(&told, &right, sizeof right) == 0);
     memset(&told, 0xa5, sizeof told);

@@ -71,7 +71,7 @@ static void limits_of_a_stepper(void)
     const struct config_actuator stepper = bench_stepper(true);
     LIMIT(stepper, direction_pin, 0, PROTOCOL_NO_PIN);
     LIMIT(stepper, sensor_pin, 0, PROTOCOL_NO_PIN);
-    LIMIT(stepper, min_interval, PROTOCOL_MIN_INTERVAL, PROTOCOL_MIN_INTERVAL - 1);
+    LIMIT(stepper, min_interval, BOARD_MIN_INTERVAL, BOARD_MIN_INTERVAL - 1);
     LIMIT(stepper, home_interval, stepper.min_interval, stepper.min_interval - 1);
     LIMIT(stepper, home_interval, stepper.home_slow_interval, stepper.home_slow_interval + 1);
     LIMIT(stepper, home_slow_interval, PROTOCOL_MAX_INTERVAL, PROTOCOL_MAX_INTERVAL + 1);

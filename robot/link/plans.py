@@ -13,6 +13,7 @@ from itertools import pairwise
 from robot.link.protocol import (
     MAX_DELAY_US,
     MAX_PAYLOAD,
+    RATE_UNIT,
     SERVO_SEGMENT,
     STEP_SEGMENT,
     TICKS_PER_US,
@@ -32,6 +33,15 @@ from robot.link.wire import crc16
 from robot.motion.schedule import MotionProfile, Schedule, ServoSegment, StepSegment, TimedTurn
 from robot.settings.board_table import TICKS_PER_S
 from robot.text.faults import Fault, RobotError
+
+PULSES_BY_THEMSELVES = (Board.LINUX, Board.RP2040)
+"""Boards whose kernel or hardware makes the pulses of servos."""
+
+ROUNDING = 1 + 1e-9
+"""What rates may be off after their computation."""
+
+MOST_SEGMENTS = 255
+"""Of a profile, whose number travels in a byte."""
 
 LEAST_PACE = 3e-5
 """Of a difference between clocks that is made up for: 0.1 ms in three seconds."""
@@ -295,18 +305,18 @@ class Capabilities:
             reset_cause=ResetCause(welcome.reset_cause),
             profile_units=welcome.profile_units,
             queue_bytes=welcome.queue_bytes,
-            rate_one=welcome.rate_one,
-            rate_two=welcome.rate_two,
-            rate_six=welcome.rate_six,
+            rate_one=welcome.rate_one * RATE_UNIT,
+            rate_two=welcome.rate_two * RATE_UNIT,
+            rate_six=welcome.rate_six * RATE_UNIT,
         )
 
     def rate(self, axes: int, beside_servos: bool = False) -> float:
         """Steps/s each of so many axes can make at a time; time per step grows evenly.
 
         Where servos are connected every step is looked at for whether it would delay a pulse,
-        except at a Raspberry Pi, whose kernel makes the pulses.
+        except at boards of :data:`PULSES_BY_THEMSELVES`.
         """
-        if beside_servos and self.board != Board.LINUX:
+        if beside_servos and self.board not in PULSES_BY_THEMSELVES:
             return self.rate(max(axes, 2)) / 2
         if axes <= 1:
             return self.rate_one
@@ -325,9 +335,15 @@ def check_plan(
             detail=f"profiles take {units} units of memory, "
             f"this board has {capabilities.profile_units}",
         )
+    longest = max((len(shape.segments) for shape in plan.shapes), default=0)
+    if longest > MOST_SEGMENTS:
+        raise RobotError(
+            Fault.BEYOND_BOARD,
+            detail=f"a profile has {longest} segments, boards take {MOST_SEGMENTS}",
+        )
     for axes, rate, start_us in _crowded_moments(schedule):
         possible = capabilities.rate(axes, beside_servos)
-        if rate > possible:
+        if rate > possible * ROUNDING:
             where = " beside servos" if beside_servos else ""
             raise RobotError(
                 Fault.BEYOND_BOARD,

@@ -11,7 +11,7 @@ from enum import IntEnum, IntFlag
 from struct import Struct
 from typing import ClassVar, Self
 
-VERSION = 4
+VERSION = 5
 """Version of this protocol; both sides must have the same."""
 FIRMWARE_VERSION = "0.5.0"
 """Version of the firmware built from this tree."""
@@ -37,8 +37,10 @@ NO_PIN = 255
 """A pin that is not connected."""
 ANY_SESSION = 255
 """Session number of an emergency stop, which boards obey in every session."""
-MIN_INTERVAL = 24
-"""Ticks: shortest time between two steps."""
+MIN_INTERVAL = 4
+"""Ticks: shortest time between two steps on any board."""
+RATE_UNIT = 100
+"""Steps/s: unit of the rates in Welcome."""
 MAX_INTERVAL = 40000
 """Ticks: longest time between two steps."""
 SERVO_FRAME = 40000
@@ -467,11 +469,11 @@ class Welcome(Message):
     queue_bytes: int
     """Room for turns."""
     rate_one: int
-    """Steps/s for one axis at a time."""
+    """Hundreds of steps/s for one axis at a time."""
     rate_two: int
-    """Steps/s for each of two axes at a time."""
+    """Hundreds of steps/s for each of two axes at a time."""
     rate_six: int
-    """Steps/s for each of six axes at a time."""
+    """Hundreds of steps/s for each of six axes at a time."""
     reset_cause: int
     """ResetCause."""
 

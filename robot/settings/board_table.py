@@ -25,7 +25,7 @@ PIN_NOTES: Mapping[str, str] = {
 """What a person should know of them."""
 PULSE_US = (300, 2500)
 """Shortest and longest pulse of a servo."""
-STEPS_PER_S = (50, 83333)
+STEPS_PER_S = (50, 500000)
 """Lowest and highest speed of a stepper."""
 TICKS_PER_US = 2
 """Clock of all motion."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -73,8 +73,8 @@ class BoardTarget:
     of the channels of each servo board that may hang on it, and ``buses`` the pins by which some of
     these hang there, with what each is. ``frame_us``: how long after it is told a new pulse may
     begin, which every travel of a servo takes longer. ``is_pi``: its pins are those of the
-    Raspberry Pi, beside the panel's. ``max_steps_per_s``: of a stepper; None: as the firmware
-    allows.
+    Raspberry Pi, beside the panel's. ``max_steps_per_s``: of a stepper; None: as the protocol
+    allows. ``shared_channels``: pins of which only one can have a servo.
     """
 
     pins: tuple[range, ...]
@@ -84,6 +84,7 @@ class BoardTarget:
     frame_us: int = 0
     is_pi: bool = False
     max_steps_per_s: int | None = None
+    shared_channels: Sequence[Collection[int]] = ()
 
     def has_pin(self, number: int) -> bool:
         """Return true if there is a pin of that number."""
@@ -108,7 +109,17 @@ BOARD_TARGETS: Kinds[BoardTarget] = Kinds("firmware target")
 """By ``firmware.target``: all of firmware/protocol.toml. Everything else that is known of a board
 is in its family, see ``robot.computer.board_family``."""
 
-BOARD_TARGETS.update({name: BoardTarget((pins,), PIN_NOTES[name]) for name, pins in PINS.items()})
+BOARD_TARGETS.update(
+    {
+        name: BoardTarget((pins,), PIN_NOTES[name], max_steps_per_s=83_333)
+        for name, pins in PINS.items()
+    }
+)
+BOARD_TARGETS["rp2040"] = BoardTarget(
+    (PINS["rp2040"],),
+    PIN_NOTES["rp2040"],
+    shared_channels=[{pin, pin + 16} for pin in range(14)],
+)
 BOARD_TARGETS["linux"] = BoardTarget(
     (HEADER, *SERVO_BOARDS.values()),
     f"BCM numbers, or {CHANNEL_NAMES}",
@@ -117,4 +128,5 @@ BOARD_TARGETS["linux"] = BoardTarget(
     frame_us=FRAME_US,
     is_pi=True,
     max_steps_per_s=1000,
+    shared_channels=SHARED_CHANNELS,
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from robot.settings.actuators import ActuatorSettings
 from robot.settings.board_table import MAX_ACTUATORS
-from robot.settings.boards import BOARD_TARGETS, SHARED_CHANNELS, BoardTarget
+from robot.settings.boards import BOARD_TARGETS, BoardTarget
 from robot.settings.document import BadProfile, Finding, Path, dotted_path, no_such
 from robot.settings.profile import (
     FIRST_BOARD,
@@ -149,14 +149,45 @@ def _check_pins_at(
             owner = used.setdefault(pin, (name, role))
             if owner != (name, role) and (role, owner[1]) != ("enable", "enable"):
                 yield path, f"pin {board.name_of(pin)} is already the {owner[1]} of {owner[0]}"
+    yield from _check_channels(board, used)
+    yield from _check_speeds(profile, board, used)
     if board.is_pi:
         yield from _check_pi(profile, board, used)
+
+
+def _check_channels(board: BoardTarget, used: Mapping[int, tuple[str, str]]) -> Iterator[Finding]:
+    """No two servos hang on one channel."""
+    for pair in board.shared_channels:
+        servos = [pin for pin in pair if pin in used and used[pin][1] == "pulse"]
+        if len(servos) > 1:
+            name, role = used[max(pair)]
+            text = f"GPIO {min(pair)} and {max(pair)} are one channel: both servos would move"
+            yield ("actuators", name, "pins", role), text
+
+
+def _check_speeds(
+    profile: RobotProfile, board: BoardTarget, used: Mapping[int, tuple[str, str]]
+) -> Iterator[Finding]:
+    """No motor is faster than the board can step it."""
+    most = board.max_steps_per_s
+    motors = profile.actuators_of(Stepper)
+    for name in dict.fromkeys(name for name, _ in used.values() if name in motors):
+        for key, speed in motors[name].highest_speeds.items():
+            if most is None or speed <= most:
+                continue
+            text = (
+                f"{speed} steps/s: a program on the Pi wakes too irregularly for more than {most}. "
+                "Lower it, or drive this motor by an Arduino"
+                if board.is_pi
+                else f"this board makes {most} steps/s at most, not {speed}"
+            )
+            yield ("actuators", name, *key), text
 
 
 def _check_pi(
     profile: RobotProfile, board: BoardTarget, used: Mapping[int, tuple[str, str]]
 ) -> Iterator[Finding]:
-    """Yield pins of the Raspberry Pi that exclude each other, and step rates beyond it."""
+    """Yield pins of the Raspberry Pi that exclude each other."""
     hanging = {name for pin in used if (name := board.servo_board(pin)) is not None}
     for pin, (name, role) in used.items():
         path: Path = ("actuators", name, "pins", role)
@@ -167,21 +198,6 @@ def _check_pi(
         for key, gpio in _gpios(profile):
             if gpio == pin:
                 yield path, f"GPIO {pin} is already {'.'.join(key)}"
-    for pair in SHARED_CHANNELS:
-        servos = [pin for pin in pair if pin in used and used[pin][1] == "pulse"]
-        if len(servos) > 1:
-            name, role = used[max(pair)]
-            text = f"GPIO {min(pair)} and {max(pair)} are one channel: both servos would move"
-            yield ("actuators", name, "pins", role), text
-    motors = profile.actuators_of(Stepper)
-    for name in dict.fromkeys(name for name, _ in used.values() if name in motors):
-        speed, most = motors[name].max_speed_steps_per_s, board.max_steps_per_s
-        if most is not None and speed > most:
-            text = (
-                f"{speed} steps/s: a program on the Pi wakes too irregularly for more than {most}. "
-                "Lower it, or drive this motor by an Arduino"
-            )
-            yield ("actuators", name, "max_speed_steps_per_s"), text
 
 
 def _gpios(profile: RobotProfile) -> Iterator[tuple[tuple[str, ...], int]]:

@@ -153,16 +153,21 @@ class Stepper(ActuatorSettings):
         if homing is not None and homing.backoff_steps >= homing.max_travel_steps:
             yield (*path, "homing", "backoff_steps"), "must be less than max_travel_steps"
 
-    def _check_speeds(self, path: Path) -> Iterator[Finding]:
-        slowest, fastest = STEPS_PER_S
-        speeds: dict[Path, int] = {
-            ("start_speed_steps_per_s",): self.start_speed_steps_per_s,
-            ("max_speed_steps_per_s",): self.max_speed_steps_per_s,
-        }
+    @property
+    def highest_speeds(self) -> Mapping[Path, int]:
+        """The highest speeds of its motions, by key."""
+        speeds: dict[Path, int] = {("max_speed_steps_per_s",): self.max_speed_steps_per_s}
         if self.held is not None:
             speeds["held", "max_speed_steps_per_s"] = self.held.max_speed_steps_per_s
         if self.homing is not None:
             speeds["homing", "speed_steps_per_s"] = self.homing.speed_steps_per_s
+        return speeds
+
+    def _check_speeds(self, path: Path) -> Iterator[Finding]:
+        slowest, fastest = STEPS_PER_S
+        start: dict[Path, int] = {("start_speed_steps_per_s",): self.start_speed_steps_per_s}
+        speeds = start | dict(self.highest_speeds)
+        if self.homing is not None:
             speeds["homing", "slow_speed_steps_per_s"] = self.homing.slow_speed_steps_per_s
         for key, speed in speeds.items():
             if not slowest <= speed <= fastest:

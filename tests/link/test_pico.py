@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
-from robot.motion.servo import servo_slew
-from robot.motion.stepper import stepper_move
-from tests.rig.boards import LIMITS, PUSHER_STEP, SERVO_PINS, Rig, in_turn
+import pytest
 
+from robot.link import ServoSetup, StepperSetup
+from robot.motion.schedule import Schedule, TimedTurn
+from robot.motion.servo import servo_slew
+from robot.motion.stepper import StepperLimits, stepper_move
+from robot.text.faults import RobotError
+from tests.rig.boards import LIMITS, PUSHER_STEP, SERVO_PINS, Rig, in_turn, to_and_fro
+
+LATEST_TICKS = 10
 HOLDER = SERVO_PINS[0]
 PULSE_TICKS = 4
 
@@ -25,3 +32,42 @@ async def test_a_pico_steps_and_makes_pulses(pico: Rig) -> None:
     pulses = pico.pins.pulses(HOLDER)
     assert {later - rise for (rise, _), (later, _) in pairwise(pulses)} == {40_000}
     assert pulses[-1][1] == 2000
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("motors", "speed"), [(1, 500_000), (2, 250_000), (6, 100_000)])
+async def test_no_step_is_missing_at_the_highest_rates(pico: Rig, motors: int, speed: int) -> None:
+    """Motors whose steps never meet are the most work: each starts 1.5 us after the one before."""
+    limits = StepperLimits(start_speed=speed, max_speed=speed, acceleration=1e9)
+    setups = tuple(
+        StepperSetup(f"motor{pin}", step_pin=pin, direction_pin=20, limits=limits)
+        for pin in range(2, 2 + motors)
+    )
+    link = await pico.homed_link(setups=setups)
+    moves = tuple(stepper_move(one.name, 0, 2_000, limits) for one in setups)
+    turns = tuple(TimedTurn(round(1.5 * number), number) for number in range(motors))
+    plan = Schedule(moves, turns, moves[0].duration_us + turns[-1].start_us)
+    execution = await link.run(plan)
+    assert (execution.executed_us, execution.events) == (plan.duration_us, ())
+    interval = 2_000_000 // speed
+    for one in setups:
+        rises = pico.pins.rises(one.step_pin)
+        assert len(rises) == 2_000
+        late = [rise - rises[0] - number * interval for number, rise in enumerate(rises)]
+        assert max(late) - min(late) <= LATEST_TICKS
+
+
+@pytest.mark.long
+async def test_thousands_of_turns_fit_in_its_memory(pico: Rig) -> None:
+    link = await pico.homed_link("pusher")
+    assert link.capabilities.queue_bytes >= 4_000 * 5
+    await link.run(to_and_fro(2_000, steps=2))
+    assert pico.pins.moves() == [2, -2] * 2_000
+
+
+@pytest.mark.long
+async def test_two_servos_of_one_channel_are_refused(pico: Rig) -> None:
+    lid = ServoSetup("lid", pin=26, minimum_us=500, maximum_us=2500, start_us=1500, home_ms=100)
+    with pytest.raises(RobotError) as caught:
+        await pico.homed_link(setups=(lid, replace(lid, name="holder", pin=10)))
+    assert (caught.value.code, caught.value.detail) == ("bad-config", "holder")

@@ -109,6 +109,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     (OWN, {PULSE: 28}, "", "2..27, 32..47, 64..87, not 28: BCM numbers"),
     (OWN, {PULSE: 48}, "", "not 48"),
     (OWN, {PULSE: 19}, "", "13 and 19 are one channel"),
+    ("cubotino-pico", {PULSE: 18}, "", "2 and 18 are one channel"),
     (OWN, {PULSE: 26}, "", "already panel.start_button_gpio"),
     (OWN, {"panel.buzzer_gpio": 12}, PULSE, "GPIO 12 is already panel.buzzer_gpio"),
     ("otvinta", {"actuators.left.pins.pulse": "maestro:0"}, "", "pin maestro:0 is already"),
@@ -119,6 +120,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
         for pin in ("maestro:23", "pca9685:2")
     ),
     (OWN, motor(max_speed_steps_per_s=1001), "", "wakes too irregularly for more than 1000"),
+    ("six-motor-pico", {"actuators.up.max_speed_steps_per_s": 500_001}, "", "not 500001"),
     (ARMS, {f"{RIGHT}.start_speed_steps_per_s": 49}, "", "49"),
     (ARMS, {f"{RIGHT}.held.max_speed_steps_per_s": 83_334}, "", "not 83334"),
     (ARMS, {f"{RIGHT}.homing.speed_steps_per_s": 83_334}, "", "not 83334"),
