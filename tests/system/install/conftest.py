@@ -5,11 +5,12 @@ from __future__ import annotations
 import fcntl
 import functools
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from tests.system.install.debian_root import (
     bundle_checkout,
     go_through,
     read_facts,
+    unpack_root,
     why_absent,
     why_no_root,
 )
@@ -34,6 +36,7 @@ NEEDED_BYTES = 3 * 1024**3
 
 RunScenario = Callable[..., Mapping[str, str]]
 MakePackages = Callable[[str], Path]
+UnpackRoot = Callable[[str, str], Path]
 
 MADE = {
     "each refusal says what to do": (
@@ -115,6 +118,13 @@ def make_packages(tmp_path_factory: pytest.TempPathFactory) -> MakePackages:
         return share
 
     return make
+
+
+@pytest.fixture
+def fresh_root(tmp_path: Path) -> Iterator[UnpackRoot]:
+    """A function that makes a root of a release with some packages; it goes after the test."""
+    yield lambda release, packages: unpack_root(release, tmp_path, packages=packages)
+    shutil.rmtree(tmp_path / "root", ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

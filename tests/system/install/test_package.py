@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.install.conftest import MakePackages, RunScenario
-from tests.system.install.debian_root import CODENAMES, INCLUDED, assert_story, unpack_root
+from tests.system.install.conftest import MakePackages, RunScenario, UnpackRoot
+from tests.system.install.debian_root import CODENAMES, INCLUDED, assert_story
 
 HERE = Path(__file__).resolve().parent
 NEEDED = f"{INCLUDED},systemd,systemd-sysv,udev,python3,libstdc++6,zlib1g"
@@ -50,14 +50,18 @@ STORY = {
 
 @pytest.mark.parametrize("release", sorted(CODENAMES))
 def test_packages_from_a_repository(
-    release: str, make_packages: MakePackages, run_scenario: RunScenario, tmp_path: Path
+    release: str,
+    make_packages: MakePackages,
+    run_scenario: RunScenario,
+    fresh_root: UnpackRoot,
+    tmp_path: Path,
 ) -> None:
     packages = make_packages(release)
     _check_package(packages / "cubist.deb")
     share = tmp_path / "share"
     shutil.copytree(packages / "repository", share / "repository")
     shutil.copy(HERE / "package_scenario", share / "scenario")
-    facts = run_scenario(share, unpack_root(release, tmp_path, packages=NEEDED))
+    facts = run_scenario(share, fresh_root(release, NEEDED))
     for shows, expected in STORY.items():
         print(shows)
         assert_story(facts, expected.format(version=facts["old"]))

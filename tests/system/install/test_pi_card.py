@@ -10,8 +10,8 @@ import pytest
 
 from robot.cli.main import run
 from tests.rig.pi_card import fresh_card
-from tests.system.install.conftest import MakePackages, RunScenario
-from tests.system.install.debian_root import INCLUDED, assert_story, unpack_root
+from tests.system.install.conftest import MakePackages, RunScenario, UnpackRoot
+from tests.system.install.debian_root import INCLUDED, assert_story
 
 HERE = Path(__file__).resolve().parent
 RELEASE = "13"
@@ -55,7 +55,11 @@ STORY = {
 
 @pytest.mark.parametrize("source", ["package", "repository"])
 def test_first_start_from_a_card(
-    source: str, make_packages: MakePackages, run_scenario: RunScenario, tmp_path: Path
+    source: str,
+    make_packages: MakePackages,
+    run_scenario: RunScenario,
+    fresh_root: UnpackRoot,
+    tmp_path: Path,
 ) -> None:
     packages = make_packages(RELEASE)
     share = tmp_path / "share"
@@ -75,7 +79,8 @@ def test_first_start_from_a_card(
         sources = share / "repository/cubist-trixie.sources"
         sources.write_text(sources.read_text().replace("file:/host/repository", ADDRESS))
         assert run(["pi-card", str(card), *options, "--repository", str(sources.parent)]) == 0
-    root = _make_image(tmp_path)
+    root = fresh_root(RELEASE, INSTALLED)
+    _make_image(root)
     facts = run_scenario(share, root, *(card / "cmdline.txt").read_text().split())
     for shows, expected in STORY.items():
         print(shows)
@@ -88,9 +93,8 @@ def _make_key(folder: Path) -> Path:
     return folder / "key"
 
 
-def _make_image(folder: Path) -> Path:
-    """Make a Debian into what Raspberry Pi OS is before its first start, and return its root."""
-    root = unpack_root(RELEASE, folder, packages=INSTALLED)
+def _make_image(root: Path) -> None:
+    """Make a Debian into what Raspberry Pi OS is before its first start."""
     for name, text in SETTINGS.items():
         (root / name).parent.mkdir(exist_ok=True)
         (root / name).write_text(text)
@@ -102,4 +106,5 @@ def _make_image(folder: Path) -> Path:
     wants.mkdir(exist_ok=True)
     (wants / "repository.service").symlink_to("../repository.service")
     (wants / "ssh.service").unlink(missing_ok=True)  # off, as in the image
-    return root
+    for waiting in ("systemd-networkd-wait-online", "NetworkManager-wait-online"):
+        (root / f"etc/systemd/system/{waiting}.service").symlink_to("/dev/null")
