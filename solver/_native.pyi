@@ -499,4 +499,15 @@ class TwoPhase:
 
     def phase2_bound(self, states: Annotated[NDArray[numpy.uint8], dict(shape=(20, 2), order='C', device='cpu', writable=False)]) -> int: ...
 
-    def solve(self, states: Annotated[NDArray[numpy.uint8], dict(shape=(20, 2), order='C', device='cpu', writable=False)], *, time_limit: float, threads: int, directions: int, solutions: int, target: int, model: CostModel | None, models: TimeModels | None, cancel: CancelFlag | None, on_better: Callable[[Found], None] | None, below: int = 4294967295) -> TwoPhaseResult: ...
+    def solve(self, states: Annotated[NDArray[numpy.uint8], dict(shape=(20, 2), order='C', device='cpu', writable=False)], *, time_limit: float, threads: int, directions: int, solutions: int, target: int, model: CostModel | None, models: TimeModels | None, cancel: CancelFlag | None, on_better: Callable[[Found], None] | None, below: int = 4294967295, centre_table: CentreTable | None = None, centres: Sequence[int] | None = None) -> TwoPhaseResult: ...
+
+CENTRE_TABLE_BYTES: int = 10321920
+
+class CentreTable:
+    """Distances of corners and centres in phase 2 in one metric."""
+
+    def __init__(self, metric: str, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    @staticmethod
+    def make(two_phase: TwoPhase, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """Fill a table."""

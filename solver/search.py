@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from solver import _native
 from solver.cost import BlockTurnCosts, CostModel
+from solver.cube.centres import CentreTurns
 from solver.cube.cube import AnyCube
 from solver.cube.metrics import LAYERED_METRICS, METRICS, length
 from solver.cube.notation import Move, parse_moves
@@ -112,6 +113,7 @@ def solve(  # noqa: PLR0913 - what a person may ask for, all by name
     target: int | None = None,
     progress: Callable[[Progress], None] | None = None,
     goal: Goal | None = None,
+    centres: CentreTurns | None = None,
 ) -> Solution:
     """The best solution found in ``time_limit`` seconds; see :class:`solver.solution.Request`.
 
@@ -130,6 +132,7 @@ def solve(  # noqa: PLR0913 - what a person may ask for, all by name
         target=target,
         progress=progress,
         goal=goal,
+        centres=centres,
     )
     return solve_many(cube, request)[0]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from solver import _native, tables
-from solver.cost import CostModel, TurnCosts, merge_moves, moves_of
-from solver.cube.centres import UPRIGHT, CentreTurns, count_turns, turn_centres
+from solver.cost import CostModel, TurnCosts, moves_of
 from solver.cube.cube import Cube
 from solver.cube.metrics import length
 from solver.cube.notation import parse_moves
@@ -31,49 +32,20 @@ HEAVY_HALF_TURN = 1.3
 _DIRECTIONS = 6
 
 
-CANDIDATES = 1000
-"""Solutions of which the one is chosen whose centres need the fewest turns afterwards."""
-
-
 def search(cube: Cube, request: Request) -> list[Solution]:
     """Return the best solutions found, at least one however short the time.
 
     Raises SearchError when stopped before any, or when the robot can turn too few faces.
     """
-    if request.centres is None:
-        return _search(cube, request)
-    return [_turn_centres_last(cube, request, request.centres)]
-
-
-def _turn_centres_last(cube: Cube, request: Request, centres: CentreTurns) -> Solution:
-    """Return the shortest of several solutions with what turns the centres behind it."""
-    plain = replace(request, centres=None, solutions=CANDIDATES, on_better=None)
-    whole = []
-    for found in _search(cube, plain):
-        made = count_turns(parse_moves(" ".join(found.moves)))
-        left = tuple((a - b) % 4 for a, b in zip(centres, made, strict=True))
-        moves = merge_moves([*found.moves, *map(str, turn_centres(left))])
-        count = length(parse_moves(" ".join(moves)), request.metric)
-        is_shortest = found.optimal and left == UPRIGHT
-        whole.append(
-            replace(found, moves=moves, length=count, composites=None, optimal=is_shortest)
-        )
-    return min(whole, key=lambda one: one.length)
-
-
-def _search(cube: Cube, request: Request) -> list[Solution]:
-    """Search without regard to centres; raises as :func:`search` does."""
     start = None if request.cost is None else ready_from(request.cost)
     metric = request.metric if start is None else start.metric
     two_phase = kernel(metric, request)
     started = time.perf_counter()
 
-    def solution(found: _native.Found, result: _native.TwoPhaseResult | None) -> Solution:
-        return _solution(cube, request, found, result, time.perf_counter() - started)
-
     def report(found: _native.Found) -> None:
         if request.on_better is not None:
-            request.on_better(solution(found, None))
+            spent_s = time.perf_counter() - started
+            request.on_better(_solution(cube, request, found, None, spent_s))
 
     result = two_phase.solve(
         cube.states,
@@ -86,15 +58,19 @@ def _search(cube: Cube, request: Request) -> list[Solution]:
         models=None if start is None else start.models,
         cancel=request.cancel,
         on_better=report if request.on_better is not None else None,
+        centre_table=None if request.centres is None else centre_table(metric, request),
+        centres=request.centres,
     )
-    if not result.solutions:
+    kept, spent_s = result.solutions, time.perf_counter() - started
+    if not kept:
         if request.cancel is not None and request.cancel.is_set():
             raise SearchError("The search was stopped before it found a solution.")
         raise SearchError(
             "This robot cannot solve the cube: it can turn too few of its faces",
             "let its profile turn more faces, or rotate the whole cube",
         )
-    return [solution(found, result) for found in result.solutions]
+    figures = _Figures(result, kept[0])
+    return [_solution(cube, request, found, figures, spent_s) for found in kept]
 
 
 def ready_kernel(request: Request) -> _native.TwoPhase:
@@ -119,6 +95,26 @@ def kernel(metric: str, request: Request | None = None) -> _native.TwoPhase:
             if metric not in _kernels:  # another thread may have loaded it meanwhile
                 _kernels[metric] = _load(metric, making)
     return _kernels[metric]
+
+
+_centre_tables: dict[str, _native.CentreTable] = {}
+
+
+def centre_table(metric: str, request: Request) -> _native.CentreTable:
+    """Return the distances of corners and centres in phase 2; raises as :func:`kernel` does."""
+    if metric not in _centre_tables:
+        two_phase, size = kernel(metric, request), _native.CENTRE_TABLE_BYTES
+
+        def make(data: tables.Bytes, _: Callable[[float], bool]) -> bool:
+            _native.CentreTable.make(two_phase, data)
+            return True
+
+        what = f"the table of centres in {metric} ({size / 1e6:.0f} MB)"
+        with tables.making(what, request):
+            data = tables.load(f"centres-{metric}", TABLE_VERSION, size, make)
+        _tables.append(data)
+        _centre_tables[metric] = _native.CentreTable(metric, data)
+    return _centre_tables[metric]
 
 
 def _load(metric: str, making: tables.Making) -> _native.TwoPhase:
@@ -195,21 +191,28 @@ def models_in(metric: str, cost: CostModel) -> _native.TimeModels:
     return _native.TimeModels(times, ready_from(cost).model)
 
 
+class _Figures(NamedTuple):
+    """A search that is over, and its best solution."""
+
+    result: _native.TwoPhaseResult
+    best: _native.Found
+
+
 def _solution(
     cube: Cube,
     request: Request,
     found: _native.Found,
-    result: _native.TwoPhaseResult | None,
+    figures: _Figures | None,
     search_s: float,
 ) -> Solution:
-    """``result`` is None while the search still goes on."""
+    """``figures`` is None while the search still goes on."""
     moves = moves_of(found.composites)
     count = (
         found.length
         if request.cost is None
         else length(parse_moves(" ".join(moves)), request.metric)
     )
-    lower_bound = _lower_bound(request, found, result)
+    lower_bound = _lower_bound(request, figures)
     return Solution(
         state=cube.facelets(),
         algorithm="two-phase",
@@ -219,32 +222,30 @@ def _solution(
         optimal=count == lower_bound,
         lower_bound=lower_bound,
         search_s=search_s,
-        cpu_s=0.0 if result is None else result.cpu_s,
+        cpu_s=0.0 if figures is None else figures.result.cpu_s,
         cost_us=None if request.cost is None else found.cost,
         composites=tuple(found.composites),
-        extra={} if result is None else _figures(request, result),
+        extra={} if figures is None else _list_extra(request, figures),
     )
 
 
-def _figures(request: Request, result: _native.TwoPhaseResult) -> dict[str, object]:
+def _list_extra(request: Request, figures: _Figures) -> dict[str, object]:
+    result, best_us = figures.result, figures.best.cost
     exhausted = result.exhausted or False
-    figures: dict[str, object] = {
+    extra: dict[str, object] = {
         "nodes": result.nodes,
         "probes": result.probes,
         "exhausted": exhausted,
     }
     if request.cost is not None:
-        best_us = result.solutions[0].cost
         least_us = ready_from(request.cost).models.least_us(result.lower_bound)
-        figures["lower_bound_us"] = best_us if exhausted == PROVEN else min(least_us, best_us)
-    return figures
+        extra["lower_bound_us"] = best_us if exhausted == PROVEN else min(least_us, best_us)
+    return extra
 
 
-def _lower_bound(
-    request: Request, found: _native.Found, result: _native.TwoPhaseResult | None
-) -> int:
+def _lower_bound(request: Request, figures: _Figures | None) -> int:
     """Return the lower bound in the request's metric; 0 while the search goes on."""
-    if result is None or request.cost is not None:
+    if figures is None or request.cost is not None:
         return 0
-    best = result.solutions[0].length
+    result, best = figures.result, figures.best.length
     return best if result.exhausted == PROVEN else min(best, max(result.lower_bound, 1))

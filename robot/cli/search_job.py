@@ -204,8 +204,8 @@ class MetricSearch:
         """See :data:`SearchJob`."""
         given = read_state(text, self._wanted["size"])
         cube, goal = given.cube, find_goal(given, self._wanted)
-        turned = self._find_turned_centres(text, given)
-        centres = self._plan_centres(cube, goal, turned)
+        turned = _find_turned_centres(text, given, self._wanted)
+        centres = _plan_centres(cube, goal, turned, self._wanted)
         with ProgressLine() as line:
             found = interruptible(
                 lambda flag: solve_many(
@@ -217,30 +217,6 @@ class MetricSearch:
             self._document(given, solution) | _tell_centres(turned, solution.moves)
             for solution in found
         ]
-
-    def _find_turned_centres(self, text: str, given: GivenCube) -> CentreTurns | None:
-        """Return how the centres of a 3x3x3 are turned now, by the faces at which it was given.
-
-        Those of a scramble follow from its moves, others are upright unless the options say more.
-        """
-        if given.cube.size != 3:
-            return None
-        told = self._wanted["centres_turned"]
-        if told is not None:
-            return count_turns(parse_moves(told))
-        made = text.removeprefix(SCRAMBLE) if text.startswith(SCRAMBLE) else ""
-        own = dict(zip(FACES, count_turns(parse_moves(made)), strict=True))
-        return tuple(own[face] for face in given.held.faces)
-
-    def _plan_centres(
-        self, cube: AnyCube, goal: Goal | None, turned: CentreTurns | None
-    ) -> CentreTurns | None:
-        if not self._wanted["centres"]:
-            return None
-        other = cube if goal is None else goal.cube_to_solve(cube)
-        if turned is None or not isinstance(other, Cube):
-            raise InvalidRequest("--centres is for a 3x3x3")
-        return turn_upright(other, turned)
 
     def _request(
         self,
@@ -305,6 +281,8 @@ class RobotSearch:
 
         given = read_state(text, self._wanted["size"])
         cube, goal = given.cube, find_goal(given, self._wanted)
+        turned = _find_turned_centres(text, given, self._wanted)
+        centres = _plan_centres(cube, goal, turned, self._wanted)
         setup = self._setup(cube.size)
         with ProgressLine() as line:
             plan = interruptible(
@@ -317,6 +295,7 @@ class RobotSearch:
                     cancel=flag,
                     progress=line.report,
                     goal=goal,
+                    centres=centres,
                 )
             )
         moves = " ".join(plan.moves)
@@ -337,7 +316,7 @@ class RobotSearch:
             "initial_orientation": plan.initial_orientation.name,
             "operations": [operation.as_dict() for operation in plan.operations],
         }
-        return [answer]
+        return [answer | _tell_centres(turned, plan.moves)]
 
     def _setup(self, size: int) -> RobotSetup:
         """Return the search for cubes of ``size``, prepared once."""
@@ -377,6 +356,32 @@ def _state_of(given: GivenCube, wanted: Wanted) -> JsonObject:
     to become unless that is the solved cube."""
     held = {} if given.held == UPRIGHT else {"held": given.held.name}
     return {"state": given.facelets} | held | ({"to": wanted["to"]} if wanted["to"] else {})
+
+
+def _find_turned_centres(text: str, given: GivenCube, wanted: Wanted) -> CentreTurns | None:
+    """Return how the centres of a 3x3x3 are turned now, by the faces at which it was given.
+
+    Those of a scramble follow from its moves, others are upright unless the options say more.
+    """
+    if given.cube.size != 3:
+        return None
+    told = wanted["centres_turned"]
+    if told is not None:
+        return count_turns(parse_moves(told))
+    made = text.removeprefix(SCRAMBLE) if text.startswith(SCRAMBLE) else ""
+    own = dict(zip(FACES, count_turns(parse_moves(made)), strict=True))
+    return tuple(own[face] for face in given.held.faces)
+
+
+def _plan_centres(
+    cube: AnyCube, goal: Goal | None, turned: CentreTurns | None, wanted: Wanted
+) -> CentreTurns | None:
+    if not wanted["centres"]:
+        return None
+    other = cube if goal is None else goal.cube_to_solve(cube)
+    if turned is None or not isinstance(other, Cube):
+        raise InvalidRequest("--centres is for a 3x3x3")
+    return turn_upright(other, turned)
 
 
 def _tell_centres(turned: CentreTurns | None, moves: Sequence[str]) -> JsonObject:

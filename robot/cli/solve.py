@@ -147,8 +147,10 @@ def solve(
         raise click.UsageError("give a STATE, - for states on standard input, or --scramble MOVES")
     if profile or execute:
         _check_for_robot(wanted)
-    elif wanted["centres"] and wanted["algorithm"] not in (None, "two-phase"):
+    if wanted["centres"] and wanted["algorithm"] not in (None, "two-phase"):
         raise click.UsageError("--centres needs --algorithm two-phase")
+    if wanted["centres"] and execute:
+        raise click.UsageError("--execute leaves the search to the daemon: omit --centres")
     if execute:
         return _execute(next(_texts(state, scramble)).text, wanted, as_json)
     if timeline and not profile:
@@ -162,8 +164,6 @@ def solve(
 
 
 def _check_for_robot(wanted: Wanted) -> None:
-    if wanted["centres"]:
-        raise click.UsageError("--robot searches without regard to centres: omit --centres")
     if wanted["metric"]:
         raise click.UsageError(
             "--metric counts turns and --robot counts time: give only one of them"

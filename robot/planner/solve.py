@@ -13,6 +13,7 @@ from robot.planner.block_turns import block_turns
 from robot.planner.plan import Plan, make_plan
 from robot.planner.retrace import best_ends, transitions_between
 from solver.cost import moves_of
+from solver.cube.centres import CentreTurns
 from solver.cube.cube import AnyCube
 from solver.cube.notation import Move, parse_moves
 from solver.cube.sticker_cube import StickerCube
@@ -56,17 +57,20 @@ def plan_solve(  # noqa: PLR0913 - as solver.search.solve
     on_better: Callable[[int], None] | None = None,
     progress: Callable[[Progress], None] | None = None,
     goal: Goal | None = None,
+    centres: CentreTurns | None = None,
 ) -> Plan:
     """Return the fastest plan found in ``time_limit`` seconds of search that solves ``cube``.
 
-    With ``goal`` it brings the cube to that instead. ``cube`` is given in its own frame, held as in
-    ``start`` (default: the state after homing). ``algorithm`` searches in a robot's time (default:
-    that of ALGORITHM). ``on_better`` gets the duration in microseconds of every better plan, on the
-    search's thread; ``progress`` follows the making of missing tables. Raises SearchError when the
-    robot cannot solve the cube or the search was stopped, InvalidRequest as ``solve`` does.
+    With ``goal`` it brings the cube to that instead; ``centres`` as in :class:`Request`. ``cube``
+    is given in its own frame, held as in ``start`` (default: the state after homing). ``algorithm``
+    searches in a robot's time (default: that of ALGORITHM). ``on_better`` gets the duration in
+    microseconds of every better plan, on the search's thread; ``progress`` follows the making of
+    missing tables. Raises SearchError when the robot cannot solve the cube or the search was
+    stopped, InvalidRequest as ``solve`` does.
     """
     approach = plan_approach(mechanism, mechanism.start if start is None else start)
-    if cube.is_solved if goal is None else goal.is_reached(cube):
+    is_there = cube.is_solved if goal is None else goal.is_reached(cube)
+    if is_there and not any(centres or ()):
         there = replace(approach, exhausted=PROVEN)
         return there if there.transitions else replace(there, lower_bound_us=0)
 
@@ -88,6 +92,7 @@ def plan_solve(  # noqa: PLR0913 - as solver.search.solve
         on_better=report,
         progress=progress,
         goal=goal,
+        centres=centres,
     )
     if turns is None:
         plan = plan_composites(mechanism, approach.end, solution.composites or ())

@@ -129,6 +129,10 @@ def test_a_goal_and_the_centres_are_told(ask: Ask) -> None:
     assert answer["centres_turned"] == {"R": 1, "U": 2}
     _, (answer,), _ = ask("--scramble", "x M", "--time-limit", "0.1")
     assert answer["centres_turned"] == {}
+    upright = ("--scramble", "R U2 F'", "--centres", "--time-limit", "0.1")
+    for more in ((), ("--robot", "six-motor")):
+        code, (answer,), _ = ask(*upright, *more)
+        assert (code, answer["moves"], answer["centres_turned"]) == (0, "F U2 R'", {})
     code, listed, _ = ask("--to", "list", "--size", "4")
     assert (code, "stripes" in [one["pattern"] for one in listed]) == (0, True)
 
@@ -171,7 +175,7 @@ def test_what_is_out_of_reach_ends_with_the_limit_and_says_so(
         ((SOLVED, "--robot", "cubotino", "--solutions", "2"), "omit --solutions"),
         ((SOLVED, "--robot", "cubotino", "--target", "20"), "omit --target"),
         ((SOLVED, "--timeline", "a.svg"), "add --robot"),
-        ((SOLVED, "--robot", "cubotino", "--centres"), "omit --centres"),
+        ((SOLVED, "--execute", "--centres"), "omit --centres"),
         ((SOLVED, "--centres", "--algorithm", "optimal"), "needs --algorithm two-phase"),
         ((SOLVED, "--centres", "--centres-turned", "R"), "--centres-turned"),
         ((SOLVED, "--to", "chekerboard"), "Name one of checkerboard"),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
 
-from solver.cube.centres import count_turns, name_turns, turn_centres, turn_upright
+from robot.planner import build_mechanism, plan_solve
+from robot.settings import load_profile
+from solver.cube.centres import CentreTurns, count_turns, name_turns, turn_upright
 from solver.cube.cube import Cube
+from solver.cube.metrics import METRICS
 from solver.cube.notation import parse_moves
 from solver.errors import InvalidRequest
 from solver.search import solve_many
@@ -24,34 +25,59 @@ def turn_pictures(moves: str) -> str:
     return replay_moves(PICTURES, wide, 9).facelets
 
 
-def check_upright(seed: int, seconds: float) -> int:
+def scramble_with_centres(seed: int, count: int = 60) -> tuple[str, Cube, CentreTurns]:
+    """Return random turns, the cube after them, and what turns its centres back."""
     rng = np.random.default_rng(seed)
-    turns = ["URFDLB"[rng.integers(6)] + ("", "2", "'")[rng.integers(3)] for _ in range(60)]
+    turns = ["URFDLB"[rng.integers(6)] + ("", "2", "'")[rng.integers(3)] for _ in range(count)]
     scramble = " ".join(turns)
     cube = Cube.from_moves(scramble)
-    wanted = turn_upright(cube, count_turns(parse_moves(scramble)))
-    [found] = solve_many(cube, Request(time_limit=seconds, centres=wanted))
+    return scramble, cube, turn_upright(cube, count_turns(parse_moves(scramble)))
+
+
+def check_upright(seed: int, seconds: float, metric: str = "htm", count: int = 60) -> int:
+    scramble, cube, wanted = scramble_with_centres(seed, count)
+    [found] = solve_many(cube, Request(metric=metric, time_limit=seconds, centres=wanted))
     assert turn_pictures(f"{scramble} {' '.join(found.moves)}") == PICTURES
+    assert found.lower_bound <= found.length
     return found.length
 
 
 def test_centres_come_back_upright() -> None:
-    assert check_upright(1, 0.2) <= 90
+    assert check_upright(1, 0.2) <= 26
     assert turn_pictures("U R L U2 R' L' U R L U2 R' L'") != PICTURES  # which is solved else
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(100))
 def test_a_hundred_random_cubes(seed: int) -> None:
-    assert check_upright(seed, 0.5) <= 90
+    assert check_upright(seed, 0.5) <= 26
 
 
-def test_every_turn_of_the_centres_has_moves_that_change_nothing_else() -> None:
-    for wanted in product(range(4), repeat=6):
-        if sum(wanted) % 2 == 0:
-            moves = turn_centres(wanted)
-            assert count_turns(moves) == wanted and len(moves) <= 68
-            assert sum(wanted) or Cube.from_moves(moves).is_solved
+@pytest.mark.parametrize("metric", METRICS)
+def test_every_metric_has_an_answer_however_short_the_time(metric: str) -> None:
+    for seed in range(3):
+        check_upright(seed, 1e-6, metric)
+
+
+def test_a_few_turns_are_taken_back_by_as_few() -> None:
+    for seed in range(20):
+        assert check_upright(seed, 0.2, count=5) <= 5
+
+
+def test_a_centre_alone_is_turned_without_a_false_proof() -> None:
+    [found] = solve_many(Cube.solved(), Request(time_limit=0.2, centres=(2, 0, 0, 0, 0, 0)))
+    assert count_turns(parse_moves(" ".join(found.moves))) == (2, 0, 0, 0, 0, 0)
+    assert Cube.from_moves(" ".join(found.moves)).is_solved
+    assert found.length == 12 and not found.optimal
+
+
+@pytest.mark.parametrize("robot", ["cubotino", "six-motor"])
+def test_a_robot_s_plan_leaves_the_centres_upright(robot: str) -> None:
+    mechanism = build_mechanism(load_profile(robot))
+    for seed, count in ((1, 60), (2, 12)):
+        scramble, cube, wanted = scramble_with_centres(seed, count)
+        plan = plan_solve(cube, mechanism, time_limit=0.2, centres=wanted)
+        assert turn_pictures(f"{scramble} {' '.join(plan.moves)}") == PICTURES
 
 
 def test_turned_centres_are_named_and_the_impossible_is_refused() -> None:

@@ -1,5 +1,6 @@
 // Python names of two_phase.hpp and cost_model.hpp.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string_view.h>
@@ -51,17 +52,22 @@ OnBetter with_interpreter(const std::optional<OnBetter>& on_better) {
 Result solve(const TwoPhaseTables& tables, const CubeStates& states, double time_limit, int threads,
              int directions, int solutions, int target, const CostModel* model,
              const TimeModels* models, const CancelFlag* cancel,
-             const std::optional<OnBetter>& on_better, std::uint32_t below) {
+             const std::optional<OnBetter>& on_better, std::uint32_t below,
+             const CentreTable* centre_table,
+             const std::optional<std::array<std::uint8_t, kFaces>>& centres) {
     const CubieCube cube = cube_of(states);
     const nb::gil_scoped_release released;
     Collector collector({.solutions = solutions,
                          .target = target,
                          .model = model,
                          .on_better = with_interpreter(on_better)});
-    const TwoPhaseOptions options{.directions = directions,
-                                  .time_limit = time_limit,
-                                  .threads = threads,
-                                  .cancels = {cancel}};
+    const TwoPhaseOptions options{
+        .directions = directions,
+        .time_limit = time_limit,
+        .threads = threads,
+        .cancels = {cancel},
+        .centres = {.table = centres ? centre_table : nullptr,
+                    .turns = centres.value_or(std::array<std::uint8_t, kFaces>{})}};
     const TwoPhaseReport report =
         models ? search_time(tables, *models, cube, options, collector, below)
                : search_two_phase(tables, cube, options, collector);
@@ -187,7 +193,24 @@ void bind_two_phase(nb::module_& module) {
         .def("solve", &solve, nb::arg("states"), nb::kw_only(), nb::arg("time_limit"),
              nb::arg("threads"), nb::arg("directions"), nb::arg("solutions"), nb::arg("target"),
              nb::arg("model").none(), nb::arg("models").none(), nb::arg("cancel").none(),
-             nb::arg("on_better").none(), nb::arg("below") = UINT32_MAX);
+             nb::arg("on_better").none(), nb::arg("below") = UINT32_MAX,
+             nb::arg("centre_table").none() = nb::none(), nb::arg("centres").none() = nb::none());
+    module.attr("CENTRE_TABLE_BYTES") = CentreTable::kBytes;
+    nb::class_<CentreTable>(module, "CentreTable",
+                            "Distances of corners and centres in phase 2 in one metric.")
+        .def(
+            "__init__",
+            [](CentreTable* self, std::string_view name, const TableBytes& bytes) {
+                new (self) CentreTable(metric(metric_kind(name)), span_of(bytes));
+            },
+            nb::arg("metric"), nb::arg("bytes"), nb::keep_alive<1, 3>())
+        .def_static(
+            "make",
+            [](const TwoPhaseTables& tables, WritableBytes bytes) {
+                const nb::gil_scoped_release released;
+                CentreTable::generate(tables.metric, tables.phase2, span_of(bytes));
+            },
+            nb::arg("two_phase"), nb::arg("bytes"), "Fill a table.");
 }
 
 const Bindings registered("two_phase", &bind_two_phase);

@@ -154,7 +154,7 @@ private:
 class TimeWalk {
 public:
     TimeWalk(Shared& shared, const Deadline& deadline, const TimeModel& model, Direction direction,
-             const CubieCube& seen, TimeLevels& levels);
+             const CubieCube& seen, const CentreGoal& centres, TimeLevels& levels);
 
     int distance() const { return root_.distance; }
     bool worthwhile(int length) const;
@@ -186,7 +186,7 @@ private:
     bool may_gain(Origin from, int next_state, int left) const;
     bool ends_well(int depth, int state) const;
     bool gains(int depth, int state, int units) const;
-    void phase2(Phase2Node node, int depth, int left, int state);
+    void phase2(Phase2Node node, int centres, int depth, int left, int state);
     void found(int depth, int state);
 
     Shared& shared_;
@@ -196,6 +196,7 @@ private:
     const TimeModel& model_;
     Direction direction_;
     Phase1Path path_;
+    WalkCentres centres_;
     TimeNode root_{};
     TimeLevels& levels_;
     int floor_from_;
@@ -210,7 +211,8 @@ private:
 };
 
 TimeWalk::TimeWalk(Shared& shared, const Deadline& deadline, const TimeModel& model,
-                   Direction direction, const CubieCube& seen, TimeLevels& levels)
+                   Direction direction, const CubieCube& seen, const CentreGoal& centres,
+                   TimeLevels& levels)
     : shared_(shared),
       deadline_(deadline),
       tables_(shared.tables),
@@ -218,6 +220,7 @@ TimeWalk::TimeWalk(Shared& shared, const Deadline& deadline, const TimeModel& mo
       model_(model),
       direction_(direction),
       path_(tables_.phase2, seen),
+      centres_(tables_, centres, direction),
       levels_(levels),
       floor_from_(shared.for_proof ? 0 : kFloorFromLength[static_cast<int>(metric_.kind)]),
       moments_(kMaxDepth, model.size()) {
@@ -246,7 +249,7 @@ bool TimeWalk::phase1(int length) {
     length_ = length;
     if (length == 0) {
         std::copy_n(model_.start(), model_.size(), moments_[0].times);
-        probe(root_.corners, root_.middle, kStart);
+        if (centres_.are_in_reach(0, 0)) probe(root_.corners, root_.middle, kStart);
         return !must_stop();
     }
     levels_.grow(length);
@@ -288,6 +291,7 @@ void TimeWalk::sort_out(int depth) {
         const Origin from = origin(above.moment(parent), parent.state, node.state);
         if (!may_gain(from, node.state, left)) return false;
         carry(tables_, parent, node);
+        if (!centres_.are_in_reach(node.odd_sides, left)) return false;
         node.moment = static_cast<std::uint8_t>(kept++);
         perform(level.moment(node), from, node.state);
         return true;
@@ -307,6 +311,7 @@ void TimeWalk::finish(int depth, int number, std::uint64_t ends) {
     const TimeNode& last = level[number];
     for (; ends != 0; ends &= ends - 1) {
         const int generator = tables_.phase1.unseen(last.node, std::countr_zero(ends));
+        if (!centres_.are_in_reach_after(last.odd_sides, generator)) continue;
         const int next_state = metric_.phase1.state_after[last.state][generator];
         const Origin from = origin(level.moment(last), last.state, next_state);
         if (!may_gain(from, next_state, 0)) continue;
@@ -372,18 +377,19 @@ void TimeWalk::probe(int corners, int middle, int state) {
     if (bound > cap) return shared_.miss();
     take_way();
     node.outer = static_cast<std::uint16_t>(path_.outer(length_));
-    bound = tables_.phase2.bound(node);
+    const int centres = centres_.after(path_, length_);
+    bound = std::max(tables_.phase2.bound(node), centres_.bound(node, centres));
     probe_limit_ = nodes + (first ? kFirstProbeNodes : kProbeNodes) * shared_.effort.more_nodes;
     for (int length = bound; gains(length_, state, std::min(length, kMaxUnits)); ++length) {
         if (length > cap) return shared_.miss();
-        phase2(node, 0, length, state);
+        phase2(node, centres, 0, length, state);
         if (nodes > probe_limit_) return shared_.miss();
     }
 }
 
-void TimeWalk::phase2(Phase2Node node, int depth, int left, int state) {
+void TimeWalk::phase2(Phase2Node node, int centres, int depth, int left, int state) {
     if (left == 0) {
-        if (node.is_solved()) found(depth, state);
+        if (node.is_solved() && centres == 0) found(depth, state);
         return;
     }
     const int whole_depth = length_ + depth;
@@ -393,13 +399,15 @@ void TimeWalk::phase2(Phase2Node node, int depth, int left, int state) {
         const Phase2Node child = tables_.phase2.after(node, step.generator);
         ++nodes;
         if (tables_.phase2.is_beyond(child, rest)) continue;
+        const int turned = centres_.after(centres, step.generator);
+        if (centres_.bound(child, turned) > rest) continue;
         const Origin from = origin(moments_[whole_depth], state, step.state);
         if (!any_below(from.times, model_.through_phase2(from.axis, step.state, rest),
                        model_.size(), limit()))
             continue;
         path2_[depth] = step.generator;
         perform(moments_[whole_depth + 1], from, step.state);
-        phase2(child, depth + 1, rest, step.state);
+        phase2(child, turned, depth + 1, rest, step.state);
         if (nodes > probe_limit_) return;
     }
 }
@@ -438,7 +446,8 @@ void work(Shared& shared, const TimeModels& models, const CubieCube& cube,
     std::vector<std::unique_ptr<TimeWalk>> walks;
     for (const Direction direction : make_directions(options.directions))
         walks.push_back(std::make_unique<TimeWalk>(shared, deadline, models.of(direction),
-                                                   direction, direction.seen(cube), levels));
+                                                   direction, direction.seen(cube), options.centres,
+                                                   levels));
     const int count = static_cast<int>(walks.size());
     shared.lower_bound = lower_bound_of(walks);
     while (!shared.stopped) {

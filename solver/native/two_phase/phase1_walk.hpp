@@ -22,10 +22,17 @@ struct Phase1LevelNode {
     std::uint8_t distance;          // the parent's until is_in_reach() measures it
     std::uint8_t generator;         // the last turn, numbered in the cube's frame
     std::uint8_t state;             // state of the metric after it
+    std::uint8_t odd_sides;         // bits of the faces R F L B with an odd number of quarters
     std::uint16_t parent;           // its number on the level above
     std::uint16_t corners, middle;  // permutation of the corners, placement of the middle edges
 };
 using Phase1Level = Level<Phase1LevelNode, kComposites>;
+
+// Bits of the faces R F L B that are turned by an odd number of quarters.
+constexpr std::uint8_t odd_sides_of(std::uint32_t quarters) {
+    return static_cast<std::uint8_t>((quarters >> 4 & 1) | (quarters >> 7 & 2) |
+                                     (quarters >> 14 & 4) | (quarters >> 17 & 8));
+}
 
 // Adds the children of a level's node that may still reach the group of phase 2 in `left` more
 // turns. Each has its parent's distance until is_in_reach() measures its own.
@@ -62,6 +69,7 @@ inline void carry(const TwoPhaseTables& tables, const Phase1LevelNode& parent,
         static_cast<std::uint16_t>(tables.phase2.corners_after(parent.corners, node.generator));
     node.middle =
         static_cast<std::uint16_t>(tables.phase2.placement_after(parent.middle, node.generator));
+    node.odd_sides = parent.odd_sides ^ odd_sides_of(tables.quarters[node.generator]);
     tables.phase2.prefetch_after(node.corners, node.middle);
 }
 
@@ -161,6 +169,59 @@ private:
     int corners_known_ = 0, edges_known_ = 0;  // depths up to which permutations are current
     std::array<std::uint8_t, kMaxDepth> generators_{};
     std::array<std::uint16_t, kMaxDepth + 1> corners_, up_, down_, middle_;
+};
+
+// What is left to do to the centres, as a walk in one direction sees it. Phase 2 turns the sides by
+// halves, so phase 1 must end with the right ones of them turned by an odd number of quarters.
+class WalkCentres {
+public:
+    WalkCentres(const TwoPhaseTables& tables, const CentreGoal& goal, Direction direction)
+        : table_(goal.table), quarters_(&tables.quarters) {
+        const bool is_axial = tables.metric.kind == MetricKind::kAxial ||
+                              tables.metric.kind == MetricKind::kAxialQuarter;
+        for (int face = 0; face < kFaces; ++face) {
+            int seen = face;
+            for (int k = 0; k < direction.thirds; ++k) seen = kDiagonalThird[seen];
+            const std::uint32_t turns = goal.turns[face];
+            wanted_ |= ((direction.inverse ? 4 - turns : turns) & 3) << (4 * seen);
+        }
+        odd_sides_ = odd_sides_of(wanted_);
+        for (int odd = 0; odd < 16; ++odd)
+            turns_for_[odd] = static_cast<std::uint8_t>(
+                is_axial ? std::popcount(static_cast<unsigned>((odd | odd >> 2) & 3))
+                         : std::popcount(static_cast<unsigned>(odd)));
+    }
+
+    // Whether phase 1 can make the sides odd that have to be, in `left` more turns.
+    bool are_in_reach(int odd_sides, int left) const {
+        return table_ == nullptr || turns_for_[odd_sides ^ odd_sides_] <= left;
+    }
+    bool are_in_reach_after(int odd_sides, int generator) const {
+        return are_in_reach(odd_sides ^ odd_sides_of((*quarters_)[generator]), 0);
+    }
+    // Returns the centres at the end of phase 1.
+    int after(const Phase1Path& path, int length) const {
+        if (table_ == nullptr) return 0;
+        std::uint32_t left = wanted_;
+        for (int d = 0; d < length; ++d)
+            left = (left + 0x444444 - (*quarters_)[path.generator(d)]) & 0x333333;
+        return static_cast<int>((left & 3) | (left >> 10 & 12) | (left >> 1 & 16) |
+                                (left >> 4 & 32) | (left >> 11 & 64) | (left >> 14 & 128));
+    }
+    // The same after a generator of phase 2.
+    int after(int centres, int generator) const {
+        return table_ == nullptr ? 0 : table_->after(centres, generator);
+    }
+    int bound(Phase2Node node, int centres) const {
+        return table_ == nullptr ? 0 : table_->bound(node, centres);
+    }
+
+private:
+    const CentreTable* table_;
+    const std::array<std::uint32_t, kComposites>* quarters_;
+    std::uint32_t wanted_ = 0;
+    std::uint8_t odd_sides_ = 0;
+    std::array<std::uint8_t, 16> turns_for_{};
 };
 
 }  // namespace cubist

@@ -1,5 +1,6 @@
 #include "two_phase/phase2_tables.hpp"
 
+#include <bit>
 #include <stdexcept>
 #include <vector>
 
@@ -124,6 +125,78 @@ bool Phase2Tables::generate(const Metric& metric, std::span<std::uint8_t> bytes,
     return CornerPairs::generate(phase2, corners, outer, bytes, layout.pairs, threads,
                                  pairs_done) &&
            progress(1.0);
+}
+
+CentreTable::CentreTable(const Metric& metric, std::span<const std::uint8_t> bytes)
+    : after_(moves_of(metric)), distances_(bytes.data()) {
+    if (bytes.size() != kBytes) throw std::invalid_argument("centre table of a wrong size");
+}
+
+CentreTable::Moves CentreTable::moves_of(const Metric& metric) {
+    Moves moves;
+    for (const std::uint8_t generator : metric.phase2.generators) {
+        const Composite turn = Composite::of(generator);
+        const int half = 4 + turn.axis - 1;  // R or F; L and B follow two bits later
+        auto& after = moves.emplace_back();
+        for (int from = 0; from < 256; ++from) {
+            const int up = from - turn.first & 3, down = (from >> 2) - turn.second & 3;
+            const int halves = (turn.first / 2) << half | (turn.second / 2) << (half + 2);
+            after[from] = static_cast<std::uint8_t>(turn.axis == 0 ? (from & 0xF0) | down << 2 | up
+                                                                   : from ^ halves);
+        }
+    }
+    return moves;
+}
+
+// `after(pieces, generator)` are the pieces after a generator of phase 2; `is_odd(pieces, halves)`
+// says whether U and D have to make an odd number of quarters with those half turns of the sides.
+void CentreTable::fill(std::span<std::uint8_t> distances, const Metric& metric, const auto& after,
+                       const auto& is_odd) {
+    const Moves moves = moves_of(metric);
+    std::fill(distances.begin(), distances.end(), kUnreachable);
+    distances[0] = 0;
+    const auto neighbour = [&](std::uint32_t node, std::size_t g) {
+        const int pieces = static_cast<int>(node / 128), up = node & 3, halves = node % 128 >> 3;
+        const int down = (node >> 1 & 2) | (is_odd(pieces, halves) ^ (up & 1));
+        const int centres = halves << 4 | down << 2 | up;
+        return index(after(pieces, static_cast<int>(g)), moves[g][centres]);
+    };
+    fill_breadth_first(
+        distances, moves.size(), neighbour, [&](std::size_t g) { return metric.phase2.costs[g]; },
+        [](std::size_t) {});
+}
+
+void CentreTable::generate(const Metric& metric, const Phase2Tables& phase2,
+                           std::span<std::uint8_t> bytes) {
+    std::vector<std::uint8_t> corners_odd(kCornerPerms), edges_odd(kOuterEdges);
+    const auto parity_of = [](const std::array<std::uint8_t, 8>& perm) {
+        int odd = 0;
+        for (int k = 0; k < 8; ++k)
+            for (int later = k + 1; later < 8; ++later) odd ^= perm[k] > perm[later];
+        return static_cast<std::uint8_t>(odd);
+    };
+    for (int pieces = 0; pieces < kCornerPerms; ++pieces) {
+        CubieCube cube;
+        set_corner_perm(cube, pieces);
+        set_outer_edges(cube, pieces, 0);
+        corners_odd[pieces] = parity_of(cube.cp);
+        edges_odd[pieces] = parity_of({cube.ep[0], cube.ep[1], cube.ep[2], cube.ep[3], cube.ep[8],
+                                       cube.ep[9], cube.ep[10], cube.ep[11]});
+    }
+    fill(
+        bytes.first(kPart), metric,
+        [&](int corners, int g) {
+            return phase2.after({static_cast<std::uint16_t>(corners), 0, 0}, g).corners;
+        },
+        [&](int corners, int) { return corners_odd[corners]; });
+    fill(
+        bytes.subspan(kPart), metric,
+        [&](int outer, int g) {
+            return phase2.after({0, static_cast<std::uint16_t>(outer), 0}, g).outer;
+        },
+        [&](int outer, int halves) {
+            return edges_odd[outer] ^ (std::popcount(static_cast<unsigned>(halves)) & 1);
+        });
 }
 
 }  // namespace cubist

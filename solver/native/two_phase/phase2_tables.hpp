@@ -4,9 +4,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "cube/coordinates.hpp"
 #include "cube/corner_pairs.hpp"
@@ -91,6 +93,44 @@ private:
     const std::uint8_t* corner_distances_;
     const std::uint8_t* outer_distances_;
     CornerPairs pairs_;
+};
+
+// Distances in phase 2 of all corners together with the centres, and of all outer edges with them,
+// for cubes on which centres show how they are turned.
+//
+// A centre is one number: the quarter turns that its face still has to make, modulo 4. In phase 2
+// those of the sides are even, and one of the eight bits that are left follows from the corners or
+// edges: every quarter turn is an odd permutation of them, and of the edges every half turn of a
+// side as well.
+class CentreTable {
+public:
+    static constexpr std::size_t kPart = std::size_t{kCornerPerms} * 128, kBytes = 2 * kPart;
+    static_assert(kCornerPerms == kOuterEdges);
+
+    // `bytes` must outlive the table. Throws std::invalid_argument if the size is wrong.
+    CentreTable(const Metric& metric, std::span<const std::uint8_t> bytes);
+    static void generate(const Metric& metric, const Phase2Tables& phase2,
+                         std::span<std::uint8_t> bytes);
+
+    // Returns the centres after a generator of phase 2: quarters of U, of D, half turns of R F L B,
+    // from the lowest bit on.
+    int after(int centres, int generator) const { return after_[generator][centres]; }
+    int bound(Phase2Node node, int centres) const {
+        return std::max(distances_[index(node.corners, centres)],
+                        distances_[kPart + index(node.outer, centres)]);
+    }
+
+private:
+    using Moves = std::vector<std::array<std::uint8_t, 256>>;
+    static Moves moves_of(const Metric& metric);
+    static void fill(std::span<std::uint8_t> distances, const Metric& metric, const auto& after,
+                     const auto& is_odd);
+    static std::size_t index(int pieces, int centres) {
+        return std::size_t(pieces) * 128 + (centres >> 3 << 2 | (centres & 3));
+    }
+
+    Moves after_;
+    const std::uint8_t* distances_;
 };
 
 }  // namespace cubist

@@ -16,14 +16,18 @@ struct Habits {
     int first_length, first_phase2_length, phase2_length;
 };
 constexpr std::array<Habits, 4> kHabits{{{21, 12, 10}, {30, 18, 18}, {18, 11, 9}, {24, 15, 13}}};
+// Centres to be seen to make a solution longer by about as much.
+constexpr int kLongerWithCentres = 3;
 constexpr std::uint64_t kProbeNodes = 3000;
 constexpr std::uint64_t kNodesBetweenChecks = 512;
 
 // Data that all threads share.
 struct Shared {
-    Shared(const TwoPhaseTables& tables, SolutionSink& sink)
+    Shared(const TwoPhaseTables& tables, const TwoPhaseOptions& options, SolutionSink& sink)
         : tables(tables), sink(sink), habits(kHabits[static_cast<int>(tables.metric.kind)]) {
-        allow(habits.first_length);
+        const bool has_centres = options.centres.table != nullptr;
+        if (has_centres) effort.longer = kLongerWithCentres;
+        allow(habits.first_length + (has_centres ? kLongerWithCentres : 0));
     }
     void allow(int length) {
         limit = length;
@@ -70,7 +74,7 @@ using Phase1Levels = std::deque<Phase1Level>;
 class Walk {
 public:
     Walk(Shared& shared, const Deadline& deadline, Direction direction, const CubieCube& seen,
-         Phase1Levels& levels);
+         const CentreGoal& centres, Phase1Levels& levels);
 
     int distance() const { return root_.distance; }
     // Searches all ends of phase 1 with exactly this length. Returns false if stopped.
@@ -92,7 +96,7 @@ private:
     int probe(int corners, int middle);
     void look_for_phase2(int corners, int middle, int state);
     int phase2_limit();
-    bool phase2(Phase2Node node, int depth, int left, const std::vector<Step>& steps);
+    bool phase2(Phase2Node node, int centres, int depth, int left, const std::vector<Step>& steps);
     void found(int length);
 
     Shared& shared_;
@@ -101,6 +105,7 @@ private:
     const Deadline& deadline_;
     Direction direction_;
     Phase1Path path_;
+    WalkCentres centres_;
     Phase1LevelNode root_{};
     Phase1Levels& levels_;
     int length_ = 0;  // current length of phase 1
@@ -110,13 +115,14 @@ private:
 };
 
 Walk::Walk(Shared& shared, const Deadline& deadline, Direction direction, const CubieCube& seen,
-           Phase1Levels& levels)
+           const CentreGoal& centres, Phase1Levels& levels)
     : shared_(shared),
       tables_(shared.tables),
       metric_(shared.tables.metric),
       deadline_(deadline),
       direction_(direction),
       path_(tables_.phase2, seen),
+      centres_(tables_, centres, direction),
       levels_(levels) {
     root_.node = tables_.phase1.node_of(seen);
     root_.distance = static_cast<std::uint8_t>(tables_.phase1.distance(root_.node));
@@ -136,7 +142,7 @@ bool Walk::must_stop() {
 bool Walk::phase1(int length) {
     length_ = length;
     if (length == 0) {
-        if (probe(root_.corners, root_.middle) == 0)
+        if (centres_.are_in_reach(0, 0) && probe(root_.corners, root_.middle) == 0)
             look_for_phase2(root_.corners, root_.middle, kStart);
         return !must_stop();
     }
@@ -159,7 +165,7 @@ void Walk::sort_out(int depth) {
     level.thin_out([&](Phase1LevelNode& node) {
         if (!is_in_reach(tables_.phase1, node, length_ - depth)) return false;
         carry(tables_, above[node.parent], node);
-        return true;
+        return centres_.are_in_reach(node.odd_sides, length_ - depth);
     });
     level.accept();
 }
@@ -176,6 +182,7 @@ void Walk::finish(int depth, int number, std::uint64_t ends) {
     const Phase1LevelNode& from = levels_[depth][number];
     for (; ends != 0; ends &= ends - 1) {
         const int seen = std::countr_zero(ends), generator = tables_.phase1.unseen(from.node, seen);
+        if (!centres_.are_in_reach_after(from.odd_sides, generator)) continue;
         const int corners = tables_.phase2.corners_after(from.corners, generator),
                   middle = tables_.phase2.placement_after(from.middle, generator);
         const int excess = probe(corners, middle);
@@ -210,19 +217,22 @@ void Walk::look_for_phase2(int corners, int middle, int state) {
     const Phase2Node node{static_cast<std::uint16_t>(corners),
                           static_cast<std::uint16_t>(path_.outer(length_)),
                           static_cast<std::uint8_t>(middle % kOrders)};
-    const int limit = phase2_limit();
+    const int limit = phase2_limit(), centres = centres_.after(path_, length_);
+    const int bound = std::max(tables_.phase2.bound(node), centres_.bound(node, centres));
     probe_limit_ = nodes + kProbeNodes * shared_.effort.more_nodes;
-    for (int length = tables_.phase2.bound(node); length <= limit; ++length) {
+    for (int length = bound; length <= limit; ++length) {
         path2_length_ = 0;
-        if (phase2(node, 0, length, metric_.junction[state])) return found(length_ + length);
+        if (phase2(node, centres, 0, length, metric_.junction[state]))
+            return found(length_ + length);
         if (nodes > probe_limit_) return shared_.miss(length_ + length);
     }
 }
 
-bool Walk::phase2(Phase2Node node, int depth, int left, const std::vector<Step>& steps) {
+bool Walk::phase2(Phase2Node node, int centres, int depth, int left,
+                  const std::vector<Step>& steps) {
     if (left == 0) {
         path2_length_ = depth;
-        return node.is_solved();
+        return node.is_solved() && centres == 0;
     }
     for (const Step step : steps) {
         const int rest = left - metric_.phase2.costs[step.generator];
@@ -230,8 +240,10 @@ bool Walk::phase2(Phase2Node node, int depth, int left, const std::vector<Step>&
         const Phase2Node child = tables_.phase2.after(node, step.generator);
         ++nodes;
         if (tables_.phase2.is_beyond(child, rest)) continue;
+        const int turned = centres_.after(centres, step.generator);
+        if (centres_.bound(child, turned) > rest) continue;
         path2_[depth] = step.generator;
-        if (phase2(child, depth + 1, rest, metric_.phase2.next[step.state])) return true;
+        if (phase2(child, turned, depth + 1, rest, metric_.phase2.next[step.state])) return true;
         if (nodes > probe_limit_) return false;
     }
     return false;
@@ -266,7 +278,8 @@ void work(Shared& shared, const CubieCube& cube, const TwoPhaseOptions& options,
     std::vector<Walk> walks;
     walks.reserve(options.directions);
     for (const Direction direction : make_directions(options.directions))
-        walks.emplace_back(shared, deadline, direction, direction.seen(cube), levels);
+        walks.emplace_back(shared, deadline, direction, direction.seen(cube), options.centres,
+                           levels);
     const int count = static_cast<int>(walks.size());
     for (const Walk& walk : walks) shared.raise_lower_bound(walk.distance());
     while (!shared.stopped && shared.max_length >= shared.lower_bound) {
@@ -285,9 +298,9 @@ void work(Shared& shared, const CubieCube& cube, const TwoPhaseOptions& options,
 // Finds the first solution, of any length.
 TwoPhaseReport find_stop_gap(const TwoPhaseTables& tables, const CubieCube& cube,
                              const TwoPhaseOptions& options, SolutionSink& sink) {
-    Shared shared(tables, sink);
+    Shared shared(tables, options, sink);
     shared.is_stop_gap = true;
-    shared.effort.longer = 2 * Effort::kLonger;
+    shared.effort.longer += 2 * Effort::kLonger;
     shared.allow(kMaxDepth - 1);
     TwoPhaseReport report;
     work(shared, cube, options.for_stop_gap(), report);
@@ -298,6 +311,12 @@ TwoPhaseReport find_stop_gap(const TwoPhaseTables& tables, const CubieCube& cube
 
 TwoPhaseTables::TwoPhaseTables(const Metric& metric, Phase1Tables phase1, Phase2Tables phase2)
     : metric(metric), phase1(std::move(phase1)), phase2(phase2) {
+    for (std::size_t g = 0; g < metric.phase1.generators.size(); ++g) {
+        const Composite turn = Composite::of(metric.phase1.generators[g]);
+        const auto [first, second] = kAxes[turn.axis];
+        quarters[g] =
+            static_cast<std::uint32_t>(turn.first << (4 * first) | turn.second << (4 * second));
+    }
     const auto seen = conjugate_generators(metric.phase1.generators);
     for (int state = 0; state < kStates; ++state)
         for (int symmetry = 0; symmetry < kSymmetries; ++symmetry)
@@ -311,7 +330,7 @@ TwoPhaseTables::TwoPhaseTables(const Metric& metric, Phase1Tables phase1, Phase2
 
 TwoPhaseReport search_two_phase(const TwoPhaseTables& tables, const CubieCube& cube,
                                 const TwoPhaseOptions& options, SolutionSink& sink) {
-    Shared shared(tables, sink);
+    Shared shared(tables, options, sink);
     TwoPhaseReport report;
     TwoPhaseOptions left = options;
     const auto run = [&] {

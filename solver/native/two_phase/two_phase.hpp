@@ -31,6 +31,14 @@ struct TwoPhaseTables {
     std::array<std::array<std::uint64_t, kSymmetries>, kStates> allowed{};
     // The subset that may end phase 1, which excludes turns of phase 2.
     std::array<std::array<std::uint64_t, kSymmetries>, kStates> leaving{};
+    // By generator of phase 1: the quarters that it turns each face by, four bits a face.
+    std::array<std::uint32_t, kComposites> quarters{};
+};
+
+// What a solution has to do to the centres. `table` must outlive the search.
+struct CentreGoal {
+    const CentreTable* table = nullptr;        // without it nothing
+    std::array<std::uint8_t, kFaces> turns{};  // clockwise quarters by face, modulo 4
 };
 
 struct TwoPhaseOptions {
@@ -38,11 +46,12 @@ struct TwoPhaseOptions {
     double time_limit;
     int threads;
     std::vector<const CancelFlag*> cancels;
+    CentreGoal centres = {};
 
     bool are_cancelled() const { return Deadline(Deadline::kForever, cancels).has_passed(); }
     // The same for a first solution when there was none in time, which takes some milliseconds. A
     // robot that cannot turn enough faces has none.
-    TwoPhaseOptions for_stop_gap() const { return {directions, kStopGapS, 1, cancels}; }
+    TwoPhaseOptions for_stop_gap() const { return {directions, kStopGapS, 1, cancels, centres}; }
 
     static constexpr double kStopGapS = 2.0;
 };
