@@ -29,7 +29,7 @@ class TerminalText(StrEnum):
 
     HOMED = "homed"
     NOT_HOMED = "not homed"
-    AT_REST = "at rest, {parts} without power"
+    AT_REST = "at rest ({parts} without power)"
     SIMULATED = "simulated"
     PROCESS = "cubistd {version} (process {process})"
     RUN = "run {run}"

@@ -87,6 +87,7 @@ def test_a_status_is_of_one_language(
     ("more", "told"),
     [
         ({"homed": False, "simulated": True}, ["cubotino, simulated, not homed"]),
+        ({"homed": False, "released": ["lid"]}, ["cubotino, at rest (lid without power)"]),
         (
             {"state": "homing", "job": job_json("homing", progress=0.42, remaining_s=2.6)},
             ["homing  cubotino, cubistd", ": homing (42 %, 3 s left)"],

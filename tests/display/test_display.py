@@ -105,6 +105,8 @@ def test_a_fault_is_shown_with_its_remedy_and_texts_are_translated() -> None:
     row = FAULTS["home-missing"]
     shown = view_of(in_trouble("home-missing"), NOTHING, RUNS, ENGLISH)
     assert shown.mood == "bad" and shown.lines == (f"{row.about} (lid)", row.remedy)
+    resting = view_of(status(released=["lid"]), NOTHING, [], ENGLISH)
+    assert (resting.mood, resting.lines) == ("good", ("Motors at rest",))
     german = view_of(AT_WORK, TURNING, [], catalogue("de"))
     assert (german.heading, german.lines) == ("Drehen", ("Noch Züge: 2",))
 
