@@ -259,6 +259,12 @@ static uint8_t carry_out(uint8_t type, const uint8_t *payload, uint8_t length)
         return FAULT_NONE;
     case MESSAGE_POWER_DOWN:
         return power_down(payload);
+#if defined(BOARD_HAS_BOOTLOADER)
+    case MESSAGE_BOOTLOADER:
+        safety_release();
+        board_enter_bootloader();
+        return FAULT_NONE;
+#endif
     default:
         return FAULT_BAD_MESSAGE;
     }

@@ -155,6 +155,7 @@ enum message {
     MESSAGE_CLEAR = 0x41, /* clears a latched fault */
     MESSAGE_RELEASE = 0x42, /* switches outputs off: motors without power, servos without pulses, nothing homed */
     MESSAGE_POWER_DOWN = 0x43, /* switches some actuators off, as RELEASE does; the others hold and stay homed; only at rest. A servo goes on later with its last pulse. */
+    MESSAGE_BOOTLOADER = 0x44, /* restarts into the bootloader that takes a firmware by USB; only at rest, and only on boards that have one */
     MESSAGE_EMERGENCY_STOP = 0x7f, /* stops everything at once; sent with session, sequence number and acknowledgement of 255 */
     MESSAGE_WELCOME = 0x81, /* describes the microcontroller and its abilities */
     MESSAGE_STATUS = 0x82, /* answers Ping; also sent when the state changes */

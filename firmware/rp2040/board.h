@@ -42,6 +42,10 @@ bool board_can_pulse(uint8_t number);
 board_pin board_open_servo(uint8_t number, bool level);
 board_pin board_input(uint8_t number);
 void board_release(uint8_t number);
+/* Restarts into the USB bootloader of the chip's ROM. Does not return. */
+#define BOARD_HAS_BOOTLOADER
+void board_enter_bootloader(void);
+
 uint32_t board_link_ms(void);
 uint32_t board_boot_id(void);
 uint8_t board_reset_cause(void);

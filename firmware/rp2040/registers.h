@@ -9,6 +9,10 @@
 #define SET_BITS(address) REGISTER((address) + 0x2000)
 #define CLEAR_BITS(address) REGISTER((address) + 0x3000)
 
+/* In the ROM: where its functions are listed, and the one that finds them. */
+#define ROM_FUNCTIONS 0x14
+#define ROM_LOOK_UP 0x18
+
 #define CLOCKS 0x40008000
 #define CLK_REF_CTRL (CLOCKS + 0x30)
 #define CLK_REF_SELECTED (CLOCKS + 0x38)

@@ -78,10 +78,22 @@ def flash_command(board: str | None, port: str | None, profile: str | None, as_j
         for name in robot.every_board:
             _flash_of_several(robot, name, as_json)
         return ExitCode.DONE
-    at = choose_port(serial_ports(), port)
+    waiting = None if port else _find_waiting(board)
+    at = waiting or choose_port(serial_ports(), port)
     kind = board or choose_board(at, _board_at(robot, at))
     _flash(kind, at, "", as_json)
     return ExitCode.DONE
+
+
+def _find_waiting(board: str | None) -> SerialPort | None:
+    """Return the drive of a board that waits for its firmware, as a port that identifies it."""
+    boards = firmware_boards()
+    for name in [board] if board else boards:
+        drive = family_of(boards[name].target).find_drive()
+        if drive is not None:
+            note(f"{boards[name].title} waits at {drive}")
+            return SerialPort(str(drive), boards[name].title, board_name=name)
+    return None
 
 
 def _possible_kinds(robot: RobotProfile | None, ports: Sequence[SerialPort]) -> Iterable[str]:

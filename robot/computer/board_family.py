@@ -213,6 +213,10 @@ class BoardFamily:
                 return int(line.split()[0], 16)
         raise FirmwareError(f"there is no {symbol} in {elf}")
 
+    def find_drive(self) -> Path | None:
+        """Return the drive by which a board waits for its firmware; None if none does."""
+        return None
+
     def flash_command(self, built: BuiltFirmware, port: str) -> list[str]:
         """Return the command that puts a firmware on the board at a port."""
         raise NotImplementedError

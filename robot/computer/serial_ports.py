@@ -36,10 +36,13 @@ class SerialPort:
     title: str
     vendor: int | None = None
     product: int | None = None
+    board_name: str | None = None
 
     @property
     def board(self) -> str | None:
-        """The board there, if its USB numbers identify it: an adapter's do not."""
+        """The board there, if it is known or USB numbers identify it: an adapter's do not."""
+        if self.board_name is not None:
+            return self.board_name
         if self.vendor is None or self.product is None:
             return None
         known = (family.usb_products.get((self.vendor, self.product)) for family in _families())

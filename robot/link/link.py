@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -31,6 +31,7 @@ from robot.link.protocol import (
     TICKS_PER_US,
     Abort,
     BoardState,
+    Bootloader,
     Clear,
     Go,
     GoAt,
@@ -261,6 +262,14 @@ class Link:
     async def release(self) -> None:
         """Take power from motors and pulses from servos; nothing is homed afterwards."""
         await self._command(Release())
+
+    async def enter_bootloader(self) -> None:
+        """Restart the board into its bootloader, which ends the link.
+
+        Raises :class:`RobotError` (``BAD_MESSAGE``) if the board has none that can be asked for.
+        """
+        with suppress(LinkError):  # it restarts before it answers
+            await self._command(Bootloader())
 
     async def power_down(self, names: Collection[str]) -> None:
         """Take power or pulses from actuators at rest; the others hold and stay homed."""

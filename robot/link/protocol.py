@@ -436,6 +436,15 @@ class PowerDown(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class Bootloader(Message):
+    """Restarts into the bootloader that takes a firmware by USB; only at rest, and only on boards
+    that have one."""
+
+    TYPE: ClassVar[int] = 0x44
+    LAYOUT: ClassVar[Struct] = Struct("<")
+
+
+@dataclass(frozen=True, slots=True)
 class EmergencyStop(Message):
     """Stops everything at once; sent with session, sequence number and acknowledgement of 255."""
 
@@ -570,6 +579,7 @@ MESSAGES: Mapping[int, type[Message]] = {
         Clear,
         Release,
         PowerDown,
+        Bootloader,
         EmergencyStop,
         Welcome,
         Status,

@@ -5,10 +5,12 @@ Compilers and programmers are stand-ins that answer as the test says.
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import struct
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,8 +28,9 @@ from robot.computer.board_family import (
     missing,
     sources,
 )
+from robot.computer.families import rp2040
 from robot.computer.families.avr import AVR
-from robot.computer.families.rp2040 import boot_checksum, uf2_blocks, with_checksum
+from robot.computer.families.rp2040 import RP2040, boot_checksum, uf2_blocks, with_checksum
 from robot.computer.serial_ports import udev_rules
 from robot.settings import load_profile
 from solver.errors import InvalidRequest
@@ -118,6 +121,31 @@ def test_an_image_for_the_pico_is_what_its_rom_accepts() -> None:
     for head, block in zip(heads, blocks, strict=True):
         assert (*head[:3], head[7]) == (0x0A324655, 0x9E5D5157, 0x2000, 0xE48BFF56)
         assert (len(block), block[-4:]) == (512, struct.pack("<I", 0x0AB16F30))
+
+
+def test_an_image_is_copied_to_the_drive_of_a_pico(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drive, image, mounted = tmp_path / "sda1", tmp_path / "cubist.uf2", tmp_path / "a b"
+    image.write_bytes(b"image")
+    mounted.mkdir()
+    (tmp_path / "mounts").write_text(f"/dev/sdb1 / ext4\n{drive} {tmp_path}/a\\040b vfat\n")
+    monkeypatch.setattr(rp2040, "DRIVE_LIMIT_S", 0.0)
+    family = replace(RP2040, drive=drive, mounts=tmp_path / "mounts")
+    firmware = BuiltFirmware(firmware_boards()["pico"], tmp_path, image, 1, 2)
+    assert family.find_drive() is None
+    drive.touch()
+    assert family.find_drive() == drive
+    with pytest.raises(FirmwareError, match="did not take the image"):
+        family.flash(firmware, str(drive))
+    assert (mounted / "cubist.uf2").read_bytes() == b"image"
+    # A chip that has its image restarts, and its drive is gone.
+    monkeypatch.setattr(os, "sync", drive.unlink)
+    family.flash(firmware, str(drive))
+    drive.touch()
+    (tmp_path / "mounts").write_text("")
+    with pytest.raises(FirmwareError, match=r"sda1 is not mounted: sudo cubist firmware flash"):
+        family.flash(firmware, str(drive))
 
 
 def test_a_missing_header_is_a_missing_package(programs: Programs) -> None:

@@ -11,8 +11,8 @@ from robot.link import ServoSetup, StepperSetup
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
-from robot.text.faults import RobotError
-from tests.rig.boards import LIMITS, PUSHER_STEP, SERVO_PINS, Rig, in_turn, to_and_fro
+from robot.text.faults import LinkError, RobotError
+from tests.rig.boards import LIMITS, PUSHER_STEP, SERVO_PINS, Rig, in_turn, running, to_and_fro
 
 LATEST_TICKS = 10
 HOLDER = SERVO_PINS[0]
@@ -71,3 +71,23 @@ async def test_two_servos_of_one_channel_are_refused(pico: Rig) -> None:
     with pytest.raises(RobotError) as caught:
         await pico.homed_link(setups=(lid, replace(lid, name="holder", pin=10)))
     assert (caught.value.code, caught.value.detail) == ("bad-config", "holder")
+
+
+@pytest.mark.long
+async def test_a_pico_restarts_into_its_bootloader(pico: Rig) -> None:
+    link = await pico.homed_link("pusher")
+    run = await running(link, to_and_fro(20))
+    with pytest.raises(RobotError) as caught:
+        await link.enter_bootloader()
+    assert caught.value.code == "bad-state", "not while it moves"
+    with pytest.raises(RobotError):
+        await run
+    while (await link.status()).moving:
+        pass
+    await link.clear()
+    await link.enter_bootloader()
+    with pytest.raises(LinkError):
+        await link.open(1.0)
+    pico.board.reset()
+    await link.open()
+    assert pico.pins.resets == 2

@@ -194,6 +194,15 @@ function addRegisters(chip, cause, seed) {
   chip.peripherals[0x40058].reason = cause.watchdog;
 }
 
+/** The ROM's function that restarts the chip into its USB bootloader, which ends the program here. */
+function addRom(chip, onBootloader) {
+  const LOOK_UP = 0x80, RESTART = 0x90;
+  chip.bootrom[0x18 / 4] = LOOK_UP | 1;
+  chip.bootrom[LOOK_UP / 4] = 0x4770_2000 | RESTART | 1; // movs r0, #RESTART; bx lr
+  chip.bootrom[RESTART / 4] = 0xbe00; // bkpt
+  chip.onBreak = onBootloader;
+}
+
 // ---- one chip after the other: a reset makes a new one
 const POWERED = { chip: 1 << 8, watchdog: 0 };
 const BUTTON = { chip: 1 << 16, watchdog: 0 };
@@ -204,6 +213,7 @@ let chip;
 let nextCause;
 let arrives;
 let resets = 0;
+let isInBootloader = false;
 let startedAt = 0; // nanoseconds since the start of the process
 
 const sinceReset = () => Math.floor(chip.clock.nanos / NANOS_PER_TICK);
@@ -223,7 +233,9 @@ function start(cause) {
   chip = new RP2040();
   chip.logger = new ConsoleLogger(LogLevel.Error);
   nextCause = undefined;
+  isInBootloader = false;
   addRegisters(chip, cause, ++resets);
+  addRom(chip, () => { isInBootloader = true; });
   countTicks(chip);
   runPio(chip);
   askForInputs(chip, ask);
@@ -250,7 +262,7 @@ function run(untilTick) {
     const end = until - startedAt;
     let nanosPerCycle = 1e9 / chip.clkSys;
     const forget = chip.addClockListener((hertz) => { nanosPerCycle = 1e9 / hertz; });
-    while (clock.nanosCounter < end && !nextCause) {
+    while (clock.nanosCounter < end && !nextCause && !isInBootloader) {
       if (core.waiting) {
         const next = clock.nextAlarm ? Math.min(clock.nextAlarm.nanos, end) : end;
         clock.tick(next - clock.nanosCounter);
@@ -259,6 +271,7 @@ function run(untilTick) {
       }
     }
     forget();
+    if (isInBootloader) startedAt = until - clock.nanosCounter;
     if (nextCause) start(nextCause);
   }
 }

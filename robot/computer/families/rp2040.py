@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import os
+import shutil
 import struct
+import subprocess
+import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,15 +21,24 @@ from robot.computer.board_family import (
     DebianPackage,
     FirmwareBoard,
     FirmwareError,
+    ask,
     executable,
+    matches,
     missing,
     sources,
 )
+from robot.computer.computer import CheckResult, Computer
+from robot.link import Link, LinkThread, SerialTransport
 from robot.settings import RobotProfile
+from robot.text.faults import RobotError
 
 MAIN_LOOP = "firmware_poll"
 """What the main loop of the firmware calls; it hangs there when told to."""
 NODE = DebianPackage.with_program("nodejs", "node")
+BAUD = 500_000
+DRIVE_LIMIT_S = 15.0
+BY_HAND = "Plug the Pico in by USB with its BOOTSEL button held down, then flash it again."
+"""Remedy where a board cannot be asked to restart into its bootloader."""
 FLASH_START = 0x10000000
 BOOT_STAGE_BYTES = 256
 """What the chip's ROM loads first: 252 bytes and their checksum."""
@@ -97,8 +112,15 @@ class Rp2040Simulation(BoardSimulation):
         return False
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Rp2040Family(BoardFamily):
-    """Raspberry Pi Pico, and boards like it."""
+    """Raspberry Pi Pico, and boards like it.
+
+    ``drive``: that of a board in its bootloader; ``mounts`` tells where it is mounted.
+    """
+
+    drive: Path = Path("/dev/disk/by-label/RPI-RP2")
+    mounts: Path = Path("/proc/self/mounts")
 
     def build(self, board: FirmwareBoard) -> BuiltFirmware:
         """Build the firmware of a board as a UF2 file; raises :class:`FirmwareError`."""
@@ -113,12 +135,78 @@ class Rp2040Family(BoardFamily):
         in_ram = built.flash_bytes + built.static_ram_bytes
         return dataclasses.replace(built, image=image, static_ram_bytes=in_ram)
 
+    def find_drive(self) -> Path | None:
+        """Return the drive of a board that waits in its bootloader."""
+        return self.drive if self.drive.exists() else None
+
+    def check_computer(self, profile: RobotProfile, computer: Computer) -> Iterator[CheckResult]:
+        """Check that no board waits for a firmware."""
+        del profile, computer
+        if self.find_drive() is not None:
+            text = "a Pico is in its bootloader and waits for a firmware"
+            yield CheckResult("firmware", "bad", text, "cubist firmware flash")
+
     def flash(self, built: BuiltFirmware, port: str) -> None:
-        """Raise :class:`FirmwareError` that says how a person copies the image to the board."""
-        raise FirmwareError(
-            f"plug the {built.board.title} in by USB with its BOOTSEL button held down, and copy "
-            f"{built.image} to the drive that appears"
-        )
+        """Copy the image to the board's drive; raises :class:`FirmwareError`.
+
+        ``port`` is the drive, or the serial port of a board that runs and is asked to restart into
+        its bootloader.
+        """
+        runs = Path(port) != self.drive
+        if runs:
+            self._restart(port)
+        with self._mount_drive() as folder:
+            try:
+                shutil.copyfile(built.image, folder / built.image.name)
+            except OSError as error:
+                raise FirmwareError(
+                    f"{built.image} cannot be copied to {folder}: {error}"
+                ) from error
+            os.sync()
+        if not self._wait_for_drive(False):
+            raise FirmwareError("the Pico did not take the image; pull it out and try again")
+        if runs and not matches(ask(port, BAUD)):
+            raise FirmwareError(f"the Pico at {port} still runs another firmware")
+
+    def _restart(self, port: str) -> None:
+        link = LinkThread(lambda: Link(SerialTransport(port, BAUD), ()))
+        try:
+            link.wait(link.link.open())
+            link.wait(link.link.enter_bootloader())
+        except RobotError as fault:
+            raise FirmwareError(f"{fault} {BY_HAND}") from fault
+        finally:
+            link.close()
+        if not self._wait_for_drive(True):
+            raise FirmwareError(f"the Pico restarted, but its drive did not appear. {BY_HAND}")
+
+    def _wait_for_drive(self, there: bool) -> bool:
+        """Wait until the drive is there, or is not; return whether that came."""
+        deadline = time.monotonic() + DRIVE_LIMIT_S
+        while self.drive.exists() != there:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.1)
+        return True
+
+    @contextlib.contextmanager
+    def _mount_drive(self) -> Iterator[Path]:
+        """Where the drive is mounted; root mounts it meanwhile if it is not."""
+        device = str(self.drive.resolve())
+        for line in self.mounts.read_text().splitlines():
+            if line.split()[0] == device:
+                yield Path(line.split()[1].encode().decode("unicode_escape"))
+                return
+        with tempfile.TemporaryDirectory(prefix="cubist-pico-") as folder:
+            command = ["mount", device, folder]
+            if subprocess.run(command, capture_output=True, check=False).returncode:
+                raise FirmwareError(
+                    f"{device} is not mounted: sudo cubist firmware flash --board pico does that"
+                )
+            try:
+                yield Path(folder)
+            finally:
+                subprocess.run(["umount", folder], capture_output=True, check=False)
 
 
 RP2040 = Rp2040Family(
