@@ -13,6 +13,11 @@ def processors() -> int:
     return len(os.sched_getaffinity(0))
 
 
+def search_processors() -> int:
+    """Threads for a search that gives way to everything else: one for each processor."""
+    return min(processors(), MOST_THREADS)
+
+
 def spare_processors() -> int:
-    """Threads for a search: all but one processor, which is left to the link and the cameras."""
+    """Threads for a search: all but one processor, which is left to other programs."""
     return max(1, min(processors() - 1, MOST_THREADS))

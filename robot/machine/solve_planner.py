@@ -136,10 +136,18 @@ class SolvePlanner:
         goal: Goal | None = None,
     ) -> Plan:
         """Plan the fastest way from ``cube`` in this state to the goal (None: solved), in the time
-        the profile allows."""
+        the profile allows.
+
+        The search takes what the link and the cameras leave of the processor.
+        """
         begun = time.monotonic()
-        with _cancelled_by(cancel) as flag, self._watch(flag) as watch:
-            plan = plan_solve(
+        with (
+            _cancelled_by(cancel) as flag,
+            self._watch(flag) as watch,
+            ThreadPoolExecutor(1, "search", _stand_back) as pool,
+        ):
+            plan = pool.submit(
+                plan_solve,
                 cube,
                 self._mechanism,
                 state,
@@ -149,7 +157,7 @@ class SolvePlanner:
                 on_better=watch.better if watch else None,
                 progress=progress,
                 goal=goal,
-            )
+            ).result()
         plan.schedule()
         self._stopwatch.add("search", plan.search_s)
         self._stopwatch.add("retrace", time.monotonic() - begun - plan.search_s)

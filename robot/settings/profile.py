@@ -17,7 +17,7 @@ from robot.settings.document import BadProfile, Complaint, Path, ProfileDocument
 from robot.settings.mechanisms import MechanismSettings
 from solver.errors import CubistError, ExitCode, InvalidRequest
 from solver.files import JsonMapping, JsonObject
-from solver.processors import MOST_THREADS, spare_processors
+from solver.processors import MOST_THREADS, search_processors
 from vision.cameras import registry as cameras
 
 Own = TypeVar("Own", bound=ActuatorSettings)
@@ -237,7 +237,7 @@ class PolicySettings(Settings):
 
     search_s: Annotated[float, Field(gt=0, le=600)] = 1.0
     search_threads: Annotated[int, Field(strict=True, ge=1, le=MOST_THREADS)] = Field(
-        default_factory=spare_processors
+        default_factory=search_processors
     )
     stop_early: bool = True
     improve_while_turning: bool = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
 import numpy as np
@@ -38,9 +39,11 @@ def test_a_search_that_was_stopped_is_no_failure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     flags: list[CancelFlag] = []
+    priorities = []
 
     def search(*_: object, cancel: CancelFlag, **__: object) -> None:
         flags.append(cancel)
+        priorities.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
         raise SearchError("nothing found")
 
     monkeypatch.setattr(solve_planner, "plan_solve", search)
@@ -50,6 +53,7 @@ def test_a_search_that_was_stopped_is_no_failure(
     with pytest.raises(raised):
         planner.plan(SCRAMBLED, None, cancel, print)
     assert flags[0].is_set() is stopped
+    assert priorities == [solve_planner.NICENESS]
 
 
 def test_scrambles_and_states_of_people_are_checked(planner: SolvePlanner) -> None:

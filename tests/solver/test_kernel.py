@@ -22,7 +22,7 @@ import pytest
 from robot.settings import load_profile
 from solver import _native
 from solver.nxn import database
-from solver.processors import spare_processors
+from solver.processors import search_processors, spare_processors
 from solver.reduction.search import geometry
 from solver.search import ALGORITHMS
 from tests.rig.stickers import solved_stickers
@@ -249,8 +249,12 @@ def test_tables_of_steps_have_as_many_states_as_a_byte_numbers() -> None:
 # ---- processors ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("there_are", "threads"), [(1, 1), (2, 1), (4, 3), (128, 16)])
-def test_a_search_leaves_one_processor_to_link_and_cameras(monkeypatch, there_are, threads) -> None:
+@pytest.mark.parametrize(
+    ("there_are", "spare", "threads"), [(1, 1, 1), (2, 1, 2), (4, 3, 4), (128, 16, 16)]
+)
+def test_a_search_leaves_one_processor_and_a_robot_s_gives_way(
+    monkeypatch, there_are, spare, threads
+) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(there_are)))
-    assert spare_processors() == threads
+    assert (spare_processors(), search_processors()) == (spare, threads)
     assert load_profile("cubotino").policy.search_threads == threads
