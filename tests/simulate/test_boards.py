@@ -63,7 +63,7 @@ def test_a_robot_runs_on_its_own_board(robot: str, kind: str) -> None:
 def test_several_boards_are_simulated_by_what_shares_their_time() -> None:
     several, alone = load_profile("soltvvo"), load_profile("cubotino-uno")
     with pytest.raises(
-        SimulationError, match=r"which linux cannot simulate; choose from avr, host$"
+        SimulationError, match=r"which linux cannot simulate; choose from avr, host, rp2040$"
     ):
         wire_to_board("linux", several)
     assert wire_to_board("host", several) is several
@@ -75,6 +75,10 @@ def test_several_boards_are_simulated_by_what_shares_their_time() -> None:
     beyond = load_profile("four-arm")
     with pytest.raises(SimulationError, match=r"four-arm cannot be driven by linux: actuators\.\w"):
         wire_to_board("linux", beyond)
+    with pytest.raises(SimulationError, match=r"six-motor cannot be driven by rp2040: actuators"):
+        wire_to_board("rp2040", load_profile("six-motor"))
+    pico = load_profile("six-motor-pico")
+    assert wire_to_board("rp2040", pico) is pico
 
 
 def test_each_of_several_boards_runs_as_what_it_is() -> None:

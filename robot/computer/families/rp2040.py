@@ -106,10 +106,9 @@ class Rp2040Simulation(BoardSimulation):
             *("--hang-at", f"{RP2040.address(built.elf, MAIN_LOOP):#x}"),
         ]
 
-    def is_for(self, profile: RobotProfile) -> bool:
-        """False: without ``--firmware`` the firmware of this computer stands for it."""
-        del profile
-        return False
+    def wire(self, profile: RobotProfile) -> RobotProfile:
+        """Return the robot at GPIOs of the same numbers."""
+        return profile if profile.firmware.target == "rp2040" else profile.with_board("rp2040")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
