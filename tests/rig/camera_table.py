@@ -1,8 +1,8 @@
-"""What a camera does in each situation: one table, for the real libraries and for their stand-ins.
+"""What a camera does in each situation: one table, for real libraries and for stand-ins.
 
 A *bench* has cameras of one kind and brings about the situations, as the method with a row's name:
 a generator that yields a camera once in the situation and once after it. The benches of the
-stand-ins are in ``tests/vision``, those of the real libraries in ``tests/system/kernel``.
+stand-ins are in ``tests/vision``, that of real USB cameras in ``tests/system/kernel``.
 """
 
 from __future__ import annotations
@@ -313,10 +313,10 @@ TABLE = (
         ("no_video_device", "camera-absent", "is no video device", {"doctor": _PLUG}),
         ("other_node", "camera-absent", "takes no pictures", {"doctor": _PLUG}),
         ("pulled_out", "camera-vanished", "returns no pictures", {"doctor": _PLUG}),
-        ("plugged_in_again", "camera-vanished", "returns no pictures"),
+        # Its number is another one as long as the old one is open; names in /dev/v4l/by-id are not.
+        ("plugged_in_again", "camera-vanished", "returns no pictures", {"again": "camera-absent"}),
         ("sends_nothing", "camera-vanished", "returns no pictures", {"doctor": ("ok", "in use")}),
-        ("two_damaged",),
-        ("all_damaged", "camera-vanished", "returns no pictures"),
+        ("cut_short",),  # OpenCV shows what there is of an incomplete JPEG
         (
             "not_lockable",
             {"ask": "settle", "unsettled": _LOOSE, "doctor": ("warning", "does not lock")},

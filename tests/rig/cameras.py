@@ -435,7 +435,8 @@ class FakeV4l2(_Library):
         }
         self.formats = {self.YUYV, self.MJPG}
         self.format = self.YUYV
-        self.closed = self.gone = self.dark = self.frozen = self.flat = False
+        self.closed = self.gone = self.dark = self.frozen = False
+        self.flat = self.cut_short = False
         self.buffered = 0
         self.frames = 0
         self.damaged = 0
@@ -463,6 +464,8 @@ class FakeV4l2(_Library):
         exposure = self.properties.get(cv2.CAP_PROP_EXPOSURE, 100.0)
         level = 0.0 if self.dark else exposure / 100
         image = scene(level, 0 if self.frozen else self.frames)
+        if self.cut_short:
+            image[len(image) * 2 // 3 :] = 128
         pixels = np.ascontiguousarray(image[..., ::-1])
         return True, pixels.reshape(1, -1, 3) if self.flat else pixels
 

@@ -1,6 +1,6 @@
 """The table of what cameras do in each situation, with the stand-ins for their libraries.
 
-``tests/system/kernel`` compares the same table with the real libraries.
+``tests/system/kernel`` compares the rows of USB cameras with the real OpenCV and driver.
 """
 
 from __future__ import annotations
@@ -191,16 +191,18 @@ class UsbStandIn(UsbBench):
             yield camera
 
     def plugged_in_again(self) -> Stage:
-        return self.while_used("gone", True)
+        with self.plugged_in():
+            camera = self.settled()
+            self.path.rename(self.path.with_name("video1"))
+            self.device.gone = True
+            yield camera
+            yield camera
 
     def sends_nothing(self) -> Stage:
         return self.while_used("gone", True)
 
-    def two_damaged(self) -> Stage:
-        return self.while_used("damaged", 2)
-
-    def all_damaged(self) -> Stage:
-        return self.while_used("damaged", 1000)
+    def cut_short(self) -> Stage:
+        return self.while_used("cut_short", True)
 
     def black(self) -> Stage:
         return self.while_used("dark", True)
