@@ -136,7 +136,7 @@ def _pixels(thickness: float) -> int:
 
 
 def _to_fixed_point(points: Floats) -> NDArray[np.int32]:
-    return np.round(points * DETAIL * (1 << _SHIFT)).astype(np.int32)
+    return np.asarray(np.round(points * DETAIL * (1 << _SHIFT)), dtype=np.int32)
 
 
 def _round_corners(x: float, y: float, w: float, h: float, radius: float) -> Floats:

@@ -177,7 +177,7 @@ class SpeedRamp:
         steady = np.maximum(times_s - self.rise_s, 0)
         rising = np.minimum(times_s, self.rise_s)
         corner_speed = peak * self.rise_s / 2
-        return jerk * rising**3 / 6 + corner_speed * steady + peak * steady**2 / 2
+        return np.asarray(jerk * rising**3 / 6 + corner_speed * steady + peak * steady**2 / 2)
 
 
 def ramp_between(low: float, high: float, limits: StepperLimits) -> SpeedRamp:

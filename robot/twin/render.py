@@ -80,9 +80,9 @@ def moved_camera(optics: Optics, truth: CameraTruth) -> Optics:
 
 
 def _fit(corners: FloatArray, pixels: FloatArray, width: int, height: int, focal: float) -> Optics:
-    matrix = np.array([[focal, 0, width / 2], [0, focal, height / 2], [0, 0, 1]])
+    matrix = np.array([[focal, 0, width / 2], [0, focal, height / 2], [0, 0, 1]], np.float64)
     flag = cv2.SOLVEPNP_IPPE if len(corners) == 4 else cv2.SOLVEPNP_SQPNP
-    _, vectors, shifts, _ = cv2.solvePnPGeneric(corners, pixels, matrix, None, flags=flag)
+    _, vectors, shifts, _ = cv2.solvePnPGeneric(corners, pixels, matrix, np.empty(0), flags=flag)
     found = [
         Optics(width, height, focal, np.asarray(cv2.Rodrigues(vector)[0]), np.ravel(shift))
         for vector, shift in zip(vectors, shifts, strict=True)
@@ -269,7 +269,7 @@ class Painter:
     def _draw_lid(self, scene: Image) -> None:
         height, width = scene.shape[:2]
         box = np.array([[0.12, 0.08], [0.88, 0.08], [0.86, 0.94], [0.14, 0.94]])
-        self._fill(scene, box * (width, height), LID)
+        self._fill(scene, np.asarray(box * (width, height)), LID)
 
     def _expose(self, scene: Image, light: StudioLight) -> Image:
         """Light falls on the scene, the lens blurs it, the sensor adds noise and clips."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ class Cube(PieceCube):
     size: ClassVar[int] = 3
     slots: ClassVar[tuple[str, ...]] = SLOTS
 
-    def __init__(self, states: NDArray[np.integer]) -> None:
+    def __init__(self, states: NDArray[np.integer[Any]]) -> None:
         """Take integers[20, 2] in :data:`SLOTS` order; IllegalCube names what is wrong."""
         object.__setattr__(self, "states", _check_states(np.asarray(states)))
 
@@ -145,7 +145,7 @@ def face_turn(face: str, quarters: int) -> Cube:
     return Cube(states_after(SLOTS, 3, geometry.turn(3, face, 1, 1, quarters)))
 
 
-def _check_states(states: NDArray[np.integer]) -> States:
+def _check_states(states: NDArray[np.integer[Any]]) -> States:
     """Return a read-only copy of ``states``; IllegalCube names what is wrong."""
     if states.shape != (20, 2):
         raise BadNotation(f"The states of a 3x3x3 are [20, 2] integers, not {states.shape}.")

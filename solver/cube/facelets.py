@@ -76,7 +76,7 @@ def places(size: int) -> NDArray[np.int64]:
 def _face_places(face: str, steps: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     row, column = (np.array(way, dtype=np.int64) for way in READING[face])
     grid = steps[:, None, None] * row + steps[None, :, None] * column
-    return (grid + size * vector(face)).reshape(-1, 3)
+    return np.asarray(grid + size * vector(face)).reshape(-1, 3)
 
 
 @cache

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,7 +77,7 @@ def twists(names: tuple[str, ...]) -> dict[str, tuple[int, int]]:
     }
 
 
-def check_range(states: NDArray[np.integer], names: tuple[str, ...]) -> None:
+def check_range(states: NDArray[np.integer[Any]], names: tuple[str, ...]) -> None:
     """Raise BadNotation where a cubie's number or orientation, integers[n, 2], does not exist."""
     limits = (len(names), len(names[0]))
     if states.min() >= 0 and (states < limits).all():
@@ -118,7 +119,7 @@ def check_once(cubies: NDArray[np.uint8], names: tuple[str, ...]) -> None:
             )
 
 
-def permutation_parity(cubies: NDArray[np.integer]) -> int:
+def permutation_parity(cubies: NDArray[np.integer[Any]]) -> int:
     """0 for an even permutation, 1 for an odd one."""
     numbers: list[int] = cubies.tolist()
     return sum(first > later for first, later in combinations(numbers, 2)) % 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ class PocketCube(PieceCube):
     size: ClassVar[int] = 2
     slots: ClassVar[tuple[str, ...]] = CORNERS
 
-    def __init__(self, states: NDArray[np.integer]) -> None:
+    def __init__(self, states: NDArray[np.integer[Any]]) -> None:
         """Take integers[8, 2]; IllegalCube names what is wrong."""
         object.__setattr__(self, "states", _check_states(np.asarray(states)))
 
@@ -105,7 +105,7 @@ def whole_rotations() -> tuple[PocketCube, ...]:
     )
 
 
-def _check_states(states: NDArray[np.integer]) -> States:
+def _check_states(states: NDArray[np.integer[Any]]) -> States:
     """Return a read-only copy of ``states``; IllegalCube names what is wrong."""
     if states.shape != (8, 2):
         raise BadNotation(f"The states of a 2x2x2 are [8, 2] integers, not {states.shape}.")

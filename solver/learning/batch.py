@@ -7,6 +7,8 @@ turns.) Faces are numbered U D F B L R there, with the colours yellow white red 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,7 +39,7 @@ def move_of(action: int) -> Move:
 _TURNS = np.array([FACE_TURNS.index(move_of(a)) for a in range(len(ACTIONS))], dtype=np.uint8)
 
 
-def turns_of(actions: NDArray[np.integer]) -> NDArray[np.uint8]:
+def turns_of(actions: NDArray[np.integer[Any]]) -> NDArray[np.uint8]:
     """The kernel's face turns, uint8[n], of actions 0..11; BadNotation for any other."""
     numbers = np.asarray(actions)
     if numbers.size and (numbers.min() < 0 or numbers.max() >= len(ACTIONS)):
@@ -50,7 +52,7 @@ def reset(count: int) -> Batch:
     return np.repeat(Cube.solved().states[None], count, axis=0)
 
 
-def move(states: Batch, actions: NDArray[np.integer]) -> None:
+def move(states: Batch, actions: NDArray[np.integer[Any]]) -> None:
     """Turn each cube of ``states`` in place by its own action, integers[n] of 0..11."""
     _native.turn_batch(states, turns_of(actions))
 

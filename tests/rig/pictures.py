@@ -35,7 +35,8 @@ SRGB = _srgb_table()
 
 
 def to_linear(srgb: NDArray[np.uint8]) -> Linear:
-    return np.asarray(cv2.LUT(srgb, LINEAR), dtype=np.float32)
+    # OpenCV 4 makes columns of what has one dimension.
+    return np.asarray(cv2.LUT(srgb, LINEAR), dtype=np.float32).reshape(srgb.shape)
 
 
 def to_srgb(linear: Linear) -> Picture:

@@ -121,7 +121,7 @@ def _shown_cells(size: int) -> Ints:
     # rot90 turns counterclockwise: it undoes what the scan did.
     turned = [np.rot90(grid, turn) for turn in range(4)]
     shown = [way.ravel() for way in turned] + [way[:, ::-1].ravel() for way in turned]
-    return np.stack(shown).astype(np.intp)
+    return np.asarray(np.stack(shown), dtype=np.intp)
 
 
 def turned_cells(size: int) -> Ints:

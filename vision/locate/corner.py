@@ -160,7 +160,7 @@ def _fit_planes(faces: Mapping[tuple[int, int], FaceGrid]) -> Floats:
 def _centres(size: int) -> Floats:
     """Middles of a face's cells float64[N * N, 2], row by row."""
     axis = np.arange(size) + 0.5
-    return np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+    return np.asarray(np.stack(np.meshgrid(axis, axis), axis=-1)).reshape(-1, 2)
 
 
 def _lift(points: Floats, axes: tuple[int, int]) -> Floats:

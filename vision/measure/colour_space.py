@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +62,7 @@ class LightFeatures:
         remoteness = np.concatenate([_remoteness(colours.face(face)) for face in FACES])
         return cls(values, sensitivity, clipped, weight, floor / level, level, remoteness)
 
-    def to_features(self, linear_rgb: NDArray[np.floating]) -> Floats:
+    def to_features(self, linear_rgb: NDArray[np.floating[Any]]) -> Floats:
         """Features of other colours, given as linear light relative to ``level``."""
         return np.asarray(np.log(np.maximum(linear_rgb, 0.0) + self.floor), dtype=np.float64)
 
@@ -70,7 +71,7 @@ class LightFeatures:
 def cell_places(size: int) -> Floats:
     """Places of a face's stickers, -1..1 across and down, float[size * size, 2]."""
     steps = (2 * np.arange(size) - (size - 1)) / size
-    return np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
+    return np.asarray(np.stack(np.meshgrid(steps, steps), axis=-1)).reshape(-1, 2)
 
 
 _USUAL_REACH = 0.45
@@ -178,7 +179,7 @@ def _require_one_colour_a_letter(
         )
 
 
-def _colours_among(light: NDArray[np.floating]) -> list[int]:
+def _colours_among(light: NDArray[np.floating[Any]]) -> list[int]:
     """Count the stickers of each colour, most first; ``light`` without brightness."""
     counts = []
     while len(light):

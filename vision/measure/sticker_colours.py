@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,7 +33,7 @@ def linear_to_srgb(linear: ArrayLike) -> NDArray[np.uint8]:
     """sRGB values 0..255 of linear light, clipped to what a screen can show."""
     value = np.clip(np.asarray(linear, dtype=np.float64), 0.0, 1.0)
     srgb = np.where(value <= 0.0031308, value * 12.92, 1.055 * value ** (1 / 2.4) - 0.055)
-    return np.round(srgb * 255.0).astype(np.uint8)
+    return np.asarray(np.round(srgb * 255.0), dtype=np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,7 @@ class FaceColours:
         flags = np.zeros(size * size, dtype=np.bool_)
         return cls(none, none.copy(), flags, flags.copy(), fit=0.0)
 
-    def even_out(self, light: NDArray[np.floating]) -> FaceColours:
+    def even_out(self, light: NDArray[np.floating[Any]]) -> FaceColours:
         """Return the look without the known log light on its stickers, float[N*N, 3], at most 0."""
         factor = np.exp(-light).astype(np.float32)
         return replace(self, linear_rgb=self.linear_rgb * factor, spread=self.spread * factor)

@@ -81,8 +81,10 @@ class CubePose:
         trials = []
         for part in FOCAL_PARTS:
             focal = part * resolution[0]
-            matrix = np.array([[focal, 0, middle[0]], [0, focal, middle[1]], [0, 0, 1]])
-            _, turn, shift = cv2.solvePnP(solid, pixels, matrix, None, flags=cv2.SOLVEPNP_SQPNP)
+            matrix = np.array([[focal, 0, middle[0]], [0, focal, middle[1]], [0, 0, 1]], np.float64)
+            _, turn, shift = cv2.solvePnP(
+                solid, pixels, matrix, np.empty(0), flags=cv2.SOLVEPNP_SQPNP
+            )
             begin = cls(np.ravel(turn), np.ravel(shift), focal, middle)
             trials.append(cls._nearest(solid, pixels, begin, fixed=False))
         return min(trials, key=lambda pose: float(np.abs(pose._project(solid) - pixels).max()))
@@ -119,7 +121,9 @@ def faces_in_view(camera: CameraSettings, image: Image, size: int) -> Quads:
 
     Raises :class:`CalibrationError`.
     """
-    drawn: Quads = {view.site: np.array(view.quad) * camera.resolution for view in camera.views}
+    drawn: Quads = {
+        view.site: np.asarray(np.array(view.quad) * camera.resolution) for view in camera.views
+    }
     usual = CubePose.fit(drawn, camera.resolution, None)
     found = _first_face(image, drawn, size) or _faces_askew(image, drawn, size, usual)
     if found is None:

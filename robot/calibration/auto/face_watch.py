@@ -64,7 +64,7 @@ class RotationGauge:
         self._camera = camera.name
         self._size = self.profile.cube.size
         self._resolution = camera.resolution
-        self._usual = np.array(view.quad) * camera.resolution
+        self._usual = np.asarray(np.array(view.quad) * camera.resolution)
         self._plane: Floats | None = None
         self._level_grid: FaceGrid | None = None
         self.zero = 0.0

@@ -82,7 +82,7 @@ class QuadEditor:
         self.camera, self.view, self._size = camera.name, view, size
         self._resolution = camera.resolution
         self._is_alone = len(camera.views) == 1
-        self.corners: Corners = np.array(view.quad) * camera.resolution
+        self.corners: Corners = np.asarray(np.array(view.quad) * camera.resolution)
 
     def advice(self, image: Image) -> list[str]:
         """Lines about what is in view, framing, light and focus; one that says so if all is well.

@@ -107,7 +107,7 @@ def node_of(state: State) -> int:
 def residual_motion_us(mechanism: Mechanism, nodes: Ints) -> Times:
     """Return the microseconds that parts still move at each of ``nodes`` when nothing follows."""
     residual_us = [configuration.residual_motion_us for configuration in mechanism.configurations]
-    return np.asarray(residual_us, dtype=np.uint32)[nodes // ORIENTATIONS]
+    return np.take(np.asarray(residual_us, dtype=np.uint32), nodes // ORIENTATIONS)
 
 
 @lru_cache(maxsize=8)
