@@ -83,10 +83,13 @@ deb: ## a Debian package of the service, in build/; on a PC for a Raspberry Pi: 
 repository: ## a signed apt repository of these packages, for any web server: make repository KEY=NAME OF A GPG KEY
 	@systemd/repository
 
+lock: ready ## the newest versions of all Python packages, with their hashes, into systemd/lock
+	@.ci/lock
+
 ready:
 	@.ci/prepare test
 
 clean: ## forget builds and the virtual environment
 	rm -rf build .venv
 
-.PHONY: format picture install uninstall deb help build demo pico test coverage test-long lint bench mutants census firmware ready clean repository
+.PHONY: lock format picture install uninstall deb help build demo pico test coverage test-long lint bench mutants census firmware ready clean repository

@@ -10,6 +10,7 @@ import sys
 
 import click
 
+from robot import DISTRIBUTION
 from robot.cli.output import (
     BY_KEY,
     complain,
@@ -86,7 +87,7 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=f"Exit codes: {', '.join(f'{code} {text}' for code, text in EXIT_CODES.items())}.",
 )
-@click.version_option(package_name="cubist", prog_name="cubist")
+@click.version_option(package_name=DISTRIBUTION, prog_name="cubist")
 def cubist() -> None:
     """Control a robot that solves twisty cubes."""
 

@@ -8,6 +8,7 @@ from importlib.metadata import version
 
 import click
 
+from robot import DISTRIBUTION
 from robot.cli.main import EXIT_CODES, cubist
 
 
@@ -18,7 +19,7 @@ def manual_page() -> str:
 
 def _lines() -> Iterator[str]:
     context = click.Context(cubist, info_name="cubist")
-    yield f'.TH CUBIST 1 "" "cubist {version("cubist")}" "Cubist"'
+    yield f'.TH CUBIST 1 "" "cubist {version(DISTRIBUTION)}" "Cubist"'
     yield ".SH NAME"
     yield "cubist \\- control a robot that solves twisty cubes"
     yield ".SH SYNOPSIS"

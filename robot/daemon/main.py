@@ -12,6 +12,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
+from robot import DISTRIBUTION
 from robot.api.endpoints import Program, RobotState
 from robot.calibration.drift import DriftStore
 from robot.calibration.store import CalibrationStore
@@ -76,7 +77,7 @@ async def serve(
     profile: RobotProfile, options: Options, notifier: Notifier, signals: EndSignals
 ) -> None:
     """Run until a signal or a very long press of the button; then stop safely."""
-    release = version("cubist")
+    release = version(DISTRIBUTION)
     sizes = CubeSizes(profile, options.size)
     profile = sizes.profile
     values = CalibrationStore(options.state_dir, sizes)

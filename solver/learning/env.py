@@ -1,4 +1,4 @@
-"""The 3x3x3 as a Gymnasium environment: ``pip install 'cubist[learning]'``."""
+"""The 3x3x3 as a Gymnasium environment: ``pip install '.[learning]'`` in a checkout."""
 
 from __future__ import annotations
 

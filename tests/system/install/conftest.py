@@ -27,6 +27,7 @@ from tests.system.install.debian_root import (
 
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parents[2]
+LOCK = CHECKOUT / "systemd/lock" / f"python{sys.version_info.major}.{sys.version_info.minor}"
 BOOT_LIMIT_S = 600
 SYSTEM_PYTHON = "/usr/bin/python3"
 SIMULATOR = CHECKOUT / ".venv/bin/python"
@@ -89,9 +90,7 @@ def wheels(containers: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
         # Somebody may be at `make demo`, which builds in the same folder.
         fcntl.flock(turn, fcntl.LOCK_EX)
         subprocess.run([*pip, "--no-deps", "--no-build-isolation", str(CHECKOUT)], check=True)
-    [wheel] = wheels.glob("cubist-*.whl")
-    constraints = str(CHECKOUT / "systemd" / "constraints.txt")
-    command = [*pip, "--prefer-binary", "--constraint", constraints, str(wheel)]
+    command = [*pip, "--no-deps", "--require-hashes", "--requirement", str(LOCK / "program.txt")]
     fetched = subprocess.run(command, capture_output=True, text=True, check=False)
     if fetched.returncode:
         pytest.skip(f"the packages it needs cannot be fetched: {fetched.stderr.strip()[-500:]}")

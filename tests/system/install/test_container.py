@@ -37,7 +37,7 @@ def facts(
     shutil.copy(HERE / "scenario", share / "scenario")
     shutil.copytree(wheels, share / "wheels")
     (share / "broken").mkdir()
-    break_wheel(next(wheels.glob("cubist-*.whl")), share / "broken")
+    break_wheel(next(wheels.glob("cubist_robot-*.whl")), share / "broken")
     facts = run_scenario(share)
     return {**facts, **{name: (share / name).read_text() for name in ("journal", "warnings")}}
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
+LOCK = f"systemd/lock/python{sys.version_info.major}.{sys.version_info.minor}"
 PYTHON = """#!/bin/sh
 # `-m venv PLACE` makes one of stand-ins; `-m pip` writes down what it was asked for.
 here=$(dirname "$0")
@@ -57,8 +58,10 @@ class Machine:
         for place in (".ci", "solver/native", "firmware", "config", "systemd"):
             (self.checkout / place).mkdir(parents=True)
             (self.checkout / place / "source.c").touch()
-        for name in (".ci/prepare", "pyproject.toml", "systemd/constraints.txt"):
+        for name in (".ci/prepare", "pyproject.toml"):
             shutil.copy(ROOT / name, self.checkout / name)
+        (self.checkout / LOCK).mkdir(parents=True)
+        (self.checkout / LOCK / "program.txt").write_text("numpy==1")
         self.tools.mkdir()
         for name, program in (
             ("python3", PYTHON.replace("REAL", sys.executable)),
@@ -99,7 +102,7 @@ class Machine:
         return [line.split()[-1] for line in lines if " install " in line]
 
 
-ALL = ["ninja", "."]
+ALL = [f"{LOCK}/build.txt", "."]
 BUILD = ["."]
 
 
@@ -125,8 +128,10 @@ def move_checkout(machine: Machine) -> None:
         (lambda m: m.install_python("3.13.5 of Debian"), ALL, False, False),
         (lambda m: (m.checkout / "firmware/source.c").write_text("int x;"), BUILD, True, True),
         (move_checkout, ALL, False, False),
+        (lambda m: (m.checkout / LOCK / "program.txt").write_text("numpy==2"), ALL, True, False),
+        (lambda m: shutil.rmtree(m.checkout / LOCK), ["ninja>=1.11", "."], True, False),
     ],
-    ids=["simulator", "compiler", "python", "source", "place"],
+    ids=["simulator", "compiler", "python", "source", "place", "versions", "no locked versions"],
 )
 def test_what_depends_on_a_change_is_made_again_once(
     machine: Machine,
