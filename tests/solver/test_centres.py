@@ -50,7 +50,7 @@ def test_centres_come_back_upright() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(100))
 def test_a_hundred_random_cubes(seed: int) -> None:
-    assert check_upright(seed, 0.5) <= 26
+    assert check_upright(seed, 0.5) <= 28
 
 
 @pytest.mark.parametrize("metric", METRICS)
