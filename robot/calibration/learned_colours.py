@@ -150,7 +150,7 @@ def _blend(
         return stored
     moved = now[same] - before
     moved = moved - np.median(moved, axis=0)
-    return ColourReferences(np.maximum(np.exp(before + weight * moved) - floor, 0.0), stored.trust)
+    return ColourReferences(np.maximum(np.exp(before + weight * moved) - floor, 0.0))
 
 
 def _tints(colours: Floats) -> Floats:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import Field, PrivateAttr, ValidationError
+from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from robot.panel.gpio import Pull
 from robot.settings.actuators import ActuatorSettings
@@ -99,18 +99,24 @@ LogLight = Annotated[float, Field(ge=-3, le=0, description="log light, 0 is the 
 class ColourSettings(Settings):
     """Colours of this robot's cube: linear red, green and blue of the stickers of each face.
 
-    ``trust`` is how many stickers' worth of evidence they count as. With ``policy.learn_colours``:
-    ``light`` by camera and site, of the stickers there row by row, and how many ``solves`` it was
-    learned from ``since`` when.
+    With ``policy.learn_colours``: ``light`` by camera and site, of the stickers there row by row,
+    and how many ``solves`` it was learned from ``since`` when.
     """
 
     linear_rgb: dict[Site, tuple[Light, Light, Light]] = Field(min_length=6)
-    trust: float = Field(default=4.0, gt=0, le=100)
     light: dict[Name, dict[Site, tuple[tuple[LogLight, LogLight, LogLight], ...]]] = Field(
         default_factory=dict
     )
     solves: Annotated[int, Field(strict=True, ge=0)] = 0
     since: date | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_trust(cls, stored: object) -> object:
+        """Calibrations of earlier versions have a ``trust``, which never had an effect."""
+        if isinstance(stored, dict):
+            return {key: value for key, value in stored.items() if key != "trust"}
+        return stored
 
 
 class FirmwareSettings(Settings):

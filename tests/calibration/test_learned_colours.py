@@ -131,6 +131,7 @@ def measured(learned: ColourSettings | None) -> JsonObject:
 def test_colours_are_measured_without_the_learned_light_that_they_replace() -> None:
     plain = measured(None)
     colours = ColourSettings.model_validate(plain["colours"])
+    assert colours == ColourSettings.model_validate(plain["colours"] | {"trust": 4.0})  # as before
     learned = taught(Room(4), 3).colours
     assert learned is not None
     assert measured(colours.model_copy(update={"light": learned.light, "solves": 3})) == plain

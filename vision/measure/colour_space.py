@@ -112,11 +112,9 @@ class ColourReferences:
     """Stored colours of one cube: ``linear_rgb`` float[6, 3] for the letters URFDLB.
 
     Only their ratios matter: brightness and tint of the light are estimated for each scan.
-    ``trust`` is how many stickers' worth of evidence they count as.
     """
 
     linear_rgb: Floats
-    trust: float = 4.0
 
 
 _OTHER_COLOUR = 0.2
@@ -206,11 +204,11 @@ def _light_of_stickers(colours: StickerColours, letters: NDArray[np.str_], usabl
 
 
 def references_to_json(references: ColourReferences) -> str:
-    """The stored form: ``{"linear_rgb": {"U": [r, g, b], ...}, "trust": ...}``."""
+    """The stored form: ``{"linear_rgb": {"U": [r, g, b], ...}}``."""
     colours = {
         f: [round(float(v), 5) for v in references.linear_rgb[i]] for i, f in enumerate(FACES)
     }
-    return json.dumps({"linear_rgb": colours, "trust": references.trust})
+    return json.dumps({"linear_rgb": colours})
 
 
 def references_from_json(text: str) -> ColourReferences:
@@ -219,12 +217,11 @@ def references_from_json(text: str) -> ColourReferences:
         document = parse_object(text, "the stored colours")
         table = [document["linear_rgb"][f] for f in FACES]
         rgb = np.array(table, dtype=np.float64)
-        trust = float(document["trust"])
-        if rgb.shape != (6, 3) or not np.isfinite(rgb).all() or (rgb < 0).any() or trust <= 0:
-            raise ValueError(rgb, trust)
+        if rgb.shape != (6, 3) or not np.isfinite(rgb).all() or (rgb < 0).any():
+            raise ValueError(rgb)
     except (ValueError, KeyError, TypeError) as error:
         raise CubistError(
             "the stored colours are damaged; calibrate the colours again",
             code=CALIBRATION_FAILED,
         ) from error
-    return ColourReferences(rgb, trust)
+    return ColourReferences(rgb)
