@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import Any
+from typing import Any, ClassVar, Self
 
 
 class ExitCode(IntEnum):
@@ -16,6 +16,28 @@ class ExitCode(IntEnum):
     USAGE = 2
     FAILED = 3
     STOPPED = 4
+
+
+class Coded(str):
+    """An English text that also has its ``code`` and ``parameters``, for translations."""
+
+    __slots__ = ("code", "parameters")
+    code: str
+    parameters: dict[str, str]
+
+    ENGLISH: ClassVar[Mapping[str, str]]
+    """By code, with the parameters in braces."""
+
+    @classmethod
+    def of(cls, code: str, english: str | None = None, **parameters: object) -> Self:
+        """Return the text with this code.
+
+        ``english`` says more than the table, or says it better.
+        """
+        values = {name: str(value) for name, value in parameters.items()}
+        made = cls(cls.ENGLISH[code].format_map(values) if english is None else english)
+        made.code, made.parameters = code, values
+        return made
 
 
 class CubistError(Exception):

@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +28,7 @@ from solver.files import BadFile, parse_json_values, read_text
 if TYPE_CHECKING:
     from vision.decide.misassembly import WrongPiece
     from vision.decide.reader import CubeReading, Unreadable
+    from vision.locate.face import NoFace
     from vision.locate.six_faces import CubeScan
     from vision.measure.sticker_colours import StickerColours
 
@@ -96,16 +96,15 @@ def read(
 
 
 def _read_photographs(folder: Path, size: int | None, report: _Report) -> ExitCode:
-    from vision.decide.six_faces import choose_places
+    from vision.decide.six_faces import locate_cube, read_located
     from vision.locate.face import NoFace
-    from vision.locate.six_faces import scan_folder
 
     start = time.perf_counter()
     try:
-        looks = choose_places(scan_folder(folder, size, may_doubt=True))
-        return report.outcome(looks.colours, partial(_decide, looks), start, looks)
+        looks = locate_cube(folder, size)
+        return report.outcome(looks.colours, lambda _: read_located(looks), start, looks)
     except NoFace as error:
-        report.refusal(str(error), ())
+        report.refusal(str(error), (), flaw=error)
         return exit_code_of(error)
 
 
@@ -127,23 +126,6 @@ def _read_corners(photographs: Sequence[Path], size: int | None, report: _Report
     assembly = assemble([scan.colours for scan in ways])
     looks = ways[assembly.way]
     return report.outcome(looks.colours, lambda _: read_corners(assembly), start, looks)
-
-
-def _decide(looks: CubeScan, colours: StickerColours) -> CubeReading:
-    """The cube in photographs. A picture that hardly shows its face counts if all six make one
-    cube for sure; otherwise that picture is what is wrong.
-    """
-    from vision.decide.reader import Unreadable, read_cube
-
-    try:
-        reading = read_cube(colours)
-    except Unreadable as error:
-        if looks.doubt is not None:
-            raise looks.doubt from error
-        raise
-    if looks.doubt is not None and not reading.confident:
-        raise looks.doubt
-    return reading
 
 
 def _read_colours(document: object, size: int | None, report: _Report) -> ExitCode:
@@ -190,7 +172,9 @@ class _Report:
             reading = decide(colours)
         except Unreadable as error:
             self._draw(colours, error, looks)
-            self.refusal(error.reason, error.doubtful, error.look_again, error.assembled)
+            self.refusal(
+                error.reason, error.doubtful, error.look_again, error.assembled, error.flaw
+            )
             return exit_code_of(error)
         seconds = time.perf_counter() - start
         self._draw(colours, reading, looks)
@@ -203,15 +187,17 @@ class _Report:
         doubtful: Sequence[str],
         face: str | None = None,
         assembled: WrongPiece | None = None,
+        flaw: NoFace | None = None,
     ) -> None:
         """Say why there is no answer, and which ``face`` to photograph again.
 
-        ``assembled``: the piece that seems to have been put in wrongly; the reason says what to do.
+        ``assembled``: the piece that seems to have been put in wrongly; ``flaw``: what a picture
+        shows; the reason then says what to do.
         """
         lines = [f"unreadable: {reason}"]
         if doubtful:
             lines.append(f"doubtful stickers: {', '.join(doubtful)}")
-        if face is not None and assembled is None:
+        if face is not None and assembled is None and flaw is None:
             lines.append(
                 f"what to do: take the picture {self.pictures[face]} again, without reflections"
             )
@@ -220,6 +206,7 @@ class _Report:
             "reason": reason,
             "doubtful": list(doubtful),
             **_assembly_of(assembled),
+            **_detail_of(flaw),
         }
         answer(document, self.as_json, lambda: note("\n".join(lines)))
 
@@ -235,6 +222,7 @@ class _Report:
                     **({"corrections": list(reading.corrections)} if reading.corrections else {}),
                     **({"reason": reading.reason} if reading.reason else {}),
                     **_assembly_of(reading.assembled),
+                    **_detail_of(reading.flaw),
                 }
             )
             return
@@ -260,6 +248,23 @@ class _Report:
         from vision.explain import explain, png
 
         write_given(self.explain, png(explain(colours, outcome, looks)))
+
+
+def _detail_of(flaw: NoFace | None) -> dict[str, dict[str, object]]:
+    """What a picture shows, for programs: the cause, the pictures, the stickers and the place."""
+    from vision.locate.view_check import OddView
+
+    if not isinstance(flaw, OddView):
+        return {}
+    stickers = [f"{face}{number}" for face in flaw.faces[:1] for number in flaw.stickers]
+    return {
+        "detail": {
+            "cause": str(flaw.trouble),
+            "faces": list(flaw.faces),
+            "stickers": stickers,
+            **flaw.where,
+        }
+    }
 
 
 def _assembly_of(assembled: WrongPiece | None) -> dict[str, dict[str, str | None]]:

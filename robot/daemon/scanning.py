@@ -16,7 +16,7 @@ from robot.calibration.learned_colours import Lesson
 from robot.calibration.sighting import ScanSample
 from robot.daemon.job import Job
 from robot.machine.assembly import Machine
-from robot.machine.scanner import FaceImage
+from robot.machine.scanner import FaceImage, scan_error
 from robot.planner import FaceView, ScanStep, State
 from robot.records.run_record import notes_of
 from robot.text.faults import RobotError, ScanError
@@ -42,6 +42,11 @@ WAITING = {
     "two-cubes": "wait-for-one-cube",
     "wrong-size": "wait-for-right-size",
     "face-covered": "wait-for-hand",
+    "reflection": "wait-for-shade",
+    "too-bright": "wait-for-light",
+    "too-dark": "wait-for-light",
+    "blurred": "wait-for-focus",
+    "cut-off": "wait-for-cube",
 }
 """The step in which the robot waits for the end of what is in view."""
 
@@ -108,6 +113,8 @@ class _Scan:
             if reading.confident:
                 return reading
             if not retries:
+                if reading.flaw is not None:
+                    raise scan_error(reading.flaw, reading.look_again or "")
                 raise ScanError(reading.reason or UNSURE, reading.look_again or "")
             retries -= 1
             faces = reading.look_again
@@ -153,7 +160,8 @@ class _Scan:
             taken = await job.run_blocking(self._timing, scanner.take, step.looks, moved=step.moves)
             first = len(self.images) + 1
             self.images += await self._reduce(taken, step, is_placed=number > 0)
-            view = asyncio.create_task(self._check_view(step.looks, taken))
+            earlier = self.images[: first - 1]
+            view = asyncio.create_task(self._check_view(step.looks, taken, earlier))
             self._tasks.append(view)
             if seen < count:
                 # Before the robot moves again: what is there may be a hand, or no cube.
@@ -240,10 +248,15 @@ class _Scan:
                 found, clear = error, 0
         return job.elapsed_s - began
 
-    async def _check_view(self, looks: Sequence[FaceView], taken: Sequence[FaceImage]) -> None:
-        """Raise ``ScanError`` with these ``looks`` if one shows anything but the cube."""
+    async def _check_view(
+        self, looks: Sequence[FaceView], taken: Sequence[FaceImage], before: Sequence[FaceImage]
+    ) -> None:
+        """Raise ``ScanError`` with these ``looks`` if one shows anything but the cube.
+
+        ``before``: the images of earlier looks.
+        """
         try:
-            await self._job.run_blocking("view", self._machine.scanner.check_view, taken)
+            await self._job.run_blocking("view", self._machine.scanner.check_view, taken, before)
         except ScanError as found:
             found.looks = looks
             raise

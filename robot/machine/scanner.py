@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -26,11 +25,12 @@ from solver.cube.orientation import site_facelets
 from solver.errors import InvalidRequest
 from solver.files import parse_object
 from vision.cameras.base import CameraError
+from vision.decide.causes import explain_reading, explain_views, find_flaw
 from vision.decide.consistency import repeated_face
 from vision.decide.reader import CubeReading, Unreadable, read_cube
 from vision.explain import explain, png
 from vision.frame import Camera, Frame
-from vision.locate.face import FaceGrid, NoFace, locate_face, shrink_to_cells
+from vision.locate.face import FaceGrid, NoFace, SearchResult, locate_face, shrink_to_cells
 from vision.locate.six_faces import CubeScan
 from vision.locate.view_check import OddView, face_in_view
 from vision.measure.colour_space import (
@@ -250,16 +250,20 @@ class Scanner:
         with self._in_use[camera], _naming_faults():
             return self._cameras[camera].capture()
 
-    def check_view(self, taken: Sequence[FaceImage]) -> None:
+    def check_view(self, taken: Sequence[FaceImage], before: Sequence[FaceImage] = ()) -> None:
         """Raise :class:`ScanError` if a picture shows something else than a face of such a cube.
 
-        ``taken`` are all of one look.
+        ``taken`` are all of one look, ``before`` good pictures of the same cube.
         """
         for image in taken if self._check_view else ():
             same = [other for other in taken if other.frame is image.frame and other is not image]
             odd = odd_view(image, self._size, [other.grid for other in same])
-            if odd is not None:
-                raise ScanError(str(odd), image.face, odd.trouble) from odd
+            if odd is None:
+                continue
+            searches = searches_of([*before, image], self._size)
+            found = explain_views(searches, {image.face: odd})
+            if found is not None:
+                raise scan_error(found, image.face) from odd
 
     def read(self, images: Sequence[FaceImage]) -> CubeReading:
         """Decide the cube from all pictures, several of a face included.
@@ -277,6 +281,10 @@ class Scanner:
         except Unreadable as error:
             self._explanation = partial(explanation, tuple(images), colours, error)
             raise self._refusal(error, images, colours) from error
+        if not reading.confident:
+            found = explain_reading(reading, searches_of(images, self._size))
+            if found is not None:
+                reading = replace(reading, reason=found.cause, flaw=found)
         if reading.corrections and not reading.confident:
             corrected = "; ".join(reading.corrections)
             reason = f"the faces do not fit together; perhaps {corrected}"
@@ -305,9 +313,11 @@ class Scanner:
     ) -> ScanError | RobotError:
         """Why the pictures could not be read: what is in view instead, if that can be told."""
         again = error.look_again or ""
-        odd = usual_oddity(images, self._size)
-        if odd is not None:
-            return ScanError(str(odd), again, odd.trouble)
+        found = shown_instead(images, self._size) or explain_reading(
+            error, searches_of(images, self._size)
+        )
+        if found is not None:
+            return scan_error(found, again)
         alike = repeated_face(colours)
         if alike is not None and error.look_again in alike:
             return _slip_fault(error.reason)
@@ -323,7 +333,9 @@ class Scanner:
         try:
             return locate_face(frame.image, sizes=(self._size,))
         except NoFace as error:
-            raise ScanError(f"camera {camera.name}: {error}") from error
+            flaw = find_flaw(frame.image, self._size)
+            code = {} if flaw is None else {"code": str(flaw.trouble)}
+            raise ScanError(f"camera {camera.name}: {flaw or error}", **code) from error
 
 
 def _call_for_all(act: Callable[[str], T], cameras: Sequence[str]) -> list[T]:
@@ -378,13 +390,24 @@ def odd_view(image: FaceImage, size: int, beside: Sequence[FaceGrid] = ()) -> Od
     return None
 
 
-def usual_oddity(images: Sequence[FaceImage], size: int) -> OddView | None:
-    """Return the most frequent problem of the pictures that have one."""
-    found = [odd for image in images if (odd := odd_view(image, size)) is not None]
-    if not found:
-        return None
-    (trouble, _), *_ = Counter(odd.trouble for odd in found).most_common(1)
-    return next(odd for odd in found if odd.trouble == trouble)
+def searches_of(images: Sequence[FaceImage], size: int) -> dict[str, SearchResult]:
+    """Return the pictures as they are compared, the last of each face that is seen whole."""
+    return {
+        image.face: SearchResult(image.frame.image, size, image.grid)
+        for image in images
+        if image.whole
+    }
+
+
+def shown_instead(images: Sequence[FaceImage], size: int) -> OddView | None:
+    """Return what the pictures show instead of a cube's faces, by what all of them show."""
+    views = [(image.face, odd) for image in images if (odd := odd_view(image, size)) is not None]
+    return explain_views(searches_of(images, size), dict(views)) if views else None
+
+
+def scan_error(found: OddView, look_again: Sequence[str]) -> ScanError:
+    """Return the error for what is in view instead of a cube that can be read."""
+    return ScanError(found.cause, found.faces or look_again, found.trouble)
 
 
 def explanation(

@@ -14,44 +14,9 @@ from robot.text.messages import Note
 from robot.text.outcomes import Outcome
 from solver.errors import CubistError
 from solver.files import JsonObject
+from vision.reasons import Reason
 
 JobKind = Literal["solve", "home", "scramble"]
-
-
-class FaultRecord(BaseModel):
-    """A fault as told to people: its stable ``code``, what happened, and what to do about it.
-
-    ``detail`` is the part of ``cause`` that says where: an actuator or a port.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    code: str
-    cause: str
-    remedy: str = ""
-    detail: str = ""
-
-    @classmethod
-    def of(cls, error: CubistError) -> FaultRecord:
-        """Return an error for the record, with the usual remedy unless it has its own."""
-        usual = FAULTS[error.code].remedy if error.code in FAULTS else ""
-        return cls(
-            code=error.code,
-            cause=error.cause,
-            remedy=error.remedy or usual,
-            detail=error.detail,
-        )
-
-
-class RunEvent(BaseModel):
-    """Something that happened ``at_s`` seconds after the start; a step has code and parameters."""
-
-    model_config = ConfigDict(frozen=True)
-
-    at_s: float
-    text: str
-    step_code: str = ""
-    step_parameters: dict[str, str] = Field(default_factory=dict)
 
 
 class NoteRecord(BaseModel):
@@ -69,8 +34,47 @@ def notes_of(texts: Iterable[str]) -> list[NoteRecord]:
     return [
         NoteRecord(text=str(text), code=text.code, parameters=text.parameters)
         for text in texts
-        if isinstance(text, Note)
+        if isinstance(text, (Note, Reason))
     ]
+
+
+class FaultRecord(BaseModel):
+    """A fault as told to people: its stable ``code``, what happened, and what to do about it.
+
+    ``detail`` is the part of ``cause`` that says where: an actuator or a port. ``notes``: the codes
+    of cause and remedy, if they have one.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    code: str
+    cause: str
+    remedy: str = ""
+    detail: str = ""
+    notes: list[NoteRecord] = Field(default_factory=list)
+
+    @classmethod
+    def of(cls, error: CubistError) -> FaultRecord:
+        """Return an error for the record, with the usual remedy unless it has its own."""
+        usual = FAULTS[error.code].remedy if error.code in FAULTS else ""
+        return cls(
+            code=error.code,
+            cause=str(error.cause),
+            remedy=str(error.remedy or usual),
+            detail=error.detail,
+            notes=notes_of([error.cause, error.remedy]),
+        )
+
+
+class RunEvent(BaseModel):
+    """Something that happened ``at_s`` seconds after the start; a step has code and parameters."""
+
+    model_config = ConfigDict(frozen=True)
+
+    at_s: float
+    text: str
+    step_code: str = ""
+    step_parameters: dict[str, str] = Field(default_factory=dict)
 
 
 class LinkRecord(BaseModel):

@@ -133,8 +133,8 @@ class ScanError(CubistError, RuntimeError):
 
     ``looks``: the looks that show something else than the cube, where a clear view is waited for.
 
-    ``code`` names what it shows instead, if that is known: ``no-cube``, ``two-cubes``,
-    ``wrong-size``, ``face-covered``, else ``unreadable``.
+    ``code`` names what it shows instead, if that is known, by a value of
+    :class:`vision.reasons.ViewTrouble`, else ``unreadable``.
     """
 
     exit_code = None

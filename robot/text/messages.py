@@ -9,30 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import ClassVar, Self
 
-
-class Coded(str):
-    """An English text that also has its ``code`` and ``parameters``."""
-
-    __slots__ = ("code", "parameters")
-    code: str
-    parameters: dict[str, str]
-
-    ENGLISH: ClassVar[Mapping[str, str]]
-    """By code, with the parameters in braces."""
-
-    @classmethod
-    def of(cls, code: str, english: str | None = None, **parameters: object) -> Self:
-        """Return the text with this code.
-
-        ``english`` says more than the table, or says it better.
-        """
-        values = {name: str(value) for name, value in parameters.items()}
-        made = cls(cls.ENGLISH[code].format_map(values) if english is None else english)
-        made.code, made.parameters = code, values
-        return made
-
+from solver.errors import Coded
+from vision.reasons import REASONS
 
 NOTES: Mapping[str, str] = {
     # Why a request is refused.
@@ -135,9 +114,11 @@ NOTES: Mapping[str, str] = {
     "underrun": "the board ran out of turns {count} times and waited for more",
     "late-once": "turns began late once: the board cannot keep up",
     "late": "turns began late {count} times: the board cannot keep up",
+    # What a camera shows instead of a cube that can be read.
+    **REASONS,
 }
 """English by code. A parameter ``fault`` is the code of a fault, ``state`` is a state of the
-daemon."""
+daemon, ``what`` and ``remedy`` are codes of other notes with the same parameters."""
 
 
 DRIFT_NOTES = frozenset({"moved", "moved-too-far", "camera-moved", "camera-turned", "turned"})
@@ -177,6 +158,9 @@ STEPS: Mapping[str, str] = {
     "wait-for-cube": "waiting: put the cube in",
     "wait-for-one-cube": "waiting: leave only one cube in view",
     "wait-for-right-size": "waiting: put a cube of the right size in",
+    "wait-for-shade": "waiting: a lamp is reflected in the cube, shade it or move the lamp",
+    "wait-for-light": "waiting: the picture is too bright or too dark, change the light",
+    "wait-for-focus": "waiting: the picture is blurred, clean and focus the camera",
     "plan-scramble": "planning the scramble",
     "search": "searching for the fastest way",
     "load-tables": "loading the tables of the search",

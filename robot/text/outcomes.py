@@ -25,6 +25,11 @@ class Outcome(StrEnum):
     TWO_CUBES = "two-cubes"
     WRONG_SIZE = "wrong-size"
     FACE_COVERED = "face-covered"
+    REFLECTION = "reflection"
+    TOO_BRIGHT = "too-bright"
+    TOO_DARK = "too-dark"
+    BLURRED = "blurred"
+    CUT_OFF = "cut-off"
     SLIPPED = "slipped"
     JAMMED = "jammed"
     NOT_CONFIRMED = "not-confirmed"
@@ -59,6 +64,11 @@ OUTCOMES: Mapping[Outcome, OutcomeRow] = {
     Outcome.FACE_COVERED: OutcomeRow(
         "a hand, or something else, is in front of the cube", ExitCode.NO
     ),
+    Outcome.REFLECTION: OutcomeRow("a lamp is reflected in the cube", ExitCode.NO),
+    Outcome.TOO_BRIGHT: OutcomeRow("the camera's picture is too bright", ExitCode.NO),
+    Outcome.TOO_DARK: OutcomeRow("the camera's picture is too dark", ExitCode.NO),
+    Outcome.BLURRED: OutcomeRow("the camera's picture is blurred", ExitCode.NO),
+    Outcome.CUT_OFF: OutcomeRow("the camera sees only a part of the face", ExitCode.NO),
     Outcome.SLIPPED: OutcomeRow(
         "the cube did not move as it should have, also after homing and starting over",
         ExitCode.FAILED,

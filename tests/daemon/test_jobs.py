@@ -408,7 +408,7 @@ async def test_a_hand_is_waited_for_and_then_the_cube_is_solved(
     noted: list[tuple[int, bool]] = []
     check = fake.scanner.check_view
 
-    def note(taken: Any) -> None:
+    def note(taken: Any, before: Any = ()) -> None:
         noted.append((len(fake.motion.done), bool(fake.scanner.odd and fake.scanner.odd[0])))
         check(taken)
 

@@ -169,7 +169,7 @@ def test_what_cameras_could_not_find_or_lock_is_told_of_each() -> None:
 
 
 def looked(face: str, whole: bool = True) -> FaceImage:
-    frame = Frame(np.zeros((48, 64, 3), np.uint8), "top", 0)
+    frame = Frame(np.full((48, 64, 3), 128, np.uint8), "top", 0)
     return FaceImage(face, frame, FaceColours.unseen(3), FaceGrid.from_corners(QUADS[0], 3), whole)
 
 

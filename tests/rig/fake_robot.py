@@ -223,7 +223,7 @@ class FakeScanner:
         self.moved.append(moved)
         return [FaceImage(view.face, BLACK, GREY, GRID) for view in looks]
 
-    def check_view(self, taken: Sequence[FaceImage]) -> None:
+    def check_view(self, taken: Sequence[FaceImage], before: object = ()) -> None:
         if self.read_first is not None:
             assert self.read_first.wait(LIMIT_S)
         if self.odd and (odd := self.odd.pop(0)) is not None:

@@ -363,7 +363,7 @@ class TruthfulScanner(Scanner):
         self._robot = robot
         self._studio = Studio(robot)
 
-    def check_view(self, taken: Sequence[FaceImage]) -> None:
+    def check_view(self, taken: Sequence[FaceImage], before: object = ()) -> None:
         """See :meth:`robot.machine.scanner.Scanner.check_view`."""
 
     def take(self, looks: Sequence[FaceView], *, moved: bool = False) -> list[FaceImage]:

@@ -23,7 +23,7 @@ from robot.link.group import complaints
 from robot.records.run_record import FaultRecord, JobKind, LinkRecord, notes_of
 from robot.settings import list_profiles, load_profile
 from robot.text import languages
-from robot.text.faults import FAULTS, RobotError, describe
+from robot.text.faults import FAULTS, RobotError, ScanError, describe
 from robot.text.languages import (
     ENGLISH,
     LANGUAGES,
@@ -36,10 +36,12 @@ from robot.text.messages import NOTES, STAGES, STEPS, JobStep, Note, PageReason,
 from robot.text.outcomes import OUTCOMES
 from robot.text.purposes import PURPOSES, CubeText, TouchText
 from vision.cameras.base import Unsettled
+from vision.reasons import REASONS, Reason
 
 OTHERS = sorted(set(LANGUAGES) - {ENGLISH})
 STATIC = files("robot.web").joinpath("static")
 ROBOT = Path(__file__).parents[2] / "robot"
+VISION = ROBOT.with_name("vision")
 STRING = r'"((?:[^"\\]|\\.)*)"'
 
 
@@ -218,6 +220,20 @@ def test_why_a_run_ended_is_told() -> None:
     assert told == "no se ve ningún cubo: es lo que muestra la cámara"
 
 
+def test_why_a_cube_is_not_read_is_told_with_its_place() -> None:
+    shining = Reason.of("seen-reflection-at", rows="1", columns="2-3")
+    fault = FaultRecord.of(ScanError(Reason.name_pictures("F", shining), "F", "reflection"))
+    told = catalogue("de").cause(fault.model_dump())
+    assert told.startswith("Bild F: eine Spiegelung liegt auf Reihe 1, Spalte 2-3 der Seite: ")
+    wrong = Reason.nest(
+        "put-wrongly", what="edge-flipped", remedy="turn-piece", piece="UR", place="U6, R2"
+    )
+    fault = FaultRecord.of(ScanError(wrong, "U", remedy=Reason.of("turn-piece")))
+    spanish = catalogue("es")
+    assert "la arista UR está volteada (ahora en U6, R2)" in spanish.cause(fault.model_dump())
+    assert spanish.remedy(fault.model_dump()).startswith("sáquela y gírela")
+
+
 @pytest.mark.parametrize(
     ("setting", "language"),
     [("de", "de"), ("de_AT.UTF-8", "de"), ("JA", "ja"), ("pt-BR", "en"), ("", "en"), ("C", "en")],
@@ -246,6 +262,12 @@ def test_every_code_is_used() -> None:
             assert set(re.findall(r"Note\.of\(\s*\"([^\"]+)\"", source)) <= set(NOTES), file
     used |= {str(one) for one in Unsettled}  # of cameras, which know nothing of notes
     used |= {f"calibrated-{place}" for place in get_args(Place)}
+    vision = "".join(file.read_text(encoding="utf-8") for file in VISION.rglob("*.py"))
+    used |= {
+        code
+        for code in REASONS
+        if re.sub("-(at|perhaps|left|right|top|bottom)$", "", code) in vision
+    }
     assert used | {"paused-once", "underrun-once", "late-once"} == set(NOTES)
 
 

@@ -36,6 +36,7 @@ from tests.rig.scenes import (
     render_plain_face,
     render_scene,
 )
+from tests.rig.spoilt import FLAWS, Flaw, as_photo_set, spoil, told
 from tests.vision import robot_looks
 from tests.vision.robot_looks import ROBOTS, Scene
 from vision.decide.assignment import orbits
@@ -91,6 +92,22 @@ def scenes(seed: int, _: float) -> Iterator[Case]:
     for kind in SCENES:
         cube = partial(render_scene, kind, seed, 2 + seed % 2, face)
         yield kind, f"{kind} {seed}", partial(_located, cube, face)
+
+
+def reasons(seed: int, _: float) -> Iterator[Case]:
+    """Rendered sets with every flaw: right if read, or if the true cause is named."""
+    size = 3 if seed % 3 else 2
+    for flaw in FLAWS:
+        yield flaw.name, f"{flaw.name} {seed}", partial(_explained, seed, size, flaw)
+
+
+def _explained(seed: int, size: int, flaw: Flaw) -> str:
+    photos = as_photo_set(render_cube(seed, size, max_tilt=25))
+    outcome, found = told(spoil(photos, flaw, seed)[0])
+    if outcome in ("right", "wrong"):
+        return outcome
+    named = "nothing" if found is None else str(found.trouble)
+    return "right" if named == flaw.cause else named
 
 
 def plain(seed: int, _: float) -> Iterator[Case]:
@@ -152,6 +169,7 @@ KINDS = {
     "faces": faces,
     "scenes": scenes,
     "plain": plain,
+    "reasons": reasons,
     "mistakes": mixed_up,
     "put-wrongly": put_wrongly,
     "two-turns": two_turns,
@@ -188,6 +206,7 @@ test_robots_in_very_harsh_light = campaign("robots", range(1_000, 3_000, 100), 0
 test_faces_of_every_size_are_found = campaign("faces", range(0, 150, 10), 0.95)
 test_faces_are_found_in_every_scene = campaign("scenes", range(0, 200, 10), 0.5)
 test_stickerless_faces_of_one_colour_are_found = campaign("plain", range(0, 60, 10), 0.98)
+test_reasons_are_true = campaign("reasons", range(830_000, 830_060, 10), 0.9)
 test_every_real_set_with_every_mistake = campaign("mistakes", range(2, 8), 0.5)
 test_every_real_set_with_a_piece_put_in_wrongly = campaign("put-wrongly", range(2, 8), 0.0)
 test_two_turns_from_solved_with_any_picture_turned = campaign("two-turns", range(0, 243, 27), 0.85)

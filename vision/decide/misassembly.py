@@ -19,6 +19,7 @@ from solver.cube import legality
 from solver.errors import IllegalCube
 from vision.decide.assignment import Arrangement, Orbit, RankedArrangements, orbits
 from vision.frame import Floats, Ints
+from vision.reasons import Reason
 
 MISASSEMBLED = 8.0
 """Log odds against a cube that was put together wrongly, 1 in 3000. In 1 of 250 rendered cubes a
@@ -46,24 +47,20 @@ class WrongPiece:
     stickers: tuple[int, ...]
     certain: bool = True
 
-    def describe(self) -> str:
-        """Say what is wrong."""
-        if self.fault != "exchanged":
-            kind = "edge" if self.fault == "flipped" else "corner"
-            if self.certain:
-                return f"{kind} {self.piece} is {self.fault}"
-            return f"one {kind} is {self.fault}, perhaps {self.piece}"
-        if self.piece is None:
-            return "two corners or two edges are exchanged"
-        kind = "corners" if len(self.piece) == 3 else "edges"
-        return f"{kind} {self.piece} and {self.other} are exchanged"
+    @property
+    def code(self) -> str:
+        """The code of what is wrong (:data:`vision.reasons.REASONS`)."""
+        if self.fault == "exchanged":
+            if self.piece is None:
+                return "two-exchanged"
+            return "corners-exchanged" if len(self.piece) == 3 else "edges-exchanged"
+        plain = "edge-flipped" if self.fault == "flipped" else "corner-twisted"
+        return plain if self.certain else f"{plain}-perhaps"
 
     @property
-    def remedy(self) -> str:
+    def remedy(self) -> Reason:
         """The remedy, for a person."""
-        if self.fault == "exchanged":
-            return "take out two edges and put each in the place of the other"
-        return "take it out and turn it, or look at its stickers again"
+        return Reason.of("exchange-pieces" if self.fault == "exchanged" else "turn-piece")
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,10 @@ from vision.decide.estimate import Decision, decide
 from vision.decide.misassembly import WrongPiece
 from vision.decide.schemes import is_held, known_orders, scheme_costs, usual_naming
 from vision.frame import Bools, Floats, Ints
+from vision.locate.view_check import OddView
 from vision.measure.colour_space import ColourReferences
 from vision.measure.sticker_colours import FACES, StickerColours
+from vision.reasons import Reason
 
 CONFIDENT_MARGIN = 2.6
 POCKET_CONFIDENT_MARGIN = 6.0
@@ -64,7 +66,7 @@ class CubeReading:
     ``is_mirrored_only``: all pictures were mirrored, and that is the only mistake.
     ``look_again`` is the face whose second picture would help most, None if none is needed.
     ``reason`` says why the reading is not sure, if a cause is known; ``assembled`` is the piece
-    that may have been put in wrongly.
+    that may have been put in wrongly, ``flaw`` what a picture shows that explains the doubt.
     """
 
     size: int
@@ -80,12 +82,14 @@ class CubeReading:
     reason: str = ""
     assembled: WrongPiece | None = None
     is_mirrored_only: bool = False
+    flaw: OddView | None = None
 
 
 class Unreadable(CubistError):
     """Colours that no cube explains; ``reason`` is the cause, ``doubtful`` names stickers.
 
-    ``assembled``: the piece that seems to have been put in wrongly, if that explains them.
+    ``assembled``: the piece that seems to have been put in wrongly, if that explains them;
+    ``flaw``: what a picture shows that does.
     """
 
     code = "unreadable"
@@ -97,12 +101,14 @@ class Unreadable(CubistError):
         doubtful: tuple[str, ...] = (),
         look_again: str | None = None,
         assembled: WrongPiece | None = None,
+        flaw: OddView | None = None,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.doubtful = doubtful
         self.look_again = look_again
         self.assembled = assembled
+        self.flaw = flaw
 
 
 def read_cube(
@@ -201,14 +207,18 @@ class Verdict:
             return self.describe_strange(), np.flatnonzero(one.strange).tolist()
         return "", ()
 
-    def describe_assembly(self) -> str:
-        """Say which pieces seem to have been put in wrongly, where they are, and what to do."""
-        said = []
-        for wrong in self.wrong_pieces:
-            place = " and ".join(self.names_of(wrong.stickers))
-            at = f" (now at {place})" if place else ""
-            said.append(f"{wrong.describe()}{at}: {wrong.remedy}")
-        return f"the cube seems to be put together wrongly. {'. '.join(said)}"
+    def describe_assembly(self) -> Reason:
+        """Say which piece seems to have been put in wrongly, where it is, and what to do."""
+        first, *more = self.wrong_pieces
+        return Reason.nest(
+            "put-wrongly-more" if more else "put-wrongly",
+            what=first.code,
+            remedy=first.remedy.code,
+            piece=first.piece,
+            other=first.other,
+            place=", ".join(self.names_of(first.stickers)),
+            count=1 + len(more),
+        )
 
     def describe_strange(self) -> str:
         """Say on which face most stickers match no colour."""

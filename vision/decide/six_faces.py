@@ -1,12 +1,78 @@
-"""Choosing among the places where six photographs may show their faces: the cube decides."""
+"""Reading six photographs: the cube decides where they show their faces."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
 
+from vision.decide.causes import explain_reading, explain_search
 from vision.decide.reader import CubeReading, Unreadable, read_cube
-from vision.locate.six_faces import CubeScan
-from vision.measure.sticker_colours import StickerColours
+from vision.frame import Frame
+from vision.locate.face import NoFace
+from vision.locate.six_faces import CubeScan, scan_folder, scan_frames
+from vision.measure.sticker_colours import FACES, StickerColours
+
+
+def locate_cube(source: Path | Mapping[str, Frame], size: int | None = None) -> CubeScan:
+    """Locate and measure the photographs of a folder, or a frame per face letter, where the cube
+    decides.
+
+    Raises :class:`solver.files.BadFile` and :class:`vision.locate.face.NoFace`, whose cause all
+    pictures together speak for.
+    """
+    scan = scan_folder if isinstance(source, Path) else scan_frames
+    try:
+        return choose_places(scan(source, size, may_doubt=True))  # type: ignore[arg-type]
+    except NoFace as error:
+        raise explain_search(error) from error
+
+
+def read_located(scan: CubeScan) -> CubeReading:
+    """Return the cube in photographs.
+
+    A picture that hardly shows its face counts if all six make one cube for sure; otherwise that
+    picture is what is wrong. Raises :class:`vision.locate.face.NoFace` and
+    :class:`vision.decide.reader.Unreadable`.
+    """
+    try:
+        reading = read_cube(scan.colours)
+    except Unreadable as error:
+        if scan.doubt is not None:
+            raise _explain_doubt(scan, scan.doubt) from error
+        found = explain_reading(error, scan.searches)
+        if found is None:
+            raise
+        raise Unreadable(found.cause, error.doubtful, found.faces[0], flaw=found) from error
+    if scan.doubt is not None and not (reading.confident and _agrees(scan, reading)):
+        raise _explain_doubt(scan, scan.doubt)
+    if reading.confident:
+        return reading
+    found = explain_reading(reading, scan.searches)
+    return reading if found is None else replace(reading, reason=found.cause, flaw=found)
+
+
+_OWN = 1.5
+"""Margin from which the other faces have a cube of their own."""
+
+
+def _agrees(scan: CubeScan, reading: CubeReading) -> bool:
+    """Return False if the pictures that do show their faces make another cube.
+
+    Something else, measured for a face, may happen to suit a wrong one.
+    """
+    assert scan.doubt is not None
+    rest = {face: scan.colours.face(face) for face in FACES if face not in scan.doubt.faces}
+    try:
+        without = read_cube(StickerColours.from_faces(rest))
+    except Unreadable:
+        return True
+    return without.facelets == reading.facelets or without.margin < _OWN
+
+
+def _explain_doubt(scan: CubeScan, doubt: NoFace) -> NoFace:
+    doubt.searches = scan.searches
+    return explain_search(doubt)
 
 
 def choose_places(scan: CubeScan) -> CubeScan:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from types import MappingProxyType
 
 import cv2
 import numpy as np
@@ -66,10 +67,14 @@ _SAME_PLACE = 0.2
 
 
 class NoFace(CubistError):
-    """No face of a cube was found in a picture."""
+    """No face of a cube was found in a picture.
+
+    ``searches``: if six pictures were searched, what was found in each, by face letter.
+    """
 
     code = "no-face"
     exit_code = ExitCode.NO
+    searches: Mapping[str, SearchResult] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +136,20 @@ class FaceGrid:
         """Return the same face moved to the right and down, in pixels."""
         shift = np.array([[1, 0, right], [0, 1, down], [0, 0, 1.0]])
         return FaceGrid(self.size, shift @ self.homography, self.fit, self.seen)
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """The search for a face in a picture uint8[H, W, 3].
+
+    ``size``: layers of the cube, as all pictures have it; ``grid``: a face of it, if one was found;
+    ``found``: grids of any size that may be faces, likeliest first.
+    """
+
+    image: Image
+    size: int
+    grid: FaceGrid | None = None
+    found: Sequence[FaceGrid] = ()
 
 
 def locate_face(image: Image, sizes: Collection[int] = SIZES) -> FaceGrid:

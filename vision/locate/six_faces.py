@@ -15,6 +15,7 @@ from vision.locate.face import (
     WORST,
     FaceGrid,
     NoFace,
+    SearchResult,
     confirm_grid,
     holds,
     is_far,
@@ -24,6 +25,7 @@ from vision.locate.face import (
 from vision.locate.view_check import OddView, face_in_view
 from vision.measure.sticker_colours import FACES, StickerColours
 from vision.measure.stickers import measure_face
+from vision.reasons import Reason
 
 _STEADY = 0.4
 """Pitches by which the corners of a face move between the pictures of a fixed camera, at most."""
@@ -56,10 +58,12 @@ class LocatedCube:
     ``others`` are places at which the picture may show the face instead, likeliest first.
     ``doubt``: the problem with a picture in which the face hardly shows, or was only assumed where
     the others have it. Unless the cube is then read surely, report that to the person.
+    ``searches``: what was found in each picture.
     """
 
     grids: Mapping[str, FaceGrid]
     others: _Candidates
+    searches: Mapping[str, SearchResult]
     doubt: OddView | None = None
 
 
@@ -67,7 +71,7 @@ class LocatedCube:
 class CubeScan:
     """Six photographs, the grid found in each, and the colours measured, by face letter.
 
-    ``others`` and ``doubt`` as in :class:`LocatedCube`.
+    ``others``, ``doubt`` and ``searches`` as in :class:`LocatedCube`.
     """
 
     frames: Mapping[str, Frame]
@@ -75,6 +79,7 @@ class CubeScan:
     colours: StickerColours
     doubt: OddView | None = None
     others: _Candidates = field(default_factory=dict)
+    searches: Mapping[str, SearchResult] = field(default_factory=dict)
 
     def replace_grid(self, face: str, grid: FaceGrid) -> CubeScan:
         """Return the scan with a face measured at another place of its picture."""
@@ -122,7 +127,8 @@ def _scan(
     frames: Mapping[str, Frame], found: _Candidates, sizes: Collection[int], may_doubt: bool
 ) -> CubeScan:
     cube = _locate(_pictures(frames), found, sizes, may_doubt)
-    return CubeScan(frames, cube.grids, _measure(frames, cube.grids), cube.doubt, cube.others)
+    colours = _measure(frames, cube.grids)
+    return CubeScan(frames, cube.grids, colours, cube.doubt, cube.others, cube.searches)
 
 
 def _measure(frames: Mapping[str, Frame], grids: Mapping[str, FaceGrid]) -> StickerColours:
@@ -161,35 +167,66 @@ def _locate(
     """
     size = max(sizes, key=lambda n: (_joint_fit(found, n), -n))
     alike = {name: [g for g in grids if g.size == size] for name, grids in found.items()}
-    grids = _choose(pictures, alike)
-    poor = {name: grid for name, grid in grids.items() if grid.fit < WORST}
-    grids = {name: grid for name, grid in grids.items() if name not in poor}
-    missing = [name for name in pictures if name not in grids]
+    chosen = _choose(pictures, alike)
+    grids = {name: grid for name, grid in chosen.items() if grid.fit >= WORST}
+    searches = {
+        name: SearchResult(image, size, grids.get(name), own)
+        for (name, image), own in zip(pictures.items(), found.values(), strict=True)
+    }
+    try:
+        places, doubt = _complete(searches, chosen, may_doubt)
+    except NoFace as error:
+        error.searches = searches
+        raise
+    others = {name: _elsewhere(places[name], candidates) for name, candidates in alike.items()}
+    return LocatedCube(places, others, searches, doubt)
+
+
+def _complete(
+    searches: Mapping[str, SearchResult], chosen: Mapping[str, FaceGrid], may_doubt: bool
+) -> tuple[dict[str, FaceGrid], OddView | None]:
+    """Return a place of the face in every picture, and the problem with one of them, if any.
+
+    ``chosen``: the likeliest grids, poor ones included. Raises as :func:`_locate`.
+    """
+    grids = {name: own.grid for name, own in searches.items() if own.grid is not None}
+    missing = [name for name in searches if name not in grids]
+    size = next(iter(searches.values())).size
     doubt = None
     for name in missing:
-        seen = [g for n, g in grids.items() if pictures[n].shape == pictures[name].shape]
-        place = _steady_place(seen)
+        place = others_place(searches, name)
         try:
-            face: FaceGrid | None = _check_view(name, pictures[name], size, place)
+            face: FaceGrid | None = _check_view(name, searches[name].image, size, place)
         except OddView as odd:
-            face = poor.get(name, place)
+            face = chosen.get(name, place)
             if not may_doubt or face is None or len(missing) > 1:
                 raise
             doubt = odd
-        if place is not None or name in poor:
+        if place is not None or name in chosen:
             grids |= {name: face} if face is not None else {}
-    if len(grids) < len(pictures):
-        raise NoFace(_complaint([name for name in missing if name not in grids], size))
+    if len(grids) < len(searches):
+        raise NoFace(describe_missing([name for name in missing if name not in grids], size))
     if not missing and _is_doubtful(grids):
-        for name, image in pictures.items():
+        for name, search in searches.items():
             try:
-                _check_view(name, image, size)
+                _check_view(name, search.image, size)
             except OddView as odd:
                 if not may_doubt:
                     raise
                 doubt = doubt or odd
-    others = {name: _elsewhere(grids[name], candidates) for name, candidates in alike.items()}
-    return LocatedCube(grids, others, doubt)
+    return grids, doubt
+
+
+def others_place(searches: Mapping[str, SearchResult], name: str) -> FaceGrid | None:
+    """Return the place where the other pictures of the same shape have the face, if they agree."""
+    shape = searches[name].image.shape
+    return _steady_place(
+        [
+            own.grid
+            for other, own in searches.items()
+            if other != name and own.grid is not None and own.image.shape == shape
+        ]
+    )
 
 
 def _choose(pictures: Mapping[str, Image], alike: _Candidates) -> dict[str, FaceGrid]:
@@ -257,8 +294,8 @@ def _check_view(name: str, image: Image, size: int, place: FaceGrid | None = Non
     try:
         return face_in_view(image, size, place)
     except OddView as odd:
-        text = f"picture {name}: {odd}"
-        raise OddView(odd.trouble, text, odd.stickers, odd.size) from odd
+        text = Reason.name_pictures(name, odd.cause)
+        raise OddView(odd.trouble, text, odd.stickers, odd.size, faces=name) from odd
 
 
 def _is_odd(grid: FaceGrid, others: Sequence[FaceGrid]) -> bool:
@@ -285,7 +322,8 @@ def _joint_fit(found: Mapping[str, Sequence[FaceGrid]], size: int) -> float:
     return float(np.log(fits).sum())
 
 
-def _complaint(missing: Sequence[str], size: int) -> str:
+def describe_missing(missing: Sequence[str], size: int) -> str:
+    """Say in which pictures no face was found."""
     names = ", ".join(missing)
     return (
         f"picture {names}: no face of a {size}x{size}x{size} found as in the others; "

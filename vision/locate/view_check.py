@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import product
 
 import cv2
@@ -15,6 +14,7 @@ from vision.frame import Bools, Frame, Image, Ints
 from vision.locate.face import FaceGrid, NoFace, cell_evidence, locate_grids, patches_in_rows
 from vision.measure.sticker_colours import linear_to_srgb
 from vision.measure.stickers import measure_face
+from vision.reasons import Reason, ViewTrouble
 
 _CLEAR = 0.6
 """Share of the cells that must look like stickers for a face to be where it is expected."""
@@ -46,20 +46,13 @@ _JOINED = 0.35
 """Two faces are of one cube if they share an edge: largest distance of its ends, in sides."""
 
 
-class ViewTrouble(StrEnum):
-    """Things in view instead of one whole face; the values are stable names for programs."""
-
-    NO_CUBE = "no-cube"
-    TWO_CUBES = "two-cubes"
-    WRONG_SIZE = "wrong-size"
-    COVERED = "face-covered"
-
-
 class OddView(NoFace):
     """A picture that does not show one whole face of the cube expected.
 
     ``trouble`` names what it shows; ``stickers`` are those covered (numbers from 1, row by row as
     the face stands in the picture) and ``size`` the layers of the cube that is there instead.
+    ``faces`` are the letters of the pictures that show it, if they have any; ``where`` the place as
+    the text has it.
     """
 
     def __init__(
@@ -68,9 +61,13 @@ class OddView(NoFace):
         what: str,
         stickers: tuple[int, ...] = (),
         size: int | None = None,
+        faces: str = "",
+        where: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(what)
         self.trouble = trouble
+        self.faces = faces
+        self.where = dict(where or {})
         self.stickers = stickers
         self.size = size
 
@@ -87,10 +84,7 @@ def face_in_view(
     """
     face = _search(image, size) if place is None else _check_place(image, place)
     if any(not _is_joined(face, other) for other in _others(image, [face, *beside])):
-        raise OddView(
-            ViewTrouble.TWO_CUBES,
-            "two cubes are in view: remove all but the one to read",
-        )
+        raise OddView(ViewTrouble.TWO_CUBES, Reason.of("seen-two-cubes"))
     return face
 
 
@@ -102,8 +96,8 @@ def _search(image: Image, size: int) -> FaceGrid:
         return fitting[0]
     if grids and grids[0].fit >= _CERTAIN:
         raise wrong_size(grids[0].size, size)
-    if _is_skin(image).mean() >= _SKIN_IN_PICTURE and patches_in_rows(image) >= _IN_ROWS:
-        raise OddView(ViewTrouble.COVERED, f"no whole face is in view: {_IN_THE_WAY}")
+    if is_skin(image).mean() >= _SKIN_IN_PICTURE and patches_in_rows(image) >= _IN_ROWS:
+        raise OddView(ViewTrouble.COVERED, Reason.of("seen-cover"))
     raise wrong_size(grids[0].size, size) if grids else no_cube()
 
 
@@ -131,27 +125,21 @@ def _check_uncovered(cells: _Cells) -> None:
         stickers = tuple(int(i) + 1 for i in np.flatnonzero(covered))
         raise OddView(
             ViewTrouble.COVERED,
-            f"{len(stickers)} of the face's {len(covered)} stickers cannot be seen: {_IN_THE_WAY}",
+            Reason.of("seen-cover-count", count=len(stickers), total=len(covered)),
             stickers,
         )
 
 
-_IN_THE_WAY = "a hand, or something else, is in front of the cube"
-
-
 def no_cube() -> OddView:
     """Nothing that looks like a face where one is expected."""
-    return OddView(
-        ViewTrouble.NO_CUBE,
-        "no cube is in view, or not a whole face of one, in focus and lit",
-    )
+    return OddView(ViewTrouble.NO_CUBE, Reason.of("seen-no-cube"))
 
 
 def wrong_size(seen: int, expected: int) -> OddView:
     """A cube with another number of layers."""
     return OddView(
         ViewTrouble.WRONG_SIZE,
-        f"a {seen}x{seen}x{seen} is in view where a {expected}x{expected}x{expected} is expected",
+        Reason.of("seen-other-size", seen=seen, size=expected),
         size=seen,
     )
 
@@ -176,7 +164,7 @@ class _Cells:
         borders = upright[:, :-1].astype(np.intp) + upright[:, 1:] + level[:-1] + level[1:]
         colours = measure_face(Frame(image, "", 0), grid.quads).linear_rgb
         even = evidence.even[rows, columns] >= _MARKED
-        return cls(borders.ravel(), even.ravel(), _is_skin(linear_to_srgb(colours)))
+        return cls(borders.ravel(), even.ravel(), is_skin(linear_to_srgb(colours)))
 
     @property
     def stickers(self) -> Bools:
@@ -189,7 +177,12 @@ class _Cells:
         return np.asarray((self.borders < 2) | ((self.borders < 3) & self.skin))
 
 
-def _is_skin(srgb: NDArray[np.uint8]) -> Bools:
+def sticker_cells(image: Image, place: FaceGrid) -> Bools:
+    """Return which cells of a place look like stickers, bool[N * N] row by row."""
+    return _Cells.from_image(image, place).stickers
+
+
+def is_skin(srgb: NDArray[np.uint8]) -> Bools:
     """True for colours uint8[..., 3] that may be those of skin, anybody's, in any light."""
     red, green, blue = (srgb[..., i].astype(np.float32) for i in range(3))
     tinted = (green > _GREEN_OF_SKIN[0] * red) & (green < _GREEN_OF_SKIN[1] * red)

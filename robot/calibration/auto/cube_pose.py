@@ -22,8 +22,9 @@ from robot.settings.base import Site
 from robot.settings.profile import CameraSettings
 from robot.text.faults import CalibrationError
 from solver.cube.facelets import NORMALS, READING
+from vision.decide.causes import require_face
 from vision.locate.face import FaceGrid, HintedSearch, confirm_grid, locate_grids
-from vision.locate.view_check import OddView, face_in_view
+from vision.locate.view_check import OddView
 
 Floats = NDArray[np.float64]
 Quads = Mapping[Site, Floats]
@@ -231,7 +232,7 @@ def _check_seen(camera: CameraSettings, image: Image, quads: Quads, size: int) -
     for site, grid in grids.items():
         beside = [other for at, other in grids.items() if at != site]
         try:
-            seen = face_in_view(image, size, grid, beside)
+            seen = require_face(image, size, grid, beside)
         except OddView as odd:
             raise CalibrationError(f"camera {camera.name}, face {site}: {odd}") from odd
         if _apart(seen.corners, grid) > NEAR_PITCHES:

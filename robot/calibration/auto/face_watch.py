@@ -13,6 +13,7 @@ from robot.calibration.steps.camera import Corners, Image, nearest_turn, take_pi
 from robot.settings import RobotProfile
 from robot.settings.profile import CameraSettings, View
 from robot.text.faults import CalibrationError
+from vision.decide.causes import find_flaw
 from vision.frame import Frame
 from vision.locate.advice import advise
 from vision.locate.face import FaceGrid, confirm_grid
@@ -69,6 +70,7 @@ class RotationGauge:
         self._level_grid: FaceGrid | None = None
         self.zero = 0.0
         self.advice: list[str] = []
+        self._lost: Image | None = None
 
     def look(self, near: float = 0.0) -> FacePose | None:
         """Return the face once the picture is at rest; None while something covers it.
@@ -94,8 +96,11 @@ class RotationGauge:
         return replace(seen[-1], degrees=float(np.median(angles)))
 
     def lost_face_error(self, text: str) -> CalibrationError:
-        """Return the error for a face that left the view: a fault of the picture, if there was one
-        from the start, else ``text``."""
+        """Return the error for a face that left the view: a fault of the picture, if there is one
+        or was one from the start, else ``text``."""
+        flaw = None if self._lost is None else find_flaw(self._lost, self._size)
+        if flaw is not None:
+            return CalibrationError(f"no whole face can be found any more: {flaw}")
         if not self.advice:
             return CalibrationError(text)
         return CalibrationError(
@@ -162,6 +167,7 @@ class RotationGauge:
         try:
             return image, face_in_view(image, self._size)
         except OddView:
+            self._lost = image
             return image, None
 
     def _glance(self, near: float) -> FacePose | None:

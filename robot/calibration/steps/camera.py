@@ -27,10 +27,11 @@ from robot.records.documents import ApiDocument, ApiRequest
 from robot.settings.profile import CameraSettings, View
 from solver.errors import InvalidRequest
 from solver.files import JsonObject
+from vision.decide.causes import require_face
 from vision.frame import Frame
 from vision.locate.advice import advise
 from vision.locate.face import FaceGrid
-from vision.locate.view_check import OddView, face_in_view
+from vision.locate.view_check import OddView
 
 Image = NDArray[np.uint8]
 Corners = NDArray[np.float64]
@@ -91,7 +92,7 @@ class QuadEditor:
         """
         grid = FaceGrid.from_corners(self.corners, self._size)
         try:
-            face_in_view(image, self._size, grid)
+            require_face(image, self._size, grid)
         except OddView as odd:
             return [f"in view: {odd}"]
         found = advise(Frame(image, "", 0), grid, squarely=self._is_alone)
@@ -113,7 +114,7 @@ class QuadEditor:
         self.corners[corner] = np.array((x, y)) * self._resolution
 
     def _locate(self, image: Image) -> Corners:
-        found = np.asarray(face_in_view(image, self._size).corners, dtype=np.float64)
+        found = np.asarray(require_face(image, self._size).corners, dtype=np.float64)
         return nearest_turn(found, self.corners)
 
     def _distance(self, image: Image) -> float | None:

@@ -66,6 +66,7 @@ def measured_colours(bench: Bench, asked: ColoursRequest) -> MeasuredColours:
     try:
         return MeasuredColours(facelets=facelets, values=as_values(references_of(scan, facelets)))
     except CubistError as other:
+        _refuse_flaws(images)
         if other.code != OTHER_CUBE:
             raise
         raise ScanError(str(other), remedy=_remedy_for(facelets)) from other
@@ -84,8 +85,12 @@ def _remedy_for(facelets: str) -> str:
 
 
 def _certain_facelets(machine: Machine, images: list[FaceImage]) -> str:
+    from robot.machine.scanner import scan_error
+
     reading = machine.scanner.read(images)
     if not reading.confident:
+        if reading.flaw is not None:
+            raise scan_error(reading.flaw, reading.look_again or "")
         raise ScanError(
             "the cube cannot be read beyond doubt with the colours as they are",
             reading.look_again or "",
@@ -93,6 +98,17 @@ def _certain_facelets(machine: Machine, images: list[FaceImage]) -> str:
             "cube in and say so, or name its facelets",
         )
     return reading.facelets
+
+
+def _refuse_flaws(images: list[FaceImage]) -> None:
+    """Raise :class:`ScanError` if a picture has a flaw, as a reflection on a sticker."""
+    from robot.machine.scanner import scan_error
+    from vision.decide.causes import find_flaw
+
+    for image in images:
+        flaw = find_flaw(image.frame.image, image.grid.size, image.grid) if image.whole else None
+        if flaw is not None:
+            raise scan_error(flaw, image.face) from flaw
 
 
 LOOKING = Trial(

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from robot.text.faults import FAULTS, describe
 from robot.text.messages import NOTES, STAGES, STEPS
 from robot.text.outcomes import OUTCOMES
+from vision.reasons import NESTED
 
 if TYPE_CHECKING:
     from solver.files import JsonMapping, JsonObject
@@ -96,6 +97,9 @@ class Catalogue:
         row = FAULTS.get(fault.get("code", ""))
         if row is None or self.language == ENGLISH:
             return str(fault["cause"])
+        told = self.note(str(fault["cause"]), fault.get("notes", ()))
+        if told != fault["cause"]:
+            return told
         usual = row._replace(about=self._fault(row.about), cause=self._fault(row.cause))
         detail = fault.get("detail", "")
         if fault["cause"] == row.about:
@@ -115,7 +119,7 @@ class Catalogue:
     def remedy(self, fault: JsonMapping) -> str:
         """Return the remedy in a ``FaultRecord``; a particular remedy is English."""
         row = FAULTS.get(fault.get("code", ""))
-        remedy = str(fault["remedy"])
+        remedy = self.note(str(fault["remedy"]), fault.get("notes", ()))
         return self._fault(remedy) if row is not None and remedy == row.remedy else remedy
 
     def step(self, work: JsonMapping) -> str:
@@ -153,6 +157,8 @@ class Catalogue:
             values["fault"] = self._fault(row.about)
         for name in STATE_PARAMETERS & values.keys():
             values[name] = self.state(values[name])
+        for name in NESTED & values.keys():
+            values[name] = self.text("notes", NOTES[values[name]]).format_map(parameters)
         return self.text("notes", template).format_map(values)
 
     def stage(self, stage: str) -> str:

@@ -20,7 +20,9 @@ export const outcomeName = (code) => texts.outcomes[code] ?? code;
 export const endingOf = (reason) => texts.endings[reason] ?? reason;
 
 /** The cause of a fault; details that only the robot knows stay English, in brackets. */
-export function causeOf({ code, cause, detail }) {
+export function causeOf({ code, cause, detail, notes }) {
+  const told = noteOf(cause, notes);
+  if (told !== cause) return told;
   const ours = texts.faults[code], theirs = texts.english[code];
   if (!ours || !theirs) return cause;
   const usual = ([about, why], part) => `${about}${part ? ` (${part})` : ""}: ${why}`;
@@ -28,8 +30,8 @@ export function causeOf({ code, cause, detail }) {
   return cause === usual(theirs, detail) ? usual(ours, partName(detail)) : `${ours[0]} [${cause}]`;
 }
 
-export function remedyOf({ code, remedy }) {
-  return remedy === texts.english[code]?.[2] ? texts.faults[code][2] : remedy;
+export function remedyOf({ code, remedy, notes }) {
+  return remedy === texts.english[code]?.[2] ? texts.faults[code][2] : noteOf(remedy, notes);
 }
 
 /** The step of a job, given a document that has it. */
@@ -56,7 +58,9 @@ export function reasonOf(error) {
 function noted(english, code, values) {
   if (texts.language === "en" || !texts.notes[code]) return english;
   const fault = texts.faults[values.fault]?.[0] ?? values.fault;
-  return fill(texts.notes[code], { ...values, fault, state: stateName(values.state), before: stateName(values.before) });
+  // Some notes contain others, by their codes.
+  const inner = (name) => fill(texts.notes[values[name]] ?? "", values);
+  return fill(texts.notes[code], { ...values, fault, state: stateName(values.state), before: stateName(values.before), what: inner("what"), remedy: inner("remedy") });
 }
 
 export const stageName = (code) => texts.stages[code] ?? code;

@@ -1,0 +1,87 @@
+"""The reason why photographs cannot be read is the one that is true of all of them."""
+
+from __future__ import annotations
+
+import json
+
+import cv2
+import pytest
+
+from tests.rig.pictures import as_pixel
+from tests.rig.scans import FOLDERS
+from tests.rig.scenes import RenderedCube, is_true, render_cube
+from tests.rig.spoilt import FLAWS, PhotoSet, as_photo_set, spoil, told
+from vision.decide.causes import explain_views, find_flaw, require_face
+from vision.decide.six_faces import locate_cube, read_located
+from vision.locate.face import FaceGrid, NoFace, SearchResult
+from vision.locate.six_faces import scan_folder
+from vision.locate.view_check import OddView
+from vision.reasons import Reason, ViewTrouble
+
+
+@pytest.fixture(scope="module")
+def cube() -> RenderedCube:
+    return render_cube(810_001, 3, max_tilt=10)
+
+
+@pytest.mark.parametrize("flaw", FLAWS, ids=lambda flaw: flaw.name)
+def test_the_true_cause_and_its_picture_are_named(flaw, cube):
+    spoilt, faces = spoil(as_photo_set(cube), flaw, 3)
+    outcome, found = told(spoilt)
+    assert outcome in ("refused", "unsure", "right")
+    if outcome != "right":
+        assert found is not None and (found.trouble, set(found.faces) <= set(faces)) == (
+            flaw.cause,
+            True,
+        )
+        assert str(found).startswith(f"picture {', '.join(found.faces)}: ")
+
+
+def test_a_reflection_is_named_with_its_row_and_column(cube):
+    place = FaceGrid.from_corners(cube.corners["F"], 3)
+    picture = cube.frames["F"].image.copy()
+    x, y = as_pixel(place.centres[5])
+    half = int(0.6 * place.pitch)
+    picture[y - half : y + half, x - half : x + half] = 255
+    found = find_flaw(picture, 3, place)
+    assert found is not None and found.trouble is ViewTrouble.REFLECTION
+    assert 6 in found.stickers and found.where["columns"].endswith("3")
+    assert find_flaw(cube.frames["F"].image, 3, place) is None
+
+
+def test_one_picture_alone_is_no_cube_of_another_size(cube):
+    """Four of nine stickers may look like a 2x2x2, but no cube changes its size."""
+    searches = {
+        face: SearchResult(frame.image, 3, FaceGrid.from_corners(cube.corners[face], 3))
+        for face, frame in cube.frames.items()
+    }
+    odd = OddView(ViewTrouble.WRONG_SIZE, Reason.of("seen-other-size", seen=2, size=3), size=2)
+    assert explain_views(searches, {"F": odd}) is None
+    every = explain_views(searches, dict.fromkeys(searches, odd))
+    assert every is not None and every.trouble is ViewTrouble.WRONG_SIZE
+
+
+def test_what_a_calibrated_camera_shows_is_weighed(cube):
+    place = FaceGrid.from_corners(cube.corners["F"], 3)
+    picture = cube.frames["F"].image.copy()
+    x, y = as_pixel(place.centres[4])
+    cv2.circle(picture, (x, y), int(1.2 * place.pitch), (255, 255, 255), -1)
+    with pytest.raises(OddView, match="a reflection lies on row 1-3, column 1-3") as refusal:
+        require_face(picture, 3, place)
+    assert refusal.value.trouble is ViewTrouble.REFLECTION
+    assert require_face(cube.frames["F"].image, 3, place) is place
+
+
+@pytest.mark.skipif(len(FOLDERS) < 2, reason="no real scans beside the checkout")
+def test_a_picture_of_nothing_that_suits_another_cube_is_not_believed():
+    """A room in the place of a face was read as another 2x2x2 for sure."""
+    folder = FOLDERS[0] / "images" / "2x2x2-random-03_2019-03-01"
+    scan = scan_folder(folder)
+    known = json.loads((folder / "expected.json").read_text())["expected_dbl_normalised"]
+    corners = {face: grid.corners for face, grid in scan.grids.items()}
+    photos = PhotoSet("2x2x2", 2, known, scan.frames, corners)
+    empty = next(flaw for flaw in FLAWS if flaw.name == "empty")
+    spoilt, faces = spoil(photos, empty, 1)
+    with pytest.raises(NoFace, match=f"picture {faces}: no cube is in view"):
+        read_located(locate_cube(spoilt.frames))
+    assert is_true(read_located(locate_cube(photos.frames)).facelets, known)

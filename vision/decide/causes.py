@@ -1,0 +1,423 @@
+"""Why photographs show no readable cube: causes weighed by what all pictures show.
+
+A picture without a face may show a hand, another cube or none, or a face that reflects a lamp, is
+too bright, dark, blurred or cut off. Each of these has something to show for itself, which is
+measured beside the pictures of the same cube that are good: a table may have the colour of skin, a
+wall may be white. Each sign counts as log odds against a picture in which nothing of it is seen;
+the cause with most of them over all pictures that fail is named, with its place. What the other
+pictures contradict is no cause: a picture that alone looks like a 2x2x2 among good ones of a 3x3x3
+shows a part of a face, unless its face is as large as theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from itertools import combinations
+
+import cv2
+import numpy as np
+from cv2.typing import MatLike
+from numpy.typing import NDArray
+
+from vision.decide.reader import CubeReading, Unreadable
+from vision.frame import Bools, Floats, Image, Ints
+from vision.locate.face import FaceGrid, NoFace, SearchResult, shrink
+from vision.locate.lattice import (
+    EDGE_LEVELS,
+    Blobs,
+    edge_strength,
+    find_blobs,
+    find_lattices,
+    project,
+)
+from vision.locate.six_faces import describe_missing, others_place
+from vision.locate.view_check import OddView, face_in_view, is_skin, sticker_cells
+from vision.reasons import Reason, ViewTrouble
+
+_FULL, _WHITE = 253, 245
+"""sRGB from which a channel is clipped, and from which all channels are white."""
+
+_NAMED = 3.0
+"""Log odds from which a cause is named: 20 to 1."""
+
+FLAWS = frozenset(ViewTrouble) - {
+    ViewTrouble.NO_CUBE,
+    ViewTrouble.TWO_CUBES,
+    ViewTrouble.WRONG_SIZE,
+}
+"""Causes that a face in the picture may have."""
+
+_OVERRULES = 5.0
+"""Log odds from which a flaw of a picture explains colours that make no sure cube."""
+
+_ALONE = 4.5
+"""Log odds for what a single picture shows at a calibrated place."""
+
+_GOOD = 0.5
+"""Fit from which a picture shows what good ones look like."""
+
+_SHOWN = 0.3
+"""Share of a cell from which it counts as hidden."""
+
+_MIXED = 3.0
+"""Log odds against pictures of two cubes in one set."""
+
+_NOISE = 0.3
+"""Slope in grey levels a pixel that is noise."""
+
+_FLAT = 25
+"""Least range of sRGB values in what has more than one colour."""
+
+_LARGE = 0.003
+"""Share of a picture from which a patch at its edge may be a sticker."""
+
+_EXCUSED = (0.1, 0.25)
+"""Shares of white and of skin, at most, that a picture may have because the good ones do."""
+
+
+def explain_search(error: NoFace) -> NoFace:
+    """Return the error with the cause that all pictures together speak for, if there is one."""
+    searches = error.searches
+    failing = [name for name, own in searches.items() if own.grid is None] or list(searches)
+    has_two = isinstance(error, OddView) and error.trouble is ViewTrouble.TWO_CUBES
+    if has_two or not searches:
+        return error
+    found = likeliest_cause(searches, failing)
+    return found or NoFace(describe_missing(failing, searches[failing[0]].size))
+
+
+def explain_reading(
+    outcome: CubeReading | Unreadable, searches: Mapping[str, SearchResult]
+) -> OddView | None:
+    """Return the flaw of a picture that explains why a cube was not read surely, if there is one.
+
+    Only pictures with doubtful stickers, if any are named, may explain it.
+    """
+    named = {name[0] for name in outcome.doubtful} or set(searches)
+    suspects = [name for name in searches if name in named]
+    alone = [
+        found
+        for name in suspects
+        if (found := likeliest_cause(searches, [name], FLAWS, _OVERRULES)) is not None
+    ]
+    troubles = [one.trouble for one in alone]
+    common = [one for one in alone if one.trouble == max(troubles, key=troubles.count)]
+    if len(common) < 2:
+        return common[0] if common else None
+    faces = [one.faces for one in common]
+    return likeliest_cause(searches, faces, {common[0].trouble}) or common[0]
+
+
+def require_face(
+    image: Image, size: int, place: FaceGrid | None = None, beside: Sequence[FaceGrid] = ()
+) -> FaceGrid:
+    """Return the face as :func:`vision.locate.view_check.face_in_view` does.
+
+    The :class:`OddView` that is raised has the likeliest cause, also of what cannot be seen well.
+    """
+    try:
+        return face_in_view(image, size, place, beside)
+    except OddView as odd:
+        raise explain_views({"": SearchResult(image, size, place)}, {"": odd}) or odd from odd
+
+
+def find_flaw(image: Image, size: int, place: FaceGrid | None = None) -> OddView | None:
+    """Return the flaw of one picture of a face of ``size`` layers, if it has any."""
+    return likeliest_cause({"": SearchResult(image, size, place)}, [""], FLAWS, _OVERRULES)
+
+
+def explain_views(
+    searches: Mapping[str, SearchResult], odd: Mapping[str, OddView]
+) -> OddView | None:
+    """Return what pictures of one cube before calibrated cameras show instead of a face.
+
+    ``odd``: what some of the pictures show, each looked at alone. No cube has another size in one
+    picture than in the others: None if nothing else explains such a picture.
+    """
+    usual = max((one.trouble for one in odd.values()), key=[o.trouble for o in odd.values()].count)
+    first = next(one for one in odd.values() if one.trouble is usual)
+    if usual in (ViewTrouble.TWO_CUBES, ViewTrouble.WRONG_SIZE) and 2 * len(odd) > len(searches):
+        return first
+    among = set(ViewTrouble) - {ViewTrouble.WRONG_SIZE}
+    found = likeliest_cause(searches, list(odd), among, alone=odd)
+    if found is None or found.trouble is usual:
+        return None if usual is ViewTrouble.WRONG_SIZE else first
+    return found
+
+
+def likeliest_cause(
+    searches: Mapping[str, SearchResult],
+    failing: Sequence[str],
+    among: Collection[ViewTrouble] = tuple(ViewTrouble),
+    least: float = _NAMED,
+    alone: Mapping[str, OddView] | None = None,
+) -> OddView | None:
+    """Return what the pictures of ``failing`` show instead of a face; None if it cannot be told.
+
+    ``among``: the causes that may be; ``least``: the log odds needed to name one. ``alone``: what
+    pictures of a calibrated camera show if looked at alone.
+    """
+    good = [
+        _Signs(own.image, own.grid)
+        for name, own in searches.items()
+        if name not in failing and own.grid is not None and own.grid.fit >= _GOOD
+    ]
+    signs = {}
+    for name in failing:
+        own = searches[name]
+        signs[name] = _Signs(own.image, own.grid or others_place(searches, name))
+    odds = {name: _odds(signs[name], searches[name], good) for name in failing}
+    for name, view in (alone or {}).items():
+        odds[name][view.trouble] = max(odds[name][view.trouble], _ALONE)
+    possible = [cause for cause in ViewTrouble if cause in among]
+    total = {cause: sum(own[cause] for own in odds.values()) / len(odds) for cause in possible}
+    best = max(total, key=lambda cause: total[cause])
+    showing = [name for name in failing if odds[name][best] >= least]
+    if total[best] < least / 2 or not showing:
+        return None
+    worst = max(showing, key=lambda name: odds[name][best])
+    faces = "".join(showing)
+    single = (alone or {}).get(worst)
+    if single is not None and single.trouble is best:
+        text = Reason.name_pictures(faces, single.cause) if faces else single.cause
+        return OddView(best, text, single.stickers, single.size, faces, single.where)
+    what, stickers = _describe(best, signs[worst], searches[worst], is_alone=bool(good))
+    other = _other_size(searches[worst])
+    size = other.size if other is not None and best is ViewTrouble.WRONG_SIZE else None
+    named = Reason.name_pictures(faces, what) if faces else what
+    return OddView(best, named, stickers, size, faces, what.parameters)
+
+
+class _Signs:
+    """Measures of a picture uint8[H, W, 3] in which a face is, or should be, at ``place``."""
+
+    def __init__(self, image: Image, place: FaceGrid | None) -> None:
+        self.work, factor = shrink(image)
+        self.place = None if place is None else place.scale(1.0 / factor)
+        height, width = self.work.shape[:2]
+        inside = np.zeros((height, width), np.uint8)
+        if self.place is not None:
+            cv2.fillConvexPoly(inside, np.round(self.place.corners).astype(np.int32), 1)
+        self.inside = inside.astype(bool) if inside.any() else np.ones((height, width), dtype=bool)
+        self.white = np.asarray(self.work.min(axis=2) >= _WHITE)
+        self.full = np.asarray(self.work.max(axis=2) >= _FULL)
+        self.skin = is_skin(self.work)
+
+    def share(self, where: Bools, placed: bool = True) -> float:
+        """The share of the face, or of the picture if its place is not known or not ``placed``."""
+        return float(where[self.inside].mean() if placed else where.mean())
+
+    @cached_property
+    def white_borders(self) -> float:
+        """The share of white on the borders between the cells of the place."""
+        if self.place is None:
+            return 0.0
+        flat = self._straighten(self.white)
+        across, down = flat[:, :, [0, -1], :], flat[:, :, :, [0, -1]]
+        return float((across.mean() + down.mean()) / 2)
+
+    @property
+    def share_beside(self) -> float:
+        """The share of skin beside the face."""
+        outside = self.skin[~self.inside]
+        return float(outside.mean()) if outside.size else 0.0
+
+    @cached_property
+    def level(self) -> float:
+        """The brighter parts, 0..255."""
+        return float(np.quantile(self.work.max(axis=2)[self.inside], 0.95))
+
+    @cached_property
+    def sharpness(self) -> float:
+        """Times that the steepest edges are steeper than after a blur; 1: no steeper."""
+        grey = cv2.cvtColor(self.work, cv2.COLOR_RGB2GRAY).astype(np.float32)
+        own, soft = (_slopes(cv2.GaussianBlur(grey, (0, 0), sigma)) for sigma in (0.8, 2.5))
+        around = cv2.dilate(self.inside.astype(np.uint8), np.ones((9, 9), np.uint8)) > 0
+        steep = around & (own >= np.quantile(own[around], 0.97))
+        return float((own[steep].mean() + _NOISE) / (soft[steep].mean() + _NOISE))
+
+    @cached_property
+    def is_flat(self) -> bool:
+        """True if there are no two colours, between which an edge could be blurred."""
+        low, high = np.quantile(self.work[self.inside], (0.05, 0.95), axis=0)
+        return bool((high - low).max() < _FLAT)
+
+    @cached_property
+    def _patches(self) -> list[Blobs]:
+        edges = edge_strength(self.work)
+        return [find_blobs(edges, level).distinct() for level in EDGE_LEVELS]
+
+    @cached_property
+    def rows(self) -> tuple[int, int, int, str]:
+        """Patches that stand in rows, the columns and rows they make, and the side of the picture
+        at which these end, if they do; of the largest lattice.
+        """
+        found = [(0, 0, 0, "")]
+        for blobs in self._patches:
+            for lattice in find_lattices(blobs)[:2]:
+                low, high = lattice.nodes.min(axis=0), lattice.nodes.max(axis=0)
+                columns, rows = (high - low + 1).tolist()
+                side = self._side_beyond(lattice.homography, low, high)
+                found.append((len(lattice.blobs), columns, rows, side))
+        return max(found)
+
+    @cached_property
+    def side_of_pairs(self) -> str:
+        """The side of the picture along which two patches stand like stickers of one row."""
+        height, width = self.work.shape[:2]
+        for blobs in self._patches:
+            sides = np.sqrt(blobs.areas)
+            large = blobs.areas >= _LARGE * height * width
+            x, y = blobs.centres.T
+            rooms = {"left": x, "right": width - 1 - x, "top": y, "bottom": height - 1 - y}
+            for side, room in rooms.items():
+                near = np.flatnonzero(large & (room < 1.2 * sides))
+                for a, b in combinations(near.tolist(), 2):
+                    mean = (sides[a] + sides[b]) / 2
+                    apart = np.linalg.norm(blobs.centres[a] - blobs.centres[b]) / mean
+                    level = abs(room[a] - room[b]) / mean
+                    if 0.95 < apart < 1.5 and level < 0.4 and abs(sides[a] - sides[b]) < 0.3 * mean:
+                        return side
+        return ""
+
+    def _side_beyond(self, homography: Floats, low: Floats, high: Floats) -> str:
+        """The side of the picture that cuts the next row of a lattice, if any does."""
+        height, width = self.work.shape[:2]
+        middle = (low + high) / 2
+        for axis, last, step in ((0, low, -1), (0, high, 1), (1, low, -1), (1, high, 1)):
+            end = middle.astype(np.float64)
+            end[axis] = last[axis] + 1.4 * step
+            x, y = project(homography, end)
+            room = {"left": x, "right": width - 1 - x, "top": y, "bottom": height - 1 - y}
+            side = min(room, key=lambda one: room[one])
+            if room[side] < 0:
+                return side
+        return ""
+
+    @property
+    def sticker_share(self) -> float:
+        """Marks for the cells at the place that look like stickers: 0 clutter, 1 a face."""
+        assert self.place is not None
+        return _ramp(float(sticker_cells(self.work, self.place).mean()), 0.26, 0.6)
+
+    def cells(self, where: Bools) -> Floats:
+        """The share of each cell of the place, float[N, N]."""
+        return np.asarray(self._straighten(where).mean(axis=(2, 3)))
+
+    def _straighten(self, where: Bools) -> Floats:
+        """The cells of the place seen straight on, float[N, N, 12, 12]."""
+        assert self.place is not None
+        n, cell = self.place.size, 12
+        to_face = np.array([[1 / cell, 0, 0.5 / cell], [0, 1 / cell, 0.5 / cell], [0, 0, 1.0]])
+        flags = cv2.INTER_NEAREST | cv2.WARP_INVERSE_MAP
+        extent = (n * cell, n * cell)
+        flat = cv2.warpPerspective(
+            where.astype(np.float32), self.place.homography @ to_face, extent, flags=flags
+        )
+        return np.asarray(flat.reshape(n, cell, n, cell).transpose(0, 2, 1, 3), dtype=np.float64)
+
+
+def _slopes(grey: MatLike) -> NDArray[np.float32]:
+    across, down = (cv2.Sobel(grey, cv2.CV_32F, i, 1 - i, scale=0.125) for i in (1, 0))
+    return np.asarray(cv2.magnitude(across, down), dtype=np.float32)
+
+
+def _ramp(value: float, none: float, certain: float) -> float:
+    return float(np.clip((value - none) / (certain - none), 0.0, 1.0))
+
+
+def _odds(signs: _Signs, search: SearchResult, good: Sequence[_Signs]) -> dict[ViewTrouble, float]:
+    """Log odds for each cause, against a picture in which nothing of it is seen."""
+    placed = signs.place is not None
+    usual_white = min(_median([one.share(one.white, placed) for one in good]), _EXCUSED[0])
+    usual_skin = _median([one.share(one.skin, placed) for one in good])
+    if placed:
+        usual_skin = min(usual_skin, _EXCUSED[1])
+    white, full = signs.share(signs.white), min(signs.share(signs.full), float(signs.full.mean()))
+    dark = _ramp(signs.level, 60, 36)
+    bright = max(_ramp(full, 0.3, 0.5), _ramp(white, 0.7, 0.85))
+    blurred = _ramp(signs.sharpness, 1.4, 1.2) * (1 - dark) * (not signs.is_flat)
+    certain, skinny = (0.12, (0.06, 0.25)) if placed else (0.05, (0.04, 0.15))
+    shining = _ramp(white - usual_white, certain / 6, certain) * (1 - bright)
+    if placed:
+        # A bright white sticker ends at its border, a reflection does not.
+        on_borders = signs.white_borders - _median([one.white_borders for one in good])
+        shining *= 0.5 + 0.5 * _ramp(on_borders, 0.01, 0.06)
+    covered = _ramp(signs.share(signs.skin) - usual_skin, *skinny)
+    if placed:
+        # A hand does not fill the room around the face.
+        beside = signs.share_beside - _median([one.share_beside for one in good])
+        covered *= 1 - _ramp(beside, 0.45, 0.75)
+    patches, columns, rows, side = signs.rows
+    short, long = sorted((columns, rows))
+    other = _other_size(search)
+    in_rows = side and short < long <= 7 and 1.4 * patches >= short * long
+    is_cut = search.grid is None and bool(in_rows or signs.side_of_pairs)
+    like_stickers = signs.sticker_share if signs.place is not None else _ramp(patches, 2, 5)
+    hidden = max(dark, bright, blurred, shining)
+    another = 0.0 if other is None else 8 * _ramp(other.fit, 0.3, 0.6) - _MIXED * bool(good)
+    return {
+        ViewTrouble.TOO_DARK: 9 * dark,
+        ViewTrouble.TOO_BRIGHT: 9 * bright,
+        ViewTrouble.BLURRED: 9 * blurred,
+        ViewTrouble.REFLECTION: 8 * shining,
+        ViewTrouble.COVERED: 7 * covered * (1 - max(dark, bright, blurred)),
+        # A camera that stands still has the whole face where the other pictures have it.
+        ViewTrouble.CUT_OFF: (3.0 if placed else 6.0) * is_cut * (1 - hidden),
+        ViewTrouble.WRONG_SIZE: another,
+        ViewTrouble.NO_CUBE: 4 * (1 - like_stickers) * (1 - hidden),
+        ViewTrouble.TWO_CUBES: 0.0,
+    }
+
+
+def _median(values: Sequence[float]) -> float:
+    return float(np.median(values)) if values else 0.0
+
+
+def _other_size(search: SearchResult) -> FaceGrid | None:
+    """The likeliest grid of another size, if it fits better than any of the cube's."""
+    own = max((grid.fit for grid in search.found if grid.size == search.size), default=0.0)
+    others = [grid for grid in search.found if grid.size != search.size and grid.fit > own + 0.15]
+    return max(others, key=lambda grid: grid.fit, default=None)
+
+
+def _describe(
+    cause: ViewTrouble, signs: _Signs, search: SearchResult, *, is_alone: bool
+) -> tuple[Reason, tuple[int, ...]]:
+    """Say what a picture shows and where, and number the stickers that this hides."""
+    if cause is ViewTrouble.NO_CUBE:
+        return Reason.of("seen-no-cube-alone" if is_alone else "seen-no-cube"), ()
+    if cause is ViewTrouble.WRONG_SIZE:
+        other = _other_size(search)
+        assert other is not None
+        code = "seen-other-size-alone" if is_alone else "seen-other-size"
+        return Reason.of(code, seen=other.size, size=search.size), ()
+    if cause is ViewTrouble.CUT_OFF:
+        return Reason.of(f"seen-cut-{signs.side_of_pairs or signs.rows[3]}"), ()
+    if cause in (ViewTrouble.TOO_DARK, ViewTrouble.BLURRED):
+        return Reason.of("seen-dark" if cause is ViewTrouble.TOO_DARK else "seen-blur"), ()
+    where = signs.skin if cause is ViewTrouble.COVERED else signs.white | signs.full
+    code = {
+        ViewTrouble.COVERED: "seen-cover",
+        ViewTrouble.TOO_BRIGHT: "seen-bright",
+        ViewTrouble.REFLECTION: "seen-reflection",
+    }[cause]
+    if signs.place is not None:
+        hidden = signs.cells(where) >= _SHOWN
+        if hidden.any():
+            rows, columns = (_numbers(np.flatnonzero(hidden.any(axis=i))) for i in (1, 0))
+            stickers = tuple(int(i) + 1 for i in np.flatnonzero(hidden))
+            return Reason.of(f"{code}-at", rows=rows, columns=columns), stickers
+    down, across = np.nonzero(where)
+    height, width = where.shape
+    x, y = (round(100 * float(np.mean(v)) / n) for v, n in ((across, width), (down, height)))
+    return Reason.of(code, x=x, y=y), ()
+
+
+def _numbers(chosen: Ints) -> str:
+    """Numbers counted from 1: ``1-2``, ``1, 3``."""
+    found = (chosen + 1).tolist()
+    if len(found) > 1 and found[-1] - found[0] == len(found) - 1:
+        return f"{found[0]}-{found[-1]}"
+    return ", ".join(map(str, found))

@@ -1,0 +1,122 @@
+"""Texts that say why a cube cannot be read, or not surely, by code so that they can be translated.
+
+:mod:`robot.text.languages` has the translations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from solver.errors import Coded
+
+
+class ViewTrouble(StrEnum):
+    """Things in view instead of one whole face that shows its colours.
+
+    The values are stable names for programs.
+    """
+
+    NO_CUBE = "no-cube"
+    TWO_CUBES = "two-cubes"
+    WRONG_SIZE = "wrong-size"
+    COVERED = "face-covered"
+    REFLECTION = "reflection"
+    TOO_BRIGHT = "too-bright"
+    TOO_DARK = "too-dark"
+    BLURRED = "blurred"
+    CUT_OFF = "cut-off"
+
+
+REASONS: Mapping[str, str] = {
+    "in-picture": "picture {faces}: {what}",
+    # What a picture shows; with and without the place.
+    "seen-no-cube": "no cube is in view, or not a whole face of one, in focus and lit",
+    "seen-no-cube-alone": (
+        "no cube is in view, or not a whole face of one; the other pictures show it: take this "
+        "one again"
+    ),
+    "seen-two-cubes": (
+        "two cubes are in view, or more: leave only the one to be solved in the picture"
+    ),
+    "seen-other-size": (
+        "a {seen}x{seen}x{seen} is in view where a {size}x{size}x{size} is expected"
+    ),
+    "seen-other-size-alone": (
+        "a {seen}x{seen}x{seen} is in view, in the other pictures a {size}x{size}x{size}: take all "
+        "pictures of one cube"
+    ),
+    "seen-cover": "a hand, or something else, is in front of the cube: take it away",
+    "seen-cover-at": (
+        "a hand, or something else, is in front of row {rows}, column {columns} of the face: take "
+        "it away"
+    ),
+    "seen-cover-count": (
+        "{count} of the face's {total} stickers cannot be seen: a hand, or something else, is in "
+        "front of the cube"
+    ),
+    "seen-reflection": (
+        "a reflection lies on the face, {x} % from the left and {y} % from the top of the picture: "
+        "move the lamp, or tilt or shade the cube"
+    ),
+    "seen-reflection-at": (
+        "a reflection lies on row {rows}, column {columns} of the face: move the lamp, or tilt or "
+        "shade the cube"
+    ),
+    "seen-bright": (
+        "the picture is too bright, its colours are clipped: use less light or a shorter exposure"
+    ),
+    "seen-bright-at": (
+        "row {rows}, column {columns} of the face are too bright, their colours are clipped: use "
+        "less light or a shorter exposure"
+    ),
+    "seen-dark": "the picture is too dark: use more light or a longer exposure",
+    "seen-blur": (
+        "the picture is blurred: focus the camera, clean its lens, and hold camera and cube still"
+    ),
+    "seen-cut-left": "the face is cut off by the left edge of the picture: show the whole face",
+    "seen-cut-right": "the face is cut off by the right edge of the picture: show the whole face",
+    "seen-cut-top": "the face is cut off by the upper edge of the picture: show the whole face",
+    "seen-cut-bottom": "the face is cut off by the lower edge of the picture: show the whole face",
+    # Cubes that were put together wrongly.
+    "put-wrongly": "the cube seems to be put together wrongly. {what}: {remedy}",
+    "put-wrongly-more": (
+        "the cube seems to be put together wrongly in {count} places. {what}: {remedy}"
+    ),
+    "edge-flipped": "edge {piece} is flipped (now at {place})",
+    "edge-flipped-perhaps": "one edge is flipped, perhaps {piece} (now at {place})",
+    "corner-twisted": "corner {piece} is twisted (now at {place})",
+    "corner-twisted-perhaps": "one corner is twisted, perhaps {piece} (now at {place})",
+    "edges-exchanged": "edges {piece} and {other} are exchanged (now at {place})",
+    "corners-exchanged": "corners {piece} and {other} are exchanged (now at {place})",
+    "two-exchanged": "two corners or two edges are exchanged",
+    "turn-piece": "take it out and turn it, or look at its stickers again",
+    "exchange-pieces": "take out two edges and put each in the place of the other",
+}
+"""English by code. ``what`` and ``remedy`` are codes of other reasons with the same parameters."""
+
+
+class Reason(Coded):
+    """Why a cube cannot be read."""
+
+    __slots__ = ()
+    ENGLISH = REASONS
+
+    @classmethod
+    def nest(cls, code: str, **parameters: object) -> Reason:
+        """Return a reason that contains others, ``what`` and ``remedy``, by their codes."""
+        inner = {name: parameters[name] for name in NESTED & parameters.keys()}
+        texts = {name: REASONS[str(own)].format_map(parameters) for name, own in inner.items()}
+        return cls.of(code, REASONS[code].format_map(parameters | texts), **parameters)
+
+    @classmethod
+    def name_pictures(cls, faces: str, what: str) -> Reason:
+        """Return the reason with the pictures that it is about, ``UR``, in front."""
+        names = ", ".join(faces)
+        if not isinstance(what, Reason):
+            return cls.of("in-picture", f"picture {names}: {what}", faces=names)
+        return cls.nest("in-picture", faces=names, what=what.code, **what.parameters)
+
+
+NESTED = frozenset({"what", "remedy"})
+"""Parameters that are codes of other reasons."""
