@@ -1,0 +1,205 @@
+"""Fit the constants of the colour model and of the stated margin again, from scans of known cubes.
+
+``python -m tests.bench.fit_vision [--synthetic N] [--harsh H] [--list]`` prints a JSON line for
+each constant: its value, the likeliest value, and by how much the log likelihood of all scans would
+rise. It changes nothing: a new value has to show that no set becomes unread or surely wrong (the
+campaigns of ``tests/vision``). The scans are the real ones of the shared format and ``N`` synthetic
+ones for each of the sizes 2 and 3; ``--harsh`` multiplies what spoils these. The values in force
+are wider than the likeliest ones of good scans, so that scans in poor light are read as well.
+``--list`` names the numbers in ``vision/`` that are neither fitted here nor explained by a
+sentence.
+
+A constant of the colour model is fitted by itself, the others as they are: the letters are known,
+so the model's own penalised likelihood (``ColourEstimator::total_cost``), with the normalisers of
+its priors and the light on the faces integrated out by Laplace's method, is that of the constant:
+without that no light at all would always be the likeliest. The margin's offset and slope are a
+logistic regression.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from tests.rig.scans import scans, synthetic_scan
+from tests.rig.scenes import is_true
+from vision.decide import colour_model, reader
+from vision.decide.colour_model import CubeModel, Observations
+from vision.decide.reader import Unreadable, read_cube
+from vision.measure.colour_space import USUAL, LightFeatures, cell_places
+from vision.measure.sticker_colours import FACES, StickerColours
+
+SHARES = ("_WIDE_SHARE", "_GLARE_SHARE", "_DAZZLE_SHARE", "_STRANGE_SHARE")
+SPREADS = (
+    "_EXPOSURE_SD",
+    "_TINT_SD",
+    "_GRADIENT_SD",
+    "_FALLOFF_SD",
+    "_STICKER_SD",
+    "_DARK_SD",
+    "_SHADE_SD",
+)
+FITTED = (*SPREADS, *SHARES, "_WIDER", "_GLARE", "_DAZZLE")
+MARGIN = ("_ODDS_OFFSET", "_ODDS_SLOPE")
+REACH = 8.0
+STEPS = 13
+"""Times the old value, or parts of it, within which a new one is looked for, in so many steps."""
+
+Known = list[tuple[StickerColours, str]]
+
+
+def known_scans(synthetic: int, harsh: float = 1.0) -> Known:
+    """Scans with their facelets, those that show a cube as it is."""
+    real = [(one.colours, one.facelets) for one in scans(2, 3) if not one.is_corrupt]
+    made = (synthetic_scan(seed, size, harsh) for size in (2, 3) for seed in range(synthetic))
+    return real + [(one.colours, one.facelets) for one in made]
+
+
+def cost_of(known: Known) -> float:
+    """Negative log likelihood of the scans with the constants as they are now."""
+    colour_model._priors.cache_clear()
+    colour_model._light_precision.cache_clear()
+    prior, falloff = colour_model._light_precision(), colour_model._FALLOFF_SD**-2
+    plain = np.log1p(-sum(getattr(colour_model, name) for name in SHARES))
+    total = 0.0
+    for colours, facelets in known:
+        features = LightFeatures.from_colours(colours)
+        seen = Observations(features, colours.size)
+        letters = np.array([FACES.index(letter) for letter in facelets])
+        model = seen.fit(seen.start(features.to_features(USUAL)), letters, 4)
+        total += seen.total_cost(model, letters) - plain * len(letters)
+        faces, fading = light_information(features, colours.size, model, letters)
+        # Half the log ratio of the precision of the light after and before the scan.
+        total += 0.5 * (np.linalg.slogdet(prior + faces)[1] - np.linalg.slogdet(prior)[1]).sum()
+        total += 0.5 * np.log1p(fading / falloff)
+    return total
+
+
+def light_information(
+    features: LightFeatures, size: int, model: CubeModel, letters: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Return what the stickers say about the light: precisions of the terms of each face,
+    float64[6, 5, 5], and of the falloff.
+    """
+    places = np.tile(cell_places(size), (6, 1))
+    gains = features.sensitivity[:, :, None] * np.eye(3)
+    slopes = features.sensitivity[:, :, None] * places[:, None, :]
+    terms = np.concatenate([gains, slopes], axis=2)
+    inverse = np.linalg.inv(model.covariance)[letters] * features.weight[:, None, None]
+    own = np.einsum("nij,nik,nkl->njl", terms, inverse, terms)
+    fading = features.sensitivity * -features.remoteness[:, None]
+    of_face = own.reshape(6, size * size, 5, 5).sum(axis=1)
+    return of_face, float(np.einsum("ni,nij,nj->", fading, inverse, fading))
+
+
+def fit_constant(name: str, known: Known) -> dict[str, object]:
+    """Return the likeliest value of a constant of the colour model, and what it gains."""
+    old = float(getattr(colour_model, name))
+
+    def cost(log_value: float) -> float:
+        setattr(colour_model, name, float(np.exp(log_value)))
+        return cost_of(known)
+
+    tried = np.log(old) + np.linspace(-np.log(REACH), np.log(REACH), STEPS)
+    try:
+        costs = np.array([cost(value) for value in tried])
+    finally:
+        setattr(colour_model, name, old)
+    lowest = int(costs.argmin())
+    row = {"constant": f"vision.decide.colour_model.{name}", "old": old}
+    gain = {"log_likelihood_gain": round(float(costs[STEPS // 2] - costs[lowest]), 2)}
+    if lowest in (0, STEPS - 1):
+        return (
+            row
+            | gain
+            | {
+                "new": None,
+                "why": f"the likelihood has no maximum within {REACH:.0f} times the value",
+            }
+        )
+    # The vertex of the parabola through the lowest value and its neighbours.
+    low, mid, high = costs[lowest - 1 : lowest + 2]
+    shift = 0.5 * (low - high) / (low - 2 * mid + high)
+    found = np.exp(tried[lowest] + shift * (tried[1] - tried[0]))
+    return row | {"new": round(float(found), 4)} | gain
+
+
+def fit_margin(known: Known) -> Iterator[dict[str, object]]:
+    """Yield offset and slope of the stated log odds by logistic regression on the readings."""
+    old = np.array([getattr(reader, name) for name in MARGIN])
+    margins, right = [], []
+    for colours, facelets in known:
+        try:
+            found = read_cube(colours)
+        except Unreadable:
+            continue
+        margins.append((found.margin - old[0]) / old[1] if found.margin > 0 else 0.0)
+        right.append(is_true(found.facelets, facelets))
+    sign = np.where(right, 1.0, -1.0)
+
+    def cost(offset: float, slope: float) -> float:
+        odds = np.maximum(offset + slope * np.array(margins), 0.0)
+        return float(np.logaddexp(0.0, -sign * odds).sum())
+
+    if all(right):
+        yield {"constant": "vision.decide.reader", "at": "every reading was right: no fit"}
+        return
+    pairs = product(np.linspace(-3, 1, 41), np.linspace(0.05, 1.5, 59))
+    best = min(pairs, key=lambda pair: cost(*pair))
+    for name, before, after in zip(MARGIN, old, best, strict=True):
+        yield {
+            "constant": f"vision.decide.reader.{name}",
+            "old": float(before),
+            "new": round(float(after), 3),
+            "log_likelihood_gain": round(cost(*old) - cost(*best), 2),
+        }
+
+
+def unexplained() -> Iterator[str]:
+    """Yield the numbers at the top of modules of ``vision/`` without a sentence after them."""
+    root = Path(reader.__file__).parents[1]
+    for path in sorted(root.rglob("*.py")):
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        waiting: list[str] = []
+        for node in [*body, ast.Pass()]:
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                waiting = []  # one sentence explains all that stand above it
+            elif isinstance(node, ast.Assign) and _is_number(node.value):
+                waiting += [ast.unparse(target) for target in node.targets]
+            else:
+                yield from (f"{path.relative_to(root.parent)}: {name}" for name in waiting)
+                waiting = []
+
+
+def _is_number(value: ast.expr) -> bool:
+    parts = value.elts if isinstance(value, ast.Tuple) else [value]
+    plain = [part.operand if isinstance(part, ast.UnaryOp) else part for part in parts]
+    return all(isinstance(p, ast.Constant) and isinstance(p.value, int | float) for p in plain)
+
+
+def main() -> None:
+    """Print the old value, the new value and the likelihood of each constant."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--synthetic", type=int, default=40)
+    parser.add_argument("--harsh", type=float, default=1.0)
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args()
+    if options.list:
+        known_names = {*FITTED, *MARGIN}
+        print("\n".join(one for one in unexplained() if one.split()[-1] not in known_names))
+        return
+    known = known_scans(options.synthetic, options.harsh)
+    for name in FITTED:
+        print(json.dumps(fit_constant(name, known)), flush=True)
+    for row in fit_margin(known):
+        print(json.dumps(row), flush=True)
+
+
+if __name__ == "__main__":
+    main()
