@@ -72,6 +72,14 @@ class RobotState(StrEnum):
     MAINTENANCE = "maintenance"
 
 
+class NoteRecordJson(TypedDict):
+    """A text with its code and parameters, for other languages."""
+
+    text: str
+    code: str
+    parameters: dict[str, str]
+
+
 class FaultRecordJson(TypedDict):
     """A fault, what happened and what to do about it."""
 
@@ -79,14 +87,7 @@ class FaultRecordJson(TypedDict):
     cause: str
     remedy: str
     detail: str
-
-
-class NoteRecordJson(TypedDict):
-    """A text with its code and parameters, for other languages."""
-
-    text: str
-    code: str
-    parameters: dict[str, str]
+    notes: list[NoteRecordJson]
 
 
 class CodedStepJson(TypedDict):
