@@ -44,7 +44,7 @@ SHARDS = {
     "robots": ("simulate", "twin", "settings", "motion"),
     "calibration": ("calibration", "guide"),
     "service": ("system/service", "daemon", "api", "records", "panel"),
-    "web": ("web", "screens", "display"),
+    "web": ("web", "screens", "display", "mqtt"),
     "install": ("system/install", "system/systemd"),
     "kernel": ("system/kernel",),
 }
