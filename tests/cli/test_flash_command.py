@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 from robot.cli import firmware as command
-from robot.computer.board_family import FirmwareError, simulations
+from robot.computer.board_family import FAMILIES, BuiltFirmware, FirmwareError, simulations
 from robot.computer.families import avr
+from robot.computer.families.rp2040 import RP2040
 from robot.computer.serial_ports import SerialPort
 from robot.link import Capabilities
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
@@ -99,6 +101,26 @@ def test_what_is_not_known_is_no_guess(
     done = flashed(*arguments, ports=ports)
     assert done.exit_code and said in " ".join([*done.output.split(), str(done.exception)])
     assert not avrdude.exists()
+
+
+def test_a_pico_in_its_bootloader_is_found_by_its_drive(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    drive, image, mounts = (tmp_path / name for name in ("sda1", "cubist.uf2", "mounts"))
+    drive.touch()
+    image.write_bytes(b"image")
+    (tmp_path / "mounted").mkdir()
+    mounts.write_text(f"{drive} {tmp_path}/mounted vfat\n")
+    waiting = replace(RP2040, drive=drive, mounts=mounts, build_packages=())
+    monkeypatch.setitem(FAMILIES, "rp2040", waiting)
+    built = BuiltFirmware(RP2040.boards[0], tmp_path, image, 1, 2)
+    monkeypatch.setattr(command, "build", lambda kind: built)
+    monkeypatch.setattr(os, "sync", drive.unlink)  # the chip restarts once it has the image
+    done = flashed("--json", ports=[MODEM])
+    assert done.exception is None, done.output
+    told = json.loads(done.stdout)
+    assert told == {"board": "pico", "port": str(drive), "version": FIRMWARE_VERSION}
+    assert (tmp_path / "mounted/cubist.uf2").read_bytes() == b"image"
 
 
 def test_a_port_named_by_a_link_is_recognised(avrdude: Path, tmp_path: Path) -> None:
