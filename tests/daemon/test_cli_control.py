@@ -58,8 +58,8 @@ def test_commands_follow_their_jobs_and_print_the_record(
     assert record["facelets"].startswith("UUFUUFUUF")
     assert len(daemon.scanner.seen) == 3 * 6, "a known cube is not looked at first"
     code, answers, err = ask("scramble", "Q")
-    assert (code, answers) == (2, [])
-    assert "moves: 'Q' is no move" in err
+    assert (code, answers[0]["error"]) == (2, "request-refused")
+    assert "moves: 'Q' is no move" in err and "moves: 'Q' is no move" in answers[0]["reason"]
     listed = ask("runs")[1]
     assert [one["kind"] for one in listed] == ["solve", "scramble", "home", "solve"]
 
@@ -101,7 +101,7 @@ def test_a_second_start_is_refused_and_what_ends_a_job_is_printed_once(
     assert capfd.readouterr().out.startswith("run 000001 started")
     assert daemon.motion.moving.wait(LIMIT_S)
     code, answers, err = ask("start")
-    assert (code, answers) == (1, [])
+    assert (code, [answer["error"] for answer in answers]) == (1, ["request-refused"])
     assert "run `cubist stop`" in err
     assert ask("stop")[:2] == (0, [{"stopped": True}])
     assert run(["stop"]) == 0
@@ -249,7 +249,7 @@ def test_no_daemon_says_how_to_start_it(
 ) -> None:
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(short_folder))
     code, answers, err = ask("status")
-    assert (code, answers) == (3, [])
+    assert (code, [answer["error"] for answer in answers]) == (3, ["no-daemon"])
     assert "cubist simulate" in err, "no service is installed here"
     with pytest.raises(DaemonError):
         ControlClient().stop()
@@ -313,8 +313,8 @@ def test_every_fault_ends_a_job_or_a_request_as_the_table_says(
     assert (record["outcome"], ended) == (row.outcome, exit_code(row.outcome))
     daemon.motion.open_fault = RobotError(code)
     ask("stop", "--emergency")
-    ended, documents, err = ask("home")
-    assert (ended, documents) == (exit_code(row.outcome), [])
+    ended, (answer,), err = ask("home")
+    assert (ended, answer["error"]) == (exit_code(row.outcome), code)
     assert f"What to do: {row.remedy}" in err
 
 
