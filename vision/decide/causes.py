@@ -198,7 +198,7 @@ class _Signs:
         height, width = self.work.shape[:2]
         inside = np.zeros((height, width), np.uint8)
         if self.place is not None:
-            cv2.fillConvexPoly(inside, np.round(self.place.corners).astype(np.int32), 1)
+            cv2.fillConvexPoly(inside, np.round(self.place.corners).astype(np.int32), (1,))
         self.inside = inside.astype(bool) if inside.any() else np.ones((height, width), dtype=bool)
         self.white = np.asarray(self.work.min(axis=2) >= _WHITE)
         self.full = np.asarray(self.work.max(axis=2) >= _FULL)
