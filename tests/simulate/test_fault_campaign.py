@@ -333,7 +333,7 @@ def test_a_queue_that_runs_dry_waits_for_more(monkeypatch: pytest.MonkeyPatch) -
 
 
 FINER = 16
-TOO_MANY_STEPS_PER_S = 80_000
+TOO_MANY_STEPS_PER_S = 70_000
 
 
 def too_fast() -> RobotProfile:
