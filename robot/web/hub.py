@@ -57,7 +57,7 @@ class Tab:
         socket: web.WebSocketResponse,
         transport: asyncio.WriteTransport | None,
         *,
-        may_stop: bool,
+        may_stop: bool = True,
     ) -> None:
         self.session = session
         self.may_stop = may_stop

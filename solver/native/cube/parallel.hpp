@@ -4,43 +4,66 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
+#include <mutex>
 #include <thread>
 #include <vector>
 
 namespace cubist {
 
-// Calls `work(number)` on each thread, number 0 on the calling one, and waits for all. Only the
-// calling thread may throw.
+// The first exception of several threads, for the one that waits for them: an exception that leaves
+// a thread ends the process.
+class FirstException {
+public:
+    void catch_from(const auto& work) noexcept {
+        try {
+            work();
+        } catch (...) {
+            const std::lock_guard lock(mutex_);
+            if (!first_) first_ = std::current_exception();
+        }
+    }
+
+    // Throws it, if there is one. All threads have ended.
+    void rethrow() const {
+        if (first_) std::rethrow_exception(first_);
+    }
+
+private:
+    std::mutex mutex_;
+    std::exception_ptr first_;
+};
+
+// Calls `work(number)` on each thread, number 0 on the calling one, and waits for all. Throws the
+// first exception of any of them.
 void on_each_thread(int threads, const auto& work) {
-    std::vector<std::jthread> others;
-    for (int number = 1; number < threads; ++number)
-        others.emplace_back([&work, number] { work(number); });
-    work(0);
+    FirstException exception;
+    {
+        std::vector<std::jthread> others;
+        for (int number = 1; number < threads; ++number)
+            others.emplace_back([&, number] { exception.catch_from([&] { work(number); }); });
+        exception.catch_from([&] { work(0); });
+    }
+    exception.rethrow();
 }
 
 // Calls `work(first, last)` for all blocks of 0..count. The calling thread takes part and calls
 // `report()` after each of its blocks. If that returns false, the loop ends early and this returns
-// false.
+// false. Throws the first exception of any thread; it ends the loop, too.
 bool in_blocks(int count, int block, int threads, const auto& work, const auto& report) {
     std::atomic<int> next{0};
     std::atomic<bool> is_stopped{false};
-    const auto run = [&](bool reports) {
-        for (int first; !is_stopped && (first = next.fetch_add(block)) < count;) {
-            work(first, std::min(first + block, count));
-            if (reports && !report()) is_stopped = true;
-        }
-    };
-    {
-        const int useful = std::min(threads, (count + block - 1) / block);
-        std::vector<std::jthread> helpers;
-        for (int t = 1; t < useful; ++t) helpers.emplace_back(run, false);
+    on_each_thread(std::min(threads, (count + block - 1) / block), [&](int thread) {
         try {
-            run(true);
+            for (int first; !is_stopped && (first = next.fetch_add(block)) < count;) {
+                work(first, std::min(first + block, count));
+                if (thread == 0 && !report()) is_stopped = true;
+            }
         } catch (...) {
             is_stopped = true;
             throw;
         }
-    }
+    });
     return !is_stopped;
 }
 
