@@ -360,7 +360,7 @@ async def test_a_signal_ends_the_daemon_in_order(
     assert [what for what, _ in served.manager.told if what != "alive"] == [
         *("status", "ready", "stopping")
     ]
-    assert ("ready", "idle") in served.manager.told
+    assert dict(served.manager.told)["ready"].startswith("idle"), "perhaps still loading tables"
     assert ("alive", "") in served.manager.told
     assert served.fake.motion.done[0] == "open" and served.fake.motion.done[-1] == "close"
     assert not served.options.socket_path.exists()
