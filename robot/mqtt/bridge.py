@@ -8,6 +8,7 @@ import json
 import logging
 import ssl
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import cast
 
@@ -49,18 +50,22 @@ class BrokerOptions:
 async def bridge(options: BrokerOptions, socket: Path) -> None:
     """Publish the robot's state and carry out commands until cancelled; reconnect for ever."""
     async with AsyncControlClient(socket) as daemon:
+        failure = ""
         while True:
             try:
                 async with _connect(options) as broker:
                     log.info("connected to %s port %d", options.host, options.port)
                     await _BrokerSession(options, daemon, broker).run()
+                failure = ""
             except aiomqtt.MqttError as error:
-                log.warning("%s port %d: %s", options.host, options.port, error)
+                if str(error) != failure:  # not again and again while the broker is away
+                    log.warning("%s port %d: %s", options.host, options.port, error)
+                failure = str(error)
             await asyncio.sleep(RETRY_S)
 
 
 def _connect(options: BrokerOptions) -> aiomqtt.Client:
-    # Where this process ends without a word, the broker itself says that the robot is gone.
+    # If this process dies, the broker publishes this.
     will = aiomqtt.Will(options.topics.availability, OFFLINE, qos=AT_LEAST_ONCE, retain=True)
     return aiomqtt.Client(
         options.host,
@@ -87,6 +92,7 @@ class _BrokerSession:
         self._changed = asyncio.Event()
         self._announced: tuple[str, str] | None = None
         self._published: dict[str, str] = {}
+        self._starting: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         """Work until the connection is lost or the task is cancelled."""
@@ -98,6 +104,7 @@ class _BrokerSession:
             for task in done:
                 task.result()
         finally:
+            tasks += [] if self._starting is None else [self._starting]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -133,9 +140,11 @@ class _BrokerSession:
     async def _ask_status(self) -> RobotStatusJson | None:
         """Return the robot's status, or None where the daemon does not answer."""
         try:
-            return cast("RobotStatusJson", (await self._daemon.request(STATUS)).document)
-        except (DaemonError, RequestError):
+            reply = await self._daemon.request(STATUS)
+            found = reply.document if reply.status == HTTPStatus.OK else None
+        except DaemonError:
             return None
+        return cast("RobotStatusJson | None", found)
 
     async def _announce(self, status: RobotStatusJson) -> None:
         """Tell Home Assistant of the robot, once for each robot and version."""
@@ -148,7 +157,7 @@ class _BrokerSession:
             may_start=self._options.may_start,
             prefix=self._options.discovery_prefix,
         ):
-            await self._publish(topic, json.dumps(entity))
+            await self._publish(topic, "" if entity is None else json.dumps(entity))
         self._announced = about
 
     async def _publish(self, topic: str, payload: str) -> None:
@@ -166,20 +175,22 @@ class _BrokerSession:
             await self._carry_out(message.payload)
 
     async def _carry_out(self, command: bytes) -> None:
-        endpoint: Endpoint[object]
+        """Carry out a command. A start, which may take seconds, does not hold up a stop."""
         if command == words.STOP.encode():
-            endpoint = STOP
+            await self._ask(STOP, urgent=True)
         elif command == words.START.encode() and self._options.may_start:
-            endpoint = START
+            if self._starting is None or self._starting.done():
+                self._starting = asyncio.create_task(self._ask(START))
         else:
             log.warning("the command %r is not allowed", command[:40])
-            return
+
+    async def _ask(self, endpoint: Endpoint[object], *, urgent: bool = False) -> None:
         try:
-            reply = await self._daemon.request(endpoint, body=b"{}", urgent=endpoint is STOP)
+            reply = await self._daemon.request(endpoint, body=b"{}", urgent=urgent)
         except DaemonError as error:
-            log.warning("%s: %s", command.decode(), error)
+            log.warning("%s: %s", endpoint.path, error)
             return
-        if reply.status != 200:
-            log.warning("%s: %s", command.decode(), reply.document.get("reason"))
+        if reply.status == HTTPStatus.OK:
+            log.info("%s", endpoint.path)
         else:
-            log.info("%s", command.decode())
+            log.warning("%s: %s", endpoint.path, reply.document.get("reason"))

@@ -20,10 +20,11 @@ DISCOVERY_PREFIX = "homeassistant"
 
 def discovery_messages(
     topics: Topics, robot: str, version: str, *, may_start: bool, prefix: str = DISCOVERY_PREFIX
-) -> Iterator[tuple[str, JsonObject]]:
+) -> Iterator[tuple[str, JsonObject | None]]:
     """Yield topic and payload of every entity: sensors, a fault, and buttons.
 
-    There is a start button only if MQTT ``may_start`` the robot.
+    There is a start button only if MQTT ``may_start`` the robot. None removes one that was
+    published before.
     """
     shared: JsonObject = {
         "availability_topic": topics.availability,
@@ -38,12 +39,16 @@ def discovery_messages(
         },
         "origin": {"name": "Cubist", "sw_version": version},
     }
-    for component, name, entity in _entities(topics, may_start=may_start):
+    for component, name, entity in _entities(topics):
+        topic = f"{prefix}/{component}/{topics.node}/{name}/config"
+        if name == "start" and not may_start:
+            yield topic, None
+            continue
         unique = {"unique_id": f"cubist_{topics.node}_{name}"}
-        yield f"{prefix}/{component}/{topics.node}/{name}/config", unique | entity | shared
+        yield topic, unique | entity | shared
 
 
-def _entities(topics: Topics, *, may_start: bool) -> Iterator[tuple[str, str, JsonObject]]:
+def _entities(topics: Topics) -> Iterator[tuple[str, str, JsonObject]]:
     """Yield component, object and configuration of each entity."""
     yield "sensor", "state", _sensor(topics, "State", "state", options=list(RobotState))
     yield "sensor", "outcome", _sensor(topics, "Last result", "outcome", options=list(Outcome))
@@ -61,8 +66,7 @@ def _entities(topics: Topics, *, may_start: bool) -> Iterator[tuple[str, str, Js
             "json_attributes_template": "{{ value_json.fault | default({}, true) | tojson }}",
         },
     )
-    if may_start:
-        yield "button", "start", _button(topics, "Solve", START)
+    yield "button", "start", _button(topics, "Solve", START)
     yield "button", "stop", _button(topics, "Stop", STOP)
 
 

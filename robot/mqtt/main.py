@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import re
 import signal
 import socket
 import ssl
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from robot.api.endpoints import Program
 from robot.api.paths import control_socket
-from solver.errors import CubistError, InvalidRequest
+from solver.errors import CubistError, InvalidRequest, shortened
 from solver.files import read_text
 
 log = logging.getLogger("cubist-mqtt")
@@ -57,10 +58,17 @@ async def _run_until_ended(environ: Mapping[str, str], daemon: Path) -> None:
         raise InvalidRequest(
             f"the MQTT library cannot be used: {error}", "Install aiomqtt: docs/mqtt.md."
         ) from error
+    from robot.mqtt.home_assistant import DISCOVERY_PREFIX
     from robot.mqtt.topics import Topics
 
     get = environ.get
     tls = _tls_context(environ)
+    prefix = get("CUBIST_MQTT_DISCOVERY_PREFIX") or DISCOVERY_PREFIX
+    if not re.fullmatch(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*", prefix):
+        raise InvalidRequest(
+            f"CUBIST_MQTT_DISCOVERY_PREFIX: {shortened(prefix)!r} is no topic of letters, digits, "
+            "_, - and /"
+        )
     options = BrokerOptions(
         host=_require_setting(environ, "CUBIST_MQTT_HOST"),
         port=_port(get("CUBIST_MQTT_PORT", ""), TLS_PORT if tls else PORT),
@@ -69,7 +77,7 @@ async def _run_until_ended(environ: Mapping[str, str], daemon: Path) -> None:
         password=_read_password(environ),
         tls=tls,
         may_start=_is_yes(environ, "CUBIST_MQTT_START"),
-        **({"discovery_prefix": prefix} if (prefix := get("CUBIST_MQTT_DISCOVERY_PREFIX")) else {}),
+        discovery_prefix=prefix,
     )
     loop, work = asyncio.get_running_loop(), asyncio.create_task(bridge(options, daemon))
     for number in (signal.SIGTERM, signal.SIGINT):

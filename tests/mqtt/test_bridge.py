@@ -20,6 +20,7 @@ import aiomqtt
 import pytest
 
 from robot.api.endpoints import Program
+from robot.mqtt.home_assistant import discovery_messages
 from robot.mqtt.main import main
 from robot.mqtt.topics import Topics
 from robot.simulate.processes import running
@@ -208,6 +209,9 @@ async def test_only_allowed_commands_reach_the_robot(
                     while not daemon.posts():
                         await asyncio.sleep(0.02)
     assert [path for path, _ in daemon.posts()] == ["/stop"]
+    entities = dict(discovery_messages(TOPICS, "cubotino", "1", may_start=may_start == "yes"))
+    removed = [topic for topic, entity in entities.items() if entity is None]
+    assert len(removed) == (may_start == "no"), "what was allowed before goes from the house"
 
 
 async def test_a_broker_that_comes_back_hears_everything_again(
@@ -228,6 +232,12 @@ async def test_without_a_daemon_or_without_us_the_robot_is_offline(
             async with published(daemon.path.with_name("nobody.sock"), broker):
                 await receive(client, TOPICS.availability, "offline")
             async with published(daemon.path, broker) as child:
+                await receive(client, TOPICS.availability, "online")
+                daemon.is_broken = True
+                daemon.events.put_nowait({"event": "state"})
+                await receive(client, TOPICS.availability, "offline")
+                daemon.is_broken = False
+                daemon.events.put_nowait({"event": "state"})
                 await receive(client, TOPICS.availability, "online")
                 child.process.kill()
                 await receive(client, TOPICS.availability, "offline")
@@ -255,6 +265,7 @@ async def test_a_wrong_password_changes_nothing_for_the_robot(
         ({"CUBIST_MQTT_HOST": "h", "CUBIST_MQTT_START": "maybe"}, "CUBIST_MQTT_START"),
         ({"CUBIST_MQTT_HOST": "h", "CUBIST_MQTT_NAME": "a/#"}, "CUBIST_MQTT_NAME"),
         ({"CUBIST_MQTT_HOST": "h", "CUBIST_MQTT_CA": "/ca"}, "CUBIST_MQTT_TLS"),
+        ({"CUBIST_MQTT_HOST": "h", "CUBIST_MQTT_DISCOVERY_PREFIX": "a/+"}, "DISCOVERY_PREFIX"),
         (
             {"CUBIST_MQTT_HOST": "h", "CUBIST_MQTT_TLS": "yes", "CUBIST_MQTT_CA": "/nowhere"},
             "/nowhere",

@@ -39,6 +39,8 @@ class FakePageDaemon:
     following: int = 0
     happens: int = 0
     refusal: dict[str, Any] | None = None
+    is_broken: bool = False
+    """Whether its answers are internal errors."""
 
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
@@ -76,7 +78,8 @@ class FakePageDaemon:
             "/stop": {"stopped": True},
             "/calibration": {"format": FORMAT, "robot": "cubotino", "values": {}},
         }
-        return web.json_response(found.get(request.path, {"path": request.path}))
+        document = found.get(request.path, {"path": request.path})
+        return web.json_response(document, status=500 if self.is_broken else 200)
 
     def _picture(self, request: web.Request) -> web.Response:
         self.pictures += 1
