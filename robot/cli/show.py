@@ -16,6 +16,7 @@ from robot.cli.numbers import Whole
 from robot.cli.output import answer, daemon_client, json_option, note
 from robot.cli.texts import ending_text
 from robot.settings.document import BadProfile, parse_document
+from robot.text.faults import RobotError
 from robot.text.outcomes import exit_code
 from solver.cube.cube import from_scramble
 from solver.cube.reading import SCRAMBLE, read_state
@@ -74,6 +75,9 @@ def show(file: Path, rounds: int | None, as_json: bool) -> int:
         client.stop()
         _report_end(played, as_json)
         return ExitCode.STOPPED
+    except CubistError:
+        _report_end(played, as_json)
+        raise
     _report_end(played, as_json)
     return ExitCode.DONE
 
@@ -131,7 +135,8 @@ def _read_step(found: object, size: int | None) -> ShowStep:
 def _play(client: ControlClient, step: ShowStep, number: int, as_json: bool) -> ExitCode:
     """Play one step, and return the exit code of its outcome."""
     if step.name == WAIT:
-        return _wait(client, step.seconds)
+        _wait(client, step.seconds)
+        return ExitCode.DONE
     key = JOBS[step.name]
     more = {} if key is None else {key: step.value}
     kind = "solve" if step.name == "pattern" else step.name
@@ -145,15 +150,16 @@ def _play(client: ControlClient, step: ShowStep, number: int, as_json: bool) -> 
     return exit_code(record["outcome"])
 
 
-def _wait(client: ControlClient, seconds: float) -> ExitCode:
-    """Wait; the programme is stopped where somebody takes the robot meanwhile."""
+def _wait(client: ControlClient, seconds: float) -> None:
+    """Wait; raise :class:`RobotError` for a fault, or if somebody takes the robot meanwhile."""
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
-        if client.status()["state"] != "idle":
-            note("somebody else uses the robot")
-            return ExitCode.STOPPED
+        now = client.status()
+        if fault := now["fault"]:
+            raise RobotError(fault["code"], fault["cause"])
+        if now["state"] != "idle":
+            raise RobotError("stopped", "somebody else uses the robot")
         time.sleep(min(left, POLL_S))
-    return ExitCode.DONE
 
 
 def _report_end(rounds: int, as_json: bool) -> None:

@@ -56,9 +56,23 @@ def test_without_rounds_it_goes_on_until_a_job_ends_otherwise(
     assert (ended, len(client.kinds), answers[-1]) == (code, 5, {"rounds": 1})
 
 
-def test_who_takes_the_robot_while_it_waits_ends_the_programme(play: Play) -> None:
-    code, answers, client = play("done", "steps: [scramble, wait: 60]", state="solving")
-    assert (code, len(client.kinds), answers[-1]) == (ExitCode.STOPPED, 1, {"rounds": 0})
+@pytest.mark.parametrize(
+    ("now", "code", "error"),
+    [
+        ({"state": "solving"}, ExitCode.STOPPED, "stopped"),
+        (
+            {"state": "fault", "fault": {"code": "home-missing", "cause": "no end stop"}},
+            ExitCode.FAILED,
+            "home-missing",
+        ),
+    ],
+)
+def test_what_happens_while_it_waits_ends_the_programme(
+    play: Play, now: dict[str, Any], code: ExitCode, error: str
+) -> None:
+    ended, answers, client = play("done", "steps: [scramble, wait: 60]", **now)
+    assert (ended, len(client.kinds)) == (code, 1)
+    assert answers[-2] == {"rounds": 0} and answers[-1]["error"] == error
 
 
 @pytest.mark.parametrize(
