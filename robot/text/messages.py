@@ -193,6 +193,7 @@ class PageReason(StrEnum):
     INTERNAL = "internal error; see the journal of cubist-web"
     NO_SESSION = "log in with the token that `cubist web` prints"
     VIEWER = "this link only shows the robot"
+    WITHDRAWN_FOR_NOW = "withdrawn until the page starts again: the new address cannot be stored"
     TOO_MANY_TOKENS = "too many wrong tokens; wait a minute"
     WRONG_TOKEN = "that is not the token that `cubist web` prints"
     TOO_MANY_TABS = "the page is open in too many tabs; close one"

@@ -14,6 +14,7 @@ import socket
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -139,7 +140,7 @@ def load_token(folder: Path | None, name: str = "token") -> str:
     Raises :class:`StorageError`.
     """
     if folder is None:
-        return replace_token(None, name)
+        return secrets.token_urlsafe(TOKEN_BYTES)
     path = folder / name
     try:
         token = read_text(path, MOST_KEPT).strip()
@@ -149,22 +150,31 @@ def load_token(folder: Path | None, name: str = "token") -> str:
         pass
     except BadFile as error:
         raise StorageError(f"{error}; remove it") from error
-    return replace_token(folder, name)
-
-
-def replace_token(folder: Path | None, name: str) -> str:
-    """Return a new token, which is kept in ``folder``; raises :class:`StorageError`."""
     token = secrets.token_urlsafe(TOKEN_BYTES)
+    keep_token(folder, name, token)
+    return token
+
+
+def keep_token(folder: Path | None, name: str, token: str) -> None:
+    """Write a token into ``folder``, if there is one; raises :class:`StorageError`."""
     if folder is not None:
         write_atomically(folder / name, token.encode() + b"\n", mode=0o600)
-    return token
+
+
+@dataclass
+class _Session:
+    """A session: when it was used last, in seconds, and whether it may only watch."""
+
+    used_at: float
+    is_viewer: bool
 
 
 class Sessions:
     """The open sessions by their random ids. ``clock`` gives seconds.
 
-    A session of ``viewer_token`` may only watch. ``ended`` is called with the id of each session
-    that ends, so that its tabs can be closed.
+    A session of ``viewer_token`` may only watch. Viewers and owners each have room of their own, so
+    that no number of viewers ends an owner's session. ``ended`` is called with the id of each
+    session that ends, so that its tabs can be closed.
     """
 
     def __init__(
@@ -178,8 +188,7 @@ class Sessions:
         self.viewer_token = viewer_token
         self._ended = ended
         self._clock = clock
-        self._used_at: OrderedDict[str, float] = OrderedDict()
-        self._viewers: set[str] = set()
+        self._sessions: OrderedDict[str, _Session] = OrderedDict()
         self._failures: deque[tuple[float, str]] = deque(maxlen=MOST_KEPT)
 
     def open(self, token: str, address: str) -> str:
@@ -198,42 +207,41 @@ class Sessions:
         if not is_owner and not is_viewer:
             self._failures.append((now, address))
             raise Refusal(401, "wrong-token", PageReason.WRONG_TOKEN)
-        while len(self._used_at) >= MOST_SESSIONS:
-            self._end(next(iter(self._used_at)))
+        alike = [id_ for id_, one in self._sessions.items() if one.is_viewer is not is_owner]
+        for id_ in alike[: max(0, len(alike) - MOST_SESSIONS + 1)]:
+            self._end(id_)
         session = secrets.token_urlsafe(TOKEN_BYTES)
-        self._used_at[session] = now
-        if not is_owner:
-            self._viewers.add(session)
+        self._sessions[session] = _Session(now, is_viewer=not is_owner)
         return session
-
-    def is_viewer(self, session: str) -> bool:
-        """Return whether a session may only watch."""
-        return session in self._viewers
-
-    def withdraw_viewers(self, token: str) -> None:
-        """End the sessions of all viewers; from now on their token is another one."""
-        self.viewer_token = token
-        for session in tuple(self._viewers):
-            self._end(session)
 
     def is_open(self, session: str) -> bool:
         """Return whether a session is open; using it keeps it open."""
-        used_at = self._used_at.get(session)
-        if used_at is None:
+        found = self._sessions.get(session)
+        if found is None:
             return False
-        if self._clock() - used_at > IDLE_LIMIT_S:
+        if self._clock() - found.used_at > IDLE_LIMIT_S:
             self._end(session)
             return False
-        self._used_at[session] = self._clock()
-        self._used_at.move_to_end(session)
+        found.used_at = self._clock()
+        self._sessions.move_to_end(session)
         return True
+
+    def is_owner(self, session: str) -> bool:
+        """Return whether a session is open and may do more than watch."""
+        found = self._sessions.get(session)
+        return found is not None and not found.is_viewer
+
+    def withdraw_viewers(self, token: str) -> None:
+        """End the sessions of all viewers, and replace their token."""
+        self.viewer_token = token
+        for session in [id_ for id_, one in self._sessions.items() if one.is_viewer]:
+            self._end(session)
 
     def close(self, session: str) -> None:
         """End a session, if it is open."""
-        if session in self._used_at:
+        if session in self._sessions:
             self._end(session)
 
     def _end(self, session: str) -> None:
-        del self._used_at[session]
-        self._viewers.discard(session)
+        del self._sessions[session]
         self._ended(session)

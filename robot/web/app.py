@@ -20,6 +20,7 @@ from robot.api.client import DaemonError
 from robot.api.endpoints import EVENTS, OPERATING, PICTURE, WATCHING, Endpoint
 from robot.api.http_server import ErrorAnswer, SparingLog, keep_connection, read_body
 from robot.records.documents import ApiRequest, parse_document
+from robot.records.storage import StorageError
 from robot.text.languages import LANGUAGES, catalogue
 from robot.text.messages import PageReason
 from robot.web.access import (
@@ -52,7 +53,7 @@ MEDIA: Final = {
 SOCKETS = frozenset({"/ws", "/ws/guide"})
 
 OWNERS = frozenset({"/ws/guide", "/api/viewers"})
-"""Paths that viewers have not, beside everything that changes something."""
+"""Read-only paths that viewers may not use."""
 
 PUBLIC = frozenset({"/", "/login"})
 """Paths that need no session, like the page's own files; none of them is secret."""
@@ -186,7 +187,7 @@ def _check_sender(request: web.Request, sessions: Sessions) -> None:
     if not sessions.is_open(session):
         raise Refusal(401, "no-session", PageReason.NO_SESSION)
     changes = request.method not in {"GET", "HEAD"} and request.path != "/logout"
-    if sessions.is_viewer(session) and (changes or request.path in OWNERS):
+    if not sessions.is_owner(session) and (changes or request.path in OWNERS):
         raise Refusal(403, "viewer", PageReason.VIEWER)
     keep_connection(request)
 
@@ -237,17 +238,20 @@ async def _log_out(sessions: Sessions, request: web.Request) -> web.StreamRespon
 
 
 async def _serve_tab(hub: Hub, sessions: Sessions, request: web.Request) -> web.StreamResponse:
-    if hub.is_full:
+    session = _session_of(request)
+    may_stop = sessions.is_owner(session)
+    if hub.is_full(may_stop=may_stop):
         raise Refusal(503, "too-many", PageReason.TOO_MANY_TABS)
     socket = await _open_socket(request)
-    session = _session_of(request)
-    may_stop = not sessions.is_viewer(session)
-    await hub.serve(session, socket, request.transport, may_stop=may_stop)
+    if sessions.is_open(session):  # it may have ended meanwhile, and nobody would close its tab
+        await hub.serve(session, socket, request.transport, may_stop=may_stop)
+    else:
+        await socket.close()
     return socket
 
 
 async def _describe_session(sessions: Sessions, request: web.Request) -> web.StreamResponse:
-    return web.json_response({"viewer": sessions.is_viewer(_session_of(request))})
+    return web.json_response({"viewer": not sessions.is_owner(_session_of(request))})
 
 
 async def _describe_viewers(sessions: Sessions, request: web.Request) -> web.StreamResponse:
@@ -264,7 +268,10 @@ async def _withdraw_viewers(
     withdraw: Callable[[], None], request: web.Request
 ) -> web.StreamResponse:
     del request
-    withdraw()
+    try:
+        withdraw()
+    except StorageError as error:
+        raise Refusal(507, "disk", PageReason.WITHDRAWN_FOR_NOW) from error
     return web.json_response({})
 
 
@@ -277,8 +284,8 @@ async def _open_socket(request: web.Request) -> web.WebSocketResponse:
 async def _describe_guide(
     guides: Guides, sessions: Sessions, request: web.Request
 ) -> web.StreamResponse:
-    is_viewer = sessions.is_viewer(_session_of(request))
-    return web.json_response({"allowed": guides.are_allowed and not is_viewer})
+    is_owner = sessions.is_owner(_session_of(request))
+    return web.json_response({"allowed": guides.are_allowed and is_owner})
 
 
 async def _serve_guide(guides: Guides, request: web.Request) -> web.StreamResponse:

@@ -114,10 +114,9 @@ class Hub:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    @property
-    def is_full(self) -> bool:
-        """True if no other tab may open."""
-        return len(self._tabs) >= MOST_TABS
+    def is_full(self, *, may_stop: bool) -> bool:
+        """Return whether no other tab of this kind may open: tabs of viewers leave owners room."""
+        return sum(tab.may_stop is may_stop for tab in self._tabs) >= MOST_TABS
 
     def end_session(self, session: str) -> None:
         """Close the tabs and the guide of one session."""

@@ -18,8 +18,9 @@ from robot.api.async_client import AsyncControlClient
 from robot.api.endpoints import Program
 from robot.api.http_server import HttpServer
 from robot.api.paths import control_socket
+from robot.records.storage import StorageError
 from robot.text.messages import PageReason
-from robot.web.access import HEADERS, Sessions, load_token, own_names, replace_token
+from robot.web.access import HEADERS, Sessions, keep_token, load_token, own_names
 from robot.web.announcement import Announcement, announcement_file
 from robot.web.app import explain, is_api, make_app
 from robot.web.hub import Guides, Hub
@@ -125,7 +126,11 @@ async def serving(options: PageOptions, token: str) -> AsyncIterator[Announcemen
         guide = Program.GUIDE.socket_beside(options.daemon)
         guides = Guides(guide if options.calibrates else None)
         hub = await stack.enter_async_context(Hub(daemon, guides))
-        viewer = load_token(options.state, VIEWER_TOKEN)
+        try:
+            viewer = load_token(options.state, VIEWER_TOKEN)
+        except StorageError as error:  # the owner's page does not depend on it
+            log.warning("the address for viewers is new at each start: %s", error)
+            viewer = load_token(None)
         sessions = Sessions(token, hub.end_session, viewer_token=viewer)
 
         def announce() -> Announcement:
@@ -133,8 +138,10 @@ async def serving(options: PageOptions, token: str) -> AsyncIterator[Announcemen
             return make_announcement(options.bind, port, token, sessions.viewer_token)
 
         def withdraw_viewers() -> None:
-            sessions.withdraw_viewers(replace_token(options.state, VIEWER_TOKEN))
+            new = load_token(None)
+            sessions.withdraw_viewers(new)
             announce().publish(options.announce)
+            keep_token(options.state, VIEWER_TOKEN, new)
 
         app = make_app(daemon, hub, sessions, own_names(options.names), withdraw_viewers)
         server = HttpServer(app, log, explain, HEADERS, is_api, PageReason.INTERNAL)

@@ -17,6 +17,7 @@ import aiohttp
 import pytest
 
 from robot.api.endpoints import Program
+from robot.records.storage import StorageError
 from robot.simulate.processes import running
 from robot.simulate.session import DemoStage
 from robot.web import access, app, hub
@@ -98,6 +99,7 @@ async def test_an_attack_fails_and_would_not_without_its_guard(
     assert await attack.succeeds(page) is False
     assert page.daemon.posts() == [], "nothing reached the robot"
     monkeypatch.setattr(*guard, lambda *_: True)
+    monkeypatch.setattr(Sessions, "is_owner", lambda *_: True)  # of no session it is false, too
     assert await attack.succeeds(page) is True, "the guard is what stops it"
 
 
@@ -527,3 +529,42 @@ async def test_a_viewer_sees_everything_until_the_address_is_withdrawn(
     assert await page.log_in(viewer) == 401
     announced = read_announcement(options.announce / FILE_NAME)
     assert not announced.viewer_urls[0].endswith(viewer)
+
+
+def test_no_number_of_viewers_ends_an_owner_s_session() -> None:
+    ended: list[str] = []
+    sessions = Sessions("token", ended.append, viewer_token="viewer")
+    owner, first = sessions.open("token", "a"), sessions.open("viewer", "a")
+    viewers = [sessions.open("viewer", "a") for _ in range(MOST_SESSIONS)]
+    assert ended == [first] and sessions.is_owner(owner)
+    sessions.withdraw_viewers("another")
+    assert not any(map(sessions.is_open, viewers)) and sessions.is_open(owner)
+    assert not any(map(sessions.is_owner, [*viewers, "nobody"])), "who has no session may nothing"
+
+
+async def test_tabs_of_viewers_leave_room_for_an_owner(
+    page: PageVisitor, viewer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del viewer
+    monkeypatch.setattr(hub, "MOST_TABS", 2)
+    async with page.tab(), page.tab():
+        with pytest.raises(aiohttp.WSServerHandshakeError):
+            async with page.tab():
+                pass
+        await page.log_in()
+        async with page.tab() as owner:
+            await owner.ask("stop")
+            assert await owner.hear("stopped") is True
+
+
+async def test_where_nothing_can_be_stored_an_address_is_withdrawn_all_the_same(
+    page: PageVisitor, viewer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise StorageError("read-only")
+
+    monkeypatch.setattr("robot.web.main.keep_token", fail)
+    await page.log_in()
+    code, answer = await page.ask("POST", "/api/viewers/withdraw", page.own)
+    assert (code, answer["error"]) == (507, "disk")
+    assert await page.log_in(viewer) == 401

@@ -62,7 +62,8 @@ export class Audience {
       await this.#share();
       $("answer").textContent = t("The old address shows nothing any more.");
     } catch (error) {
-      $("viewer-url").textContent = reasonOf(error);
+      await this.#share();
+      $("answer").textContent = reasonOf(error);
     }
   }
 }
