@@ -81,7 +81,7 @@ def show(run_id: str, timeline: Path | None, as_json: bool) -> int:
 @runs.command()
 @json_option
 def statistics(as_json: bool) -> int:
-    """Show best, mean and averages of all solves, and of each day.
+    """Show best, mean and averages of the solves on record, and of each day.
 
     mo3 is the mean of 3 attempts; ao5 and ao12 leave out the best and the worst. A failed solve
     with moves for its cube counts as a DNF.

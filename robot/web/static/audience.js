@@ -6,12 +6,12 @@ import { $, ask, el } from "./util.js";
 export class Audience {
   #watcher;
   #isKiosk = false;
-  #of = null;
+  #shownFor = null;
 
   constructor(watcher) {
     this.#watcher = watcher;
-    watcher.addEventListener("change", () => this.#tellToday());
-    spoken.addEventListener("change", () => { this.#of = null; this.#tellToday(); });
+    watcher.addEventListener("change", () => this.#showToday());
+    spoken.addEventListener("change", () => { this.#shownFor = null; this.#showToday(); });
     $("kiosk").addEventListener("click", () => {
       document.documentElement.requestFullscreen?.().catch(() => {});
       location.hash = "#/kiosk";
@@ -29,19 +29,20 @@ export class Audience {
     document.body.classList.toggle("kiosk", isKiosk);
     $("leave-kiosk").hidden = !isKiosk;
     $("today").hidden = !isKiosk;
-    this.#tellToday();
+    this.#showToday();
   }
 
   /** What was solved today, asked for anew after each run. */
-  async #tellToday() {
-    const last = String(this.#watcher.status?.last_run?.id);
-    if (!this.#isKiosk || this.#of === last) return;
-    this.#of = last;
-    const { days: [day], best_s: best } = await ask("GET", "/api/statistics").catch(() => ({ days: [] }));
+  async #showToday() {
     const now = new Date();
     const date = [now.getFullYear(), now.getMonth() + 1, now.getDate()].map((part) => String(part).padStart(2, "0")).join("-");
-    const isToday = day?.day === date && day.solved;
-    $("today").textContent = !isToday ? "" : t("Today: {count} solved, fastest {time}, on average {mean}. Fastest ever: {best}", {
+    const key = `${date} ${this.#watcher.status?.last_run?.id}`;
+    if (!this.#isKiosk || this.#shownFor === key) return;
+    const found = await ask("GET", "/api/statistics").catch(() => null);
+    if (!found) return; // with the next change
+    this.#shownFor = key;
+    const { days: [day], best_s: best } = found, isToday = day?.day === date && day.solved;
+    $("today").textContent = !isToday ? "" : t("Today: {count} solved, fastest {time}, on average {mean}. Fastest of the runs kept: {best}", {
       count: day.solved, time: seconds(day.best_s), mean: seconds(day.mean_s), best: seconds(best),
     });
   }

@@ -9,12 +9,12 @@ import { Statistics } from "./statistics.js";
 import { Calibration } from "./calibration.js";
 import { Audience } from "./audience.js";
 import { Watcher } from "./watcher.js";
-import { Wish } from "./wish.js";
+import { GoalForm } from "./goal.js";
 import { $, NoSession, ask, msg } from "./util.js";
 
 const connection = new Connection();
 const watcher = new Watcher(connection);
-let panels = null, audience = null, wish = null;
+let panels = null, audience = null, goal = null;
 
 async function begin() {
   const token = location.hash.startsWith("#/") ? "" : location.hash.slice(1);
@@ -55,7 +55,7 @@ async function enter() {
     calibration: new Calibration(watcher, connection),
   };
   audience ??= new Audience(watcher);
-  if (!viewer) wish ??= new Wish();
+  if (!viewer) goal ??= new GoalForm();
   follow();
   connection.open();
 }

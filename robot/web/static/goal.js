@@ -4,11 +4,11 @@ import { Hold } from "./hold.js";
 import { reasonOf, t } from "./language.js";
 import { $, ask, el, msg } from "./util.js";
 
-export class Wish {
+export class GoalForm {
   constructor() {
-    new Hold($("to-goal"), () => this.#start($("to-goal"), { kind: "solve", to: $("goal").value.trim() }));
-    new Hold($("scramble-so"), () => this.#start($("scramble-so"), { kind: "scramble", moves: $("goal").value.trim() }));
-    $("wish").addEventListener("toggle", () => $("wish").open && this.#list());
+    new Hold($("solve-to-goal"), () => this.#start($("solve-to-goal"), { kind: "solve", to: $("goal").value.trim() }));
+    new Hold($("scramble-with-moves"), () => this.#start($("scramble-with-moves"), { kind: "scramble", moves: $("goal").value.trim() }));
+    $("another-goal").addEventListener("toggle", () => $("another-goal").open && this.#list());
   }
 
   async #list() {
