@@ -4,6 +4,7 @@ wizard that does one after the other."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -42,6 +43,8 @@ Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 CUBOTINO = load_profile("cubotino")
 SOLVED, TURNED = (Cube.solved().apply(moves).facelets() for moves in ("", "R U F2 L' D B"))
 
+MISREAD = SOLVED.replace("F" * 9, "UUUDDDFFF").replace("B" * 9, "UUUDDDBBB")
+
 
 @pytest.mark.parametrize("facelets", [SOLVED, TURNED])
 def test_colours_of_a_known_cube_are_those_it_is_read_by(fake: Any, facelets: str) -> None:
@@ -75,6 +78,26 @@ def test_a_cube_that_is_not_known_teaches_no_colours(
     with pytest.raises(error, match=why) as raised:
         measured_colours(bench, ColoursRequest(facelets=named))
     assert error is CubistError or "put a solved cube in" in str(raised.value.remedy)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("seen", "named", "why"),
+    [
+        (TURNED, SOLVED, "not the cube that was named"),
+        (SOLVED, SOLVED[1:], "53 letters do not name"),
+        (MISREAD, SOLVED, "picture F, B: the picture is too dark"),
+    ],
+)
+def test_a_flaw_is_the_reason_only_where_the_other_pictures_show_the_named_cube(
+    fake: Any, seen: str, named: str, why: str
+) -> None:
+    show_cube(fake, seen)
+    dark, take = Frame(np.zeros((6, 8, 3), np.uint8), "top", 0), fake.scanner.take
+    fake.scanner.take = lambda looks, **_: [
+        replace(image, frame=dark) if image.face in "FB" else image for image in take(looks)
+    ]
+    with pytest.raises(CubistError, match=why):
+        measured_colours(Bench(fake.machine(), CUBOTINO), ColoursRequest(facelets=named))
 
 
 def test_a_cube_in_doubt_proves_nothing(fake: Any) -> None:
@@ -111,10 +134,12 @@ def test_steps_of_the_wizard_can_be_left_out_and_answer_for_it(daemon: Any, ask:
     assert code == 0 and "shows what was kept" in err
     assert [document["step"] for document in told] == ["colours", "timing"]
     steps = [f"--skip={step}" for step in ("home", "positions", "colours", "timing")]
-    daemon.scanner.picture = lambda _: as_jpeg(Frame(np.zeros((480, 640, 3), np.uint8), "top", 0))
-    code, told, _ = ask(*command, "--yes", *steps)
-    assert code == 1
-    assert told[-1]["views"]["U"][0].startswith("in view: no cube")
+    for grey, why in ((128, "no cube"), (0, "the picture is too dark")):
+        empty = as_jpeg(Frame(np.full((480, 640, 3), grey, np.uint8), "top", 0))
+        daemon.scanner.picture = lambda _, empty=empty: empty
+        code, told, _ = ask(*command, "--yes", *steps)
+        assert code == 1
+        assert told[-1]["views"]["U"][0].startswith(f"in view: {why}")
     for wrong, why in (
         (command, "--yes"),
         ((*command, "--yes", "--set", "lid.ajar=1"), "lid.open"),
@@ -172,7 +197,7 @@ def test_advice_is_about_the_frame_then_light_and_focus(monkeypatch: pytest.Monk
     def face(*_: object) -> Any:
         return SimpleNamespace(corners=np.add(editor.corners, (off[0], 0.0)))
 
-    monkeypatch.setattr(camera, "face_in_view", face)
+    monkeypatch.setattr(camera, "require_face", face)
     light = SimpleNamespace(matter="light", text="more of it")
     monkeypatch.setattr(camera, "advise", lambda *_, **__: [light])
     assert editor.advice(image) == ["light: more of it"]

@@ -39,7 +39,9 @@ from robot.settings import RobotProfile, load_profile
 from robot.settings.base import Site
 from robot.text.faults import CalibrationError
 from robot.twin.cube import NORMALS, turned
+from vision.locate.face import FaceGrid
 from vision.locate.view_check import OddView
+from vision.reasons import ViewTrouble
 
 CUBOTINO = load_profile("cubotino")
 TWO_ARM = load_profile("two-arm")
@@ -389,6 +391,7 @@ class Pictures:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.faces: list[Any] = []
         self.taken, self.follows = 0, True
+        self.image = np.full((2, 2, 3), 128, np.uint8)
         monkeypatch.setattr(face_watch, "take_picture", self._take)
         monkeypatch.setattr(face_watch, "face_in_view", self._find)
         monkeypatch.setattr(face_watch, "confirm_grid", self._confirm)
@@ -401,12 +404,12 @@ class Pictures:
 
     def _take(self, session: object, camera: str) -> tuple[int, Any]:
         self.taken += 1
-        return 0, np.zeros((2, 2, 3), np.uint8)
+        return 0, self.image
 
     def _find(self, image: Any, size: int) -> Any:
         face = self.faces.pop(0)
         if face is None:
-            raise OddView("a hand", "face-covered")
+            raise OddView(ViewTrouble.COVERED, "a hand")
         return SimpleNamespace(corners=in_picture(face))
 
     def _confirm(self, image: Any, hint: Any) -> Any:
@@ -427,8 +430,8 @@ def gauge(
     camera: Any = SimpleNamespace(name="top", resolution=SIZE)
     view: Any = SimpleNamespace(quad=(square / SIZE).tolist())
     made = RotationGauge(session, camera, view)
-    grid: Any = SimpleNamespace(corners=np.roll(square, 3, axis=0))
-    made.begin(np.zeros((4, 4, 3), np.uint8), grid)
+    grid = FaceGrid.from_corners(np.roll(square, 3, axis=0), 3)
+    made.begin(np.full((SIZE[1], SIZE[0], 3), 128, np.uint8), grid)
     made.zero = zero
     return made
 
@@ -530,6 +533,28 @@ def test_a_face_that_another_part_hides_is_followed_from_where_it_was(pictures: 
     assert str(one.lost_face_error("does something hold it?")) == "does something hold it?"
     one.advice = ["the picture is blurred: focus the camera"]
     assert str(one.lost_face_error("does something hold it?")).endswith(one.advice[0])
+
+
+@pytest.mark.parametrize(
+    ("picture", "why"),
+    [("dark", "does something hold it?"), ("shining", "a reflection lies on"), ("lit", "hold it?")],
+)
+def test_a_face_that_was_in_light_and_focus_is_not_lost_for_want_of_these(
+    pictures: Pictures, picture: str, why: str
+) -> None:
+    """The robot's own arm before the lens makes a picture dark, too."""
+    one = gauge()
+    pictures.image = np.full((SIZE[1], SIZE[0], 3), 0 if picture == "dark" else 128, np.uint8)
+    if picture == "shining":
+        pictures.image[200:280, 280:340] = 255
+    pictures.show(None, None)
+    assert one.look() is None
+    assert why in str(one.lost_face_error("does something hold it?"))
+    if picture == "shining":
+        pictures.image = np.full_like(pictures.image, 128)
+        pictures.show(UNIT_SQUARE, UNIT_SQUARE)
+        assert one.look() is not None
+        assert str(one.lost_face_error("no longer square")) == "no longer square"
 
 
 def test_a_camera_above_is_needed() -> None:

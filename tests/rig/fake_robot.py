@@ -50,7 +50,8 @@ TURN = Operation("turn", 1000, site="D", quarter_turns=1)
 GRID = FaceGrid.from_corners(np.array([(0, 0), (6, 0), (6, 6), (0, 6)]), 3)
 AS_DRAWN = Orientation(0)
 GREY = FaceColours.from_light(np.full((9, 3), 0.5))
-BLACK = Frame(np.zeros((6, 8, 3), np.uint8), "top", 0)
+PLAIN = Frame(np.full((6, 8, 3), 188, np.uint8), "top", 0)
+"""A picture of the same grey, in sRGB: a black one would itself be a cause of failures."""
 
 
 @dataclass
@@ -221,7 +222,7 @@ class FakeScanner:
     def take(self, looks: Sequence[FaceView], *, moved: bool = False) -> list[FaceImage]:
         self.seen += [view.face for view in looks]
         self.moved.append(moved)
-        return [FaceImage(view.face, BLACK, GREY, GRID) for view in looks]
+        return [FaceImage(view.face, PLAIN, GREY, GRID) for view in looks]
 
     def check_view(self, taken: Sequence[FaceImage], before: object = ()) -> None:
         if self.read_first is not None:

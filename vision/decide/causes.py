@@ -94,11 +94,20 @@ def explain_reading(
 
     Only pictures with doubtful stickers, if any are named, may explain it.
     """
-    named = {name[0] for name in outcome.doubtful} or set(searches)
-    suspects = [name for name in searches if name in named]
+    return find_common_flaw(searches, {name[0] for name in outcome.doubtful})
+
+
+def find_common_flaw(
+    searches: Mapping[str, SearchResult], names: Collection[str] = ()
+) -> OddView | None:
+    """Return the flaw that most pictures of one cube have, with all these, if any has one.
+
+    ``names``: the pictures to look at, beside the others; all if there are none.
+    """
     alone = [
         found
-        for name in suspects
+        for name in searches
+        if not names or name in names
         if (found := likeliest_cause(searches, [name], FLAWS, _OVERRULES)) is not None
     ]
     troubles = [one.trouble for one in alone]
@@ -122,9 +131,20 @@ def require_face(
         raise explain_views({"": SearchResult(image, size, place)}, {"": odd}) or odd from odd
 
 
-def find_flaw(image: Image, size: int, place: FaceGrid | None = None) -> OddView | None:
-    """Return the flaw of one picture of a face of ``size`` layers, if it has any."""
-    return likeliest_cause({"": SearchResult(image, size, place)}, [""], FLAWS, _OVERRULES)
+def find_flaw(
+    image: Image, size: int, place: FaceGrid | None = None, before: Image | None = None
+) -> OddView | None:
+    """Return the flaw of one picture of a face of ``size`` layers, if it has any.
+
+    ``before``: a picture of the same camera that shows the face at the same place. What has been
+    in focus and in light is hidden by something if it is no longer: its name is not known.
+    """
+    searches = {"": SearchResult(image, size, place)}
+    if before is None:
+        return likeliest_cause(searches, [""], FLAWS, _OVERRULES)
+    searches["before"] = SearchResult(before, size, place)
+    among = FLAWS - {ViewTrouble.TOO_DARK, ViewTrouble.BLURRED}
+    return likeliest_cause(searches, [""], among, _OVERRULES)
 
 
 def explain_views(

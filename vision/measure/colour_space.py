@@ -153,17 +153,19 @@ def references_of(colours: StickerColours, facelets: str) -> ColourReferences:
             "dim the light and scan again",
             code=CALIBRATION_FAILED,
         )
-    _require_one_colour_a_letter(colours, letters, usable)
+    require_named_cube(colours, facelets)
     light = _light_of_stickers(colours, letters, usable)
     even = colours.linear_rgb / light[:, None]
     medians = [np.median(even[usable & (letters == f)], axis=0) for f in FACES]
     return ColourReferences(np.array(medians, dtype=np.float64))
 
 
-def _require_one_colour_a_letter(
-    colours: StickerColours, letters: NDArray[np.str_], usable: Bools
-) -> None:
-    """Raise :class:`CubistError` where too many stickers of a letter differ from the rest."""
+def require_named_cube(colours: StickerColours, facelets: str) -> None:
+    """Raise :class:`CubistError` where too many stickers of a letter differ from the rest.
+
+    Stickers that were not seen well do not count.
+    """
+    letters, usable = np.array(list(facelets)), colours.valid & ~colours.saturated
     light = colours.linear_rgb / np.maximum(colours.linear_rgb.max(axis=1, keepdims=True), 1e-4)
     seen = {f: _colours_among(light[usable & (letters == f)]) for f in FACES}
     others = sum(sum(counts[1:]) for counts in seen.values())

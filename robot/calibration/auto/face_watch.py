@@ -70,6 +70,7 @@ class RotationGauge:
         self._level_grid: FaceGrid | None = None
         self.zero = 0.0
         self.advice: list[str] = []
+        self._first: tuple[Image | None, FaceGrid | None] = None, None
         self._lost: Image | None = None
 
     def look(self, near: float = 0.0) -> FacePose | None:
@@ -98,7 +99,8 @@ class RotationGauge:
     def lost_face_error(self, text: str) -> CalibrationError:
         """Return the error for a face that left the view: a fault of the picture, if there is one
         or was one from the start, else ``text``."""
-        flaw = None if self._lost is None else find_flaw(self._lost, self._size)
+        image, place = self._first
+        flaw = None if self._lost is None else find_flaw(self._lost, self._size, place, image)
         if flaw is not None:
             return CalibrationError(f"no whole face can be found any more: {flaw}")
         if not self.advice:
@@ -165,10 +167,12 @@ class RotationGauge:
     def _grid(self) -> tuple[Image, FaceGrid | None]:
         _, image = take_picture(self._session, self._camera)
         try:
-            return image, face_in_view(image, self._size)
+            grid = face_in_view(image, self._size)
         except OddView:
             self._lost = image
             return image, None
+        self._lost = None
+        return image, grid
 
     def _glance(self, near: float) -> FacePose | None:
         image, grid = self._grid()
@@ -185,6 +189,7 @@ class RotationGauge:
         first = nearest_turn(np.asarray(grid.corners, dtype=np.float64), self._usual)
         matrix, _ = cv2.findHomography(first, UNIT_SQUARE)
         self._plane = np.asarray(matrix, dtype=np.float64)
+        self._first = image, grid
         self.advice = [str(one.text) for one in advise(Frame(image, "", 0), grid)]
 
     def degrees(self, corners: Floats, near: float) -> float | None:

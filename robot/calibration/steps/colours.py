@@ -28,6 +28,8 @@ from solver.files import JsonObject
 if TYPE_CHECKING:
     from robot.machine.assembly import Machine
     from robot.machine.scanner import FaceImage
+    from vision.locate.view_check import OddView
+    from vision.measure.sticker_colours import FaceColours
 
 
 class ColoursRequest(ApiRequest):
@@ -50,10 +52,10 @@ def measured_colours(bench: Bench, asked: ColoursRequest) -> MeasuredColours:
     its colours are measured without that light, because the result replaces it. Raises
     ``RobotError``, ``ScanError`` and ``CubistError`` for a colour not seen.
     """
-    from robot.machine.scanner import as_values
+    from robot.machine.scanner import as_values, scan_error
     from solver.errors import CubistError
     from vision.measure.colour_space import OTHER_CUBE, references_of
-    from vision.measure.sticker_colours import FaceColours, StickerColours, merge_faces
+    from vision.measure.sticker_colours import StickerColours, merge_faces
 
     machine = bench.machine
     machine.motion.home()
@@ -62,11 +64,14 @@ def measured_colours(bench: Bench, asked: ColoursRequest) -> MeasuredColours:
     faces: dict[str, list[FaceColours]] = defaultdict(list)
     for image in images:
         faces[image.face].append(image.raw or image.colours)
-    scan = StickerColours.from_faces({face: merge_faces(seen) for face, seen in faces.items()})
+    merged = {face: merge_faces(seen) for face, seen in faces.items()}
+    scan = StickerColours.from_faces(merged)
     try:
         return MeasuredColours(facelets=facelets, values=as_values(references_of(scan, facelets)))
     except CubistError as other:
-        _refuse_flaws(images)
+        flaw = _flaw_behind(images, merged, facelets)
+        if flaw is not None:
+            raise scan_error(flaw, "") from other
         if other.code != OTHER_CUBE:
             raise
         raise ScanError(str(other), remedy=_remedy_for(facelets)) from other
@@ -100,15 +105,31 @@ def _certain_facelets(machine: Machine, images: list[FaceImage]) -> str:
     return reading.facelets
 
 
-def _refuse_flaws(images: list[FaceImage]) -> None:
-    """Raise :class:`ScanError` if a picture has a flaw, as a reflection on a sticker."""
-    from robot.machine.scanner import scan_error
-    from vision.decide.causes import find_flaw
+def _flaw_behind(
+    images: list[FaceImage], seen: Mapping[str, FaceColours], facelets: str
+) -> OddView | None:
+    """Return the flaw of pictures, as a reflection, that makes the cube seem another than it is.
 
-    for image in images:
-        flaw = find_flaw(image.frame.image, image.grid.size, image.grid) if image.whole else None
-        if flaw is not None:
-            raise scan_error(flaw, image.face) from flaw
+    None if the pictures without it show another cube as well.
+    """
+    from robot.machine.scanner import searches_of
+    from solver.errors import CubistError
+    from vision.decide.causes import find_common_flaw
+    from vision.measure.colour_space import require_named_cube
+    from vision.measure.sticker_colours import StickerColours
+
+    size = images[0].grid.size
+    if sorted(facelets) != sorted(solved_facelets(size)):
+        return None
+    flaw = find_common_flaw(searches_of(images, size))
+    hidden = "" if flaw is None else flaw.faces
+    good = {face: colours for face, colours in seen.items() if face not in hidden}
+    try:
+        if good:
+            require_named_cube(StickerColours.from_faces(good), facelets)
+    except CubistError:
+        return None
+    return flaw
 
 
 LOOKING = Trial(
