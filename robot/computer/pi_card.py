@@ -22,7 +22,6 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +29,7 @@ from robot.computer.boot_config import BACKUP_SUFFIX, BootChange, plan_fix
 from robot.records.storage import StorageError, remove_leftovers, write_atomically
 from robot.settings import list_profiles, load_profile
 from solver.errors import InvalidRequest
-from solver.files import BadFile, decode_text, read_file
+from solver.files import BadFile, decode_text, read_file, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -387,7 +386,7 @@ def _user_data(
     user["sudo"] = "ALL=(ALL) NOPASSWD:ALL" if password is None else None
     if wanted.ssh_keys:
         user["ssh_authorized_keys"] = list(wanted.ssh_keys)
-    program = files("robot.computer").joinpath("first-boot").read_text(encoding="utf-8")
+    program = read_text(Path(__file__).with_name("first-boot"), LIMIT)
     unit = _UNIT.format(arguments=" ".join(words))
     document = {
         "hostname": wanted.host_name,

@@ -31,6 +31,7 @@ from robot.computer.computer import CheckResult, Computer
 from robot.link import Link, LinkThread, SerialTransport
 from robot.settings import RobotProfile
 from robot.text.faults import RobotError
+from solver.files import read_file, read_text
 
 MAIN_LOOP = "firmware_poll"
 """What the main loop of the firmware calls; it hangs there when told to."""
@@ -47,6 +48,8 @@ UF2_START, UF2_SECOND, UF2_END = 0x0A324655, 0x9E5D5157, 0x0AB16F30
 UF2_NAMES_FAMILY = 0x2000
 UF2_FAMILY = 0xE48BFF56
 UF2_PAYLOAD = 256
+LARGEST_FILE = 1 << 22
+"""Bytes of an image; the chip's RAM holds less than a tenth."""
 
 
 def boot_checksum(stage: bytes) -> int:
@@ -125,8 +128,10 @@ class Rp2040Family(BoardFamily):
         """Build the firmware of a board as a UF2 file; raises :class:`FirmwareError`."""
         built = super().build(board)
         image = built.image.with_suffix(".uf2")
-        blocks = b"".join(uf2_blocks(with_checksum(built.image.with_suffix(".bin").read_bytes())))
-        if not image.exists() or image.read_bytes() != blocks:
+        blocks = b"".join(
+            uf2_blocks(with_checksum(read_file(built.image.with_suffix(".bin"), LARGEST_FILE)))
+        )
+        if not image.exists() or read_file(image, LARGEST_FILE) != blocks:
             new = image.with_suffix(".new")
             new.write_bytes(blocks)
             new.replace(image)
@@ -192,7 +197,7 @@ class Rp2040Family(BoardFamily):
     def _mount_drive(self) -> Iterator[Path]:
         """Where the drive is mounted; root mounts it meanwhile if it is not."""
         device = str(self.drive.resolve())
-        for line in self.mounts.read_text().splitlines():
+        for line in read_text(self.mounts, LARGEST_FILE).splitlines():
             if line.split()[0] == device:
                 yield Path(line.split()[1].encode().decode("unicode_escape"))
                 return
