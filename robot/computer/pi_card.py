@@ -144,14 +144,25 @@ class CardChange:
 
     @property
     def diff(self) -> str:
-        """The change of texts as a unified diff, without secrets; empty if there is none."""
+        """The change of texts as a unified diff, without secrets; empty if there is none.
+
+        What somebody else wrote is named and not shown: any line of it may be a password.
+        """
         text = self.boot.diff
         for name, data in self.after.items():
+            before = self.before.get(name, b"")
+            if data == before:
+                continue
+            titles, sides = [name, name], [before, data]
+            if not _may_be_shown(name, before):
+                titles[0], sides[0] = f"{name} (replaced; kept as {name}{BACKUP_SUFFIX})", b""
+            if not _may_be_shown(name, data):
+                titles[1], sides[1] = f"{name} (put back from {name}{BACKUP_SUFFIX})", b""
             old, new = (
-                part.decode("utf-8", "backslashreplace").splitlines(keepends=True)
-                for part in (self.before.get(name, b""), data)
+                part.decode("utf-8", "backslashreplace").splitlines(keepends=True) for part in sides
             )
-            text += "".join(difflib.unified_diff(old, new, name, name))
+            lines = list(difflib.unified_diff(old, new, *titles))
+            text += "".join(lines or [f"--- {titles[0]}\n+++ {titles[1]}\n"])
         return _SECRET.sub(r"\1(secret)", text)
 
     def write(self) -> list[Path]:
@@ -313,6 +324,11 @@ def _is_ours(name: str, data: bytes) -> bool:
     if name == COMMAND_LINE:
         return b"ds=nocloud;i=cubist-" in data
     return MARK.encode() in data.splitlines()[:2]
+
+
+def _may_be_shown(name: str, data: bytes) -> bool:
+    """Return whether a text has no password of others; a command line has none at all."""
+    return name == COMMAND_LINE or _is_ours(name, data)
 
 
 def _hash(password: str, before: bytes) -> str:

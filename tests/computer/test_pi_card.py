@@ -195,6 +195,27 @@ def test_what_others_set_up_is_replaced_only_on_demand(card: Path, wanted: CardS
     assert (card / "user-data.before-cubist").read_bytes() == theirs
 
 
+def test_passwords_that_others_wrote_are_never_shown(card: Path, wanted: CardSettings) -> None:
+    theirs = (
+        '#cloud-config\nuser: {name: x, passwd: "hunter1"}\nplain_text_passwd: hunter2\n'
+        "chpasswd:\n  list: |\n    bob:hunter3\n"
+    )
+    network = 'network:\n  wifis: {wlan0: {access-points: {Home: {"password": "hunter4"}}}}\n'
+    (card / "user-data").write_text(theirs)
+    (card / "network-config").write_text(network)
+    joined = replace(wanted, wifi=Wifi.derive("Workshop", WIFI_PASSWORD, "DE"))
+    change = plan_card(card, joined, replace=True)
+    assert "+hostname: cubist" in change.diff
+    for name in ("user-data", "network-config"):
+        assert f"{name} (replaced; kept as {name}.before-cubist)" in change.diff
+    change.write()
+    back = plan_card(card, wanted)
+    assert "(put back from network-config.before-cubist)" in back.diff
+    back.write()
+    assert (card / "network-config").read_text() == network
+    assert "hunter" not in change.diff + back.diff
+
+
 def test_a_package_for_another_machine_or_too_large_is_refused(
     card: Path, wanted: CardSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
