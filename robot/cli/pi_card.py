@@ -24,7 +24,8 @@ from robot.settings import DEFAULT_PROFILE
 from solver.errors import ExitCode
 from solver.files import decode_text, read_file
 
-_FILE = click.Path(path_type=Path, allow_dash=True)
+_FILE = click.Path(path_type=Path)
+_PASSWORD_FILE = click.Path(path_type=Path, allow_dash=True)
 
 
 @click.command("pi-card")
@@ -34,11 +35,15 @@ _FILE = click.Path(path_type=Path, allow_dash=True)
 @click.option("--host-name", default="cubist", show_default=True, help="The Pi's host name.")
 @click.option("--ssh-key", "keys", multiple=True, type=_FILE, help="Public keys that may log in.")
 @click.option(
-    "--password-file", type=_FILE, help="The user's password; - asks. Without it only keys log in."
+    "--password-file",
+    type=_PASSWORD_FILE,
+    help="The user's password; - asks. Without it only keys log in.",
 )
 @click.option("--wifi", metavar="NAME", help="The Wi-Fi to join; asks for its password.")
-@click.option("--wifi-country", metavar="CODE", help="Whose radio rules hold, such as DE.")
-@click.option("--wifi-password-file", type=_FILE, help="The Wi-Fi's password instead.")
+@click.option(
+    "--wifi-country", metavar="CODE", help="Two-letter country code for Wi-Fi rules, such as DE."
+)
+@click.option("--wifi-password-file", type=_PASSWORD_FILE, help="The Wi-Fi's password instead.")
 @click.option("--package", type=_FILE, help="Cubist's package, which goes onto the card.")
 @click.option("--repository", type=_FILE, help="Or the folder that `make repository` made.")
 @click.option("--replace", is_flag=True, help="Set aside what another program set up.")
