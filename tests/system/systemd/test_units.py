@@ -49,6 +49,12 @@ def test_a_service_that_a_stray_signal_ended_is_started_again(service: str) -> N
     assert found["Restart"] == "always" or {"SIGHUP", "SIGPIPE"} <= set(forced)
 
 
+@pytest.mark.parametrize("service", STARTED_AGAIN)
+def test_an_error_that_repeats_does_not_wear_out_the_card(service: str) -> None:
+    limits = {"LogRateLimitIntervalSec=30", "LogRateLimitBurst=1000"}
+    assert limits <= set((FOLDER / service).read_text().splitlines())
+
+
 @needs_analyze
 def test_the_units_are_understood(tmp_path: Path) -> None:
     for unit in UNITS:
