@@ -57,7 +57,7 @@ class TerminalText(StrEnum):
     LEARNED = "learned from solved cubes"
     KEPT_EARLIER = "kept by an earlier release"
     RESTORED = "restored"
-    CARD_WRITTEN = "{folder}: wrote {files}"
+    CARD_WRITTEN = "{folder}: changed {files}"
     CARD_KEPT = "as it was before: {files}"
     CARD_RIGHT = "{folder}: nothing to change"
     CARD_TRIED = "nothing was written, as --dry-run asks"

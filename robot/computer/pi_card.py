@@ -74,6 +74,7 @@ _CUSTOMISED = ("firstrun.sh", "custom.toml", "rpi-preseed.toml")
 """Files by which others set a card up, each in its own way."""
 _SYSTEM_USERS = {"root", "daemon", "bin", "sys", "nobody", "cubist"}
 _SECRET = re.compile(r"(?m)^([-+ ]\s*passw(?:or)?d: ).*$")
+_PACKAGE_NAME = r"[A-Za-z0-9][A-Za-z0-9.+~_-]*\.deb"
 _KEY_KINDS = (
     *("ssh-ed25519", "ssh-rsa"),
     *("ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521"),
@@ -124,22 +125,27 @@ class CardSettings:
 
 @dataclass(frozen=True)
 class CardChange:
-    """Changes of a card's boot partition. ``left`` is what a person has to change."""
+    """Changes of a card's boot partition.
+
+    ``outdated``: the package of an earlier run, which goes.
+    """
 
     folder: Path
     before: Mapping[str, bytes]
     after: Mapping[str, bytes]
     boot: BootChange
     package: Path | None
+    outdated: Path | None
 
     @property
     def names(self) -> list[str]:
-        """The names of the files that change or come, in the order of writing."""
+        """The names of the files that change, come or go, in that order of work."""
         names = [name for name, data in self.after.items() if self.before.get(name) != data]
         names += ["config.txt"] if self.boot.diff else []
         # The command line makes the next start a first one: until then nothing is lost.
         names.sort(key=lambda name: name == COMMAND_LINE)
         new = self.package is not None and not _same_file(self.package, self.folder)
+        names += [self.outdated.name] if self.outdated else []
         return ([self.package.name] if new and self.package else []) + names
 
     @property
@@ -176,6 +182,8 @@ class CardChange:
             path = self.folder / name
             if self.package is not None and name == self.package.name:
                 self._copy_package(path)
+            elif path == self.outdated:
+                _remove(path)
             elif name == "config.txt":
                 self.boot.write()
                 kept += [self.boot.backup] if self.boot.backup.exists() else []
@@ -233,7 +241,26 @@ def plan_card(folder: Path, wanted: CardSettings, *, replace: bool = False) -> C
     after[META_DATA] = f"{MARK}\ndsmode: local\ninstance-id: cubist-{identity}\n".encode()
     after[COMMAND_LINE] = _command_line(before[COMMAND_LINE], identity, wanted.wifi)
     boot = plan_fix(folder / "config.txt", profile, "")
-    return CardChange(folder, before, after, boot, wanted.package)
+    outdated = _find_outdated(folder, before[USER_DATA], wanted.package) if ours else None
+    return CardChange(folder, before, after, boot, wanted.package, outdated)
+
+
+def _find_outdated(folder: Path, before: bytes, package: Path | None) -> Path | None:
+    """Return the package that our user-data named so far, unless the card keeps it."""
+    found = re.search(rf"{FIRST_BOOT} {BOOT}/({_PACKAGE_NAME}) ".encode(), before)
+    if found is None:
+        return None
+    path = folder / found[1].decode()
+    # The partition takes small and capital letters for the same.
+    stays = package is not None and package.name.casefold() == path.name.casefold()
+    return path if path.is_file() and not stays else None
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be removed: {error.strerror}") from error
 
 
 def read_ssh_keys(path: Path) -> list[str]:
@@ -366,7 +393,7 @@ def _check_package(path: Path) -> None:
             f"{path}: {package} {version} for {architecture}, where the card needs {PACKAGE} for "
             f"Debian {DEBIAN} and {ARCHITECTURE}. Make it with: make deb ARCH={ARCHITECTURE}"
         )
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.+~_-]*\.deb", path.name):
+    if not re.fullmatch(_PACKAGE_NAME, path.name):
         raise BadFile(f"{path}: rename it to letters, digits and . + ~ _ - with .deb at the end")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -20,25 +21,11 @@ from robot.computer.pi_card import CardSettings, Wifi, plan_card, read_ssh_keys
 from robot.records.storage import StorageError
 from solver.errors import CubistError, InvalidRequest
 from solver.files import BadFile
-from tests.rig.pi_card import fresh_card
+from tests.rig.pi_card import fresh_card, make_package
 
 DATA = base64.b64encode(b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + bytes(32)).decode()
 KEY = f"ssh-ed25519 {DATA} me@example.org"
 PASSWORD, WIFI_PASSWORD = "correct horse", "battery staple"
-
-
-def make_package(folder: Path, version: str = "1.0+deb13", architecture: str = "arm64") -> Path:
-    control = folder / "content/DEBIAN/control"
-    control.parent.mkdir(parents=True, exist_ok=True)
-    control.write_text(
-        f"Package: cubist\nVersion: {version}\nArchitecture: {architecture}\n"
-        "Maintainer: me <me@example.org>\nDescription: nothing\n"
-    )
-    package = folder / f"cubist_{version}_{architecture}.deb"
-    places = [str(folder / "content"), str(package)]
-    command = ["dpkg-deb", "--root-owner-group", "--build", *places]
-    subprocess.run(command, check=True, capture_output=True)
-    return package
 
 
 @pytest.fixture(scope="module")
@@ -229,6 +216,73 @@ def test_a_package_for_another_machine_or_too_large_is_refused(
     with pytest.raises(StorageError, match="1 MB are free"):
         plan_card(card, wanted).write()
     assert contents(card) == before
+
+
+def test_a_newer_package_takes_the_place_of_the_one_before(
+    card: Path, wanted: CardSettings, tmp_path: Path
+) -> None:
+    plan_card(card, wanted).write()
+    own, others = wanted.package, card / "cubist_0.1_arm64.deb"
+    assert own is not None
+    others.touch()
+    newer = make_package(tmp_path, "1.1+deb13")
+    change = plan_card(card, replace(wanted, package=newer))
+    assert (change.names[0], change.names[-1]) == (newer.name, own.name)
+    change.write()
+    assert set(card.glob("*.deb")) == {card / newer.name, others}
+    assert plan_card(card, replace(wanted, package=newer)).names == []
+
+
+FAKE_DPKG = """#!/bin/sh
+case "$1" in --compare-versions) exec {dpkg} "$@" ;; esac
+"""
+FAKE_QUERY = """#!/bin/sh
+case "$*" in *Version*) cat {folder}/installed ;; *) cut -d " " -f 1 {folder}/installed ;; esac
+"""
+FAKE_APT = """#!/bin/sh
+for last; do :; done
+echo "$last" >>{folder}/asked
+"""
+
+
+@pytest.mark.parametrize(
+    ("installed", "asked"),
+    [
+        ("", ["{card}/cubist_1.0+deb13_arm64.deb"]),
+        ("half-configured 1.0+deb13", ["{card}/cubist_1.0+deb13_arm64.deb"]),
+        ("installed 0.9+deb13", ["{card}/cubist_1.0+deb13_arm64.deb"]),
+        ("installed 1.0+deb13", []),
+        ("installed 1.1+deb13", []),
+    ],
+)
+def test_a_first_boot_installs_what_is_missing_or_older(
+    installed: str, asked: list[str], wanted: CardSettings, card: Path, tmp_path: Path
+) -> None:
+    plan_card(card, wanted).write()
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tmp_path / "installed").write_text(f"{installed}\n" if installed else "")
+    (tmp_path / "asked").touch()
+    (tmp_path / "cubistd.env").write_text("CUBIST_PROFILE=soltvvo\n")
+    programs = {"dpkg": FAKE_DPKG, "dpkg-query": FAKE_QUERY, "apt-get": FAKE_APT}
+    for name, text in {
+        **dict.fromkeys(("usermod", "systemctl"), "#!/bin/sh\n"),
+        **programs,
+    }.items():
+        (tools / name).write_text(text.format(folder=tmp_path, dpkg=shutil.which("dpkg")))
+        (tools / name).chmod(0o755)
+    [script] = [
+        one["content"].replace("/boot/firmware", str(card)).replace("/etc/cubist", str(tmp_path))
+        for one in document(card, "user-data")["write_files"]
+        if one["path"] == "/usr/local/sbin/cubist-first-boot"
+    ]
+    assert wanted.package is not None
+    words = ["bash", "-c", script, "first-boot", str(card / wanted.package.name), "pi", "cubotino"]
+    environment = os.environ | {"PATH": f"{tools}:{os.environ['PATH']}"}
+    subprocess.run(words, env=environment, check=True, capture_output=True)
+    assert (tmp_path / "asked").read_text().split() == [path.format(card=card) for path in asked]
+    assert (card / "cubist-first-boot.txt").read_text().endswith("Cubist is installed.\n")
+    assert (tmp_path / "cubistd.env").read_text() == "CUBIST_PROFILE=cubotino\n"
 
 
 def test_a_repository_brings_its_address_and_key(
