@@ -7,9 +7,12 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+
+from tests.rig.pi_card import make_package
 
 SYSTEMD = Path(__file__).resolve().parents[3] / "systemd"
 STAT = """#!/bin/sh
@@ -211,8 +214,8 @@ def test_the_version_before_stays_whatever_the_clock_says(
     installation: Installation, tools: Path
 ) -> None:
     before = None
-    for time in ("20260501-120000", "20260401-120000", "20260601-120000", "19700101-000000") * 2:
-        program(tools, "date", f"#!/bin/sh\necho {time}\n")
+    for date in ("20260501-120000", "20260401-120000", "20260601-120000", "19700101-000000") * 2:
+        program(tools, "date", f"#!/bin/sh\necho {date}\n")
         assert installation.install("good") == 0
         assert installation.versions == {installation.current, before or installation.current}
         assert (installation.home / "previous").exists() == (before is not None)
@@ -237,6 +240,84 @@ def test_an_upgrade_that_is_broken_off_leaves_the_version_before(
     assert code == 0 or "the new version is running" in installation.said
     assert installation.steps > 40
     installation.assert_upgraded(working)
+
+
+FAKE_GPG = """#!/bin/bash
+while [ $# -gt 0 ]; do
+  [ "$1" != --output ] || cp Release "$2"
+  shift
+done
+"""
+"""A gpg that signs with nothing."""
+FAKE_MV = """#!/bin/sh
+case "$1" in */.new/dists) exit 1 ;; esac
+exec {mv} "$@"
+"""
+OLD_DAYS = 40
+
+
+class Repository:
+    """An apt repository that grows by one version at a time."""
+
+    def __init__(self, tools: Path, folder: Path) -> None:
+        if shutil.which("apt-ftparchive") is None:
+            pytest.skip("apt-ftparchive is not installed")
+        self.lists = folder / "root/dists"
+        self._folder = folder
+        program(tools, "gpg", FAKE_GPG)
+        program(tools, "gpgv", "#!/bin/sh\n")
+
+    def extend(self, version: str) -> int:
+        """Add a version; return the exit code."""
+        package = make_package(self._folder, f"{version}+deb13")
+        words = {"KEY": "me", "DEBS": str(package), "REPOSITORY": str(self.lists.parent)}
+        words["ADDRESS"] = "https://robots.example/apt"
+        done = subprocess.run([SYSTEMD / "repository"], env=os.environ | words, check=False)
+        assert not (self.lists.parent / ".new").exists(), "nothing is left behind"
+        return done.returncode
+
+    def age(self) -> None:
+        """Make every file as old as after some weeks."""
+        then = time.time() - OLD_DAYS * 86_400
+        for path in self.lists.rglob("*"):
+            os.utime(path, (then, then))
+
+    @property
+    def by_hash(self) -> set[str]:
+        """The lists that are found by their hash, of any time."""
+        return {path.name for path in self.lists.glob("trixie/main/*/by-hash/*/*")}
+
+    @property
+    def contents(self) -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in self.lists.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def repository(tools: Path, tmp_path: Path) -> Repository:
+    return Repository(tools, tmp_path)
+
+
+def test_a_list_is_found_for_weeks_after_it_was_replaced(repository: Repository) -> None:
+    assert repository.extend("1.0") == 0
+    first = repository.by_hash
+    repository.age()
+    assert repository.extend("1.1") == 0
+    second = repository.by_hash
+    assert first < second, "a robot may have read Release a second ago"
+    repository.age()
+    assert repository.extend("1.2") == 0
+    gone = first - repository.by_hash
+    assert gone and second - first <= repository.by_hash
+
+
+def test_a_repository_that_cannot_take_new_lists_keeps_the_old_ones(
+    repository: Repository, tools: Path
+) -> None:
+    assert repository.extend("1.0") == 0
+    before = repository.contents
+    program(tools, "mv", FAKE_MV.format(mv=shutil.which("mv")))
+    assert repository.extend("1.1") != 0
+    assert repository.contents == before
 
 
 @pytest.mark.long
