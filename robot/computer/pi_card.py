@@ -159,16 +159,16 @@ class CardChange:
             before = self.before.get(name, b"")
             if data == before:
                 continue
-            titles, sides = [name, name], [before, data]
+            was, becomes, sides = name, name, [before, data]
             if not _may_be_shown(name, before):
-                titles[0], sides[0] = f"{name} (replaced; kept as {name}{BACKUP_SUFFIX})", b""
+                was, sides[0] = f"{name} (replaced; kept as {name}{BACKUP_SUFFIX})", b""
             if not _may_be_shown(name, data):
-                titles[1], sides[1] = f"{name} (put back from {name}{BACKUP_SUFFIX})", b""
+                becomes, sides[1] = f"{name} (put back from {name}{BACKUP_SUFFIX})", b""
             old, new = (
                 part.decode("utf-8", "backslashreplace").splitlines(keepends=True) for part in sides
             )
-            lines = list(difflib.unified_diff(old, new, *titles))
-            text += "".join(lines or [f"--- {titles[0]}\n+++ {titles[1]}\n"])
+            lines = list(difflib.unified_diff(old, new, was, becomes))
+            text += "".join(lines or [f"--- {was}\n+++ {becomes}\n"])
         return _SECRET.sub(r"\1(secret)", text)
 
     def write(self) -> list[Path]:
