@@ -108,7 +108,7 @@ class ServoSetup:
         return self.stands_at is not None
 
     @property
-    def stays_unpowered(self) -> bool:
+    def keeps_position_unpowered(self) -> bool:
         """Always true: whatever has moved it meanwhile, it goes back to its last pulse."""
         return True
 
@@ -217,7 +217,7 @@ class StepperSetup:
         return False
 
     @property
-    def stays_unpowered(self) -> bool:
+    def keeps_position_unpowered(self) -> bool:
         """True if its position still counts after its driver was off."""
         return self.self_locking
 

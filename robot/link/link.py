@@ -275,7 +275,8 @@ class Link:
         """Take power or pulses from actuators at rest; the others hold and stay homed."""
         if not names:
             return
-        lost = [name for name in names if not self.actuators[self._number(name)].stays_unpowered]
+        kept = {one.name for one in self.actuators if one.keeps_position_unpowered}
+        lost = [name for name in names if name not in kept]
         await self._command(PowerDown(self._mask(names), self._mask(lost)))
         self.ledger.note_powered_down(names, lost)
 

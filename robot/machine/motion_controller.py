@@ -345,7 +345,7 @@ class MotionController:
             loose = [
                 one
                 for one in motors_without_sensor(self._setups)
-                if one.name in released and one.name in known and not one.stays_unpowered
+                if one.name in released and one.name in known and not one.keeps_position_unpowered
             ]
             names = [one.name for one in loose]
             if any(one.way_to_start(known[one.name]) for one in loose):
