@@ -115,7 +115,7 @@ class JobController:
         except StorageError as error:
             log.warning("the last run is not known: %s", error)
         await self._connect()
-        self._begin_idling()
+        self._restart_idle_timer()
 
     def status(self) -> RobotStatus:
         """Return what the robot is doing."""
@@ -306,9 +306,9 @@ class JobController:
     def _end(self, run: MotionRun) -> None:
         self._run = None
         run.ended.set()
-        self._begin_idling()
+        self._restart_idle_timer()
 
-    def _begin_idling(self) -> None:
+    def _restart_idle_timer(self) -> None:
         """Begin the time after which an idle robot releases what its policy names."""
         if self._idle_timer is not None:
             self._idle_timer.cancel()
@@ -324,7 +324,7 @@ class JobController:
     async def _release(self) -> None:
         """Switch off what rests without a job, unless the robot works, calibrates or was stopped.
 
-        Whatever prevents it now ends by beginning the time anew.
+        If something prevents it now, its end restarts the timer.
         """
         held = self._run or self._calibrating or self.condition.emergency
         try:
@@ -338,6 +338,7 @@ class JobController:
                 if released:
                     self.condition.note_released(released)
         except CubistError as error:
+            self.condition.is_homed = False  # one of several boards may have switched off
             log.warning("motors could not be switched off: %s", error)
         finally:
             self._releasing = None
@@ -561,7 +562,7 @@ class JobController:
                 self.condition.set_fault(error)
         finally:
             self._calibrating = None
-            self._begin_idling()
+            self._restart_idle_timer()
 
     async def replace(self, machine: Machine) -> None:
         """Go on with another robot, put together from other values; in maintenance only.

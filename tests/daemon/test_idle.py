@@ -138,6 +138,11 @@ def test_what_may_not_rest_is_refused(robot: str, changes: dict[str, Any], said:
     assert any(said in text for _, text in found)
 
 
+def controller_of(machine: Machine, idling: IdleTime, folder: Path) -> JobController:
+    store = RunStore(folder / "runs")
+    return JobController(machine, store, version="1", call_later=idling.call_later)
+
+
 @pytest.fixture
 def idling() -> IdleTime:
     return IdleTime()
@@ -146,12 +151,7 @@ def idling() -> IdleTime:
 @pytest.fixture
 async def idle(fake: FakeMachine, idling: IdleTime, tmp_path: Path) -> AsyncIterator[JobController]:
     """A controller of a robot whose servos rest after five minutes."""
-    controller = JobController(
-        fake.machine_with(idle=SERVOS),
-        RunStore(tmp_path / "runs"),
-        version="1",
-        call_later=idling.call_later,
-    )
+    controller = controller_of(fake.machine_with(idle=SERVOS), idling, tmp_path)
     await controller.open()
     yield controller
     await controller.close()
@@ -194,15 +194,22 @@ async def test_a_robot_at_work_or_stopped_or_calibrated_does_not_rest(
 async def test_a_board_that_does_not_answer_is_no_new_fault(
     idle: JobController, fake: FakeMachine, idling: IdleTime
 ) -> None:
+    await idle.start(StartRequest(kind="home"))
+    await idle.finished()
+    assert idle.status().homed
     fake.motion.open_fault = LinkError("link-lost")
     await idling.end()
-    assert idle.status().released == [] and idle.status().fault is None
+    assert fake.motion.done[-1] == "power down"
+    status = idle.status()
+    assert (status.homed, status.released, status.fault) == (False, [], None)
 
 
 async def test_a_robot_holds_unless_its_profile_says_otherwise(
-    controller: JobController,
+    fake: FakeMachine, idling: IdleTime, tmp_path: Path
 ) -> None:
+    controller = controller_of(fake.machine(), idling, tmp_path)
+    await controller.open()
     await controller.start(StartRequest(kind="home"))
     await controller.finished()
-    assert controller.machine.policy.idle.release == ()
-    assert not [task for task in asyncio.all_tasks() if task.get_name() == "release"]
+    await controller.close()
+    assert idling.seconds is None

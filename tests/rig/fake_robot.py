@@ -118,9 +118,9 @@ class FakeMotionController:
         return schedule.duration_us
 
     def power_down(self) -> tuple[str, ...]:
+        self.done.append("power down")
         if self.open_fault:
             raise self.open_fault
-        self.done.append("power down")
         return ("holder", "lid")
 
     def position(self, actuator: str) -> int | None:
