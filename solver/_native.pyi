@@ -509,5 +509,5 @@ class CentreTable:
     def __init__(self, metric: str, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
     @staticmethod
-    def make(two_phase: TwoPhase, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
-        """Fill a table."""
+    def make(two_phase: TwoPhase, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], progress: Callable[[float], bool]) -> bool:
+        """Fill a table; false when `progress` stopped it."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from solver import _native, tables
@@ -40,6 +39,7 @@ def search(cube: Cube, request: Request) -> list[Solution]:
     start = None if request.cost is None else ready_from(request.cost)
     metric = request.metric if start is None else start.metric
     two_phase = kernel(metric, request)
+    centre_table = None if request.centres is None else _ready_centres(metric, request)
     started = time.perf_counter()
 
     def report(found: _native.Found) -> None:
@@ -58,7 +58,7 @@ def search(cube: Cube, request: Request) -> list[Solution]:
         models=None if start is None else start.models,
         cancel=request.cancel,
         on_better=report if request.on_better is not None else None,
-        centre_table=None if request.centres is None else centre_table(metric, request),
+        centre_table=centre_table,
         centres=request.centres,
     )
     kept, spent_s = result.solutions, time.perf_counter() - started
@@ -100,20 +100,17 @@ def kernel(metric: str, request: Request | None = None) -> _native.TwoPhase:
 _centre_tables: dict[str, _native.CentreTable] = {}
 
 
-def centre_table(metric: str, request: Request) -> _native.CentreTable:
-    """Return the distances of corners and centres in phase 2; raises as :func:`kernel` does."""
+def _ready_centres(metric: str, request: Request) -> _native.CentreTable:
+    """The distances of corners and centres in phase 2; raises as :func:`kernel` does."""
     if metric not in _centre_tables:
         two_phase, size = kernel(metric, request), _native.CENTRE_TABLE_BYTES
-
-        def make(data: tables.Bytes, _: Callable[[float], bool]) -> bool:
-            _native.CentreTable.make(two_phase, data)
-            return True
-
         what = f"the table of centres in {metric} ({size / 1e6:.0f} MB)"
         with tables.making(what, request):
-            data = tables.load(f"centres-{metric}", TABLE_VERSION, size, make)
-        _tables.append(data)
-        _centre_tables[metric] = _native.CentreTable(metric, data)
+            if metric not in _centre_tables:  # another thread may have loaded it meanwhile
+                make = partial(_native.CentreTable.make, two_phase)
+                data = tables.load(f"centres-{metric}", TABLE_VERSION, size, make)
+                _tables.append(data)
+                _centre_tables[metric] = _native.CentreTable(metric, data)
     return _centre_tables[metric]
 
 
@@ -143,7 +140,7 @@ def release_tables() -> None:
 
 
 def table_bytes(metric: str) -> int:
-    """Return the bytes of the tables of ``metric`` on disk."""
+    """Return the bytes on disk of the tables of ``metric``, without the one of centres."""
     return _native.phase1_size(metric) + _native.phase2_size(metric) + 2 * tables.HEADER_SIZE
 
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from robot.planner import build_mechanism, plan_solve
 from robot.settings import load_profile
+from solver import two_phase
 from solver.cube.centres import CentreTurns, count_turns, name_turns, turn_upright
 from solver.cube.cube import Cube
 from solver.cube.metrics import METRICS
 from solver.cube.notation import parse_moves
-from solver.errors import InvalidRequest
+from solver.errors import InvalidRequest, SearchError
 from solver.search import solve_many
-from solver.solution import Request
+from solver.solution import CancelFlag, Progress, Request
 from tests.rig.stickers import replay_moves
 
 PICTURES = "".join(chr(0x100 + number) for number in range(6 * 9 * 9))
@@ -69,6 +74,29 @@ def test_a_centre_alone_is_turned_without_a_false_proof() -> None:
     assert count_turns(parse_moves(" ".join(found.moves))) == (2, 0, 0, 0, 0, 0)
     assert Cube.from_moves(" ".join(found.moves)).is_solved
     assert found.length == 12 and not found.optimal
+
+
+def test_the_table_is_made_before_the_search_and_can_be_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two_phase.kernel("htm")
+    monkeypatch.setattr(two_phase, "_centre_tables", {})
+    monkeypatch.setenv("CUBIST_CACHE_DIR", str(tmp_path))
+    flag, heard = CancelFlag(), list[float | None]()
+
+    def hear(progress: Progress) -> None:
+        heard.append(progress.done)
+        if len(heard) == 5:
+            flag.set()
+
+    request = Request(centres=(3, 0, 0, 0, 0, 0), time_limit=0.0, progress=hear)
+    with pytest.raises(SearchError, match="table centres-htm was stopped"):
+        solve_many(Cube.from_moves("U"), replace(request, cancel=flag))
+    assert 0.0 < heard[-1] < 1.0 and not list(tmp_path.iterdir())
+    # The clock that measures a search goes on with what is told of the table alone.
+    monkeypatch.setattr(time, "perf_counter", lambda: float(len(heard)))
+    [found] = solve_many(Cube.from_moves("U"), request)
+    assert (found.moves, found.search_s, heard[-1]) == (("U'",), 0.0, 1.0)
 
 
 @pytest.mark.parametrize("robot", ["cubotino", "six-motor"])

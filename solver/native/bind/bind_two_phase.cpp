@@ -206,11 +206,13 @@ void bind_two_phase(nb::module_& module) {
             nb::arg("metric"), nb::arg("bytes"), nb::keep_alive<1, 3>())
         .def_static(
             "make",
-            [](const TwoPhaseTables& tables, WritableBytes bytes) {
+            [](const TwoPhaseTables& tables, WritableBytes bytes, const Progress& progress) {
                 const nb::gil_scoped_release released;
-                CentreTable::generate(tables.metric, tables.phase2, span_of(bytes));
+                return CentreTable::generate(tables.metric, tables.phase2, span_of(bytes),
+                                             unlocked(progress));
             },
-            nb::arg("two_phase"), nb::arg("bytes"), "Fill a table.");
+            nb::arg("two_phase"), nb::arg("bytes"), nb::arg("progress"),
+            "Fill a table; false when `progress` stopped it.");
 }
 
 const Bindings registered("two_phase", &bind_two_phase);

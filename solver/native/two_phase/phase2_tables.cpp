@@ -151,7 +151,7 @@ CentreTable::Moves CentreTable::moves_of(const Metric& metric) {
 // `after(pieces, generator)` are the pieces after a generator of phase 2; `is_odd(pieces, halves)`
 // says whether U and D have to make an odd number of quarters with those half turns of the sides.
 void CentreTable::fill(std::span<std::uint8_t> distances, const Metric& metric, const auto& after,
-                       const auto& is_odd) {
+                       const auto& is_odd, const auto& settled) {
     const Moves moves = moves_of(metric);
     std::fill(distances.begin(), distances.end(), kUnreachable);
     distances[0] = 0;
@@ -163,11 +163,18 @@ void CentreTable::fill(std::span<std::uint8_t> distances, const Metric& metric, 
     };
     fill_breadth_first(
         distances, moves.size(), neighbour, [&](std::size_t g) { return metric.phase2.costs[g]; },
-        [](std::size_t) {});
+        settled);
 }
 
-void CentreTable::generate(const Metric& metric, const Phase2Tables& phase2,
-                           std::span<std::uint8_t> bytes) {
+bool CentreTable::generate(const Metric& metric, const Phase2Tables& phase2,
+                           std::span<std::uint8_t> bytes, const Progress& progress) try {
+    const auto report_from = [&progress](std::size_t before) {
+        return [&progress, before](std::size_t settled) {
+            constexpr std::size_t kReportEvery = 1 << 16;
+            if (settled % kReportEvery == 0)
+                report(progress, static_cast<double>(before + settled) / kBytes);
+        };
+    };
     std::vector<std::uint8_t> corners_odd(kCornerPerms), edges_odd(kOuterEdges);
     const auto parity_of = [](const std::array<std::uint8_t, 8>& perm) {
         int odd = 0;
@@ -188,7 +195,7 @@ void CentreTable::generate(const Metric& metric, const Phase2Tables& phase2,
         [&](int corners, int g) {
             return phase2.after({static_cast<std::uint16_t>(corners), 0, 0}, g).corners;
         },
-        [&](int corners, int) { return corners_odd[corners]; });
+        [&](int corners, int) { return corners_odd[corners]; }, report_from(0));
     fill(
         bytes.subspan(kPart), metric,
         [&](int outer, int g) {
@@ -196,7 +203,11 @@ void CentreTable::generate(const Metric& metric, const Phase2Tables& phase2,
         },
         [&](int outer, int halves) {
             return edges_odd[outer] ^ (std::popcount(static_cast<unsigned>(halves)) & 1);
-        });
+        },
+        report_from(kPart));
+    return progress(1.0);
+} catch (const Stopped&) {
+    return false;
 }
 
 }  // namespace cubist

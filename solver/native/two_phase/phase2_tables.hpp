@@ -109,8 +109,9 @@ public:
 
     // `bytes` must outlive the table. Throws std::invalid_argument if the size is wrong.
     CentreTable(const Metric& metric, std::span<const std::uint8_t> bytes);
-    static void generate(const Metric& metric, const Phase2Tables& phase2,
-                         std::span<std::uint8_t> bytes);
+    // Returns false if `progress` stopped it.
+    static bool generate(const Metric& metric, const Phase2Tables& phase2,
+                         std::span<std::uint8_t> bytes, const Progress& progress);
 
     // Returns the centres after a generator of phase 2: quarters of U, of D, half turns of R F L B,
     // from the lowest bit on.
@@ -124,7 +125,7 @@ private:
     using Moves = std::vector<std::array<std::uint8_t, 256>>;
     static Moves moves_of(const Metric& metric);
     static void fill(std::span<std::uint8_t> distances, const Metric& metric, const auto& after,
-                     const auto& is_odd);
+                     const auto& is_odd, const auto& settled);
     static std::size_t index(int pieces, int centres) {
         return std::size_t(pieces) * 128 + (centres >> 3 << 2 | (centres & 3));
     }
