@@ -46,7 +46,7 @@ from solver.solution import CancelFlag, Progress
 CANCEL_POLL_S = 0.02
 
 NICENESS = 10
-"""Of the search while the robot turns: it must not keep the link waiting."""
+"""Of searches and of making tables: neither may keep the link or the cameras waiting."""
 
 ProgressListener = Callable[[Progress], None]
 """Hears, on any thread, how far tables are that have to be made first."""
