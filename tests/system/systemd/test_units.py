@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -113,7 +114,7 @@ def test_settings_and_places_are_those_of_the_program() -> None:
 
 
 SCRIPTS = [
-    *("deb", "install", "uninstall", "board-channels", "board-wanted"),
+    *("deb", "install", "uninstall", "repository", "board-channels", "board-wanted"),
     *("debian/postinst", "debian/prerm", "debian/postrm"),
 ]
 
@@ -125,13 +126,25 @@ def test_the_scripts_are_valid_and_executable(script: str) -> None:
     subprocess.run([shell, "-n", str(FOLDER / script)], check=True)
 
 
+def test_every_unit_program_and_setting_is_installed() -> None:
+    lists = 'printf "%s|" "$units" "$programs" "$settings"'
+    command = ["sh", "-euc", f". {FOLDER}/contents; {lists}"]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    units, programs, settings, _ = (set(part.split()) for part in told.split("|"))
+    assert units == {path.name for kind in ("service", "path") for path in FOLDER.glob(f"*.{kind}")}
+    assert settings == {path.name for path in FOLDER.glob("*.env")}
+    project = tomllib.loads((FOLDER.parent / "pyproject.toml").read_text())["project"]
+    assert programs == set(project["scripts"])
+
+
 def test_the_package_switches_the_service_on_in_a_system_that_does_not_run(tmp_path: Path) -> None:
     """As in the image of an SD card, which starts with the robot."""
     told = tmp_path / "told"
     for name in ("systemctl", "systemd-sysusers", "systemd-tmpfiles", "udevadm"):
         (tmp_path / name).write_text(f'#!/bin/sh\necho "{name} $*" >>{told}\n')
         (tmp_path / name).chmod(0o755)
-    script = (FOLDER / "debian/postinst").read_text().replace("/run/systemd/system", "/nowhere")
+    script = "\n".join((FOLDER / name).read_text() for name in ("contents", "debian/postinst"))
+    script = script.replace("/run/systemd/system", "/nowhere")
     environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     subprocess.run(["sh", "-c", script, "postinst", "configure"], env=environment, check=True)
     [switched] = [line for line in told.read_text().splitlines() if line.startswith("systemctl")]
