@@ -11,7 +11,7 @@ from tests.rig.pictures import as_pixel
 from tests.rig.scans import FOLDERS
 from tests.rig.scenes import RenderedCube, is_true, render_cube
 from tests.rig.spoilt import FLAWS, PhotoSet, as_photo_set, spoil, told
-from vision.decide.causes import explain_views, find_flaw, require_face
+from vision.decide.causes import explain_views, find_flaw, likeliest_cause, require_face
 from vision.decide.six_faces import locate_cube, read_located
 from vision.locate.face import FaceGrid, NoFace, SearchResult
 from vision.locate.six_faces import scan_folder
@@ -47,6 +47,29 @@ def test_a_reflection_is_named_with_its_row_and_column(cube):
     assert found is not None and found.trouble is ViewTrouble.REFLECTION
     assert 6 in found.stickers and found.where["columns"].endswith("3")
     assert find_flaw(cube.frames["F"].image, 3, place) is None
+
+
+def test_blur_is_a_reason_by_its_width_in_stickers(cube):
+    """A flash was the cause where large stickers had edges of three pixels."""
+    picture = cv2.resize(cube.frames["F"].image, None, fx=3, fy=3)
+    place = FaceGrid.from_corners(3 * cube.corners["F"], 3)
+    x, y = (int(v) for v in place.corners.min(axis=0))
+    width, height = 640, 640
+    place = FaceGrid.from_corners(place.corners - (x, y), 3)
+    for sigma, trouble in ((3.0, None), (20.0, ViewTrouble.BLURRED)):
+        blurred = cv2.GaussianBlur(picture, (0, 0), sigma)[y : y + height, x : x + width]
+        found = find_flaw(blurred, 3, place)
+        assert (found and found.trouble) == trouble
+
+
+def test_a_face_at_the_edge_of_the_picture_is_not_cut_off_where_the_others_show_it(cube):
+    place = FaceGrid.from_corners(cube.corners["F"], 3)
+    picture = cube.frames["F"].image[: int(place.corners[:, 1].max()) + 2]
+    searches = {face: SearchResult(picture, 3, place) for face in "URDLB"}
+    alone = {"F": SearchResult(picture, 3)}
+    found = likeliest_cause(alone, ["F"])
+    assert found is not None and found.trouble is ViewTrouble.CUT_OFF
+    assert likeliest_cause(searches | alone, ["F"]) is None
 
 
 def test_one_picture_alone_is_no_cube_of_another_size(cube):

@@ -63,6 +63,9 @@ _SHOWN = 0.3
 _MIXED = 3.0
 """Log odds against pictures of two cubes in one set."""
 
+_LARGE_PITCH = 80.0
+"""Pixels of a sticker from which its edges may be wider: its middle shows its colour all the same."""
+
 _NOISE = 0.3
 """Slope in grey levels a pixel that is noise."""
 
@@ -251,9 +254,14 @@ class _Signs:
     @cached_property
     def sharpness(self) -> float:
         """Times that the steepest edges are steeper than after a blur; 1: no steeper."""
-        grey = cv2.cvtColor(self.work, cv2.COLOR_RGB2GRAY).astype(np.float32)
+        grey: MatLike = cv2.cvtColor(self.work, cv2.COLOR_RGB2GRAY).astype(np.float32)
+        inside: MatLike = self.inside.astype(np.uint8)
+        if self.place is not None and self.place.pitch > _LARGE_PITCH:
+            far = _LARGE_PITCH / self.place.pitch
+            grey = cv2.resize(grey, None, fx=far, fy=far, interpolation=cv2.INTER_AREA)
+            inside = cv2.resize(inside, grey.shape[::-1], interpolation=cv2.INTER_NEAREST)
         own, soft = (_slopes(cv2.GaussianBlur(grey, (0, 0), sigma)) for sigma in (0.8, 2.5))
-        around = cv2.dilate(self.inside.astype(np.uint8), np.ones((9, 9), np.uint8)) > 0
+        around = cv2.dilate(inside, np.ones((9, 9), np.uint8)) > 0
         steep = around & (own >= np.quantile(own[around], 0.97))
         return float((own[steep].mean() + _NOISE) / (soft[steep].mean() + _NOISE))
 
@@ -370,11 +378,13 @@ def _odds(signs: _Signs, search: SearchResult, good: Sequence[_Signs]) -> dict[V
         beside = signs.share_beside - _median([one.share_beside for one in good])
         covered *= 1 - _ramp(beside, 0.45, 0.75)
     patches, columns, rows, side = signs.rows
+    like_stickers = signs.sticker_share if placed else _ramp(patches, 2, 5)
     short, long = sorted((columns, rows))
     other = _other_size(search)
     in_rows = side and short < long <= 7 and 1.4 * patches >= short * long
     is_cut = search.grid is None and bool(in_rows or signs.side_of_pairs)
-    like_stickers = signs.sticker_share if signs.place is not None else _ramp(patches, 2, 5)
+    if placed and like_stickers > 0.5:
+        is_cut = False  # Most of the face is where the other pictures have it.
     hidden = max(dark, bright, blurred, shining)
     another = 0.0 if other is None else 8 * _ramp(other.fit, 0.3, 0.6) - _MIXED * bool(good)
     return {
