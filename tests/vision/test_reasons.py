@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import cv2
+import numpy as np
 import pytest
 
 from tests.rig.pictures import as_pixel
@@ -60,6 +61,17 @@ def test_blur_is_a_reason_by_its_width_in_stickers(cube):
         blurred = cv2.GaussianBlur(picture, (0, 0), sigma)[y : y + height, x : x + width]
         found = find_flaw(blurred, 3, place)
         assert (found and found.trouble) == trouble
+
+
+def test_orange_stickers_in_warm_light_are_no_hand():
+    picture, skin = np.full((480, 640, 3), 40, np.uint8), (230, 150, 90)
+    place = FaceGrid.from_corners([(170, 90), (470, 90), (470, 390), (170, 390)], 3)
+    for x, y in place.centres.astype(int):
+        picture[y - 42 : y + 42, x - 42 : x + 42] = skin
+    assert find_flaw(picture, 3, place) is None
+    cv2.ellipse(picture, (320, 390), (120, 180), 0, 0, 360, skin, -1)
+    found = find_flaw(picture, 3, place)
+    assert found is not None and found.trouble is ViewTrouble.COVERED
 
 
 def test_a_face_at_the_edge_of_the_picture_is_not_cut_off_where_the_others_show_it(cube):

@@ -64,7 +64,7 @@ _MIXED = 3.0
 """Log odds against pictures of two cubes in one set."""
 
 _LARGE_PITCH = 80.0
-"""Pixels of a sticker from which its edges may be wider: its middle shows its colour all the same."""
+"""Pixels of a sticker from which its edges may be wider: its middle shows its colour even so."""
 
 _NOISE = 0.3
 """Slope in grey levels a pixel that is noise."""
@@ -241,6 +241,11 @@ class _Signs:
         return float((across.mean() + down.mean()) / 2)
 
     @property
+    def skin_share(self) -> float:
+        """The share of skin on the face but for stickers: orange ones may have its colour."""
+        return float(np.where(self._stickers, 0.0, self.cells(self.skin).ravel()).mean())
+
+    @property
     def share_beside(self) -> float:
         """The share of skin beside the face."""
         outside = self.skin[~self.inside]
@@ -323,11 +328,15 @@ class _Signs:
                 return side
         return ""
 
+    @cached_property
+    def _stickers(self) -> Bools:
+        assert self.place is not None
+        return sticker_cells(self.work, self.place)
+
     @property
     def sticker_share(self) -> float:
         """Marks for the cells at the place that look like stickers: 0 clutter, 1 a face."""
-        assert self.place is not None
-        return _ramp(float(sticker_cells(self.work, self.place).mean()), 0.26, 0.6)
+        return _ramp(float(self._stickers.mean()), 0.26, 0.6)
 
     def cells(self, where: Bools) -> Floats:
         """The share of each cell of the place, float[N, N]."""
@@ -359,9 +368,10 @@ def _odds(signs: _Signs, search: SearchResult, good: Sequence[_Signs]) -> dict[V
     """Log odds for each cause, against a picture in which nothing of it is seen."""
     placed = signs.place is not None
     usual_white = min(_median([one.share(one.white, placed) for one in good]), _EXCUSED[0])
-    usual_skin = _median([one.share(one.skin, placed) for one in good])
     if placed:
-        usual_skin = min(usual_skin, _EXCUSED[1])
+        skin = signs.skin_share - min(_median([one.skin_share for one in good]), _EXCUSED[1])
+    else:
+        skin = signs.share(signs.skin) - _median([float(one.skin.mean()) for one in good])
     white, full = signs.share(signs.white), min(signs.share(signs.full), float(signs.full.mean()))
     dark = _ramp(signs.level, 60, 36)
     bright = max(_ramp(full, 0.3, 0.5), _ramp(white, 0.7, 0.85))
@@ -372,7 +382,7 @@ def _odds(signs: _Signs, search: SearchResult, good: Sequence[_Signs]) -> dict[V
         # A bright white sticker ends at its border, a reflection does not.
         on_borders = signs.white_borders - _median([one.white_borders for one in good])
         shining *= 0.5 + 0.5 * _ramp(on_borders, 0.01, 0.06)
-    covered = _ramp(signs.share(signs.skin) - usual_skin, *skinny)
+    covered = _ramp(skin, *skinny)
     if placed:
         # A hand does not fill the room around the face.
         beside = signs.share_beside - _median([one.share_beside for one in good])
