@@ -25,11 +25,17 @@ def cube() -> RenderedCube:
     return render_cube(810_001, 3, max_tilt=10)
 
 
+READ_ALL_THE_SAME = {"dark-all"}
+"""Flaws that leave this cube readable."""
+
+
 @pytest.mark.parametrize("flaw", FLAWS, ids=lambda flaw: flaw.name)
 def test_the_true_cause_and_its_picture_are_named(flaw, cube):
     spoilt, faces = spoil(as_photo_set(cube), flaw, 3)
     outcome, found = told(spoilt)
-    assert outcome in ("refused", "unsure", "right")
+    assert (
+        outcome == "right" if flaw.name in READ_ALL_THE_SAME else outcome in ("refused", "unsure")
+    )
     if outcome != "right":
         assert found is not None and (found.trouble, set(found.faces) <= set(faces)) == (
             flaw.cause,

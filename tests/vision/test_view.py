@@ -99,7 +99,7 @@ def test_views_are_told_by_what_they_show(
 ) -> None:
     counts = Counter(told(*view) for face in faces for view in views(face, rng))
     assert counts[expected] >= least * counts.total(), counts
-    assert expected == "face" or counts["face"] <= 2, counts
+    assert expected == "face" or counts["face"] <= 3, counts
     assert views is not no_cube or counts["face"] == 0
 
 
