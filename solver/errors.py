@@ -26,7 +26,7 @@ class Coded(str):
     parameters: dict[str, str]
 
     ENGLISH: ClassVar[Mapping[str, str]]
-    """By code, with the parameters in braces."""
+    """Texts by code, with the parameters in braces."""
 
     @classmethod
     def of(cls, code: str, english: str | None = None, **parameters: object) -> Self:

@@ -251,7 +251,7 @@ class _Report:
 
 
 def _detail_of(flaw: NoFace | None) -> dict[str, dict[str, object]]:
-    """What a picture shows, for programs: the cause, the pictures, the stickers and the place."""
+    """Return cause, pictures, stickers and place of an odd picture, for programs."""
     from vision.locate.view_check import OddView
 
     if not isinstance(flaw, OddView):

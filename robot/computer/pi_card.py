@@ -52,7 +52,7 @@ ARCHITECTURE = "arm64"
 PACKAGE = "cubist"
 KEYRING = "/etc/apt/keyrings/cubist.gpg"
 BOOT = "/boot/firmware"
-"""Where a running Pi has the boot partition."""
+"""The boot partition of a running Pi."""
 FIRST_BOOT = "cubist-first-boot"
 PI_CAMERA = "picamera2"
 _UNIT = f"""[Unit]
@@ -107,7 +107,7 @@ class Wifi:
 
 @dataclass(frozen=True)
 class CardSettings:
-    """What the owner wants on the card; :func:`plan_card` checks it.
+    """The owner's wishes for the card; :func:`plan_card` checks them.
 
     ``package`` is a Debian package that goes onto the card, ``repository`` a folder that `make
     repository` made: one of both.

@@ -38,10 +38,10 @@ PULSES_BY_THEMSELVES = (Board.LINUX, Board.RP2040)
 """Boards whose kernel or hardware makes the pulses of servos."""
 
 ROUNDING = 1 + 1e-9
-"""What rates may be off after their computation."""
+"""Tolerance for the rounding of computed rates."""
 
 MOST_SEGMENTS = 255
-"""Of a profile, whose number travels in a byte."""
+"""Most segments of a profile: their number travels in a byte."""
 
 LEAST_PACE = 3e-5
 """Of a difference between clocks that is made up for: 0.1 ms in three seconds."""

@@ -46,7 +46,7 @@ from solver.solution import CancelFlag, Progress
 CANCEL_POLL_S = 0.02
 
 NICENESS = 10
-"""Of searches and of making tables: neither may keep the link or the cameras waiting."""
+"""Niceness of searches and of making tables: neither may keep link or cameras waiting."""
 
 ProgressListener = Callable[[Progress], None]
 """Hears, on any thread, how far tables are that have to be made first."""

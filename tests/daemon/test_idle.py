@@ -1,4 +1,4 @@
-"""What an idle robot does with its motors: they rest without power, and it wakes by itself."""
+"""Motors of an idle robot rest without power, and it wakes by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a camera does in each situation: one table, for real libraries and for stand-ins.
+"""The behaviour of cameras in each situation: one table, for real libraries and for stand-ins.
 
 A *bench* has cameras of one kind and brings about the situations, as the method with a row's name:
 a generator that yields a camera once in the situation and once after it. The benches of the

@@ -29,7 +29,7 @@ AVR_HEADER = Path("/usr/lib/avr/include/avr/io.h")
 SIMAVR_PACKAGES = ("libsimavr-dev", "libelf-dev")
 """Debian packages with which the build makes the simulation of the AVR."""
 MAIN_LOOP = "firmware_poll"
-"""What the main loop of the firmware calls; it hangs there when told to."""
+"""The firmware's main loop calls this; it hangs here when told to."""
 ARDUINO = {0x2341: "Arduino", 0x2A03: "Arduino"}
 """Vendors of boards whose product number says which board they are."""
 ADAPTERS = {0x1A86: "CH340", 0x10C4: "CP210x", 0x0403: "FT232"}

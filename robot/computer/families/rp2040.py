@@ -34,7 +34,7 @@ from robot.text.faults import RobotError
 from solver.files import read_file, read_text
 
 MAIN_LOOP = "firmware_poll"
-"""What the main loop of the firmware calls; it hangs there when told to."""
+"""The firmware's main loop calls this; it hangs here when told to."""
 NODE = DebianPackage.with_program("nodejs", "node")
 BAUD = 500_000
 DRIVE_LIMIT_S = 15.0
@@ -42,7 +42,7 @@ BY_HAND = "Plug the Pico in by USB with its BOOTSEL button held down, then flash
 """Remedy where a board cannot be asked to restart into its bootloader."""
 FLASH_START = 0x10000000
 BOOT_STAGE_BYTES = 256
-"""What the chip's ROM loads first: 252 bytes and their checksum."""
+"""The chip's ROM loads this first: 252 bytes and their checksum."""
 UF2_BLOCK = struct.Struct("<8I476sI")
 UF2_START, UF2_SECOND, UF2_END = 0x0A324655, 0x9E5D5157, 0x0AB16F30
 UF2_NAMES_FAMILY = 0x2000
@@ -195,7 +195,7 @@ class Rp2040Family(BoardFamily):
 
     @contextlib.contextmanager
     def _mount_drive(self) -> Iterator[Path]:
-        """Where the drive is mounted; root mounts it meanwhile if it is not."""
+        """Yield the folder of the drive; root mounts it meanwhile if it is not mounted."""
         device = str(self.drive.resolve())
         for line in read_text(self.mounts, LARGEST_FILE).splitlines():
             if line.split()[0] == device:
