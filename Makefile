@@ -3,6 +3,8 @@
 BIN := .venv/bin
 # The tests start hundreds of processes, each of which would compile every module for itself.
 unexport PYTHONDONTWRITEBYTECODE
+# One process more than there are processors, because whole robots wait much of their time; five at most.
+WORKERS = $(shell n=$$(nproc); echo $$((n < 4 ? n + 1 : 5)))
 # Written by people: not firmware/core/protocol.h.
 C_FILES = $$(git ls-files '*.c' '*.h' '*.cpp' '*.hpp' | grep -v protocol.h)
 
@@ -23,7 +25,7 @@ pico: ## what builds and simulates the firmware of a Raspberry Pi Pico
 
 test: ready ## every test but the long campaigns
 	@$(BIN)/lint-imports
-	@$(BIN)/python -m pytest -m 'not long' -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder \
+	@$(BIN)/python -m pytest -m 'not long' -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
 	  --durations=25 --durations-min=1 $(ARGS)
 
 coverage: ready ## the lines that the tests leave out
