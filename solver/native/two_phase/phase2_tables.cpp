@@ -156,7 +156,8 @@ void CentreTable::fill(std::span<std::uint8_t> distances, const Metric& metric, 
     std::fill(distances.begin(), distances.end(), kUnreachable);
     distances[0] = 0;
     const auto neighbour = [&](std::uint32_t node, std::size_t g) {
-        const int pieces = static_cast<int>(node / 128), up = node & 3, halves = node % 128 >> 3;
+        const int whole = static_cast<int>(node);
+        const int pieces = whole / 128, up = whole & 3, halves = whole % 128 >> 3;
         const int down = (node >> 1 & 2) | (is_odd(pieces, halves) ^ (up & 1));
         const int centres = halves << 4 | down << 2 | up;
         return index(after(pieces, static_cast<int>(g)), moves[g][centres]);
