@@ -329,7 +329,7 @@ TABLE = (
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a bench saw of a row; ``text`` is the message of a fault."""
+    """Result of a row on a bench; ``text`` is the message of a fault."""
 
     result: str
     text: str

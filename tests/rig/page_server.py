@@ -40,7 +40,7 @@ class FakePageDaemon:
     happens: int = 0
     refusal: dict[str, Any] | None = None
     is_broken: bool = False
-    """Whether its answers are internal errors."""
+    """Answers are internal errors."""
 
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:

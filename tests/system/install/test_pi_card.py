@@ -21,7 +21,7 @@ INSTALLED = (
 )
 """Packages of Raspberry Pi OS Lite that matter here: the container has no network."""
 ADDRESS = "http://localhost:8000"
-"""Where the container itself serves the repository."""
+"""Address at which the container itself serves the repository."""
 SETTINGS = {
     "etc/cloud/cloud.cfg.d/99_raspberry-pi.cfg": (
         "datasource_list: [NoCloud, None]\n"

@@ -138,7 +138,7 @@ def test_every_unit_program_and_setting_is_installed() -> None:
 
 
 def test_the_package_switches_the_service_on_in_a_system_that_does_not_run(tmp_path: Path) -> None:
-    """As in the image of an SD card, which starts with the robot."""
+    """Services are enabled in the image of an SD card, which starts with the robot."""
     told = tmp_path / "told"
     for name in ("systemctl", "systemd-sysusers", "systemd-tmpfiles", "udevadm"):
         (tmp_path / name).write_text(f'#!/bin/sh\necho "{name} $*" >>{told}\n')
