@@ -13,6 +13,10 @@
 #define BOARD_ID BOARD_ATMEGA328P
 #define BOARD_FIRST_PIN PROTOCOL_FIRST_PIN_ATMEGA328P
 #define BOARD_PINS PROTOCOL_PINS_ATMEGA328P
+#define BOARD_MIN_INTERVAL PROTOCOL_MIN_INTERVAL_ATMEGA328P
+#define BOARD_RATE_ONE PROTOCOL_RATE_ONE_ATMEGA328P
+#define BOARD_RATE_TWO PROTOCOL_RATE_TWO_ATMEGA328P
+#define BOARD_RATE_SIX PROTOCOL_RATE_SIX_ATMEGA328P
 #define BOARD_PROFILE_UNITS 61
 #define BOARD_QUEUE_BYTES 320
 typedef uint8_t board_port; /* this chip's ports lie below 0x100: saves a byte for every pin */
@@ -20,6 +24,10 @@ typedef uint8_t board_port; /* this chip's ports lie below 0x100: saves a byte f
 #define BOARD_ID BOARD_ATMEGA2560
 #define BOARD_FIRST_PIN PROTOCOL_FIRST_PIN_ATMEGA2560
 #define BOARD_PINS PROTOCOL_PINS_ATMEGA2560
+#define BOARD_MIN_INTERVAL PROTOCOL_MIN_INTERVAL_ATMEGA2560
+#define BOARD_RATE_ONE PROTOCOL_RATE_ONE_ATMEGA2560
+#define BOARD_RATE_TWO PROTOCOL_RATE_TWO_ATMEGA2560
+#define BOARD_RATE_SIX PROTOCOL_RATE_SIX_ATMEGA2560
 #define BOARD_PROFILE_UNITS 400
 #define BOARD_QUEUE_BYTES 2048
 typedef uint16_t board_port;
@@ -29,11 +37,6 @@ typedef uint16_t board_port;
 
 #define BOARD_RX_BYTES 64
 
-/* Measured by tests/bench/bench_firmware.py; see docs/firmware-timing.md. */
-#define BOARD_RATE_ONE 60000
-#define BOARD_RATE_TWO 32000
-#define BOARD_RATE_SIX 12000
-#define BOARD_MIN_INTERVAL 24 /* ticks between two steps */
 #define BOARD_WAY_IN 7       /* ticks from an event's due time to its first instruction */
 #define BOARD_EDGE_DELAY 36 /* ... to a servo pulse's edge; no event begins later than that */
 #define BOARD_EVENT_TICKS 40 /* ticks to serve an event, at most, ... */

@@ -1,18 +1,30 @@
 /* The simulated board: every pin is an output or input of the simulated robot. */
 #include "board.h"
 
+#include <string.h>
+
 #include "outputs.h"
 #include "pins.h"
 #include "simulation.h"
 
 const char machine_name[] = "cubist-firmware-host";
-const char machine_usage[] = "";
-const struct option machine_options[] = {NATIVE_OPTIONS, {0, 0, 0, 0}};
+const char machine_usage[] =
+    "  --stands-for BOARD makes steps as fast as that board: rp2040, atmega328p, ...\n";
+const struct option machine_options[] = {
+    NATIVE_OPTIONS, {"stands-for", required_argument, 0, 'b'}, {0, 0, 0, 0}};
+
+static const struct board_steps all_steps[] = PROTOCOL_STEPS;
+struct board_steps board_steps = {"host", PROTOCOL_MIN_INTERVAL_HOST, PROTOCOL_RATE_ONE_HOST,
+                                  PROTOCOL_RATE_TWO_HOST, PROTOCOL_RATE_SIX_HOST};
 
 bool board_option(int letter, const char *value)
 {
-    (void)letter;
-    (void)value;
+    for (unsigned i = 0; letter == 'b' && i < sizeof all_steps / sizeof *all_steps; i++) {
+        if (strcmp(all_steps[i].name, value) == 0) {
+            board_steps = all_steps[i];
+            return true;
+        }
+    }
     return false;
 }
 

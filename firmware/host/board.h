@@ -15,8 +15,16 @@
 uint8_t board_set_pulse(uint8_t number, uint16_t ticks);
 bool board_is_late(void);
 
-#define BOARD_RATE_ONE 60000
-#define BOARD_RATE_TWO 32000
-#define BOARD_RATE_SIX 12000
+/* Of the board that this one stands for. */
+struct board_steps {
+    const char *name;
+    uint16_t min_interval;
+    uint32_t one, two, six;
+};
+extern struct board_steps board_steps;
+#define BOARD_MIN_INTERVAL board_steps.min_interval
+#define BOARD_RATE_ONE board_steps.one
+#define BOARD_RATE_TWO board_steps.two
+#define BOARD_RATE_SIX board_steps.six
 
 #endif

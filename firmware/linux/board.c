@@ -26,7 +26,7 @@ const char machine_usage[] =
     "  --pwm FOLDER      the PWM chips, instead of /sys/class/pwm\n"
     "  --maestro PORT    the command port of a Pololu Maestro, instead of the first at USB\n"
     "  --maestro-id N    its device number, where several devices share the port\n"
-    "  --step-rate N     steps/s that plans may ask for, instead of 1000\n"
+    "  --step-rate N     steps/s that plans may ask for, instead of the board's own\n"
     "  --timing          print at the end how long after their moment pulses were set\n";
 const struct option machine_options[] = {NATIVE_OPTIONS,
                                          {"pwm", required_argument, 0, 'w'},
@@ -36,7 +36,7 @@ const struct option machine_options[] = {NATIVE_OPTIONS,
                                          {"timing", no_argument, 0, 't'},
                                          {0, 0, 0, 0}};
 
-static uint16_t step_rate = 1000;
+static uint16_t step_rate = PROTOCOL_RATE_ONE_LINUX;
 
 uint16_t board_step_rate(void)
 {

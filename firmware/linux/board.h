@@ -9,6 +9,7 @@
 #define BOARD_PROFILE_UNITS 512
 #define BOARD_QUEUE_BYTES 2048
 #define BOARD_RX_BYTES 128
+#define BOARD_MIN_INTERVAL PROTOCOL_MIN_INTERVAL_LINUX
 
 /* A step is late by the wake-up latency of the process, which must be a small part of the step
  * interval, whatever the number of motors. See docs/firmware-timing.md. */

@@ -7,8 +7,6 @@
 
 #include "machine.h"
 
-#define BOARD_MIN_INTERVAL 24 /* ticks between two steps */
-
 typedef uint8_t board_pin;
 typedef uint8_t board_lock_t;
 

@@ -15,11 +15,10 @@
 #define BOARD_QUEUE_BYTES 20480 /* 4,096 turns of the longest kind */
 #define BOARD_RX_BYTES 256
 
-/* Measured by tests/bench/bench_firmware.py; see docs/firmware-timing.md. */
-#define BOARD_RATE_ONE 500000
-#define BOARD_RATE_TWO 250000
-#define BOARD_RATE_SIX 100000
-#define BOARD_MIN_INTERVAL PROTOCOL_MIN_INTERVAL
+#define BOARD_MIN_INTERVAL PROTOCOL_MIN_INTERVAL_RP2040
+#define BOARD_RATE_ONE PROTOCOL_RATE_ONE_RP2040
+#define BOARD_RATE_TWO PROTOCOL_RATE_TWO_RP2040
+#define BOARD_RATE_SIX PROTOCOL_RATE_SIX_RP2040
 
 /* An output: its bit, and the register that sets it; the one that clears it follows. A step's pulse:
  * its length, and the register of the machine that makes it. An input: the pad's bit in its status. */

@@ -35,6 +35,10 @@ unsigned bench_changes;
 void (*on_read)(uint8_t pin);
 uint32_t bench_home_travel = 500;
 
+struct board_steps board_steps = {"atmega328p", PROTOCOL_MIN_INTERVAL_ATMEGA328P,
+                                  PROTOCOL_RATE_ONE_ATMEGA328P, PROTOCOL_RATE_TWO_ATMEGA328P,
+                                  PROTOCOL_RATE_SIX_ATMEGA328P};
+
 static uint64_t now;
 static uint64_t next_event = TIMER_IDLE;
 static int locks;

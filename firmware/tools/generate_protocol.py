@@ -55,6 +55,7 @@ def header(protocol: dict[str, Any]) -> str:
     for name, (first, behind, about) in protocol["pins"].items():
         out.append(f"#define PROTOCOL_FIRST_PIN_{name} {first}")
         out.append(f"#define PROTOCOL_PINS_{name} {behind} /* {about} */")
+    out += step_macros(protocol["steps"])
     for part, value in zip(("MAJOR", "MINOR", "PATCH"), version_parts(protocol), strict=True):
         out.append(f"#define PROTOCOL_FIRMWARE_{part} {value}")
     stop = ", ".join(f"{byte:#04x}" for byte in stop_pattern(protocol))
@@ -84,6 +85,18 @@ def header(protocol: dict[str, Any]) -> str:
         if "fields" in message:
             out += c_struct(name, message["fields"])
     return "\n".join([*out, "#endif", ""])
+
+
+def step_macros(steps: dict[str, list[int]]) -> list[str]:
+    """The rates of each board, and all of them as a table that C looks up by name."""
+    out = []
+    for name, (interval, *rates) in steps.items():
+        out.append(f"#define PROTOCOL_MIN_INTERVAL_{name} {interval}")
+        for axes, rate in zip(("ONE", "TWO", "SIX"), rates, strict=True):
+            out.append(f"#define PROTOCOL_RATE_{axes}_{name} {rate}")
+    rows = [f'{{"{name.lower()}", {", ".join(map(str, row))}}}' for name, row in steps.items()]
+    out.append("/* Board, shortest interval, rates of one, two and six motors. */")
+    return [*out, "#define PROTOCOL_STEPS {" + ", ".join(rows) + "}"]
 
 
 def version_parts(protocol: dict[str, Any]) -> list[int]:
@@ -262,6 +275,12 @@ def board_module(protocol: dict[str, Any]) -> str:
     for name, (_, _, about) in protocol["pins"].items():
         out += [f'    "{name.lower()}": "{about}",']
     out += ["}", '"""What a person should know of them."""']
+    out += ["MAX_STEPS_PER_S: Mapping[str, int] = {"]
+    out += [f'    "{name.lower()}": {one:_},' for name, (_, one, *_) in protocol["steps"].items()]
+    out += [
+        "}",
+        '"""Steps that a plan may ask of a motor that moves alone, by ``firmware.target``."""',
+    ]
     out += [f"PULSE_US = {pulses}", '"""Shortest and longest pulse of a servo."""']
     out += [f"STEPS_PER_S = {speeds}", '"""Lowest and highest speed of a stepper."""']
     for name, value, about in (

@@ -98,8 +98,8 @@ class BoardSimulation:
     about: str
     runs_as_granted = False
 
-    def command(self, profile: RobotProfile, folder: Path) -> list[str]:
-        """Return the program with its own options; the demo's files are in ``folder``.
+    def command(self, profile: RobotProfile, folder: Path, board: str = FIRST_BOARD) -> list[str]:
+        """Return the program of a board with its own options; the demo's files are in ``folder``.
 
         Raises :class:`FirmwareError` that says what to install.
         """

@@ -23,6 +23,14 @@ PIN_NOTES: Mapping[str, str] = {
     "linux": "BCM numbers 2 to 27; 32 to 47: channels of a PCA9685, 64 to 87: of a Pololu Maestro",
 }
 """What a person should know of them."""
+MAX_STEPS_PER_S: Mapping[str, int] = {
+    "host": 60_000,
+    "atmega328p": 60_000,
+    "atmega2560": 60_000,
+    "rp2040": 500_000,
+    "linux": 1_000,
+}
+"""Steps that a plan may ask of a motor that moves alone, by ``firmware.target``."""
 PULSE_US = (300, 2500)
 """Shortest and longest pulse of a servo."""
 STEPS_PER_S = (50, 500000)

@@ -14,8 +14,10 @@ from robot.settings.board_table import (
     FIRST_CHANNEL,
     FIRST_MAESTRO,
     FRAME_US,
+    MAX_STEPS_PER_S,
     PIN_NOTES,
     PINS,
+    STEPS_PER_S,
 )
 
 SERVO_BOARDS: Mapping[str, range] = {
@@ -73,17 +75,17 @@ class BoardTarget:
     of the channels of each servo board that may hang on it, and ``buses`` the pins by which some of
     these hang there, with what each is. ``frame_us``: how long after it is told a new pulse may
     begin, which every travel of a servo takes longer. ``is_pi``: its pins are those of the
-    Raspberry Pi, beside the panel's. ``max_steps_per_s``: of a stepper; None: as the protocol
-    allows. ``shared_channels``: pins of which only one can have a servo.
+    Raspberry Pi, beside the panel's. ``max_steps_per_s``: of a stepper that moves
+    alone. ``shared_channels``: pins of which only one can have a servo.
     """
 
     pins: tuple[range, ...]
     note: str
+    max_steps_per_s: int = max(STEPS_PER_S)
     servo_boards: Mapping[str, range] = field(default_factory=dict)
     buses: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     frame_us: int = 0
     is_pi: bool = False
-    max_steps_per_s: int | None = None
     shared_channels: Sequence[Collection[int]] = ()
 
     def has_pin(self, number: int) -> bool:
@@ -111,22 +113,23 @@ is in its family, see ``robot.computer.board_family``."""
 
 BOARD_TARGETS.update(
     {
-        name: BoardTarget((pins,), PIN_NOTES[name], max_steps_per_s=83_333)
+        name: BoardTarget((pins,), PIN_NOTES[name], MAX_STEPS_PER_S[name])
         for name, pins in PINS.items()
     }
 )
 BOARD_TARGETS["rp2040"] = BoardTarget(
     (PINS["rp2040"],),
     PIN_NOTES["rp2040"],
+    MAX_STEPS_PER_S["rp2040"],
     shared_channels=[{pin, pin + 16} for pin in range(14)],
 )
 BOARD_TARGETS["linux"] = BoardTarget(
     (HEADER, *SERVO_BOARDS.values()),
     f"BCM numbers, or {CHANNEL_NAMES}",
+    MAX_STEPS_PER_S["linux"],
     servo_boards=SERVO_BOARDS,
     buses={"pca9685": _I2C},
     frame_us=FRAME_US,
     is_pi=True,
-    max_steps_per_s=1000,
     shared_channels=SHARED_CHANNELS,
 )

@@ -173,7 +173,7 @@ def _check_speeds(
     motors = profile.actuators_of(Stepper)
     for name in dict.fromkeys(name for name, _ in used.values() if name in motors):
         for key, speed in motors[name].highest_speeds.items():
-            if most is None or speed <= most:
+            if speed <= most:
                 continue
             text = (
                 f"{speed} steps/s: a program on the Pi wakes too irregularly for more than {most}. "

@@ -250,7 +250,7 @@ class Demo:
 
     def _firmware_command(self, name: str, link: Path, pins: Path, folder: Path) -> list[str]:
         process = simulation_of(self._firmware, self._options.profile, name)
-        program = process.command(self._options.profile, folder)
+        program = process.command(self._options.profile, folder, name)
         shared = ["--granted"] if self._options.profile.boards else []
         pace = shared or ["--speed", f"{self._options.speed:g}"]
         return [*program, "--pty-link", str(link), "--pins", str(pins), *pace]

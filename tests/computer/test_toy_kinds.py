@@ -26,6 +26,7 @@ from robot.machine.assembly import make_machine
 from robot.machine.confirmed_range import ConfirmedRange
 from robot.settings import BadProfile, RobotProfile, parse_profile, profile_path
 from robot.settings.boards import BOARD_TARGETS, BoardTarget
+from robot.settings.profile import FIRST_BOARD
 from robot.simulate.boards import own_simulation, simulation_of, wire_to_board
 from tests.rig.cameras import SceneCamera
 from tests.rig.computers import made_up_computer
@@ -87,7 +88,7 @@ def test_every_camera_kind_is_documented(monkeypatch: pytest.MonkeyPatch) -> Non
 class ToySimulation(BoardSimulation):
     about = "a toy"
 
-    def command(self, profile: RobotProfile, folder: Path) -> list[str]:
+    def command(self, profile: RobotProfile, folder: Path, board: str = FIRST_BOARD) -> list[str]:
         return ["toy-firmware", str(folder)]
 
     def is_for(self, profile: RobotProfile) -> bool:

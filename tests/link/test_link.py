@@ -18,8 +18,18 @@ from robot.link.wire import WireFrame
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
+from robot.settings.board_table import MAX_STEPS_PER_S
 from robot.text.faults import LinkError, RobotError, Stopped
-from tests.rig.boards import LIMITS, Rig, every_board, in_turn, running, to_and_fro
+from tests.rig.boards import (
+    LIMITS,
+    Rig,
+    every_board,
+    in_turn,
+    program,
+    rig_of,
+    running,
+    to_and_fro,
+)
 
 STEP_PIN, SERVO_PIN, LID_PIN = 6, 9, 10
 BEYOND_US = 60
@@ -271,3 +281,16 @@ async def test_a_full_line_beside_steps_that_leave_no_time_takes_no_more_stack(
         await link.run(Schedule(moves, turns, moves[0].duration_us))
     flooding.cancel()
     assert uno.pins.stack_left >= STACK_LEFT
+
+
+@pytest.mark.parametrize("target", ["atmega328p", "rp2040"])
+def test_a_process_makes_the_steps_of_the_board_that_it_stands_for(target: str) -> None:
+    fastest = MAX_STEPS_PER_S[target]
+    limits = StepperLimits(start_speed=fastest, max_speed=fastest, acceleration=1e9)
+    setup = StepperSetup("motor", step_pin=STEP_PIN, direction_pin=7, limits=limits)
+    plan = in_turn(stepper_move("motor", 0, 1_000, limits))
+    with rig_of(program("cubist-firmware-host"), "--stands-for", target) as rig:
+        link = rig.loop.run_until_complete(rig.homed_link(setups=(setup,)))
+        rig.loop.run_until_complete(link.run(plan))
+        rises = rig.pins.rises(STEP_PIN)
+    assert [later - rise for rise, later in pairwise(rises)] == [-(-2_000_000 // fastest)] * 999

@@ -136,7 +136,8 @@ class SimulatedRun:
                 chips = process.pulse_maker(self.robot, folder, name)
                 if chips is not None:
                     opened.callback(chips.close)
-                self.boards[name] = board = VirtualBoard(process.command(profile, folder), drift)
+                command = process.command(profile, folder, name)
+                self.boards[name] = board = VirtualBoard(command, drift)
                 opened.callback(board.end)
                 board.listener = PinStream(self.robot, board.answer, chips, name, drift)
                 self.ports[name] = port = VirtualPort(board, self.loop, seed + number)

@@ -10,7 +10,7 @@ import pytest
 from robot.machine.board_configuration import actuator_setups
 from robot.planner import build_mechanism
 from robot.settings import BadProfile, Servo, load_profile, parse_profile, profile_path
-from robot.settings.board_table import FRAME_US
+from robot.settings.board_table import FRAME_US, MAX_STEPS_PER_S
 from tests.rig.profiles import changed, findings
 
 pytestmark = pytest.mark.quick
@@ -18,6 +18,7 @@ pytestmark = pytest.mark.quick
 OWN, UNO, ARMS = "cubotino", "cubotino-uno", "four-arm"
 HOLDER, LID, RIGHT = "actuators.holder", "actuators.lid", "actuators.right"
 PULSE = f"{LID}.pins.pulse"
+FASTEST = MAX_STEPS_PER_S["atmega2560"]
 JAW = "actuators.right-jaw.positions_steps.open"
 HOMING = {
     "direction": -1,
@@ -67,7 +68,7 @@ ALLOWED: list[tuple[str, dict[str, Any]]] = [
     (OWN, motor()),
     ("otvinta", {"panel.buzzer_gpio": 3}),
     (ARMS, {f"{RIGHT}.start_speed_steps_per_s": 50}),
-    (ARMS, {f"{RIGHT}.max_speed_steps_per_s": 83_333}),
+    (ARMS, {f"{RIGHT}.max_speed_steps_per_s": FASTEST}),
     (ARMS, WITH_END_STOP),
     (ARMS, WITH_END_STOP | {f"{RIGHT}.homing.slow_speed_steps_per_s": 800}),
     (ARMS, WITH_END_STOP | {f"{RIGHT}.homing.backoff_steps": 2999}),
@@ -122,8 +123,8 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     (OWN, motor(max_speed_steps_per_s=1001), "", "wakes too irregularly for more than 1000"),
     ("six-motor-pico", {"actuators.up.max_speed_steps_per_s": 500_001}, "", "not 500001"),
     (ARMS, {f"{RIGHT}.start_speed_steps_per_s": 49}, "", "49"),
-    (ARMS, {f"{RIGHT}.held.max_speed_steps_per_s": 83_334}, "", "not 83334"),
-    (ARMS, {f"{RIGHT}.homing.speed_steps_per_s": 83_334}, "", "not 83334"),
+    (ARMS, {f"{RIGHT}.held.max_speed_steps_per_s": FASTEST + 1}, "", f"not {FASTEST + 1}"),
+    (ARMS, {f"{RIGHT}.homing.speed_steps_per_s": FASTEST + 1}, "", f"not {FASTEST + 1}"),
     (ARMS, {f"{RIGHT}.homing.slow_speed_steps_per_s": 49}, "", "not 49"),
     (ARMS, {f"{RIGHT}.homing.slow_speed_steps_per_s": 801}, "", "must not exceed"),
     (ARMS, {f"{RIGHT}.homing.backoff_steps": 3000}, "", "less than max_travel_steps"),

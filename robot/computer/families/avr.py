@@ -23,6 +23,7 @@ from robot.computer.board_family import (
     missing,
 )
 from robot.settings import RobotProfile
+from robot.settings.profile import FIRST_BOARD
 
 AVR_HEADER = Path("/usr/lib/avr/include/avr/io.h")
 """A file of avr-libc, where Debian has it."""
@@ -65,15 +66,15 @@ class AvrSimulation(BoardSimulation):
     about = "the AVR's own binary under simavr"
     runs_as_granted = True
 
-    def command(self, profile: RobotProfile, folder: Path) -> list[str]:
+    def command(self, profile: RobotProfile, folder: Path, board: str = FIRST_BOARD) -> list[str]:
         """Build the firmware and return the command that simulates it."""
         del folder
         self._require_packages()
         program = executable("cubist-firmware-avr")
-        board = board_for(profile)
-        elf = AVR.build(board).elf
+        chosen = board_for(profile, board)
+        elf = AVR.build(chosen).elf
         hang = ["--hang-at", f"{AVR.address(elf, MAIN_LOOP):#x}"]
-        return [program, "--board", board.name, "--elf", str(elf), *hang]
+        return [program, "--board", chosen.name, "--elf", str(elf), *hang]
 
     def _require_packages(self) -> None:
         """Name at once all that builds the AVR's program and that simulates it."""

@@ -6,21 +6,26 @@ from pathlib import Path
 
 from robot.computer.board_family import FAMILIES, BoardFamily, BoardSimulation, executable
 from robot.settings import RobotProfile
+from robot.settings.board_table import MAX_STEPS_PER_S
+from robot.settings.profile import FIRST_BOARD
 
 
 class HostSimulation(BoardSimulation):
-    """The portable firmware, which also stands for an Arduino's.
+    """The portable firmware, which also stands for any microcontroller's.
 
-    It is the same program, without the hours that single instructions take.
+    It is the same program, without the hours that single instructions take, and makes steps as fast
+    as the board that the profile names.
     """
 
     about = "the build for this computer"
     runs_as_granted = True
 
-    def command(self, profile: RobotProfile, folder: Path) -> list[str]:
-        """Return the program."""
-        del profile, folder
-        return [executable("cubist-firmware-host")]
+    def command(self, profile: RobotProfile, folder: Path, board: str = FIRST_BOARD) -> list[str]:
+        """Return the program with the board that it stands for."""
+        del folder
+        target = profile.every_board[board].target
+        stands_for = ["--stands-for", target] if target in MAX_STEPS_PER_S else []
+        return [executable("cubist-firmware-host"), *stands_for]
 
 
 FAMILIES["host"] = BoardFamily(

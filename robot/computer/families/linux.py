@@ -24,6 +24,7 @@ from robot.computer.boot_config import LIMIT, needs, pi_board
 from robot.computer.computer import CheckResult, Computer
 from robot.settings import RobotProfile, Servo
 from robot.settings.boards import BOARD_TARGETS, SERVO_BOARDS
+from robot.settings.profile import FIRST_BOARD
 from robot.text.faults import Fault, LinkError, RobotError
 from solver.files import BadFile, read_file
 
@@ -55,9 +56,9 @@ class LinuxSimulation(BoardSimulation):
 
     about = "the Raspberry Pi's process with a folder of PWM files"
 
-    def command(self, profile: RobotProfile, folder: Path) -> list[str]:
+    def command(self, profile: RobotProfile, folder: Path, board: str = FIRST_BOARD) -> list[str]:
         """Return the program with what makes the pulses."""
-        del profile
+        del profile, board
         program = executable("cubist-firmware-linux")
         return [program, "--pwm", str(folder / CHIPS), "--maestro", str(folder / CONTROLLER)]
 

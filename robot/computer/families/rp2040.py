@@ -30,6 +30,7 @@ from robot.computer.board_family import (
 from robot.computer.computer import CheckResult, Computer
 from robot.link import Link, LinkThread, SerialTransport
 from robot.settings import RobotProfile
+from robot.settings.profile import FIRST_BOARD
 from robot.text.faults import RobotError
 from solver.files import read_file, read_text
 
@@ -89,9 +90,9 @@ class Rp2040Simulation(BoardSimulation):
     about = "the RP2040's own image under rp2040js"
     runs_as_granted = True
 
-    def command(self, profile: RobotProfile, folder: Path) -> list[str]:
+    def command(self, profile: RobotProfile, folder: Path, board: str = FIRST_BOARD) -> list[str]:
         """Build the firmware and return the command that simulates it."""
-        del profile, folder
+        del profile, folder, board
         library = sources().parent / "build/rp2040js/node_modules/rp2040js"
         absent = missing([*RP2040.build_packages, NODE])
         if absent or not library.is_dir():
