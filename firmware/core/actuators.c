@@ -5,7 +5,7 @@
 #include "board.h"
 #include "timer.h"
 
-struct actuator actuators[PROTOCOL_MAX_ACTUATORS];
+struct actuator actuators[BOARD_ACTUATORS];
 uint8_t actuator_count;
 
 static bool has(const struct actuator *actuator, uint8_t flag)
@@ -103,9 +103,24 @@ static void open_stepper(struct actuator *actuator)
     }
 }
 
+static bool is_room_for(const struct config_actuator *setup)
+{
+    if (actuator_count == BOARD_ACTUATORS) {
+        return false;
+    }
+    if (BOARD_STEPPERS == BOARD_ACTUATORS || setup->kind != KIND_STEPPER) {
+        return true;
+    }
+    uint8_t steppers = 0;
+    for (uint8_t i = 0; i < actuator_count; i++) {
+        steppers += actuators[i].setup.kind == KIND_STEPPER;
+    }
+    return steppers < BOARD_STEPPERS;
+}
+
 uint8_t actuators_add(const struct config_actuator *setup)
 {
-    if (actuator_count == PROTOCOL_MAX_ACTUATORS || !is_possible(setup)) {
+    if (!is_room_for(setup) || !is_possible(setup)) {
         return FAULT_BAD_CONFIG;
     }
     struct actuator *actuator = &actuators[actuator_count];
@@ -328,12 +343,12 @@ void actuator_make_safe(struct actuator *actuator)
     }
 }
 
-uint8_t actuators_mask(bool (*test)(const struct actuator *))
+actuator_mask actuators_mask(bool (*test)(const struct actuator *))
 {
-    uint8_t mask = 0;
+    actuator_mask mask = 0;
     for (uint8_t i = 0; i < actuator_count; i++) {
         if (test(&actuators[i])) {
-            mask |= (uint8_t)(1u << i);
+            mask |= (actuator_mask)(1u << i);
         }
     }
     return mask;

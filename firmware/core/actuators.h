@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "messages.h"
 #include "profiles.h"
-#include "protocol.h"
 #include "servo.h"
 #include "stepper.h"
 
@@ -30,7 +30,7 @@ struct actuator {
     } motor;
 };
 
-extern struct actuator actuators[PROTOCOL_MAX_ACTUATORS];
+extern struct actuator actuators[BOARD_ACTUATORS];
 extern uint8_t actuator_count;
 
 /* Releases all outputs and removes all actuators. They must be at rest. */
@@ -74,7 +74,7 @@ void actuator_halt(struct actuator *actuator, uint32_t now);
 void actuator_make_safe(struct actuator *actuator);
 
 /* Returns the bit mask of the actuators that pass `test`. */
-uint8_t actuators_mask(bool (*test)(const struct actuator *));
+actuator_mask actuators_mask(bool (*test)(const struct actuator *));
 bool actuator_is_moving(const struct actuator *actuator);
 bool actuator_is_homed(const struct actuator *actuator);
 bool actuator_is_placed(const struct actuator *actuator);

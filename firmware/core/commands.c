@@ -142,12 +142,14 @@ static uint8_t go_at(const uint8_t *payload)
     return FAULT_NONE;
 }
 
-static uint8_t home(uint8_t mask)
+static uint8_t home(const uint8_t *payload)
 {
-    if (!configured || mask >> actuator_count) {
+    struct home home;
+    memcpy(&home, payload, sizeof home);
+    if (!configured || home.actuators >> actuator_count) {
         return FAULT_BAD_STATE;
     }
-    homing_start(mask);
+    homing_start(home.actuators);
     return FAULT_NONE;
 }
 
@@ -250,7 +252,7 @@ static uint8_t carry_out(uint8_t type, const uint8_t *payload, uint8_t length)
         player_drop();
         return FAULT_NONE;
     case MESSAGE_HOME:
-        return home(payload[0]);
+        return home(payload);
     case MESSAGE_CLEAR:
         fault_clear();
         return FAULT_NONE;

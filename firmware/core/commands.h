@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "protocol.h"
+#include "messages.h"
 
 /* Executes a sequenced message. Returns false if there is no room for it, so the host resends it.
  * Any other problem latches a fault. */
@@ -22,7 +22,7 @@ void commands_status(struct status *status);
 /* The Positions message followed by the position of each actuator. */
 struct __attribute__((packed)) whereabouts {
     struct positions head;
-    int32_t each[PROTOCOL_MAX_ACTUATORS];
+    int32_t each[BOARD_ACTUATORS];
 };
 
 /* Fills in the positions and returns their length in bytes. */

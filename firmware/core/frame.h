@@ -4,19 +4,22 @@
 
 #include <stdint.h>
 
+#include "board.h"
 #include "protocol.h"
 
 #define CRC_START 0xffff
 #define FRAME_HEADER 4
 #define FRAME_CRC 2
-#define FRAME_MAX (FRAME_HEADER + PROTOCOL_MAX_PAYLOAD + FRAME_CRC)
+/* The positions of more than eight actuators are longer than anything that the host sends. */
+#define FRAME_PAYLOAD (BOARD_ACTUATORS > 8 ? PROTOCOL_MAX_REPLY : PROTOCOL_MAX_PAYLOAD)
+#define FRAME_MAX (FRAME_HEADER + FRAME_PAYLOAD + FRAME_CRC)
 
 struct frame {
     uint8_t session;
     uint8_t seq;
     uint8_t ack;
     uint8_t type;
-    uint8_t payload[PROTOCOL_MAX_PAYLOAD + FRAME_CRC];
+    uint8_t payload[FRAME_PAYLOAD + FRAME_CRC];
 };
 
 /* Continues a CRC-16/CCITT-FALSE over more bytes. */

@@ -15,7 +15,7 @@
 #define LEAD (5 * 1000ul * PROTOCOL_TICKS_PER_US)
 
 /* One motion per actuator, because several actuators home at the same time. */
-static union segment motions[PROTOCOL_MAX_ACTUATORS];
+static union segment motions[BOARD_ACTUATORS];
 
 static bool positive(const struct actuator *actuator)
 {
@@ -92,7 +92,7 @@ static void start_one(uint8_t index)
     }
 }
 
-void homing_start(uint8_t mask)
+void homing_start(actuator_mask mask)
 {
     for (uint8_t i = 0; i < actuator_count; i++) {
         if (mask & (1u << i)) {

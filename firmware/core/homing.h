@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "messages.h"
+
 enum homing_phase {
     HOMING_NOT,
     HOMING_LEAVE,    /* moves off an end stop that is active at the start */
@@ -15,7 +17,7 @@ enum homing_phase {
 };
 
 /* Starts homing all actuators in the bit mask together. */
-void homing_start(uint8_t mask);
+void homing_start(actuator_mask mask);
 
 /* Stops all actuators that are homing. They remain not homed. */
 void homing_abort(void);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "protocol.h"
+#include "messages.h"
 
 union segment {
     struct step_segment step;

@@ -4,16 +4,16 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 5 /* version of this protocol; both sides must have the same */
+#define PROTOCOL_VERSION 6 /* version of this protocol; both sides must have the same */
 #define PROTOCOL_FIRMWARE_VERSION "0.5.0" /* version of the firmware built from this tree */
 #define PROTOCOL_TICKS_PER_US 2 /* clock of all motion */
-#define PROTOCOL_MAX_PAYLOAD 48 /* bytes of payload in a frame */
+#define PROTOCOL_MAX_PAYLOAD 48 /* bytes of payload in a frame of the host */
+#define PROTOCOL_MAX_REPLY 68 /* bytes of payload in a frame of a board */
 #define PROTOCOL_WINDOW 6 /* most sequenced frames in flight without acknowledgement */
 #define PROTOCOL_HEARTBEAT_MS 50 /* longest pause between frames of the host while anything moves or is about to move */
 #define PROTOCOL_HEARTBEAT_AT_REST_MS 500 /* longest pause between frames of the host at rest */
 #define PROTOCOL_SILENCE_HOLD_MS 220 /* silence of the host after which motion holds (the Pi may set 100 to 2000) */
 #define PROTOCOL_SILENCE_SAFE_MS 3000 /* silence of the host after which outputs go to their safe state */
-#define PROTOCOL_MAX_ACTUATORS 8 /* actuators a board may have */
 #define PROTOCOL_MAX_PROFILES 64 /* profile numbers 0 to 63 */
 #define PROTOCOL_NO_PIN 255 /* a pin that is not connected */
 #define PROTOCOL_ANY_SESSION 255 /* session number of an emergency stop, which boards obey in every session */
@@ -60,6 +60,16 @@
 #define PROTOCOL_RATE_SIX_LINUX 1000
 /* Board, shortest interval, rates of one, two and six motors. */
 #define PROTOCOL_STEPS {{"host", 24, 60000, 32000, 12000}, {"atmega328p", 24, 60000, 32000, 12000}, {"atmega2560", 24, 60000, 32000, 12000}, {"rp2040", 4, 500000, 250000, 100000}, {"linux", 24, 1000, 1000, 1000}}
+#define PROTOCOL_ACTUATORS_HOST 16
+#define PROTOCOL_STEPPERS_HOST 16
+#define PROTOCOL_ACTUATORS_ATMEGA328P 8
+#define PROTOCOL_STEPPERS_ATMEGA328P 8
+#define PROTOCOL_ACTUATORS_ATMEGA2560 8
+#define PROTOCOL_STEPPERS_ATMEGA2560 8
+#define PROTOCOL_ACTUATORS_RP2040 16
+#define PROTOCOL_STEPPERS_RP2040 8 /* a machine of the PIO makes the pulses of a stepper, and there are eight */
+#define PROTOCOL_ACTUATORS_LINUX 8
+#define PROTOCOL_STEPPERS_LINUX 8
 #define PROTOCOL_FIRMWARE_MAJOR 0
 #define PROTOCOL_FIRMWARE_MINOR 5
 #define PROTOCOL_FIRMWARE_PATCH 0
@@ -101,8 +111,8 @@ enum actuator_flag {
 enum turn_bit {
     TURN_BIT_PROFILE_MASK = 63, /* first byte: profile number */
     TURN_BIT_TIMING_SHIFT = 6, /* first byte: timing in the two high bits */
-    TURN_BIT_ACTUATOR_MASK = 7, /* second byte: actuator */
-    TURN_BIT_REVERSE = 8, /* second byte: steps in the negative direction */
+    TURN_BIT_ACTUATOR_MASK = 15, /* second byte: actuator */
+    TURN_BIT_REVERSE = 16, /* second byte: steps in the negative direction */
 };
 
 enum board {
@@ -183,114 +193,6 @@ enum message {
     MESSAGE_STATUS = 0x82, /* answers Ping; also sent when the state changes */
     MESSAGE_ACK = 0x83, /* cumulative acknowledgement (in the header) with credit */
     MESSAGE_POSITIONS = 0x84, /* positions of the actuators; of those in motion, the position at the end of their turn */
-};
-
-struct __attribute__((packed)) hello {
-    uint8_t version; /* protocol version of the host */
-    uint16_t nonce; /* chosen at random; Welcome returns it */
-};
-
-struct __attribute__((packed)) ping {
-    uint8_t echo; /* returned in Status, so that the host can match the answer */
-};
-
-struct __attribute__((packed)) config_begin {
-    uint16_t silence_hold_ms; /* see SILENCE_HOLD_MS */
-    uint16_t silence_safe_ms; /* see SILENCE_SAFE_MS */
-};
-
-struct __attribute__((packed)) config_actuator {
-    uint8_t kind; /* Kind */
-    uint8_t flags; /* ActuatorFlag bits */
-    uint8_t pin; /* pin of the servo pulse or of the steps */
-    uint8_t direction_pin;
-    uint8_t enable_pin; /* several actuators may share it */
-    uint8_t sensor_pin; /* end stop or index sensor */
-    int32_t minimum; /* lowest position: steps, or ticks of pulse */
-    int32_t maximum; /* highest position */
-    uint16_t min_interval; /* ticks between steps at its highest speed */
-    int32_t home_position; /* position at the edge of the end stop, of a homed servo, or of a stepper without end stop whose position is unknown */
-    uint16_t home_interval; /* stepper: ticks per step while seeking the end stop; servo: milliseconds of the slew to its home position */
-    uint16_t home_slow_interval; /* ticks per step while approaching it a second time */
-    uint16_t home_backoff; /* steps away from the end stop before that */
-    uint32_t home_travel; /* steps after which the end stop counts as missing */
-    uint16_t check_period; /* stepper: steps between positions at which its sensor is active, which the board checks after each turn; 0: no check */
-    int16_t check_position; /* stepper: a position at which the sensor is active */
-};
-
-struct __attribute__((packed)) config_end {
-    uint16_t crc; /* CRC-16 of the payloads of ConfigBegin and of all ConfigActuator, in order */
-};
-
-struct __attribute__((packed)) profile_begin {
-    uint8_t kind; /* Kind */
-    uint8_t segments; /* number of segments that follow */
-    uint32_t duration; /* ticks from start to rest, settling included */
-    uint16_t crc; /* CRC-16 of all segments as sent */
-};
-
-struct __attribute__((packed)) plan_begin {
-    uint16_t plan; /* number of the plan, returned in Status */
-    uint16_t turns; /* number of its turns */
-};
-
-struct __attribute__((packed)) go_at {
-    uint32_t tick; /* ticks since boot, as in Status */
-};
-
-struct __attribute__((packed)) home {
-    uint8_t actuators; /* bit mask */
-};
-
-struct __attribute__((packed)) power_down {
-    uint8_t actuators; /* bit mask */
-    uint8_t lost; /* bit mask of those among them that may turn without power, so that their positions are unknown */
-};
-
-struct __attribute__((packed)) welcome {
-    uint8_t version; /* protocol version */
-    uint16_t nonce; /* nonce of the Hello that this answers */
-    uint32_t boot_id; /* differs after every reset */
-    uint16_t config_crc; /* CRC of its configuration, 0 for none */
-    uint8_t board; /* Board */
-    uint8_t major; /* firmware version */
-    uint8_t minor;
-    uint8_t patch;
-    uint16_t profile_units; /* room for profiles, in segments; each profile takes one more */
-    uint16_t queue_bytes; /* room for turns */
-    uint16_t rate_one; /* hundreds of steps/s for one axis at a time */
-    uint16_t rate_two; /* hundreds of steps/s for each of two axes at a time */
-    uint16_t rate_six; /* hundreds of steps/s for each of six axes at a time */
-    uint8_t reset_cause; /* ResetCause */
-};
-
-struct __attribute__((packed)) status {
-    uint8_t state; /* State */
-    uint8_t fault; /* Fault, 0 for none */
-    uint8_t fault_detail; /* actuator or message type the fault is about */
-    uint8_t homed; /* bit mask of actuators */
-    uint8_t moving; /* bit mask of actuators */
-    uint16_t plan; /* number of the plan */
-    uint16_t turns_done; /* turns of it completed */
-    uint32_t executed; /* ticks from the start of the plan to the end of its last completed turn */
-    uint16_t free; /* free bytes of the turn queue */
-    uint8_t underruns; /* times the queue ran dry before the end of the plan, since boot */
-    uint8_t late; /* turns that could not start on time, since boot */
-    uint16_t bad_frames; /* frames with a wrong CRC or length, since boot */
-    uint8_t lost_bytes; /* bytes lost to a full receive buffer or a slow interrupt, since boot */
-    uint8_t held; /* times the host fell silent, since boot */
-    uint8_t sensors; /* bit mask of actuators whose sensor is active */
-    uint8_t echo; /* echo of the last Ping */
-    uint32_t now; /* ticks since boot; wraps after 35 minutes */
-};
-
-struct __attribute__((packed)) ack {
-    uint16_t free; /* free bytes of the turn queue */
-};
-
-struct __attribute__((packed)) positions {
-    uint16_t config_crc; /* CRC of its configuration, 0 for none */
-    uint8_t known; /* bit mask of the actuators whose position is known */
 };
 
 #endif

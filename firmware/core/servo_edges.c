@@ -1,9 +1,9 @@
 /*
- * The 20 ms frame has a 2.5 ms slot for each of eight actuators. A servo's pulse rises at the start
- * of its slot, so at most one pulse is high at a time. At the start of each slot the timer event
- * asks the main loop for the next slot's pulse; if the main loop misses that, the servo repeats its
- * last pulse. The pulse is the position due at the end of its frame, so the last pulse of a slew is
- * out by the end of the slew.
+ * The 20 ms frame has a 2.5 ms slot for each of eight actuators; host/servos.c has two such frames
+ * side by side. A servo's pulse rises at the start of its slot, so at most one pulse is high at a
+ * time. At the start of each slot the timer event asks the main loop for the next slot's pulse; if
+ * the main loop misses that, the servo repeats its last pulse. The pulse is the position due at the
+ * end of its frame, so the last pulse of a slew is out by the end of the slew.
  *
  * If an edge would fall due while the event computes steps, the event waits for the edge first: a
  * late edge shows on the servo, a late step does not show on a motor.
@@ -13,10 +13,11 @@
 #include "stepper.h"
 #include "timer.h"
 
-#define SLOT (PROTOCOL_SERVO_FRAME / PROTOCOL_MAX_ACTUATORS)
+#define SLOTS 8
+#define SLOT (PROTOCOL_SERVO_FRAME / SLOTS)
 #define NOBODY 0xff
 
-static struct servo *slots[PROTOCOL_MAX_ACTUATORS];
+static struct servo *slots[SLOTS];
 static uint8_t attached;
 static bool busy; /* servos are attached, or the last pulse of a detached one is still high */
 static uint8_t slot;
@@ -36,8 +37,8 @@ static void ask_for(uint8_t coming)
 
 static void start_slot(uint16_t ahead)
 {
-    slot = (slot + 1) % PROTOCOL_MAX_ACTUATORS;
-    ask_for((slot + 1) % PROTOCOL_MAX_ACTUATORS);
+    slot = (slot + 1) % SLOTS;
+    ask_for((slot + 1) % SLOTS);
     struct servo *servo = slots[slot];
     edge_wait = SLOT;
     if (servo && servo->pulse) {
@@ -88,7 +89,7 @@ void servo_attach(uint8_t index, struct servo *servo)
     attached++;
     if (!busy) {
         busy = true;
-        slot = PROTOCOL_MAX_ACTUATORS - 1;
+        slot = SLOTS - 1;
         edge_wait = SLOT;
     }
     board_unlock(lock);
@@ -106,7 +107,7 @@ bool servo_is_high(uint8_t number)
 void servo_detach_all(void)
 {
     board_lock_t lock = board_lock();
-    for (uint8_t i = 0; i < PROTOCOL_MAX_ACTUATORS; i++) {
+    for (uint8_t i = 0; i < SLOTS; i++) {
         slots[i] = 0;
     }
     attached = 0;

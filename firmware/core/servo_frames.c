@@ -12,9 +12,9 @@
 #include "servo.h"
 #include "timer.h"
 
-#define SLOT (PROTOCOL_SERVO_FRAME / PROTOCOL_MAX_ACTUATORS)
+#define SLOT (PROTOCOL_SERVO_FRAME / BOARD_ACTUATORS)
 
-static struct servo *slots[PROTOCOL_MAX_ACTUATORS];
+static struct servo *slots[BOARD_ACTUATORS];
 static uint8_t slot;
 static uint16_t wait = SLOT; /* ticks to the next slot */
 
@@ -26,7 +26,7 @@ static void fail(uint8_t fault, uint8_t index)
 
 static void start_slot(void)
 {
-    slot = (slot + 1) % PROTOCOL_MAX_ACTUATORS;
+    slot = (slot + 1) % BOARD_ACTUATORS;
     struct servo *servo = slots[slot];
     if (!servo) {
         return;
@@ -65,7 +65,7 @@ bool servo_is_high(uint8_t number)
 
 void servo_detach_all(void)
 {
-    for (uint8_t i = 0; i < PROTOCOL_MAX_ACTUATORS; i++) {
+    for (uint8_t i = 0; i < BOARD_ACTUATORS; i++) {
         slots[i] = 0;
     }
 }

@@ -18,7 +18,7 @@
 #define SENSED_STEPS 3
 
 /* Null-terminated. */
-static struct stepper *running[PROTOCOL_MAX_ACTUATORS + 1];
+static struct stepper *running[BOARD_ACTUATORS + 1];
 static uint8_t running_count;
 
 static void set_direction(struct stepper *motor, bool positive_count)
@@ -162,7 +162,7 @@ uint16_t stepper_event(uint16_t elapsed, uint16_t next)
 bool stepper_start(struct stepper *motor, const struct step_segment *segments, uint8_t count,
                    bool forward, uint32_t start)
 {
-    if (motor->active || running_count == PROTOCOL_MAX_ACTUATORS) {
+    if (motor->active || running_count == BOARD_ACTUATORS) {
         return false;
     }
     motor->segment = segments;

@@ -49,7 +49,7 @@ static struct config_actuator any_actuator(uint8_t number, uint8_t bits)
 
 static void configure_any(const uint8_t *bits, uint8_t count)
 {
-    struct config_actuator setups[PROTOCOL_MAX_ACTUATORS];
+    struct config_actuator setups[BOARD_ACTUATORS];
     const struct config_begin begin = {.silence_hold_ms = 200, .silence_safe_ms = 1000};
     for (uint8_t i = 0; i < count; i++) {
         setups[i] = any_actuator(i, bits[i]);
@@ -71,7 +71,7 @@ static void greet(void)
 /* Configures the actuators. Returns the input bytes used: 0 for the usual ones, at home. */
 static size_t configure(const uint8_t *bytes, size_t length)
 {
-    uint8_t count = 1 + (bytes[0] >> COUNT_SHIFT) % PROTOCOL_MAX_ACTUATORS;
+    uint8_t count = 1 + (bytes[0] >> COUNT_SHIFT) % BOARD_ACTUATORS;
     if (!(bytes[0] & ANY_ACTUATORS) || length <= count) {
         bench_configure();
         bench_home(0x7);
@@ -102,7 +102,7 @@ static void check_owners(void)
 static void act(uint8_t session, uint8_t type, const uint8_t *payload, uint8_t length)
 {
     if (type == SET_SENSORS) {
-        for (uint8_t i = 0; i < PROTOCOL_MAX_ACTUATORS; i++) {
+        for (uint8_t i = 0; i < BOARD_ACTUATORS; i++) {
             inputs[SENSORS + i] = length && payload[0] >> i & 1;
         }
     } else if (type == WAIT) {

@@ -15,7 +15,7 @@
 #define LEAD 4000 /* ticks: the main loop takes less for a round */
 #define DIVIDER_62_5 (62u << 4 | 8u)
 
-static struct servo *servos[PROTOCOL_MAX_ACTUATORS];
+static struct servo *servos[BOARD_ACTUATORS];
 static uint32_t pulses[SLICES]; /* as in PWM_CC: of the even pin, and of the odd pin << 16 */
 static uint32_t frames[SLICES]; /* ticks at which the first frames without a pulse length begin */
 
@@ -56,7 +56,7 @@ void servos_start(void)
 
 bool board_can_pulse(uint8_t number)
 {
-    for (uint8_t i = 0; i < PROTOCOL_MAX_ACTUATORS; i++) {
+    for (uint8_t i = 0; i < BOARD_ACTUATORS; i++) {
         if (servos[i] && servos[i]->number % CHANNELS == number % CHANNELS) {
             return false;
         }
@@ -85,7 +85,7 @@ bool servo_is_high(uint8_t number)
 /* Pulses that are high end by themselves, and none follows. */
 void servo_detach_all(void)
 {
-    for (uint8_t i = 0; i < PROTOCOL_MAX_ACTUATORS; i++) {
+    for (uint8_t i = 0; i < BOARD_ACTUATORS; i++) {
         if (servos[i]) {
             set_pulse(servos[i]->number, 0);
             servos[i] = 0;
@@ -96,7 +96,7 @@ void servo_detach_all(void)
 /* Sets the pulses of a slice's next frame, which begins at tick `frame` or has begun. */
 static void set_pulses(uint8_t slice, bool is_new, uint32_t frame)
 {
-    for (uint8_t i = 0; i < PROTOCOL_MAX_ACTUATORS; i++) {
+    for (uint8_t i = 0; i < BOARD_ACTUATORS; i++) {
         struct servo *servo = servos[i];
         if (!servo || slice_of(servo->number) != slice) {
             continue;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "frame.h"
-#include "protocol.h"
+#include "messages.h"
 
 #define PIN_COUNT 32
 #define TICKS_A_MS 2000u
@@ -71,7 +71,7 @@ void bench_clear_edges(void);
 uint64_t bench_rise(uint8_t pin, unsigned number);
 unsigned bench_rises(uint8_t pin);
 
-/* Delivers a message directly, without the link. The payload is a structure of protocol.h. */
+/* Delivers a message directly, without the link. The payload is a structure of messages.h. */
 bool bench_command(uint8_t type, const void *payload, uint8_t length);
 
 /* The next configuration checks the sensor of the stepper with an end stop after turns. */

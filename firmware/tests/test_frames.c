@@ -3,7 +3,7 @@
 #include "bench.h"
 
 #define GO_LEAD (2 * TICKS_A_MS)
-#define SLOT (PROTOCOL_SERVO_FRAME / PROTOCOL_MAX_ACTUATORS)
+#define SLOT (PROTOCOL_SERVO_FRAME / BOARD_ACTUATORS)
 #define FROM 3000
 #define TO 4000
 #define TRAVEL 400000

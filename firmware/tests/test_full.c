@@ -7,7 +7,7 @@
 #include "commands.h"
 #include "safety.h"
 
-#define COUNTED PROTOCOL_MAX_ACTUATORS
+#define COUNTED BOARD_ACTUATORS
 #define LAST (COUNTED - 1)
 #define ALL 0xff
 #define GO_LEAD 4000

@@ -23,11 +23,11 @@ static void turns_are_two_bytes_or_five(void)
 {
     CHECK(reads("\x05\x03", 2, (struct turn){5, 0, 3, false, 0}, 2));
     CHECK(reads("\x08\x03", 2, (struct turn){8, 0, 3, false, 0}, 2));
-    CHECK(reads("\x7f\x0f", 9, (struct turn){63, 1, 7, true, 0}, 2));
-    CHECK(reads("\xff\x08\x01\x02\x03", 5, (struct turn){63, 3, 0, true, 0x030201}, 5));
+    CHECK(reads("\x7f\x1f", 9, (struct turn){63, 1, 15, true, 0}, 2));
+    CHECK(reads("\xff\x10\x01\x02\x03", 5, (struct turn){63, 3, 0, true, 0x030201}, 5));
     struct turn none = {0};
     CHECK(reads("\x05", 1, none, 0) && reads("", 0, none, 0));
-    CHECK(reads("\x05\x10", 2, none, 0) && reads("\x05\x80", 2, none, 0));
+    CHECK(reads("\x05\x20", 2, none, 0) && reads("\x05\x80", 2, none, 0));
     for (uint8_t length = 2; length < 5; length++) {
         uint8_t timing = TIMING_DELAY << TURN_BIT_TIMING_SHIFT;
         CHECK(reads((const char[]){(char)timing, 0, 0, 0, 0}, length, none, 0));

@@ -94,8 +94,8 @@ static void turns_must_be_whole(void)
         {{0}, 1, false},
         {{0, 2, 0xc0, 2}, 4, false},
         {{0, 2, 0xc0, 2, 1, 2}, 6, false},
-        {{0, 2, 0, 0x10}, 4, false},
-        {{0, 0x10, 0, 2}, 4, false},
+        {{0, 2, 0, 0x20}, 4, false},
+        {{0, 0x20, 0, 2}, 4, false},
         {{0, 2, 0xc0, 2, 1, 2, 3, 0, 0x80}, 9, false},
     };
     for (unsigned i = 0; i < COUNT(rows); i++) {

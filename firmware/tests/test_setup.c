@@ -96,17 +96,17 @@ static void what_is_not_used_is_not_limited(void)
 
 static void eight_actuators_fit(void)
 {
-    struct config_actuator setups[PROTOCOL_MAX_ACTUATORS + 1];
+    struct config_actuator setups[BOARD_ACTUATORS + 1];
     for (unsigned i = 0; i < COUNT(setups); i++) {
         setups[i] = bench_stepper(false);
         setups[i].pin = (uint8_t)(10 + i);
     }
     CHECK(fault_of(setups, 0) == FAULT_CONFIG_CRC);
-    CHECK(fault_of(setups, PROTOCOL_MAX_ACTUATORS) == FAULT_NONE);
+    CHECK(fault_of(setups, BOARD_ACTUATORS) == FAULT_NONE);
     bench_command(MESSAGE_CLEAR, 0, 0);
-    bench_configure_as(usual, setups, PROTOCOL_MAX_ACTUATORS + 1);
+    bench_configure_as(usual, setups, BOARD_ACTUATORS + 1);
     CHECK(bench_status().fault == FAULT_BAD_CONFIG);
-    CHECK(bench_status().fault_detail == PROTOCOL_MAX_ACTUATORS);
+    CHECK(bench_status().fault_detail == BOARD_ACTUATORS);
     bench_command(MESSAGE_CLEAR, 0, 0);
 }
 

@@ -1,4 +1,6 @@
-"""Make core/protocol.h, robot/link/protocol.py and the tables in robot/ from the two TOML files.
+"""Make core/protocol.h, core/messages.h, robot/link/protocol.py and the tables in robot/.
+
+They come from the two TOML files.
 
 ``generate_protocol.py`` writes them; ``--check`` only tells whether they are up to date.
 """
@@ -13,6 +15,7 @@ from typing import Any
 
 FIRMWARE = Path(__file__).resolve().parent.parent
 HEADER = FIRMWARE / "core" / "protocol.h"
+MESSAGES_HEADER = FIRMWARE / "core" / "messages.h"
 MODULE = FIRMWARE.parent / "robot" / "link" / "protocol.py"
 FAULT_NUMBERS = FIRMWARE.parent / "robot" / "text" / "fault_numbers.py"
 FAULT_TABLE = FIRMWARE.parent / "robot" / "text" / "fault_table.json"
@@ -24,10 +27,13 @@ C_TYPES = {
     "u32": "uint32_t",
     "i16": "int16_t",
     "i32": "int32_t",
+    "mask": "actuator_mask",
 }
 PYTHON_NAMES = {"Kind": "ActuatorKind", "State": "BoardState"}
 """Enumerations whose short name means something else in Python; in C their members carry it."""
-STRUCT_CODES = {"u8": "B", "u16": "H", "u32": "I", "i16": "h", "i32": "i"}
+STRUCT_CODES = {"u8": "B", "u16": "H", "u32": "I", "i16": "h", "i32": "i", "mask": "B"}
+MASK_BITS = 8
+"""Actuators of a board whose masks are one byte; two on larger boards."""
 
 
 def screaming(name: str) -> str:
@@ -56,6 +62,10 @@ def header(protocol: dict[str, Any]) -> str:
         out.append(f"#define PROTOCOL_FIRST_PIN_{name} {first}")
         out.append(f"#define PROTOCOL_PINS_{name} {behind} /* {about} */")
     out += step_macros(protocol["steps"])
+    for name, (actuators, steppers, about) in protocol["actuators"].items():
+        comment = f" /* {about} */" if about else ""
+        out.append(f"#define PROTOCOL_ACTUATORS_{name} {actuators}")
+        out.append(f"#define PROTOCOL_STEPPERS_{name} {steppers}{comment}")
     for part, value in zip(("MAJOR", "MINOR", "PATCH"), version_parts(protocol), strict=True):
         out.append(f"#define PROTOCOL_FIRMWARE_{part} {value}")
     stop = ", ".join(f"{byte:#04x}" for byte in stop_pattern(protocol))
@@ -81,6 +91,22 @@ def header(protocol: dict[str, Any]) -> str:
         constant = f"MESSAGE_{screaming(name)} = {message['id']:#04x}"
         out.append(f"    {constant}, /* {message['about']} */")
     out += ["};", ""]
+    return "\n".join([*out, "#endif", ""])
+
+
+def messages_header(protocol: dict[str, Any]) -> str:
+    """Return the C header of the payloads, in which the size of a mask depends on the board."""
+    out = [
+        f"/* {NOTE} */",
+        "/* clang-format off */",
+        "#ifndef CUBIST_MESSAGES_H",
+        "#define CUBIST_MESSAGES_H",
+        "",
+    ]
+    out += ["#include <stdint.h>", "", '#include "board.h"', '#include "protocol.h"', ""]
+    out += ["/* A bit for each actuator. */", f"#if BOARD_ACTUATORS > {MASK_BITS}"]
+    out += ["typedef uint16_t actuator_mask;", "#else", "typedef uint8_t actuator_mask;"]
+    out += ["#endif", ""]
     for name, message in protocol["messages"].items():
         if "fields" in message:
             out += c_struct(name, message["fields"])
@@ -150,13 +176,16 @@ def wrapped_docstring(text: str, indent: int) -> list[str]:
 def python_message(name: str, spec: dict[str, Any]) -> list[str]:
     """A frozen dataclass that packs and unpacks itself."""
     fields: dict[str, list[str]] = spec.get("fields", {})
-    layout = "<" + "".join(STRUCT_CODES[kind] for kind, _ in fields.values())
+    kinds = [kind for kind, _ in fields.values()]
+    layout = "<" + "".join(STRUCT_CODES[kind] for kind in kinds)
+    wide = "<" + "".join("H" if kind == "mask" else STRUCT_CODES[kind] for kind in kinds)
     about = sentence(spec["about"])
     lines = ["@dataclass(frozen=True, slots=True)", f"class {name}(Message):"]
     lines += [*wrapped_docstring(about, 4), ""]
     lines += [
         f"    TYPE: ClassVar[int] = 0x{spec['id']:02X}",
         f'    LAYOUT: ClassVar[Struct] = Struct("{layout}")',
+        *[f'    WIDE: ClassVar[Struct | None] = Struct("{wide}")'] * (wide != layout),
         *["    TAIL: ClassVar[bool] = True"] * ("tail" in spec),
     ]
     if fields:
@@ -198,24 +227,31 @@ class Message:
 
     TYPE: ClassVar[int]
     LAYOUT: ClassVar[Struct]
+    WIDE: ClassVar[Struct | None] = None
+    """Its layout at boards whose masks of actuators have two bytes, if that differs."""
     TAIL: ClassVar[bool] = False
     """Whether bytes of any number follow the other fields."""
     __slots__: tuple[str, ...] = ()
 
-    def payload(self) -> bytes:
-        """Return the payload as it travels."""
+    def payload(self, wide: bool = False) -> bytes:
+        """Return the payload as it travels; ``wide``: to a board with masks of two bytes."""
         values = [getattr(self, name) for name in self.__slots__]
         tail: bytes = values.pop() if self.TAIL else b""
-        return self.LAYOUT.pack(*values) + tail
+        return self._layout(wide).pack(*values) + tail
 
     @classmethod
-    def parse(cls, payload: bytes) -> Self:
+    def parse(cls, payload: bytes, wide: bool = False) -> Self:
         """Parse a payload; raises ``struct.error`` for a wrong length."""
         make: Callable[..., Self] = cls
+        layout = cls._layout(wide)
         if not cls.TAIL:
-            return make(*cls.LAYOUT.unpack(payload))
-        size = cls.LAYOUT.size
-        return make(*cls.LAYOUT.unpack(payload[:size]), payload[size:])
+            return make(*layout.unpack(payload))
+        size = layout.size
+        return make(*layout.unpack(payload[:size]), payload[size:])
+
+    @classmethod
+    def _layout(cls, wide: bool) -> Struct:
+        return cls.WIDE if wide and cls.WIDE is not None else cls.LAYOUT
 
 '''
 
@@ -281,6 +317,14 @@ def board_module(protocol: dict[str, Any]) -> str:
         "}",
         '"""Steps that a plan may ask of a motor that moves alone, by ``firmware.target``."""',
     ]
+    for name, at, about in (
+        ("ACTUATORS", 0, "Most actuators of a board."),
+        ("STEPPERS", 1, "Most steppers among them."),
+    ):
+        out += [f"{name}: Mapping[str, int] = {{"]
+        out += [f'    "{one.lower()}": {row[at]},' for one, row in protocol["actuators"].items()]
+        out += ["}", f'"""{about}"""']
+    out += [f"WIDE_MASKS = {MASK_BITS}", '"""Boards of more actuators have masks of two bytes."""']
     out += [f"PULSE_US = {pulses}", '"""Shortest and longest pulse of a servo."""']
     out += [f"STEPS_PER_S = {speeds}", '"""Lowest and highest speed of a stepper."""']
     for name, value, about in (
@@ -290,7 +334,7 @@ def board_module(protocol: dict[str, Any]) -> str:
         ("FRAME_US", limits["SERVO_FRAME"] // per_us, "between two pulses of a servo"),
         *(
             (name, *protocol["constants"][name])
-            for name in ("FIRST_CHANNEL", "CHANNELS", "FIRST_MAESTRO", "MAX_ACTUATORS")
+            for name in ("FIRST_CHANNEL", "CHANNELS", "FIRST_MAESTRO")
         ),
     ):
         out += [f"{name} = {value:_}", *wrapped_docstring(sentence(about), 0)]
@@ -303,6 +347,7 @@ def generated(protocol_file: Path = FIRMWARE / "protocol.toml") -> dict[Path, st
     host = tomllib.loads((FIRMWARE / "host_faults.toml").read_text(encoding="utf-8"))
     return {
         HEADER: header(protocol),
+        MESSAGES_HEADER: messages_header(protocol),
         MODULE: module(protocol),
         FAULT_NUMBERS: fault_module(protocol),
         FAULT_TABLE: fault_rows(protocol, host),

@@ -149,6 +149,7 @@ class Link:
         outputs, all are off afterwards.
         """
         self._uploaded = ()
+        self._refuse_too_many()
         await self._command(Abort())
         status = await self._wait_for_rest()
         anew = anew or bool(status.fault and FAULTS[code_of(Fault(status.fault))].loses_outputs)
@@ -157,6 +158,15 @@ class Link:
         known = not anew and told.config_crc == configuration_crc(wanted)
         await self._command(Clear(), *([] if known else wanted))
         self.ledger.note_reported(reported_positions(told, self.actuators) if known else {})
+
+    def _refuse_too_many(self) -> None:
+        """Raise :class:`RobotError` (``BAD_CONFIG``) that names the actuators without room."""
+        most = self.capabilities.most_actuators
+        if len(self.actuators) > most:
+            board = self.capabilities.board.name.lower()
+            beyond = ", ".join(one.name for one in self.actuators[most:])
+            detail = f"{board} drives {most} actuators: no room for {beyond}"
+            raise RobotError(Fault.BAD_CONFIG, detail=detail)
 
     def adopt(self, actuators: Sequence[ActuatorSetup]) -> None:
         """Use another set-up of the same actuators from the next :meth:`configure` on."""

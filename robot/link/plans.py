@@ -31,7 +31,7 @@ from robot.link.protocol import (
 )
 from robot.link.wire import crc16
 from robot.motion.schedule import MotionProfile, Schedule, ServoSegment, StepSegment, TimedTurn
-from robot.settings.board_table import TICKS_PER_S
+from robot.settings.board_table import ACTUATORS, TICKS_PER_S
 from robot.text.faults import Fault, RobotError
 
 PULSES_BY_THEMSELVES = (Board.LINUX, Board.RP2040)
@@ -309,6 +309,11 @@ class Capabilities:
             rate_two=welcome.rate_two * RATE_UNIT,
             rate_six=welcome.rate_six * RATE_UNIT,
         )
+
+    @property
+    def most_actuators(self) -> int:
+        """The most actuators that the board drives."""
+        return ACTUATORS[self.board.name.lower()]
 
     def rate(self, axes: int, beside_servos: bool = False) -> float:
         """Steps/s each of so many axes can make at a time; time per step grows evenly.

@@ -11,14 +11,16 @@ from enum import IntEnum, IntFlag
 from struct import Struct
 from typing import ClassVar, Self
 
-VERSION = 5
+VERSION = 6
 """Version of this protocol; both sides must have the same."""
 FIRMWARE_VERSION = "0.5.0"
 """Version of the firmware built from this tree."""
 TICKS_PER_US = 2
 """Clock of all motion."""
 MAX_PAYLOAD = 48
-"""Bytes of payload in a frame."""
+"""Bytes of payload in a frame of the host."""
+MAX_REPLY = 68
+"""Bytes of payload in a frame of a board."""
 WINDOW = 6
 """Most sequenced frames in flight without acknowledgement."""
 HEARTBEAT_MS = 50
@@ -29,8 +31,6 @@ SILENCE_HOLD_MS = 220
 """Silence of the host after which motion holds (the Pi may set 100 to 2000)."""
 SILENCE_SAFE_MS = 3000
 """Silence of the host after which outputs go to their safe state."""
-MAX_ACTUATORS = 8
-"""Actuators a board may have."""
 MAX_PROFILES = 64
 """Profile numbers 0 to 63."""
 NO_PIN = 255
@@ -66,24 +66,31 @@ class Message:
 
     TYPE: ClassVar[int]
     LAYOUT: ClassVar[Struct]
+    WIDE: ClassVar[Struct | None] = None
+    """Its layout at boards whose masks of actuators have two bytes, if that differs."""
     TAIL: ClassVar[bool] = False
     """Whether bytes of any number follow the other fields."""
     __slots__: tuple[str, ...] = ()
 
-    def payload(self) -> bytes:
-        """Return the payload as it travels."""
+    def payload(self, wide: bool = False) -> bytes:
+        """Return the payload as it travels; ``wide``: to a board with masks of two bytes."""
         values = [getattr(self, name) for name in self.__slots__]
         tail: bytes = values.pop() if self.TAIL else b""
-        return self.LAYOUT.pack(*values) + tail
+        return self._layout(wide).pack(*values) + tail
 
     @classmethod
-    def parse(cls, payload: bytes) -> Self:
+    def parse(cls, payload: bytes, wide: bool = False) -> Self:
         """Parse a payload; raises ``struct.error`` for a wrong length."""
         make: Callable[..., Self] = cls
+        layout = cls._layout(wide)
         if not cls.TAIL:
-            return make(*cls.LAYOUT.unpack(payload))
-        size = cls.LAYOUT.size
-        return make(*cls.LAYOUT.unpack(payload[:size]), payload[size:])
+            return make(*layout.unpack(payload))
+        size = layout.size
+        return make(*layout.unpack(payload[:size]), payload[size:])
+
+    @classmethod
+    def _layout(cls, wide: bool) -> Struct:
+        return cls.WIDE if wide and cls.WIDE is not None else cls.LAYOUT
 
 
 class ActuatorKind(IntEnum):
@@ -155,9 +162,9 @@ class TurnBit(IntEnum):
     """First byte: profile number."""
     TIMING_SHIFT = 6
     """First byte: timing in the two high bits."""
-    ACTUATOR_MASK = 7
+    ACTUATOR_MASK = 15
     """Second byte: actuator."""
-    REVERSE = 8
+    REVERSE = 16
     """Second byte: steps in the negative direction."""
 
 
@@ -399,9 +406,9 @@ class Home(Message):
 
     TYPE: ClassVar[int] = 0x40
     LAYOUT: ClassVar[Struct] = Struct("<B")
+    WIDE: ClassVar[Struct | None] = Struct("<H")
 
     actuators: int
-    """Bit mask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,12 +434,11 @@ class PowerDown(Message):
 
     TYPE: ClassVar[int] = 0x43
     LAYOUT: ClassVar[Struct] = Struct("<BB")
+    WIDE: ClassVar[Struct | None] = Struct("<HH")
 
     actuators: int
-    """Bit mask."""
     lost: int
-    """Bit mask of those among them that may turn without power, so that their positions are
-    unknown."""
+    """Those among them that may turn without power, so that their positions are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -493,6 +499,7 @@ class Status(Message):
 
     TYPE: ClassVar[int] = 0x82
     LAYOUT: ClassVar[Struct] = Struct("<BBBBBHHIHBBHBBBBI")
+    WIDE: ClassVar[Struct | None] = Struct("<BBBHHHHIHBBHBBHBI")
 
     state: int
     """State."""
@@ -501,9 +508,7 @@ class Status(Message):
     fault_detail: int
     """Actuator or message type the fault is about."""
     homed: int
-    """Bit mask of actuators."""
     moving: int
-    """Bit mask of actuators."""
     plan: int
     """Number of the plan."""
     turns_done: int
@@ -523,7 +528,7 @@ class Status(Message):
     held: int
     """Times the host fell silent, since boot."""
     sensors: int
-    """Bit mask of actuators whose sensor is active."""
+    """Actuators whose sensor is active."""
     echo: int
     """Echo of the last Ping."""
     now: int
@@ -547,12 +552,13 @@ class Positions(Message):
 
     TYPE: ClassVar[int] = 0x84
     LAYOUT: ClassVar[Struct] = Struct("<HB")
+    WIDE: ClassVar[Struct | None] = Struct("<HH")
     TAIL: ClassVar[bool] = True
 
     config_crc: int
     """CRC of its configuration, 0 for none."""
     known: int
-    """Bit mask of the actuators whose position is known."""
+    """The actuators whose position is known."""
 
     positions: bytes
 

@@ -30,6 +30,7 @@ from robot.link.protocol import (
 )
 from robot.link.transport import Transport
 from robot.link.wire import EMERGENCY_STOP, CobsReader, SendWindow, WireFrame
+from robot.settings.board_table import WIDE_MASKS
 from robot.text.faults import Fault, LinkError, RobotError
 
 log = logging.getLogger("cubistd")
@@ -349,8 +350,13 @@ class LinkSession:
         self._asked_at = self._clock()
         self._send(Ping(self._echo), 0)
 
+    @property
+    def _wide(self) -> bool:
+        """True if masks of actuators have two bytes at this board."""
+        return self.capabilities is not None and self.capabilities.most_actuators > WIDE_MASKS
+
     def _send(self, message: Message, seq: int) -> None:
-        frame = WireFrame(self._number, seq, 0, message.TYPE, message.payload())
+        frame = WireFrame(self._number, seq, 0, message.TYPE, message.payload(self._wide))
         self._transport.write(frame.encode())
 
     def _handle(self, frame: WireFrame) -> None:
@@ -373,14 +379,14 @@ class LinkSession:
         if frame.type == Ack.TYPE:
             self._acknowledge(frame, Ack.parse(frame.payload).free)
         elif frame.type == Status.TYPE:
-            self.status = Status.parse(frame.payload)
+            self.status = Status.parse(frame.payload, self._wide)
             self.status_count += 1
             if self._echo_due and self.status.echo == self._echo:
                 self._echo_due = False
                 self.board_clock.compare(self._asked_at, self._heard_at, self.status.now)
             self._acknowledge(frame, self.status.free)
         elif frame.type == Positions.TYPE and frame.ack == self._window.handled:
-            self._told = Positions.parse(frame.payload)
+            self._told = Positions.parse(frame.payload, self._wide)
 
     def _acknowledge(self, frame: WireFrame, free: int) -> None:
         self._window.acknowledge(frame.ack, self._clock(), free)

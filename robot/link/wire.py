@@ -9,11 +9,19 @@ from dataclasses import dataclass
 
 from cobs import cobs
 
-from robot.link.protocol import ANY_SESSION, MAX_PAYLOAD, WINDOW, EmergencyStop, Message, Turns
+from robot.link.protocol import (
+    ANY_SESSION,
+    MAX_PAYLOAD,
+    MAX_REPLY,
+    WINDOW,
+    EmergencyStop,
+    Message,
+    Turns,
+)
 
 HEADER = 4
 CRC = 2
-LONGEST_BLOCK = HEADER + MAX_PAYLOAD + CRC + 2
+LONGEST_BLOCK = HEADER + MAX_REPLY + CRC + 2
 CRC_START = 0xFFFF
 
 
@@ -45,12 +53,12 @@ EMERGENCY_STOP = b"\0" + WireFrame(ANY_SESSION, 255, 255, EmergencyStop.TYPE).en
 
 
 def decode(block: bytes) -> WireFrame | None:
-    """Return the frame in a block between two 00, or None if it is damaged."""
+    """Return the frame of a board in a block between two 00, or None if it is damaged."""
     try:
         body = cobs.decode(block)
     except cobs.DecodeError:
         return None
-    if not HEADER + CRC <= len(body) <= HEADER + MAX_PAYLOAD + CRC:
+    if not HEADER + CRC <= len(body) <= HEADER + MAX_REPLY + CRC:
         return None
     if crc16(body[:-CRC]) != int.from_bytes(body[-CRC:], "little"):
         return None

@@ -31,6 +31,24 @@ MAX_STEPS_PER_S: Mapping[str, int] = {
     "linux": 1_000,
 }
 """Steps that a plan may ask of a motor that moves alone, by ``firmware.target``."""
+ACTUATORS: Mapping[str, int] = {
+    "host": 16,
+    "atmega328p": 8,
+    "atmega2560": 8,
+    "rp2040": 16,
+    "linux": 8,
+}
+"""Most actuators of a board."""
+STEPPERS: Mapping[str, int] = {
+    "host": 16,
+    "atmega328p": 8,
+    "atmega2560": 8,
+    "rp2040": 8,
+    "linux": 8,
+}
+"""Most steppers among them."""
+WIDE_MASKS = 8
+"""Boards of more actuators have masks of two bytes."""
 PULSE_US = (300, 2500)
 """Shortest and longest pulse of a servo."""
 STEPS_PER_S = (50, 500000)
@@ -49,5 +67,3 @@ CHANNELS = 16
 """Channels of a PCA9685."""
 FIRST_MAESTRO = 64
 """Number of channel 0 of a Pololu Maestro, on a Raspberry Pi or another computer."""
-MAX_ACTUATORS = 8
-"""Actuators a board may have."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
 from robot.settings.base import Kinds
 from robot.settings.board_table import (
+    ACTUATORS,
     CHANNELS,
     FIRST_CHANNEL,
     FIRST_MAESTRO,
@@ -17,6 +18,7 @@ from robot.settings.board_table import (
     MAX_STEPS_PER_S,
     PIN_NOTES,
     PINS,
+    STEPPERS,
     STEPS_PER_S,
 )
 
@@ -71,17 +73,20 @@ SHARED_CHANNELS = ({12, 18}, {13, 19})
 class BoardTarget:
     """The abilities of a board that a profile may use.
 
-    ``pins``: their numbers, and ``note`` what a person should know of them. ``servo_boards``: those
-    of the channels of each servo board that may hang on it, and ``buses`` the pins by which some of
-    these hang there, with what each is. ``frame_us``: how long after it is told a new pulse may
-    begin, which every travel of a servo takes longer. ``is_pi``: its pins are those of the
-    Raspberry Pi, beside the panel's. ``max_steps_per_s``: of a stepper that moves
-    alone. ``shared_channels``: pins of which only one can have a servo.
+    ``pins``: their numbers, and ``note`` what a person should know of them. ``actuators``: the most
+    that it drives, and ``steppers`` among them. ``servo_boards``: those of the channels of each
+    servo board that may hang on it, and ``buses`` the pins by which some of these hang there, with
+    what each is. ``frame_us``: how long after it is told a new pulse may begin, which every travel
+    of a servo takes longer. ``is_pi``: its pins are those of the Raspberry Pi, beside the panel's.
+    ``max_steps_per_s``: of a stepper that moves alone. ``shared_channels``: pins of which only one
+    can have a servo.
     """
 
     pins: tuple[range, ...]
     note: str
     max_steps_per_s: int = max(STEPS_PER_S)
+    actuators: int = 8
+    steppers: int = 8
     servo_boards: Mapping[str, range] = field(default_factory=dict)
     buses: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     frame_us: int = 0
@@ -113,20 +118,19 @@ is in its family, see ``robot.computer.board_family``."""
 
 BOARD_TARGETS.update(
     {
-        name: BoardTarget((pins,), PIN_NOTES[name], MAX_STEPS_PER_S[name])
+        name: BoardTarget(
+            (pins,), PIN_NOTES[name], MAX_STEPS_PER_S[name], ACTUATORS[name], STEPPERS[name]
+        )
         for name, pins in PINS.items()
     }
 )
-BOARD_TARGETS["rp2040"] = BoardTarget(
-    (PINS["rp2040"],),
-    PIN_NOTES["rp2040"],
-    MAX_STEPS_PER_S["rp2040"],
-    shared_channels=[{pin, pin + 16} for pin in range(14)],
+BOARD_TARGETS["rp2040"] = replace(
+    BOARD_TARGETS["rp2040"], shared_channels=[{pin, pin + 16} for pin in range(14)]
 )
-BOARD_TARGETS["linux"] = BoardTarget(
-    (HEADER, *SERVO_BOARDS.values()),
-    f"BCM numbers, or {CHANNEL_NAMES}",
-    MAX_STEPS_PER_S["linux"],
+BOARD_TARGETS["linux"] = replace(
+    BOARD_TARGETS["linux"],
+    pins=(HEADER, *SERVO_BOARDS.values()),
+    note=f"BCM numbers, or {CHANNEL_NAMES}",
     servo_boards=SERVO_BOARDS,
     buses={"pca9685": _I2C},
     frame_us=FRAME_US,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from robot.settings.actuators import ActuatorSettings
-from robot.settings.board_table import MAX_ACTUATORS
 from robot.settings.boards import BOARD_TARGETS, BoardTarget
 from robot.settings.document import BadProfile, Finding, Path, dotted_path, no_such
 from robot.settings.profile import (
@@ -128,9 +127,25 @@ def _check_pins(profile: RobotProfile) -> Iterator[Finding]:
     boards |= {name: (("boards", name), one.target) for name, one in profile.boards.items()}
     for name, (path, target) in boards.items():
         at_it = {key: one for key, one in profile.actuators.items() if one.board == name}
-        if profile.boards and sum(one.drivable for one in at_it.values()) > MAX_ACTUATORS:
-            yield path, f"{len(at_it)} actuators at one board, which drives {MAX_ACTUATORS}"
+        yield from _check_room(path, target, at_it)
         yield from _check_pins_at(profile, target, at_it)
+
+
+def _check_room(
+    path: Path, target: str, actuators: Mapping[str, ActuatorSettings]
+) -> Iterator[Finding]:
+    """Yield a finding that names the actuators beyond those that the board drives."""
+    board = BOARD_TARGETS[target]
+    driven = [name for name, one in actuators.items() if one.drivable]
+    steppers = [name for name in driven if isinstance(actuators[name], Stepper)]
+    for names, most, kind in (
+        (driven, board.actuators, "actuators"),
+        (steppers, board.steppers, "steppers"),
+    ):
+        if len(names) > most:
+            beyond = ", ".join(names[most:])
+            yield path, f"{target} drives {most} {kind}, not {len(names)}: no room for {beyond}"
+            return
 
 
 def _check_pins_at(

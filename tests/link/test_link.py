@@ -294,3 +294,39 @@ def test_a_process_makes_the_steps_of_the_board_that_it_stands_for(target: str) 
         rig.loop.run_until_complete(link.run(plan))
         rises = rig.pins.rises(STEP_PIN)
     assert [later - rise for rise, later in pairwise(rises)] == [-(-2_000_000 // fastest)] * 999
+
+
+@pytest.mark.parametrize("board", ["host_rig", pytest.param("pico", marks=pytest.mark.long)])
+def test_sixteen_servos_at_one_board(board: str, request: pytest.FixtureRequest) -> None:
+    rig: Rig = request.getfixturevalue(board)
+    setups = tuple(
+        ServoSetup(f"servo{pin}", pin, minimum_us=500, maximum_us=2500, start_us=1500, home_ms=0)
+        for pin in range(2, 18)
+    )
+
+    async def drive() -> None:
+        link = await rig.homed_link(setups=setups)
+        slews = [
+            servo_slew(one.name, 1500, 600 + 100 * number, 100_000, 50_000)
+            for number, one in enumerate(setups)
+        ]
+        turns = tuple(TimedTurn(0, number) for number in range(16))
+        await link.run(Schedule(tuple(slews), turns, slews[0].duration_us))
+        for number, one in enumerate(setups):
+            assert rig.pins.pulses(one.pin)[-1][1] == 2 * (600 + 100 * number)
+        await link.power_down(["servo17"])
+        homed = (await link.status()).homed
+        assert homed == (1 << 15) - 1
+
+    rig.loop.run_until_complete(drive())
+
+
+async def test_actuators_without_room_at_the_board_are_named(linux_rig: Rig) -> None:
+    setups = tuple(
+        ServoSetup(f"servo{pin}", pin, minimum_us=500, maximum_us=2500, start_us=1500)
+        for pin in range(2, 12)
+    )
+    with pytest.raises(RobotError) as caught:
+        await linux_rig.homed_link(setups=setups)
+    assert caught.value.code == "bad-config"
+    assert caught.value.detail.endswith("drives 8 actuators: no room for servo10, servo11")

@@ -183,7 +183,7 @@ MANY = {
             PULSE,
             "GPIO 10 is already panel.buzzer_gpio",
         ),
-        (MANY, "boards.second", "9 actuators at one board, which drives 8"),
+        (MANY, "boards.second", "drives 8 actuators, not 9: no room for motor7"),
     ],
 )
 def test_what_several_boards_cannot_do(changes: dict[str, Any], key: str, text: str) -> None:
@@ -208,6 +208,17 @@ def test_an_unknown_board_is_named_with_its_line() -> None:
         parse_profile(wrong, "mine.yaml")
     line = wrong.splitlines().index("    board: secnd") + 1
     assert f"mine.yaml:{line}" in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("target", "more", "beyond"),
+    [("atmega2560", 8, "motor6, motor7"), ("rp2040", 9, "motor8")],
+)
+def test_actuators_and_motors_beyond_a_board_are_named(target: str, more: int, beyond: str) -> None:
+    """A Pico drives sixteen actuators, of which eight are motors."""
+    motors = {f"actuators.motor{number}": STEPPER for number in range(more)}
+    found = findings(UNO, {"firmware.target": target} | motors)
+    assert any(key == "firmware" and text.endswith(f"for {beyond}") for key, text in found), found
 
 
 @pytest.mark.parametrize(
