@@ -127,15 +127,6 @@ static inline void board_allow_short_cut(void)
     GPIOR0 |= 1;
 }
 
-/* An event serves what is due at its own tick, however late it is. */
-#define BOARD_SERVES_AHEAD 0
-
-static inline uint16_t board_ahead(uint8_t motors)
-{
-    (void)motors;
-    return 0;
-}
-
 /* Opens a pin for step pulses, which are edges of that pin. */
 static inline board_pin board_open_step(uint8_t number, uint16_t interval)
 {

@@ -6,6 +6,7 @@
 #include "stepper.h"
 
 #include "safety.h"
+#include "step_runs.h"
 #include "timer.h"
 
 /* Not inlined, so that the interrupt's common path saves fewer registers. */
@@ -14,49 +15,9 @@
 /* Longest wait for a first step that still fits 16 bits when counted from the last event. */
 #define LONGEST_WAIT (UINT16_MAX - TIMER_IDLE)
 
-/* Consecutive steps with an active end stop before it counts, because its contacts bounce. */
-#define SENSED_STEPS 3
-
 /* Null-terminated. */
 static struct stepper *running[BOARD_ACTUATORS + 1];
 static uint8_t running_count;
-
-static void set_direction(struct stepper *motor, bool positive_count)
-{
-    board_lock_t lock = board_lock();
-    if ((positive_count == (bool)motor->forward) != (bool)motor->inverted) {
-        board_high(motor->direction);
-    } else {
-        board_low(motor->direction);
-    }
-    board_unlock(lock);
-}
-
-static uint16_t steps_of(const struct step_segment *run)
-{
-    return run->count < 0 ? (uint16_t)-run->count : (uint16_t)run->count;
-}
-
-static void next_run(struct stepper *motor)
-{
-    const struct step_segment *run = motor->segment++;
-    motor->segments_left--;
-    motor->interval = run->interval;
-    motor->add = run->add;
-    motor->left = steps_of(run);
-    set_direction(motor, run->count >= 0);
-}
-
-static bool sensor_reached(struct stepper *motor)
-{
-    bool level = board_read(motor->sensor);
-    if (level != (motor->sense == SENSE_HIGH)) {
-        motor->sensed_steps = 0;
-        return false;
-    }
-    motor->sensed = ++motor->sensed_steps >= SENSED_STEPS;
-    return motor->sensed;
-}
 
 /* Call after the last step of a run, or after every step of a run that reads a sensor (its interval
  * is constant). Returns false after the last step of the motion. */
@@ -85,7 +46,7 @@ static inline bool prepare_step(struct stepper *motor)
     } else if (!change_run(motor)) {
         return false;
     }
-    motor->wait = motor->interval + (BOARD_SERVES_AHEAD ? motor->wait : 0);
+    motor->wait = motor->interval;
     return true;
 }
 
@@ -123,12 +84,11 @@ static inline uint16_t one_motor(uint16_t elapsed, uint16_t next)
 static inline uint16_t several_motors(uint16_t elapsed, uint16_t next)
 {
     struct stepper **place = running;
-    uint16_t ahead = board_ahead(running_count);
     bool due = false;
     for (struct stepper *motor; (motor = *place); place++) {
         uint16_t wait = motor->wait - elapsed;
         motor->wait = wait;
-        if (wait <= ahead) {
+        if (wait == 0) {
             board_high(motor->step);
             due = true;
         } else {
@@ -137,7 +97,7 @@ static inline uint16_t several_motors(uint16_t elapsed, uint16_t next)
     }
     while (due && place != running) {
         struct stepper *motor = *--place;
-        if (motor->wait > ahead) {
+        if (motor->wait) {
             continue;
         }
         bool more = prepare_step(motor);
@@ -165,13 +125,7 @@ bool stepper_start(struct stepper *motor, const struct step_segment *segments, u
     if (motor->active || running_count == BOARD_ACTUATORS) {
         return false;
     }
-    motor->segment = segments;
-    motor->segments_left = count;
-    motor->segments = count;
-    motor->forward = forward;
-    motor->sensed = false;
-    motor->sensed_steps = 0;
-    next_run(motor);
+    load_runs(motor, segments, count, forward);
     uint32_t first = start + motor->interval;
     int32_t ahead = (int32_t)(first - timer_now());
     if (ahead <= 0 || ahead > LONGEST_WAIT) {

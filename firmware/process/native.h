@@ -30,15 +30,6 @@ void board_events_changed(void);
 board_lock_t board_lock(void);
 void board_unlock(board_lock_t lock);
 
-/* An event serves what is due at its own tick, however late it is. */
-#define BOARD_SERVES_AHEAD 0
-
-static inline uint16_t board_ahead(uint8_t motors)
-{
-    (void)motors;
-    return 0;
-}
-
 /* Opens a pin for step pulses, which are edges of that pin. */
 static inline board_pin board_open_step(uint8_t number, uint16_t interval)
 {

@@ -22,8 +22,8 @@
 #define BOARD_RATE_TWO PROTOCOL_RATE_TWO_RP2040
 #define BOARD_RATE_SIX PROTOCOL_RATE_SIX_RP2040
 
-/* An output: its bit, and the register that sets it; the one that clears it follows. A step's pulse:
- * its length, and the register of the machine that makes it. An input: the pad's bit in its status. */
+/* An output: its bit, and the register that sets it; the one that clears it follows. Steps: the
+ * number of the machine that makes them, and its queue. An input: the pad's bit in its status. */
 struct board_pin {
     volatile uint32_t *place;
     uint32_t word;
@@ -86,22 +86,6 @@ static inline void board_timer_set(uint16_t wait)
     REGISTER(TIMER_ALARM0) = board_event_tick + wait;
 }
 
-/* An event that is late also serves the steps that have become due since its tick, and with many
- * motors those of the next 2 us: that is less work than an event for each. */
-#define BOARD_SERVES_AHEAD 1
-#define BOARD_MANY_MOTORS 4
-#define BOARD_EARLY_TICKS 4
-
-/* In the timer event: returns up to how many ticks after its due time it serves steps. */
-static inline uint16_t board_ahead(uint8_t motors)
-{
-    return board_timer_elapsed() + (motors < BOARD_MANY_MOTORS ? 0 : BOARD_EARLY_TICKS);
-}
-
-static inline void board_events_changed(void)
-{
-}
-
 static inline void board_high(board_pin pin)
 {
     *pin.place = pin.word;
@@ -110,12 +94,6 @@ static inline void board_high(board_pin pin)
 static inline void board_low(board_pin pin)
 {
     pin.place[1] = pin.word;
-}
-
-/* The machine that makes a step's pulse ends it, too. */
-static inline void board_end_pulse(board_pin pin)
-{
-    (void)pin;
 }
 
 static inline bool board_read(board_pin pin)

@@ -17,6 +17,7 @@ void watchdog_feed(void);
 void boot_start(void);
 
 void pins_start(void);
+void steppers_start(void);
 void servos_start(void);
 void step_timer_start(void);
 void uart_start(void);
@@ -26,6 +27,9 @@ void uart_poll(void);
 
 /* Connects a pin to a part of the chip, FUNCTION_.... `pad` has the PAD_... bits. */
 void pin_connect(uint8_t number, uint32_t function, uint32_t pad);
+
+/* Ends the steps at a pin, if it has any. */
+void steppers_release(uint8_t pin);
 
 void interrupt_enable(unsigned number, unsigned priority);
 

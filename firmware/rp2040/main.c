@@ -52,6 +52,7 @@ static void run(void)
     boot_start();
     clocks_start();
     pins_start();
+    steppers_start();
     step_timer_start();
     servos_start();
     uart_start();

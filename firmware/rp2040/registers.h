@@ -5,7 +5,8 @@
 #include <stdint.h>
 
 #define REGISTER(address) (*(volatile uint32_t *)(address))
-/* Most registers have aliases where a write sets or clears the bits that are 1 in it. */
+/* Most registers have aliases where a write flips, sets or clears the bits that are 1 in it. */
+#define FLIP_BITS(address) REGISTER((address) + 0x1000)
 #define SET_BITS(address) REGISTER((address) + 0x2000)
 #define CLEAR_BITS(address) REGISTER((address) + 0x3000)
 
@@ -114,11 +115,17 @@
 
 #define PIO(number) (0x50200000 + 0x100000u * (number))
 #define PIO_CTRL 0x00
+#define PIO_RESTART (1u << 4) /* of its first machine */
+#define PIO_FSTAT 0x04
+#define PIO_TX_FULL (1u << 16) /* the queue of its first machine */
 #define PIO_TXF(machine) (0x10 + 4u * (machine))
 #define PIO_INSTRUCTION(number) (0x48 + 4u * (number))
 #define PIO_CLKDIV(machine) (0xc8 + 0x18u * (machine))
 #define PIO_EXECCTRL(machine) (0xcc + 0x18u * (machine))
 #define PIO_WRAP_TOP_SHIFT 12
+#define PIO_SHIFTCTRL(machine) (0xd0 + 0x18u * (machine))
+#define PIO_SHIFT_RIGHT (3u << 18)
+#define PIO_JOIN_TX (1u << 30)
 #define PIO_INSTR(machine) (0xd8 + 0x18u * (machine))
 #define PIO_PINCTRL(machine) (0xdc + 0x18u * (machine))
 #define PIO_SET_ONE_PIN (1u << 26)

@@ -7,7 +7,7 @@
 #include "hardware.h"
 #include "safety.h"
 
-/* One translation unit for all code of the interrupt, so that it is inlined. */
+/* One translation unit, so that the interrupt knows when the next event is planned. */
 #include "servo.h"
 
 /* The PWM needs no event. */
@@ -18,7 +18,6 @@ static inline uint16_t no_servo_event(uint16_t elapsed, uint16_t next)
 }
 #define servo_event no_servo_event
 #include "events.c"
-#include "stepper.c"
 #include "timer.c"
 
 #define TOO_LATE 200 /* ticks of delay at which the interrupt gives up */
@@ -42,7 +41,7 @@ static inline int32_t lateness(void)
     return (int32_t)(REGISTER(TIMER_RAWL) - board_event_tick - planned);
 }
 
-void __attribute__((flatten)) step_timer_interrupt(void)
+void step_timer_interrupt(void)
 {
     uint16_t in_a_row = 0;
     REGISTER(TIMER_INTR) = 1;

@@ -12,7 +12,7 @@ from importlib import import_module
 FILES = {
     "algorithms": "algorithms nxn",
     "daemon": "daemon latency memory",
-    "firmware": "firmware",
+    "firmware": "firmware pico",
     "page": "page",
     "pi": "pi_board pi_steps",
     "planner": "crane planner proof",

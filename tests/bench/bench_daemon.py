@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import subprocess
 import sys
 import tempfile
@@ -19,7 +18,7 @@ from robot.planner import build_mechanism, plan_scan
 from robot.records.latency import STAGES, percentile
 from robot.records.run_record import RunRecord
 from robot.settings import load_profile
-from tests.bench.figures import children_cpu_s, chosen, emit
+from tests.bench.figures import children_cpu_s, chosen, emit, used_cpu_s
 from tests.rig.footprint import SETTLED, footprints_of, seen_by_large_cameras
 from tests.rig.workbench import Bench, workbench
 
@@ -59,16 +58,10 @@ async def _rest_percent(robot: str) -> float:
     """What ``cubistd`` takes while its robot stands there, connected, and nobody asks anything."""
     async with _standing(robot) as bench, bench.daemon() as (child, _):
         await asyncio.sleep(SETTLED_S)
-        before_s, began = _used_s(child.process.pid), time.monotonic()
+        before_s, began = used_cpu_s(child.process.pid), time.monotonic()
         await asyncio.sleep(REST_S)
-        used_s = _used_s(child.process.pid) - before_s
+        used_s = used_cpu_s(child.process.pid) - before_s
         return round(100 * used_s / (time.monotonic() - began), 2)
-
-
-def _used_s(pid: int) -> float:
-    """Return the CPU time of a process so far, ended threads included."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def measure_latency() -> None:

@@ -1,26 +1,29 @@
-"""Step rates, jitter, stopping and sizes of the AVR firmware, in its own cycles under simavr."""
+"""Step rates, jitter, stopping and sizes of the firmware, in cycles of the emulated chips."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import math
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.computer.board_family import build, executable
+from robot.computer.board_family import build, executable, simulations
 from robot.link import Link, ServoSetup, StepperSetup
 from robot.link.actuators import ActuatorSetup
-from robot.link.protocol import EmergencyStop, Go, Ping
+from robot.link.protocol import TICKS_PER_US, EmergencyStop, Go, Ping
 from robot.link.wire import CobsReader, WireFrame
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
-from tests.bench.figures import emit
+from robot.settings import load_profile
+from tests.bench.figures import emit, used_cpu_s
+from tests.rig.boards import rises_of
 from tests.rig.simulated_time import VirtualBoard, VirtualLoop, VirtualPort
 
 RECORD = np.dtype([("ticks", "<u8"), ("pin", "<u2"), ("level", "u1"), ("kind", "u1")])
@@ -94,12 +97,19 @@ class Recorder:
 
 
 @dataclass
-class AvrBoard:
+class EmulatedBoard:
     """A running simulation, and the loop whose time is its own."""
 
     loop: VirtualLoop
     port: VirtualPort
     pins: Recorder
+    pid: int
+
+    @property
+    def emulator(self) -> int:
+        """Return the process that the simulation runs the chip in."""
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        return int(children[0]) if children else self.pid
 
     @contextlib.asynccontextmanager
     async def link(self, setups: list[ActuatorSetup]) -> AsyncIterator[Link]:
@@ -133,20 +143,76 @@ class AvrBoard:
             return execution.executed_us, (await link.status()).late
 
 
-@contextlib.contextmanager
-def avr_board(name: str = "uno") -> Iterator[AvrBoard]:
+def avr_board(name: str = "uno") -> contextlib.AbstractContextManager[EmulatedBoard]:
     """The firmware of a board under simavr, until the end of the block; records in cycles."""
     program = executable("cubist-firmware-avr")
-    command = [program, "--elf", build(name).elf, "--board", name, "--cycles", "--stack"]
+    return _emulated([program, "--elf", build(name).elf, "--board", name, "--cycles", "--stack"])
+
+
+@contextlib.contextmanager
+def _emulated(command: Sequence[str | Path]) -> Iterator[EmulatedBoard]:
     with contextlib.closing(VirtualLoop()) as loop:
         board = VirtualBoard(command)
         board.listener = pins = Recorder(board.answer)
         port = VirtualPort(board, loop)
         try:
-            yield AvrBoard(loop, port, pins)
+            yield EmulatedBoard(loop, port, pins, board.process.pid)
         finally:
             port.end()
             board.end()
+
+
+PICO_RATES = ((1, 500_000.0), (2, 250_000.0), (6, 100_000.0))
+PICO_S = 2.0
+PICO_CYCLES_PER_TICK = 62.5
+PICO_US_PER_CYCLE = 1 / 125
+
+
+def measure_pico() -> None:
+    """Emit how far edges of an emulated Pico are from their plan, at its highest rates."""
+    built = build("pico")
+    emit("pico-flash", built.flash_bytes, "bytes", 1, {})
+    emit("pico-static-ram", built.static_ram_bytes, "bytes", 1, {})
+    for axes, speed in PICO_RATES:
+        found = _measure_pico(axes, speed)
+        emit("pico-edge-error-max", found["error_max_us"], "us", found["steps"], found)
+
+
+def _measure_pico(axes: int, speed: float) -> dict[str, Any]:
+    """Play axes whose steps never meet; errors of the edges against the chip's own tick."""
+    setups, moves = _steppers(axes, speed, PICO_S)
+    turns = tuple(TimedTurn(round(1.5 * number), number) for number in range(axes))
+    schedule = Schedule(tuple(moves), turns, moves[0].duration_us + turns[-1].start_us)
+    command = simulations()["rp2040"].command(load_profile("six-motor-pico"), Path())
+    with _emulated([*command, "--cycles"]) as board:
+        executed_us, late = board.loop.run_until_complete(board.play(setups, schedule))
+        edges = [board.pins.edges(pin) for pin in STEP_PINS[:axes]]
+        falls = [board.pins.edges(pin, 0)[-len(edges[0]) :] for pin in STEP_PINS[:axes]]
+        cpu_s = used_cpu_s(board.emulator) / board.loop.time()
+    wanted = [
+        (rises_of(move) + turn.start_us * TICKS_PER_US) * PICO_CYCLES_PER_TICK
+        for move, turn in zip(moves, turns, strict=True)
+    ]
+    begun = round((edges[0][0] - wanted[0][0]) / PICO_CYCLES_PER_TICK) * PICO_CYCLES_PER_TICK
+    late_us = [
+        (rises - ticks - begun) * PICO_US_PER_CYCLE
+        for rises, ticks in zip(edges, wanted, strict=True)
+    ]
+    every = np.concatenate(late_us)
+    widths = np.concatenate([fall - rise for rise, fall in zip(edges, falls, strict=True)])
+    return {
+        "axes": axes,
+        "steps_per_s": speed,
+        "steps": len(every),
+        "asked": int(speed * PICO_S) * axes,
+        "error_max_us": round(float(np.abs(every).max()), 3),
+        "offset_us": round(float(every.mean()), 3),
+        "spread_us": round(max(float(np.ptp(one)) for one in late_us), 3),
+        "pulse_min_us": round(float(widths.min() * PICO_US_PER_CYCLE), 3),
+        "late": late,
+        "exact": executed_us == schedule.duration_us,
+        "cpu_s_per_simulated_s": round(cpu_s, 2),
+    }
 
 
 def _steppers(

@@ -49,6 +49,12 @@ def children_cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
+def used_cpu_s(pid: int) -> float:
+    """Return the CPU time of a process so far, ended threads included."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def run_python(code: str, *arguments: str, **environment: str) -> str:
     """Return the output of a program in a process of its own."""
     command = [sys.executable, "-c", code, *arguments]

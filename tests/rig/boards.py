@@ -20,12 +20,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from robot.link import EndstopHoming, Execution, Link, ServoSetup, StepperSetup
 from robot.link.actuators import ActuatorSetup
 from robot.link.protocol import TICKS_PER_US, BoardState
-from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
+from robot.motion.schedule import MotionProfile, Schedule, StepSegment, TimedTurn
 from robot.motion.stepper import StepperLimits, stepper_move
 from robot.twin.pulses import PwmChips
 from robot.twin.simulated import Kind
@@ -266,6 +268,16 @@ def to_and_fro(times: int, steps: int = 100) -> Schedule:
     """The pusher going forth and back."""
     moves = (stepper_move("pusher", at, by, LIMITS) for at, by in ((0, steps), (steps, -steps)))
     return in_turn(*moves, times=times)
+
+
+def rises_of(profile: MotionProfile) -> NDArray[np.int64]:
+    """Return the ticks from the start of a stepper's motion to each of its steps."""
+    runs = [segment for segment in profile.segments if isinstance(segment, StepSegment)]
+    intervals = [
+        run.interval_ticks + run.add_ticks * np.arange(abs(run.count), dtype=np.int64)
+        for run in runs
+    ]
+    return np.cumsum(np.concatenate(intervals))
 
 
 def pushes_of_two(idle_s: int, steps: int = 400) -> Schedule:

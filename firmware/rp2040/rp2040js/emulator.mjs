@@ -1,7 +1,8 @@
 // Runs an RP2040's UF2 image in rp2040js, in time that machine.c grants:
-//   node emulator.mjs LIBRARY IMAGE FD
+//   node emulator.mjs LIBRARY IMAGE FD NANOSECONDS
 // Both sides write records of 12 bytes to the socket FD: time u64 | pin u16 | level u8 | kind u8. Ticks are half
-// microseconds: of the chip since its reset in records of pins, since the start of the process in all others.
+// microseconds, of NANOSECONDS in records of pins: there since the chip's reset, since the start of the process in all
+// others.
 //   from machine.c   GRANT: run up to this tick   RECEIVE: `level` arrives at the UART
 //                    RESET: the reset button   HANG: the program hangs at address `time`   READ: the answer to one
 //   to machine.c     LEVEL: an output is now `level`   READ: what is the level of an input?
@@ -10,7 +11,7 @@ import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
-const [library, image, descriptor] = process.argv.slice(2);
+const [library, image, descriptor, nanosPerStamp] = process.argv.slice(2);
 const { ConsoleLogger, GPIOPinState, LogLevel, RP2040 } = createRequire(path.resolve(library, 'package.json'))('rp2040js');
 const socket = Number(descriptor);
 
@@ -145,25 +146,56 @@ function timeBytes(chip, onSent) {
   };
 }
 
-/** The PIO runs with the chip's clock; a machine that waits for a word takes no time here. */
+const JMP = 0, JMP_X_DEC = 0x0040, MOV_X = 0xa020, MOV_DESTINATION = 0xffe0;
+const MOST_AT_ONCE = 32; // instructions
+const JOIN_TX = 1 << 30;
+const QUEUE_WORDS = 4;
+
+/**
+ * The PIO runs with the chip's clock. Only instructions that others see the effect of have a moment of their own: they
+ * set pins or take a word. Moves and counting loops of X before them are done at once and take their cycles, and a machine
+ * that waits for a word takes no time here.
+ */
 function runPio(chip) {
   for (const pio of chip.pio) {
     pio.run = () => {};
     const wake = pio.machines.map((machine) => {
       const period = () => (machine.clockDivInt + machine.clockDivFrac / 256) * 1e9 / chip.clkSys;
+      const isUnseen = (instruction) => instruction >>> 13 === JMP || (instruction & MOV_DESTINATION) === MOV_X;
       const alarm = chip.clock.createAlarm(() => {
+        alarm.scheduled = false;
+        if (!machine.enabled) return;
         machine.step();
         pio.checkChangedPins();
-        if (machine.enabled && !machine.waiting) alarm.schedule(period());
-        else alarm.scheduled = false;
+        if (!machine.waiting) proceed();
       });
+      function proceed() {
+        let cycles = 1;
+        for (let done = 0; done < MOST_AT_ONCE; done++, cycles++) {
+          const instruction = pio.instructions[machine.pc];
+          if (!isUnseen(instruction)) break;
+          if (instruction === (JMP_X_DEC | machine.pc)) {
+            cycles += machine.x;
+            machine.x = 0;
+          }
+          machine.step();
+        }
+        alarm.schedule(cycles * period());
+      }
       return () => {
-        if (machine.enabled && !machine.waiting && !alarm.scheduled) alarm.schedule(period());
+        if (!machine.enabled && alarm.scheduled) alarm.cancel();
+        if (machine.enabled && !machine.waiting && !alarm.scheduled) proceed();
       };
     });
     const write = pio.writeUint32.bind(pio);
     pio.writeUint32 = (offset, value) => {
+      const { machines } = pio;
+      const joined = machines.map((machine) => machine.shiftCtrl & JOIN_TX);
       write(offset, value);
+      machines.forEach((machine, index) => {
+        if ((machine.shiftCtrl & JOIN_TX) !== joined[index])
+          machine.txFIFO = new machine.txFIFO.constructor(joined[index] ? QUEUE_WORDS : 2 * QUEUE_WORDS);
+      });
       pio.checkChangedPins();
       wake.forEach((one) => one());
     };
@@ -216,7 +248,7 @@ let resets = 0;
 let isInBootloader = false;
 let startedAt = 0; // nanoseconds since the start of the process
 
-const sinceReset = () => Math.floor(chip.clock.nanos / NANOS_PER_TICK);
+const sinceReset = () => Math.floor(chip.clock.nanos / nanosPerStamp + 1e-6);
 const sinceStart = () => startedAt + chip.clock.nanos;
 
 function ask(pin) {

@@ -16,6 +16,7 @@
 #include "pins.h"
 
 #define TIME_RECORD_TICKS 10000
+#define CYCLES_PER_2_TICKS 125
 #define SENT_BYTES 4096
 #define ROOM 256 /* bytes to the UART in one slice */
 
@@ -36,16 +37,17 @@ const char machine_usage[] =
     "  --image FILE      program, a UF2 file from `cubist firmware build`\n"
     "  --emulator FILE   emulator.mjs, which Node.js runs\n"
     "  --library FOLDER  where npm installed rp2040js\n"
+    "  --cycles          stamp records of pins in cycles of 125 MHz\n"
     "  --hang-at ADDRESS SIGUSR2 makes the program hang there, to try the watchdog\n";
-const struct option machine_options[] = {{"image", required_argument, 0, 'i'},
-                                         {"emulator", required_argument, 0, 'e'},
-                                         {"library", required_argument, 0, 'y'},
-                                         {"hang-at", required_argument, 0, 'a'},
-                                         {0, 0, 0, 0}};
+const struct option machine_options[] = {
+    {"cycles", no_argument, 0, 'c'},         {"image", required_argument, 0, 'i'},
+    {"emulator", required_argument, 0, 'e'}, {"library", required_argument, 0, 'y'},
+    {"hang-at", required_argument, 0, 'a'},  {0, 0, 0, 0}};
 
 static const char *image;
 static const char *emulator;
 static const char *library;
+static bool in_cycles; /* stamps of pins */
 static uint32_t hang_at;
 static pid_t node;
 static int chip = -1;
@@ -58,6 +60,9 @@ static unsigned received; /* bytes given to the UART in this slice */
 bool machine_option(int letter, const char *value)
 {
     switch (letter) {
+    case 'c':
+        in_cycles = true;
+        return true;
     case 'i':
         image = value;
         return true;
@@ -155,7 +160,7 @@ static void become_emulator(int socket)
     char number[12];
     snprintf(number, sizeof number, "%d", socket);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    execlp("node", "node", emulator, library, image, number, (char *)0);
+    execlp("node", "node", emulator, library, image, number, in_cycles ? "8" : "500", (char *)0);
     fprintf(stderr, "%s: node: %s\n", machine_name, strerror(errno));
     _exit(3);
 }
@@ -199,8 +204,9 @@ bool machine_run(uint64_t until)
     if (!follow(PIN_GRANT)) {
         return false;
     }
-    if (machine_since_reset() - pins_recorded() >= TIME_RECORD_TICKS) {
-        pins_record(machine_since_reset(), PIN_NONE, false, PIN_TIME);
+    uint64_t stamp = machine_since_reset() * (in_cycles ? CYCLES_PER_2_TICKS : 2) / 2;
+    if (stamp - pins_recorded() >= TIME_RECORD_TICKS) {
+        pins_record(stamp, PIN_NONE, false, PIN_TIME);
     }
     return true;
 }
