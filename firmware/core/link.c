@@ -21,11 +21,18 @@
 
 static const uint8_t stop_pattern[] = PROTOCOL_STOP_PATTERN;
 
+#if BOARD_RX_BYTES > 256
+typedef uint16_t rx_index;
+#else
+typedef uint8_t rx_index;
+#endif
+
 static uint8_t rx_ring[BOARD_RX_BYTES];
-static volatile uint8_t rx_in;
-static uint8_t rx_out;
+static volatile rx_index rx_in;
+static rx_index rx_out;
 static volatile uint8_t lost_bytes;
 static uint8_t stop_matched;
+static uint8_t stop_matched_elsewhere;
 
 static union {
     uint8_t bytes[FRAME_MAX + COBS_EXTRA];
@@ -48,20 +55,23 @@ static uint8_t echo; /* from the last ping */
 static bool welcome_due;
 static bool whereabouts_due;
 
-static void match_stop(uint8_t byte)
+/* Takes a byte after `matched` bytes of the emergency stop; returns how many have matched then. */
+static inline __attribute__((always_inline)) uint8_t match_stop(uint8_t matched, uint8_t byte)
 {
-    if (byte != stop_pattern[stop_matched]) {
-        stop_matched = byte == stop_pattern[0];
-    } else if (++stop_matched == sizeof stop_pattern) {
-        stop_matched = 0;
-        safety_stop(FAULT_EMERGENCY_STOP);
+    if (byte != stop_pattern[matched]) {
+        return byte == stop_pattern[0];
     }
+    if (++matched == sizeof stop_pattern) {
+        safety_stop(FAULT_EMERGENCY_STOP);
+        return 0;
+    }
+    return matched;
 }
 
 void link_receive(uint8_t byte)
 {
-    match_stop(byte);
-    uint8_t next = (rx_in + 1) & RX_MASK;
+    stop_matched = match_stop(stop_matched, byte);
+    rx_index next = (rx_in + 1) & RX_MASK;
     if (next == rx_out) {
         link_lost_byte();
         return;
@@ -75,6 +85,11 @@ void link_lost_byte(void)
     if (lost_bytes != UINT8_MAX) {
         lost_bytes++;
     }
+}
+
+void link_watch(uint8_t byte)
+{
+    stop_matched_elsewhere = match_stop(stop_matched_elsewhere, byte);
 }
 
 bool link_transmit(uint8_t *byte)

@@ -8,6 +8,10 @@
 /* For the receive interrupt: takes a byte and recognises the emergency stop at once. */
 void link_receive(uint8_t byte);
 
+/* For the receive interrupt of a port that does not carry the link: only recognises the emergency
+ * stop. */
+void link_watch(uint8_t byte);
+
 /* For the receive interrupt: counts a lost byte. */
 void link_lost_byte(void);
 

@@ -3,8 +3,10 @@
 #include "hardware.h"
 
 #define XOSC_STARTUP_MS_1 47u /* in units of 256 cycles of 12 MHz */
-#define PLL_MULTIPLIER 125u   /* 12 MHz to 1,500 MHz */
-#define PLL_DIVIDERS (6u << 16 | 2u << 12)
+#define SYSTEM_MULTIPLIER 125u /* 12 MHz to 1,500 MHz, divided to 125 MHz */
+#define SYSTEM_DIVIDERS (6u << 16 | 2u << 12)
+#define USB_MULTIPLIER 100u /* 12 MHz to 1,200 MHz, divided to 48 MHz */
+#define USB_DIVIDERS (5u << 16 | 5u << 12)
 #define TICK_CYCLES 6u /* of 12 MHz: the timer counts half microseconds */
 
 /* The watchdog counts two for every tick of the timer (erratum RP2040-E1): 250 ms. */
@@ -20,16 +22,15 @@ void chip_start(uint32_t parts)
     }
 }
 
-static void start_pll(void)
+static void start_pll(uint32_t pll, uint32_t multiplier, uint32_t dividers)
 {
-    chip_start(RESETS_PLL_SYS);
-    REGISTER(PLL_CS) = 1;
-    REGISTER(PLL_FBDIV_INT) = PLL_MULTIPLIER;
-    CLEAR_BITS(PLL_PWR) = PLL_POWER_DOWN;
-    while (!(REGISTER(PLL_CS) & PLL_LOCKED)) {
+    REGISTER(pll + PLL_CS) = 1;
+    REGISTER(pll + PLL_FBDIV_INT) = multiplier;
+    CLEAR_BITS(pll + PLL_PWR) = PLL_POWER_DOWN;
+    while (!(REGISTER(pll + PLL_CS) & PLL_LOCKED)) {
     }
-    REGISTER(PLL_PRIM) = PLL_DIVIDERS;
-    CLEAR_BITS(PLL_PWR) = PLL_DIVIDERS_DOWN;
+    REGISTER(pll + PLL_PRIM) = dividers;
+    CLEAR_BITS(pll + PLL_PWR) = PLL_DIVIDERS_DOWN;
 }
 
 void clocks_start(void)
@@ -41,11 +42,14 @@ void clocks_start(void)
     REGISTER(CLK_REF_CTRL) = CLK_REF_XOSC;
     while (!(REGISTER(CLK_REF_SELECTED) & 1u << CLK_REF_XOSC)) {
     }
-    start_pll();
+    chip_start(RESETS_PLL_SYS | RESETS_PLL_USB);
+    start_pll(PLL_SYS, SYSTEM_MULTIPLIER, SYSTEM_DIVIDERS);
+    start_pll(PLL_USB, USB_MULTIPLIER, USB_DIVIDERS);
     REGISTER(CLK_SYS_CTRL) = CLK_SYS_AUX;
     while (!(REGISTER(CLK_SYS_SELECTED) & 1u << CLK_SYS_AUX)) {
     }
-    REGISTER(CLK_PERI_CTRL) = CLK_PERI_ENABLE;
+    REGISTER(CLK_PERI_CTRL) = CLK_ENABLE;
+    REGISTER(CLK_USB_CTRL) = CLK_ENABLE;
     REGISTER(WATCHDOG_TICK) = WATCHDOG_TICK_ENABLE | TICK_CYCLES;
     REGISTER(PSM_WDSEL) = PSM_ALL_BUT_OSCILLATORS;
     watchdog_feed();

@@ -21,9 +21,12 @@ void steppers_start(void);
 void servos_start(void);
 void step_timer_start(void);
 void uart_start(void);
+void usb_start(void);
 
-/* Gives the transmitter what there is to send. */
+/* Gives the transmitter of the port that carries the link what there is to send. */
+void ports_poll(void);
 void uart_poll(void);
+void usb_poll(void);
 
 /* Connects a pin to a part of the chip, FUNCTION_.... `pad` has the PAD_... bits. */
 void pin_connect(uint8_t number, uint32_t function, uint32_t pad);
@@ -33,11 +36,24 @@ void steppers_release(uint8_t pin);
 
 void interrupt_enable(unsigned number, unsigned priority);
 
-/* Returns true once after the UART's interrupt. */
-bool uart_has_news(void);
+/* The serial ports, of which one carries the link; see ports.c. */
+enum port { PORT_UART, PORT_USB };
+
+/* For the receive interrupts: takes a byte that came at a port. */
+void port_receive(enum port port, uint8_t byte);
+
+/* For the interrupts of the ports: the main loop has something to do. */
+void ports_wake(void);
+
+/* Returns true once after such an interrupt. */
+bool ports_have_news(void);
+
+/* Restarts into the USB bootloader as soon as the main loop comes round, unless anything moves. */
+void ports_ask_for_bootloader(void);
 
 /* Interrupts. */
 void step_timer_interrupt(void);
 void uart_interrupt(void);
+void usb_interrupt(void);
 
 #endif

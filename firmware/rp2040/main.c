@@ -38,11 +38,11 @@ static void feed_watchdog(void)
     }
 }
 
-/* Sleeps until the UART has news, or for the time of a round. Any interrupt ends the sleep: an event
+/* Sleeps until a port has news, or for the time of a round. Any interrupt ends the sleep: an event
  * at least every millisecond. */
 static void rest(uint32_t since)
 {
-    while (!uart_has_news() && !time_reached(timer_now(), since + ROUND_TICKS)) {
+    while (!ports_have_news() && !time_reached(timer_now(), since + ROUND_TICKS)) {
         __asm__ volatile("wfe");
     }
 }
@@ -56,11 +56,12 @@ static void run(void)
     step_timer_start();
     servos_start();
     uart_start();
+    usb_start();
     for (;;) {
         uint32_t now = timer_now();
         count_milliseconds(now);
         firmware_poll();
-        uart_poll();
+        ports_poll();
         feed_watchdog();
         rest(now);
     }
@@ -90,5 +91,7 @@ static const struct {
 } vectors __attribute__((section(".vectors"), used)) = {
     .stack = stack_top,
     .exceptions = {[0] = start, [1] = hang, [2] = hang},
-    .interrupts = {[TIMER_IRQ] = step_timer_interrupt, [UART0_IRQ] = uart_interrupt},
+    .interrupts = {[TIMER_IRQ] = step_timer_interrupt,
+                   [USB_IRQ] = usb_interrupt,
+                   [UART0_IRQ] = uart_interrupt},
 };

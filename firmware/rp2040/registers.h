@@ -22,7 +22,8 @@
 #define CLK_SYS_SELECTED (CLOCKS + 0x44)
 #define CLK_SYS_AUX 1u /* of which the PLL is the first */
 #define CLK_PERI_CTRL (CLOCKS + 0x48)
-#define CLK_PERI_ENABLE (1u << 11)
+#define CLK_USB_CTRL (CLOCKS + 0x54)
+#define CLK_ENABLE (1u << 11)
 
 #define RESETS_RESET 0x4000c000
 #define RESETS_DONE (RESETS_RESET + 8)
@@ -31,9 +32,11 @@
 #define RESETS_PIO0 (1u << 10)
 #define RESETS_PIO1 (1u << 11)
 #define RESETS_PLL_SYS (1u << 12)
+#define RESETS_PLL_USB (1u << 13)
 #define RESETS_PWM (1u << 14)
 #define RESETS_TIMER (1u << 21)
 #define RESETS_UART0 (1u << 22)
+#define RESETS_USB (1u << 24)
 
 #define PSM_WDSEL 0x40010008
 #define PSM_ALL_BUT_OSCILLATORS 0x1fffcu
@@ -60,13 +63,14 @@
 #define XOSC_STARTUP (XOSC_CTRL + 0x0c)
 
 #define PLL_SYS 0x40028000
-#define PLL_CS (PLL_SYS + 0x00)
+#define PLL_USB 0x4002c000
+#define PLL_CS 0x00
 #define PLL_LOCKED (1u << 31)
-#define PLL_PWR (PLL_SYS + 0x04)
+#define PLL_PWR 0x04
 #define PLL_POWER_DOWN (1u << 0 | 1u << 5) /* of the PLL and its oscillator */
 #define PLL_DIVIDERS_DOWN (1u << 3)
-#define PLL_FBDIV_INT (PLL_SYS + 0x08)
-#define PLL_PRIM (PLL_SYS + 0x0c)
+#define PLL_FBDIV_INT 0x08
+#define PLL_PRIM 0x0c
 
 #define UART0 0x40034000
 #define UART_DR (UART0 + 0x00)
@@ -113,6 +117,44 @@
 #define CHIP_RESET 0x40064008
 #define CHIP_RESET_POWER (1u << 8) /* power came, or broke down */
 
+/* Memory that the USB controller shares: a packet that sets a transfer up, the registers of the
+ * endpoints, and their buffers. */
+#define USB_SETUP 0x50100000
+#define USB_ENDPOINT(number, out) (0x50100000 + 8u * (number) + 4u * (out))
+#define USB_ENDPOINT_ENABLE (1u << 31 | 1u << 29) /* with an event for each buffer */
+#define USB_BULK (2u << 26)
+#define USB_INTERRUPT (3u << 26)
+#define USB_BUFFER_CONTROL(number, out) (0x50100080 + 8u * (number) + 4u * (out))
+#define USB_FULL (1u << 15)
+#define USB_DATA1 (1u << 13)
+#define USB_STALL (1u << 11)
+#define USB_AVAILABLE (1u << 10)
+#define USB_LENGTH 0x3ffu
+#define USB_BUFFER(offset) (0x50100000 + (offset))
+#define USB_FIRST_BUFFER 0x100 /* of endpoint 0 */
+
+#define USB_ADDRESS 0x50110000
+#define USB_MAIN_CTRL 0x50110040
+#define USB_DEVICE 1u
+#define USB_SIE_CTRL 0x5011004c
+#define USB_EP0_EVENTS (1u << 29)
+#define USB_PULL_UP (1u << 16)
+#define USB_SIE_STATUS 0x50110050
+#define USB_WAS_RESET (1u << 19)
+#define USB_SETUP_CAME (1u << 17)
+#define USB_BUFFER_STATUS 0x50110058
+#define USB_STALL_ARM 0x50110068
+#define USB_EP0_BOTH 3u
+#define USB_MUXING 0x50110074
+#define USB_TO_PHY (1u << 3 | 1u << 0)
+#define USB_POWER 0x50110078
+#define USB_VBUS_IS_THERE (1u << 3 | 1u << 2)
+#define USB_INTE 0x50110090
+#define USB_INTS 0x50110098
+#define USB_ON_SETUP (1u << 16)
+#define USB_ON_RESET (1u << 12)
+#define USB_ON_BUFFER (1u << 4)
+
 #define PIO(number) (0x50200000 + 0x100000u * (number))
 #define PIO_CTRL 0x00
 #define PIO_RESTART (1u << 4) /* of its first machine */
@@ -138,6 +180,7 @@
 #define NVIC_ISER 0xe000e100
 #define NVIC_IPR(number) (0xe000e400 + (number) / 4 * 4)
 #define TIMER_IRQ 0
+#define USB_IRQ 5
 #define UART0_IRQ 20
 
 #endif

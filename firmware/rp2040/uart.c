@@ -1,8 +1,6 @@
-/*
- * UART 0 at 500 kbaud, which divides 125 MHz exactly. Its interrupt takes what was received, which
+/* UART 0 at 500 kbaud, which divides 125 MHz exactly. Its interrupt takes what was received, which
  * includes the emergency stop; the main loop does the sending, and sleeps while the transmitter is
- * full.
- */
+ * full. */
 #include "board.h"
 #include "hardware.h"
 #include "link.h"
@@ -12,8 +10,6 @@
 #define BAUD_DIVIDER (125000000u * 4 / 500000) /* in 64ths of 16 bits' time */
 #define LOWER_THAN_STEPS 2
 #define RX_AT_4_TX_AT_16 2u /* bytes at which its interrupts come */
-
-static volatile bool news;
 
 void uart_start(void)
 {
@@ -36,17 +32,10 @@ void uart_interrupt(void)
         if (received & UART_OVERRUN) {
             link_lost_byte();
         }
-        link_receive((uint8_t)received);
+        port_receive(PORT_UART, (uint8_t)received);
     }
     REGISTER(UART_IMSC) = UART_RX | UART_RX_TIMEOUT; /* the main loop asks for the other */
-    news = true;
-}
-
-bool uart_has_news(void)
-{
-    bool has = news;
-    news = false;
-    return has;
+    ports_wake();
 }
 
 void uart_poll(void)

@@ -61,14 +61,19 @@ def build_command(board: str | None, as_json: bool) -> int:
     type=RegisteredName(firmware_boards),
     help=f"{BOARD_NAMES} (default: the one detected at the port, else the robot's).",
 )
-@click.option("--port", help="Serial port (default: the only board connected, or one you choose).")
+@click.option(
+    "--port",
+    help="Serial port (default: that of the robot's profile, else the only board connected, or one "
+    "you choose).",
+)
 @click.option("--robot", "profile", help="Profile of the robot that the board belongs to.")
 @json_option
 def flash_command(board: str | None, port: str | None, profile: str | None, as_json: bool) -> int:
     """Build the firmware and flash the only board connected, or the one you name.
 
-    A robot with several boards has all of them flashed, each at its port, unless you name one by
-    its port. On a terminal the command asks for what it cannot detect.
+    A Pico in its bootloader, which shows as a drive, comes first. A robot with several boards has
+    all of them flashed, each at its port, unless you name one by its port. On a terminal the
+    command asks for what it cannot detect.
     """
     robot = load_profile(profile) if profile else None
     _require_tools([board] if board else _possible_kinds(robot, serial_ports()))
@@ -78,11 +83,22 @@ def flash_command(board: str | None, port: str | None, profile: str | None, as_j
         for name in robot.every_board:
             _flash_of_several(robot, name, as_json)
         return ExitCode.DONE
-    waiting = None if port else _find_waiting(board)
-    at = waiting or choose_port(serial_ports(), port)
+    waiting = None if port else _find_waiting(board or _kind_of(robot))
+    at = waiting or choose_port(serial_ports(), port or _port_of(robot))
     kind = board or choose_board(at, _board_at(robot, at))
     _flash(kind, at, "", as_json)
     return ExitCode.DONE
+
+
+def _kind_of(robot: RobotProfile | None) -> str | None:
+    """Return the kind of board of a robot that has one; None if it has several or is unknown."""
+    return None if robot is None or robot.boards else board_for(robot).name
+
+
+def _port_of(robot: RobotProfile | None) -> str | None:
+    """Return the port that a robot's profile names; None if it leaves the search to us."""
+    named = robot is not None and not robot.boards and robot.link.port != "auto"
+    return robot.link.port if robot is not None and named else None
 
 
 def _find_waiting(board: str | None) -> SerialPort | None:
@@ -212,21 +228,29 @@ def choose_board(port: SerialPort, needed: str | None) -> str:
     Raises :class:`FirmwareError` where the first two differ, ``UsageError`` where neither is
     known and nobody can be asked.
     """
-    boards = firmware_boards()
+    boards = _boards_at(port)
+    titles = {name: board.title for name, board in firmware_boards().items()}
     if port.board and needed and port.board != needed:
         raise FirmwareError(
-            f"{port} is {boards[port.board].title}, the robot needs {boards[needed].title}. "
+            f"{port} is {titles[port.board]}, the robot needs {titles[needed]}. "
             "Choose another --port, or another --robot."
         )
-    known = port.board or needed
+    known = port.board or needed or (next(iter(boards)) if len(boards) == 1 else None)
     if known:
         return known
     options = " or ".join(f"--board {name}" for name in boards)
     require_terminal(f"{port} does not identify its board; give {options}")
     kinds = click.Choice(list(boards))
-    titles = ", ".join(f"{board.name}: {board.title}" for board in boards.values())
-    answer: str = click.prompt(f"Which board is it ({titles})", type=kinds, err=True)
+    listed = ", ".join(f"{name}: {titles[name]}" for name in boards)
+    answer: str = click.prompt(f"Which board is it ({listed})", type=kinds, err=True)
     return answer
+
+
+def _boards_at(port: SerialPort) -> Sequence[str]:
+    """Return the kinds of boards that may be at a port, by its USB vendor; all if that is none."""
+    boards = firmware_boards()
+    fitting = [name for name in boards if port.vendor in family_of(boards[name].target).usb_vendors]
+    return fitting or list(boards)
 
 
 def _report(built: BuiltFirmware, as_json: bool) -> None:

@@ -19,12 +19,9 @@ SUBSYSTEM=="spidev", GROUP="spi", MODE="0660"
 SUBSYSTEM=="i2c-dev", GROUP="i2c", MODE="0660"
 # Boards that run Cubist's firmware: one stable name, and no modem manager that talks to them first.
 # {makers}.
-SUBSYSTEM!="tty", GOTO="cubist_end"
-ENV{{ID_BUS}}!="usb", GOTO="cubist_end"
-ENV{{ID_USB_VENDOR_ID}}=="{vendors}", SYMLINK+="cubist", GROUP="dialout", MODE="0660", \
-ENV{{ID_MM_DEVICE_IGNORE}}="1", TAG+="uaccess"
+SUBSYSTEM=="tty", ENV{{ID_BUS}}=="usb", ENV{{ID_USB_VENDOR_ID}}=="{vendors}", \
+SYMLINK+="cubist", GROUP="dialout", MODE="0660", ENV{{ID_MM_DEVICE_IGNORE}}="1", TAG+="uaccess"
 {more}
-LABEL="cubist_end"
 """
 
 

@@ -12,7 +12,7 @@ from robot.link.ledger import BoardLedger, LastPositions, LostPositions, Positio
 from robot.link.link import Execution, Link
 from robot.link.plans import Capabilities
 from robot.link.session import SessionStatistics
-from robot.link.transport import SerialTransport, Transport
+from robot.link.transport import SerialTransport, Transport, touch_port
 
 __all__ = [
     "ActuatorSetup",
@@ -32,4 +32,5 @@ __all__ = [
     "StepperSetup",
     "Transport",
     "TurnCheckSetup",
+    "touch_port",
 ]

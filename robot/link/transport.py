@@ -41,6 +41,21 @@ class Transport(Protocol):
         """Disconnect; idempotent."""
 
 
+TOUCH_BAUD = 1200
+
+
+def touch_port(port: str) -> None:
+    """Set 1200 baud at a USB port for a moment: boards restart into their bootloader by that.
+
+    Raises ``PORT_MISSING`` or ``PORT_REFUSED``.
+    """
+    try:
+        opened = _open_serial(port, TOUCH_BAUD)
+    except Exception as error:
+        raise _not_opened(port, error) from error
+    _close(opened)
+
+
 class SerialTransport:
     """A serial port, a USB adapter or a pseudo-terminal, on the running event loop."""
 
@@ -62,29 +77,19 @@ class SerialTransport:
             asyncio.get_running_loop().add_reader(self._fd, self._readable)
         except OSError as error:
             self.close()
-            raise self._not_opened(error) from error
+            raise _not_opened(self.port, error) from error
 
     def _open_port(self) -> tuple[Serial, int]:
-        import serial
-
         port: Serial | None = None
         try:
-            port = serial.Serial(self.port, self._baud, timeout=0, write_timeout=0, exclusive=True)
+            port = _open_serial(self.port, self._baud)
             descriptor = port.fileno()
             _keep_open_line(descriptor)
         except Exception as error:  # OSError, ValueError, termios.error, which is neither
             if port is not None:
                 _close(port)
-            raise self._not_opened(error) from error
+            raise _not_opened(self.port, error) from error
         return port, descriptor
-
-    def _not_opened(self, error: Exception) -> LinkError:
-        number = error.args[0] if error.args else None
-        if number in {errno.ENOENT, errno.ENODEV, errno.ENXIO}:
-            return LinkError(Fault.PORT_MISSING, detail=self.port)
-        in_use = number in {errno.EAGAIN, errno.EBUSY}  # it is locked, or it may have one user
-        why = "another program has it" if in_use else root_sentence(error)
-        return LinkError(Fault.PORT_REFUSED, detail=f"{self.port}: {why}")
 
     async def read(self) -> bytes:
         """Return bytes that came, or raise the fault that ended them."""
@@ -152,6 +157,21 @@ class SerialTransport:
         loop.remove_writer(self._fd)
         why = "" if error is None else f": {root_sentence(error)}"
         self._received.put_nowait(LinkError(Fault.LINK_LOST, detail=self.port + why))
+
+
+def _open_serial(port: str, baud: int) -> Serial:
+    import serial
+
+    return serial.Serial(port, baud, timeout=0, write_timeout=0, exclusive=True)
+
+
+def _not_opened(port: str, error: Exception) -> LinkError:
+    number = error.args[0] if error.args else None
+    if number in {errno.ENOENT, errno.ENODEV, errno.ENXIO}:
+        return LinkError(Fault.PORT_MISSING, detail=port)
+    in_use = number in {errno.EAGAIN, errno.EBUSY}  # it is locked, or it may have one user
+    why = "another program has it" if in_use else root_sentence(error)
+    return LinkError(Fault.PORT_REFUSED, detail=f"{port}: {why}")
 
 
 def _close(port: Serial) -> None:

@@ -14,12 +14,12 @@ from click.testing import CliRunner
 
 from robot.cli import firmware as command
 from robot.computer.board_family import FAMILIES, BuiltFirmware, FirmwareError, simulations
-from robot.computer.families import avr
+from robot.computer.families import avr, rp2040
 from robot.computer.families.rp2040 import RP2040
 from robot.computer.serial_ports import SerialPort
 from robot.link import Capabilities
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
-from robot.settings import load_profile
+from robot.settings import load_profile, profile_path
 
 UNO = SerialPort("/dev/ttyACM0", "Arduino Uno", 0x2341, 0x0043)
 MEGA = SerialPort("/dev/ttyACM1", "Arduino Mega 2560", 0x2A03, 0x0042)
@@ -111,6 +111,9 @@ def test_a_pico_in_its_bootloader_is_found_by_its_drive(
     image.write_bytes(b"image")
     (tmp_path / "mounted").mkdir()
     mounts.write_text(f"{drive} {tmp_path}/mounted vfat\n")
+    rates = (500_000, 250_000, 100_000)
+    runs = Capabilities(Board.RP2040, FIRMWARE_VERSION, 1, 7, 0, ResetCause(0), 100, 100, *rates)
+    monkeypatch.setattr(rp2040, "ask", lambda port, baud: runs)
     waiting = replace(RP2040, drive=drive, mounts=mounts, build_packages=())
     monkeypatch.setitem(FAMILIES, "rp2040", waiting)
     built = BuiltFirmware(RP2040.boards[0], tmp_path, image, 1, 2)
@@ -121,6 +124,17 @@ def test_a_pico_in_its_bootloader_is_found_by_its_drive(
     told = json.loads(done.stdout)
     assert told == {"board": "pico", "port": str(drive), "version": FIRMWARE_VERSION}
     assert (tmp_path / "mounted/cubist.uf2").read_bytes() == b"image"
+
+
+def test_the_port_of_the_robot_s_profile_comes_before_any_other(
+    avrdude: Path, tmp_path: Path
+) -> None:
+    text = profile_path("cubotino-uno").read_text()
+    text = text.replace("link: {port: auto}", "link: {port: /dev/ttyUSB7}")
+    (tmp_path / "mine.yaml").write_text(text)
+    done = flashed("--robot", str(tmp_path / "mine.yaml"), ports=[CLONE, MEGA])
+    assert done.exception is None, done.output
+    assert {"/dev/ttyUSB7", "atmega328p"} <= set(avrdude.read_text().split())
 
 
 def test_a_port_named_by_a_link_is_recognised(avrdude: Path, tmp_path: Path) -> None:

@@ -32,7 +32,10 @@ from robot.computer.families import rp2040
 from robot.computer.families.avr import AVR
 from robot.computer.families.rp2040 import RP2040, boot_checksum, uf2_blocks, with_checksum
 from robot.computer.serial_ports import udev_rules
+from robot.link import Capabilities
+from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.settings import load_profile
+from robot.text.faults import Fault, LinkError
 from solver.errors import InvalidRequest
 
 SIZE = "   text\t   data\t    bss\t    dec\n  10000\t    200\t    700\t  10900\n"
@@ -131,6 +134,7 @@ def test_an_image_is_copied_to_the_drive_of_a_pico(
     mounted.mkdir()
     (tmp_path / "mounts").write_text(f"/dev/sdb1 / ext4\n{drive} {tmp_path}/a\\040b vfat\n")
     monkeypatch.setattr(rp2040, "DRIVE_LIMIT_S", 0.0)
+    monkeypatch.setattr(rp2040, "ask", lambda port, baud: pico_running(FIRMWARE_VERSION))
     family = replace(RP2040, drive=drive, mounts=tmp_path / "mounts")
     firmware = BuiltFirmware(firmware_boards()["pico"], tmp_path, image, 1, 2)
     assert family.find_drive() is None
@@ -146,6 +150,42 @@ def test_an_image_is_copied_to_the_drive_of_a_pico(
     (tmp_path / "mounts").write_text("")
     with pytest.raises(FirmwareError, match=r"sda1 is not mounted: sudo cubist firmware flash"):
         family.flash(firmware, str(drive))
+
+
+def pico_running(version: str) -> Capabilities:
+    rates = (500_000, 250_000, 100_000)
+    return Capabilities(Board.RP2040, version, 1, 7, 0, ResetCause(0), 100, 100, *rates)
+
+
+def test_a_pico_that_runs_is_restarted_at_usb_by_1200_baud(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drive, image, port = tmp_path / "sda1", tmp_path / "cubist.uf2", tmp_path / "ttyACM0"
+    image.write_bytes(b"image")
+    (tmp_path / "mounted").mkdir()
+    (tmp_path / "mounts").write_text(f"{drive} {tmp_path}/mounted vfat\n")
+    family = replace(RP2040, drive=drive, mounts=tmp_path / "mounts", usb_port=tmp_path / "ttyACM1")
+    firmware = BuiltFirmware(firmware_boards()["pico"], tmp_path, image, 1, 2)
+    asked = []
+
+    def ask(port: str, baud: int) -> Capabilities:
+        asked.append(port)
+        if len(asked) == 1:
+            raise LinkError(Fault.PORT_MISSING, detail=port)
+        return pico_running(FIRMWARE_VERSION if len(asked) == 2 else "0.1.0")
+
+    monkeypatch.setattr(rp2040, "ask", ask)
+    monkeypatch.setattr(rp2040, "DRIVE_LIMIT_S", 0.0)
+    monkeypatch.setattr(rp2040, "ASK_EVERY_S", 0.0)
+    monkeypatch.setattr(rp2040, "touch_port", lambda port: drive.touch())
+    monkeypatch.setattr(os, "sync", drive.unlink)
+    family.flash(firmware, str(port))
+    assert asked == [str(family.usb_port)] * 2
+    with pytest.raises(FirmwareError, match="still runs another firmware"):
+        family.flash(firmware, str(port))
+    monkeypatch.setattr(rp2040, "touch_port", lambda port: None)
+    with pytest.raises(FirmwareError, match=r"does not restart while anything moves\. Plug"):
+        family.flash(firmware, str(port))
 
 
 def test_a_missing_header_is_a_missing_package(programs: Programs) -> None:

@@ -51,13 +51,25 @@ def uno() -> Iterator[Rig]:
 
 
 @pytest.fixture
-def pico(tmp_path: Path) -> Iterator[Rig]:
-    """A Raspberry Pi Pico under rp2040js, where that is installed."""
+def pico_command(tmp_path: Path) -> list[str]:
+    """The program that runs a Raspberry Pi Pico under rp2040js, where that is installed."""
     try:
-        command = simulations()["rp2040"].command(load_profile("six-motor-pico"), tmp_path)
+        return simulations()["rp2040"].command(load_profile("six-motor-pico"), tmp_path)
     except FirmwareError as missing:
         pytest.skip(str(missing))
-    with rig_of(*command) as rig:
+
+
+@pytest.fixture
+def pico(pico_command: list[str]) -> Iterator[Rig]:
+    """A Raspberry Pi Pico, its link at the UART."""
+    with rig_of(*pico_command) as rig:
+        yield rig
+
+
+@pytest.fixture
+def usb_pico(pico_command: list[str]) -> Iterator[Rig]:
+    """A Raspberry Pi Pico, its link at USB."""
+    with rig_of(*pico_command, "--usb") as rig:
         yield rig
 
 

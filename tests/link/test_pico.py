@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from robot.link import ServoSetup, StepperSetup
+from robot.computer.board_family import ask, matches
+from robot.link import ServoSetup, StepperSetup, touch_port
 from robot.link.protocol import TICKS_PER_US
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
@@ -19,6 +21,7 @@ from tests.rig.boards import (
     PUSHER_STEP,
     SERVO_PINS,
     Rig,
+    board_process,
     in_turn,
     rises_of,
     running,
@@ -42,6 +45,32 @@ async def test_a_pico_steps_and_makes_pulses(pico: Rig) -> None:
     pulses = pico.pins.pulses(HOLDER)
     assert {later - rise for (rise, _), (later, _) in pairwise(pulses)} == {40_000}
     assert pulses[-1][1] == 2000
+
+
+async def test_the_link_works_at_usb(usb_pico: Rig) -> None:
+    """The host enumerates the device, opens its port, and finds the same firmware there."""
+    link = await usb_pico.homed_link("pusher")
+    plan = to_and_fro(1, steps=20)
+    execution = await link.run(plan)
+    assert (execution.executed_us, execution.events) == (plan.duration_us, ())
+    assert usb_pico.pins.moves() == [20, -20]
+    assert (link.statistics.resent, link.statistics.bytes_lost_there) == (0, 0)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(60)
+def test_1200_baud_at_usb_restarts_into_the_bootloader(
+    pico_command: list[str], tmp_path: Path
+) -> None:
+    port = tmp_path / "port"
+    program, *options = pico_command
+    with board_process(Path(program).name, port, *options, "--usb"):
+        assert matches(ask(str(port), 500_000))
+        with pytest.raises(RobotError) as caught:
+            while True:  # the emulator looks at the port's speed every millisecond
+                touch_port(str(port))
+                ask(str(port), 500_000)
+    assert caught.value.code == "no-answer"
 
 
 @pytest.mark.long

@@ -1,21 +1,22 @@
 // Runs an RP2040's UF2 image in rp2040js, in time that machine.c grants:
-//   node emulator.mjs LIBRARY IMAGE FD NANOSECONDS
+//   node emulator.mjs LIBRARY IMAGE FD NANOSECONDS uart|usb
 // Both sides write records of 12 bytes to the socket FD: time u64 | pin u16 | level u8 | kind u8. Ticks are half
 // microseconds, of NANOSECONDS in records of pins: there since the chip's reset, since the start of the process in all
 // others.
-//   from machine.c   GRANT: run up to this tick   RECEIVE: `level` arrives at the UART
+//   from machine.c   GRANT: run up to this tick   RECEIVE: `level` arrives at the serial port
+//                    LINE: a program sets `time` baud at the port, which a UART does not notice
 //                    RESET: the reset button   HANG: the program hangs at address `time`   READ: the answer to one
 //   to machine.c     LEVEL: an output is now `level`   READ: what is the level of an input?
-//                    RESET: the chip was reset   SENT: the UART has sent `level`   GRANT: done
+//                    RESET: the chip was reset   SENT: the port has sent `level`   GRANT: done
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
-const [library, image, descriptor, nanosPerStamp] = process.argv.slice(2);
+const [library, image, descriptor, nanosPerStamp, portKind] = process.argv.slice(2);
 const { ConsoleLogger, GPIOPinState, LogLevel, RP2040 } = createRequire(path.resolve(library, 'package.json'))('rp2040js');
 const socket = Number(descriptor);
 
-const LEVEL = 0, RESET = 2, READ = 3, GRANT = 5, HANG = 6, RECEIVE = 16, SENT = 17;
+const LEVEL = 0, RESET = 2, READ = 3, GRANT = 5, HANG = 6, RECEIVE = 16, SENT = 17, LINE = 18;
 const RECORD_BYTES = 12;
 const NANOS_PER_TICK = 500;
 const CRYSTAL_HZ = 12e6;
@@ -146,6 +147,109 @@ function timeBytes(chip, onSent) {
   };
 }
 
+/** A host at the USB port: it enumerates the device as Linux does, and then opens its serial port. */
+class UsbHost {
+  static ADDRESS = 7;
+  static PACKET = 64;
+  static PACKET_MICROS = 50; // on the wire
+  static BYTES = 2; // number of the endpoint
+
+  constructor(chip, onSent) {
+    this.usb = chip.usbCtrl;
+    this.onSent = onSent;
+    this.transfers = [];
+    this.bytes = [];
+    this.usb.onUSBEnabled = () => this.usb.resetDevice();
+    this.usb.onResetReceived = () => this.enumerate();
+    this.usb.onEndpointWrite = (endpoint, packet) => {
+      if (endpoint === UsbHost.BYTES) packet.forEach(onSent);
+      else if (endpoint === 0) this.take(packet);
+    };
+    this.usb.onEndpointRead = (endpoint) => {
+      if (endpoint === UsbHost.BYTES) {
+        this.isWaited = true;
+        this.carry.schedule(1000);
+      } else if (endpoint === 0) {
+        this.isControlWaited = true;
+        this.confirm();
+      }
+    };
+    this.carry = chip.clock.createAlarm(() => {
+      if (!this.isWaited || !this.bytes.length || !this.isOpen) return;
+      this.isWaited = false;
+      this.usb.endpointReadDone(UsbHost.BYTES, Uint8Array.from(this.bytes.splice(0, UsbHost.PACKET)), UsbHost.PACKET_MICROS);
+    });
+  }
+
+  enumerate() {
+    const address = UsbHost.ADDRESS;
+    this.isOpen = false;
+    this.transfers = [];
+    this.request(0x80, 6, 0x0100, 0, 64);
+    this.request(0x00, 5, address, 0, 0);
+    this.request(0x80, 6, 0x0200, 0, 9);
+    this.request(0x80, 6, 0x0200, 0, 255);
+    for (const text of [0, 1, 2]) this.request(0x80, 6, 0x0300 | text, 0x0409, 255);
+    this.request(0x00, 9, 1, 0, 0);
+    this.setBaud(BAUD);
+    this.request(0x21, 0x22, 3, 0, 0, () => {
+      if ((this.usb.readUint32(0) & 0x7f) !== address) throw new Error('the device has not taken its address');
+      this.isOpen = true;
+      this.carry.schedule(1000);
+    });
+  }
+
+  setBaud(baud) {
+    const coding = new Uint8Array(7);
+    new DataView(coding.buffer).setUint32(0, baud, true);
+    coding[6] = 8;
+    this.request(0x21, 0x20, 0, 0, 7, undefined, coding);
+  }
+
+  request(type, number, value, index, length, onDone, data) {
+    const setup = new Uint8Array(8);
+    setup.set([type, number]);
+    [value, index, length].forEach((word, at) => new DataView(setup.buffer).setUint16(2 + 2 * at, word, true));
+    this.transfers.push({ setup, length, onDone, data, got: 0 });
+    if (this.transfers.length === 1) this.begin();
+  }
+
+  begin() {
+    this.isControlWaited = false;
+    this.usb.sendSetupPacket(this.transfers[0].setup);
+  }
+
+  /** A packet of endpoint 0: part of an answer, or the empty one that ends a request without one. */
+  take(packet) {
+    const transfer = this.transfers[0];
+    if (!transfer) return;
+    transfer.got += packet.length;
+    const isAnswer = transfer.setup[0] & 0x80;
+    if (!isAnswer) this.next();
+    else if (transfer.got >= transfer.length || packet.length < UsbHost.PACKET) transfer.isWhole = true;
+    this.confirm();
+  }
+
+  /** The data of a request, or the empty packet after an answer, once the device takes packets. */
+  confirm() {
+    const transfer = this.transfers[0];
+    if (!this.isControlWaited || !transfer || !(transfer.data || transfer.isWhole)) return;
+    this.isControlWaited = false;
+    this.usb.endpointReadDone(0, transfer.data ?? new Uint8Array());
+    if (transfer.isWhole) this.next();
+  }
+
+  next() {
+    this.transfers.shift().onDone?.();
+    if (this.transfers.length) this.begin();
+  }
+
+  arrives(byte) {
+    this.bytes.push(byte);
+    this.carry.schedule(1000);
+  }
+}
+
 const JMP = 0, JMP_X_DEC = 0x0040, MOV_X = 0xa020, MOV_DESTINATION = 0xffe0;
 const MOST_AT_ONCE = 32; // instructions
 const JOIN_TX = 1 << 30;
@@ -242,6 +346,7 @@ const WATCHDOG = 1;
 const BRANCH_TO_ITSELF = 0xe7fe;
 
 let chip;
+let host; // at USB
 let nextCause;
 let arrives;
 let resets = 0;
@@ -271,7 +376,9 @@ function start(cause) {
   countTicks(chip);
   runPio(chip);
   askForInputs(chip, ask);
-  arrives = timeBytes(chip, (byte) => send(SENT, 0, 0, byte));
+  const onSent = (byte) => send(SENT, 0, 0, byte);
+  host = portKind === 'usb' ? new UsbHost(chip, onSent) : undefined;
+  arrives = host ? (byte) => host.arrives(byte) : timeBytes(chip, onSent);
   const watchdog = chip.peripherals[0x40058];
   watchdog.onWatchdogTrigger = () => {
     watchdog.alarm.enable = false; // else it would ring again and again in the same moment
@@ -318,6 +425,8 @@ for (;;) {
     flush();
   } else if (order.kind === RECEIVE) {
     arrives(order.level);
+  } else if (order.kind === LINE) {
+    host?.setBaud(order.time);
   } else if (order.kind === RESET) {
     start(BUTTON);
   } else if (order.kind === HANG) {

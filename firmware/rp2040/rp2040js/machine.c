@@ -11,9 +11,11 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "pins.h"
+#include "serial.h"
 
 #define TIME_RECORD_TICKS 10000
 #define CYCLES_PER_2_TICKS 125
@@ -23,6 +25,7 @@
 /* Kinds of records besides those of pins.h; see emulator.mjs. */
 #define RECORD_RECEIVE 16
 #define RECORD_SENT 17
+#define RECORD_LINE 18
 
 struct __attribute__((packed)) record {
     uint64_t time;
@@ -38,16 +41,21 @@ const char machine_usage[] =
     "  --emulator FILE   emulator.mjs, which Node.js runs\n"
     "  --library FOLDER  where npm installed rp2040js\n"
     "  --cycles          stamp records of pins in cycles of 125 MHz\n"
+    "  --usb             the serial port is the chip's USB, not its UART\n"
     "  --hang-at ADDRESS SIGUSR2 makes the program hang there, to try the watchdog\n";
-const struct option machine_options[] = {
-    {"cycles", no_argument, 0, 'c'},         {"image", required_argument, 0, 'i'},
-    {"emulator", required_argument, 0, 'e'}, {"library", required_argument, 0, 'y'},
-    {"hang-at", required_argument, 0, 'a'},  {0, 0, 0, 0}};
+const struct option machine_options[] = {{"cycles", no_argument, 0, 'c'},
+                                         {"image", required_argument, 0, 'i'},
+                                         {"emulator", required_argument, 0, 'e'},
+                                         {"library", required_argument, 0, 'y'},
+                                         {"usb", no_argument, 0, 'b'},
+                                         {"hang-at", required_argument, 0, 'a'},
+                                         {0, 0, 0, 0}};
 
 static const char *image;
 static const char *emulator;
 static const char *library;
 static bool in_cycles; /* stamps of pins */
+static const char *port = "uart";
 static uint32_t hang_at;
 static pid_t node;
 static int chip = -1;
@@ -71,6 +79,9 @@ bool machine_option(int letter, const char *value)
         return true;
     case 'y':
         library = value;
+        return true;
+    case 'b':
+        port = "usb";
         return true;
     default:
         hang_at = (uint32_t)strtoul(value, 0, 0);
@@ -160,7 +171,8 @@ static void become_emulator(int socket)
     char number[12];
     snprintf(number, sizeof number, "%d", socket);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    execlp("node", "node", emulator, library, image, number, in_cycles ? "8" : "500", (char *)0);
+    execlp("node", "node", emulator, library, image, number, in_cycles ? "8" : "500", port,
+           (char *)0);
     fprintf(stderr, "%s: node: %s\n", machine_name, strerror(errno));
     _exit(3);
 }
@@ -194,9 +206,22 @@ void machine_end(void)
     pins_flush();
 }
 
+/* Programs set the speed of a pseudo-terminal like that of a port; both its sides show it. */
+static void tell_speed(void)
+{
+    static speed_t told;
+    struct termios settings;
+    if (tcgetattr(serial_fd(), &settings) || cfgetospeed(&settings) == told) {
+        return;
+    }
+    told = cfgetospeed(&settings);
+    tell(told == B1200 ? 1200 : told == B500000 ? 500000 : 115200, 0, RECORD_LINE);
+}
+
 bool machine_run(uint64_t until)
 {
     received = 0;
+    tell_speed();
     if (until <= now) {
         return true;
     }

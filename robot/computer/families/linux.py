@@ -39,8 +39,8 @@ ONE_MAESTRO = (
     "A new one needs the serial mode USB Dual Port: see the page on wiring."
 )
 MAESTRO_RULE = (
-    'ENV{ID_USB_VENDOR_ID}=="1ffb", GROUP="dialout", MODE="0660", ENV{ID_MM_DEVICE_IGNORE}="1", '
-    'TAG+="systemd", ENV{SYSTEMD_WANTS}+="cubist-board.service"'
+    'SUBSYSTEM=="tty", ENV{ID_USB_VENDOR_ID}=="1ffb", GROUP="dialout", MODE="0660", '
+    'ENV{ID_MM_DEVICE_IGNORE}="1", TAG+="systemd", ENV{SYSTEMD_WANTS}+="cubist-board.service"'
 )
 SERVICE_USER = "cubist"
 """Whom the service's programs run as, and the group of people who may use them."""

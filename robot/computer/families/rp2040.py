@@ -10,7 +10,7 @@ import struct
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from robot.computer.board_family import (
@@ -28,7 +28,7 @@ from robot.computer.board_family import (
     sources,
 )
 from robot.computer.computer import CheckResult, Computer
-from robot.link import Link, LinkThread, SerialTransport
+from robot.link import Link, LinkThread, SerialTransport, touch_port
 from robot.settings import RobotProfile
 from robot.settings.profile import FIRST_BOARD
 from robot.text.faults import RobotError
@@ -39,6 +39,12 @@ MAIN_LOOP = "firmware_poll"
 NODE = DebianPackage.with_program("nodejs", "node")
 BAUD = 500_000
 DRIVE_LIMIT_S = 15.0
+RASPBERRY_PI = 0x2E8A
+"""USB vendor. A Pico has product 0003 in its bootloader. With our firmware it has 000a: any program
+for the chip that has a serial port there."""
+PORT_LIMIT_S = 15.0
+"""Longest time from a new firmware to its first answer."""
+ASK_EVERY_S = 0.2
 BY_HAND = "Plug the Pico in by USB with its BOOTSEL button held down, then flash it again."
 """Remedy where a board cannot be asked to restart into its bootloader."""
 FLASH_START = 0x10000000
@@ -120,9 +126,11 @@ class Rp2040Family(BoardFamily):
     """Raspberry Pi Pico, and boards like it.
 
     ``drive``: that of a board in its bootloader; ``mounts`` tells where it is mounted.
+    ``usb_port``: that of a board with our firmware at USB.
     """
 
     drive: Path = Path("/dev/disk/by-label/RPI-RP2")
+    usb_port: Path = Path("/dev/serial/by-id/usb-Cubist_Pico-if00")
     mounts: Path = Path("/proc/self/mounts")
 
     def build(self, board: FirmwareBoard) -> BuiltFirmware:
@@ -140,6 +148,16 @@ class Rp2040Family(BoardFamily):
         in_ram = built.flash_bytes + built.static_ram_bytes
         return dataclasses.replace(built, image=image, static_ram_bytes=in_ram)
 
+    def udev_rules(self) -> Sequence[str]:
+        """Return the rule that gives the drive of a board in its bootloader to our group."""
+        return (
+            "# A Pico in its bootloader: a drive that takes its firmware.",
+            (
+                f'SUBSYSTEM=="block", ENV{{ID_USB_VENDOR_ID}}=="{RASPBERRY_PI:04x}", '
+                'ENV{ID_USB_MODEL_ID}=="0003", GROUP="dialout", MODE="0660", TAG+="uaccess"'
+            ),
+        )
+
     def find_drive(self) -> Path | None:
         """Return the drive of a board that waits in its bootloader."""
         return self.drive if self.drive.exists() else None
@@ -152,14 +170,18 @@ class Rp2040Family(BoardFamily):
             yield CheckResult("firmware", "bad", text, "cubist firmware flash")
 
     def flash(self, built: BuiltFirmware, port: str) -> None:
-        """Copy the image to the board's drive; raises :class:`FirmwareError`.
+        """Copy the image to the board's drive and check what runs then; raises
+        :class:`FirmwareError`.
 
         ``port`` is the drive, or the serial port of a board that runs and is asked to restart into
-        its bootloader.
+        its bootloader: at USB by 1200 baud, which other programs for the chip understand, too.
         """
-        runs = Path(port) != self.drive
-        if runs:
-            self._restart(port)
+        if Path(port) == self.drive:
+            port = str(self.usb_port)
+        else:
+            at_usb = Path(port).resolve().name.startswith("ttyACM")
+            self._restart(port, at_usb)
+            port = str(self.usb_port) if at_usb else port
         with self._mount_drive() as folder:
             try:
                 shutil.copyfile(built.image, folder / built.image.name)
@@ -170,20 +192,38 @@ class Rp2040Family(BoardFamily):
             os.sync()
         if not self._wait_for_drive(False):
             raise FirmwareError("the Pico did not take the image; pull it out and try again")
-        if runs and not matches(ask(port, BAUD)):
-            raise FirmwareError(f"the Pico at {port} still runs another firmware")
+        self._check_version(port)
 
-    def _restart(self, port: str) -> None:
-        link = LinkThread(lambda: Link(SerialTransport(port, BAUD), ()))
+    def _restart(self, port: str, at_usb: bool) -> None:
+        """Restart a board that runs into its bootloader."""
         try:
-            link.wait(link.link.open())
-            link.wait(link.link.enter_bootloader())
+            if at_usb:
+                touch_port(port)
+            else:
+                _order_bootloader(port)
         except RobotError as fault:
             raise FirmwareError(f"{fault} {BY_HAND}") from fault
-        finally:
-            link.close()
         if not self._wait_for_drive(True):
-            raise FirmwareError(f"the Pico restarted, but its drive did not appear. {BY_HAND}")
+            raise FirmwareError(
+                f"the Pico at {port} was asked to restart, but its drive did not appear. It does "
+                f"not restart while anything moves. {BY_HAND}"
+            )
+
+    def _check_version(self, port: str) -> None:
+        """Wait for the new firmware's answer and check that it is ours."""
+        deadline = time.monotonic() + PORT_LIMIT_S
+        while True:
+            try:
+                found = ask(port, BAUD)
+                break
+            except RobotError as fault:  # its port is not there yet, or not ours yet
+                if time.monotonic() > deadline:
+                    raise FirmwareError(
+                        f"the Pico took the image, but does not answer: {fault}"
+                    ) from fault
+            time.sleep(ASK_EVERY_S)
+        if not matches(found):
+            raise FirmwareError(f"the Pico at {port} still runs another firmware")
 
     def _wait_for_drive(self, there: bool) -> bool:
         """Wait until the drive is there, or is not; return whether that came."""
@@ -214,6 +254,16 @@ class Rp2040Family(BoardFamily):
                 subprocess.run(["umount", folder], capture_output=True, check=False)
 
 
+def _order_bootloader(port: str) -> None:
+    """Restart a board into its bootloader by our own message."""
+    link = LinkThread(lambda: Link(SerialTransport(port, BAUD), ()))
+    try:
+        link.wait(link.link.open())
+        link.wait(link.link.enter_bootloader())
+    finally:
+        link.close()
+
+
 RP2040 = Rp2040Family(
     folder="rp2040",
     targets=("rp2040",),
@@ -223,6 +273,7 @@ RP2040 = Rp2040Family(
         DebianPackage.with_program("make"),
         DebianPackage.with_program("gcc-arm-none-eabi", "arm-none-eabi-gcc"),
     ),
+    usb_vendors={RASPBERRY_PI: "Raspberry Pi"},
     simulations={"rp2040": Rp2040Simulation()},
 )
 FAMILIES["rp2040"] = RP2040

@@ -1,0 +1,68 @@
+/*
+ * The board has two serial ports, the UART at its header and USB, and one link. The link is at the
+ * port that bytes come in at. Another port takes it over once that one has been silent for a second,
+ * which is longer than the pauses of a host that is there. So a cable may be moved at any time, two
+ * hosts do not mix, and nothing has to be configured. An emergency stop works at either port.
+ */
+#include "actuators.h"
+#include "board.h"
+#include "hardware.h"
+#include "link.h"
+#include "player.h"
+#include "safety.h"
+
+#define SILENT_MS (2 * PROTOCOL_HEARTBEAT_AT_REST_MS)
+
+static volatile bool news;
+static volatile bool bootloader_wanted;
+static volatile enum port carrier;
+static uint32_t heard_ms = (uint32_t)-SILENT_MS; /* whoever comes first has it */
+
+void port_receive(enum port port, uint8_t byte)
+{
+    uint32_t now = board_link_ms();
+    if (port != carrier && now - heard_ms < SILENT_MS) {
+        link_watch(byte);
+        return;
+    }
+    carrier = port;
+    heard_ms = now;
+    link_receive(byte);
+}
+
+void ports_wake(void)
+{
+    news = true;
+}
+
+bool ports_have_news(void)
+{
+    bool have = news;
+    news = false;
+    return have;
+}
+
+void ports_ask_for_bootloader(void)
+{
+    bootloader_wanted = true;
+}
+
+static void serve_bootloader(void)
+{
+    bool wanted = bootloader_wanted;
+    bootloader_wanted = false;
+    if (wanted && !player.running && !actuators_mask(actuator_is_moving)) {
+        safety_release();
+        board_enter_bootloader();
+    }
+}
+
+void ports_poll(void)
+{
+    serve_bootloader();
+    if (carrier == PORT_UART) {
+        uart_poll();
+    } else {
+        usb_poll();
+    }
+}
