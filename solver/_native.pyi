@@ -219,6 +219,34 @@ class OptimalTable:
     def bound(self, metric: str, states: Annotated[NDArray[numpy.uint8], dict(shape=(20, 2), order='C', device='cpu', writable=False)]) -> int:
         """No solution is shorter than this."""
 
+class PartialResult:
+    """Solutions of one length, best first."""
+
+    @property
+    def solutions(self) -> list[Found]: ...
+
+    @property
+    def nodes(self) -> int: ...
+
+    @property
+    def is_complete(self) -> bool:
+        """False if the search was stopped."""
+
+class PartialGoal:
+    """A goal that leaves pieces free, prepared for one metric."""
+
+    def __init__(self, metric: str, allowed: Sequence[int]) -> None: ...
+
+    def with_joint(self) -> PartialGoal:
+        """
+        The same goal with one more table; None if it has as many as are of use.
+        """
+
+    def bound(self, states: Annotated[NDArray[numpy.uint8], dict(shape=(20, 2), order='C', device='cpu', writable=False)]) -> int:
+        """No solution is shorter."""
+
+    def search(self, states: Annotated[NDArray[numpy.uint8], dict(shape=(20, 2), order='C', device='cpu', writable=False)], *, length: int, time_limit: float, solutions: int, model: CostModel | None, cancel: CancelFlag | None) -> PartialResult: ...
+
 class PocketResult:
     """What a textbook search of the 2x2x2 found."""
 

@@ -12,6 +12,9 @@ that before them it has.
 A pattern may have its colours exchanged as a whole where nothing says which is which: cubes without
 fixed centres are read anew after every motion. A state is meant in its own colours, however held.
 :meth:`Goal.is_reached` alone decides that.
+
+A goal of a 3x3x3 may leave pieces free (:mod:`solver.mask`). Then many cubes are at it, and
+:mod:`solver.partial` searches.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from solver.cube.pocket import PocketCube, whole_rotations
 from solver.cube.reading import SCRAMBLE, GivenCube, are_cubies, read_state
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import BadNotation, InvalidRequest
+from solver.mask import PARTS, Mask, is_drawing, read_drawing, read_part
 from solver.patterns import PATTERNS, patterns_of
 
 SOLVED = "solved"
@@ -45,18 +49,34 @@ class Goal:
 
     ``name`` is that of a pattern or empty. ``moves`` turn a solved cube into ``cube``; from 4
     layers on they may be None, and are searched for where they are needed. ``in_colours``: it was
-    given in the colours of the cube, so that the same arrangement in others is not meant.
+    given in the colours of the cube, so that the same arrangement in others is not meant. With
+    ``mask`` only what that wants matters, and ``cube`` is an example.
     """
 
     cube: AnyCube
     name: str = ""
     moves: tuple[Move, ...] | None = None
     in_colours: bool = False
+    mask: Mask | None = None
+
+    @classmethod
+    def make_partial(cls, mask: Mask) -> Goal:
+        """Return the goal of all cubes that fit; an arrangement where only one does."""
+        is_whole = mask.is_whole
+        return cls(mask.example, mask.text, in_colours=True, mask=None if is_whole else mask)
+
+    @property
+    def text(self) -> str:
+        """What :func:`read_goal` reads as this goal, for a cube that is held as usual.
+
+        Only for goals in colours.
+        """
+        return self.cube.facelets() if self.mask is None else self.mask.text
 
     def is_reached(self, cube: AnyCube) -> bool:
         """Tell whether ``cube`` shows the goal."""
         if isinstance(cube, Cube):
-            return cube == self.cube
+            return cube == self.cube if self.mask is None else self.mask.is_met_by(cube)
         if isinstance(cube, PocketCube):
             assert isinstance(self.cube, PocketCube)
             held = [self.cube * rotation for rotation in whole_rotations()]
@@ -108,13 +128,15 @@ def rename_moves(moves: tuple[Move, ...], solved: AnyCube) -> tuple[Move, ...]:
 
 
 def read_goal(text: str, given: GivenCube) -> Goal:
-    """Read what ``given`` is to become: a pattern's name, a state, or moves from the solved cube.
+    """Read what ``given`` is to become: the name of a pattern or part, a state, or moves.
 
-    Letters of a state are colours of ``given``, wherever it has them; a pattern or moves are seen
-    from the side from which the cube was given. Raises InvalidRequest for a pattern that this size
+    Letters of a state are colours of ``given``, wherever it has them, and those of a 3x3x3 may have
+    gaps. Patterns, parts and moves, from the solved cube, are seen from the side from which the
+    cube was given. Raises InvalidRequest for a pattern that this size
     has not, BadNotation or IllegalCube for anything else that cannot be read.
     """
-    size, name = given.cube.size, "-".join(text.lower().replace("_", " ").split())
+    size, words = given.cube.size, text.lower().replace("_", " ").split()
+    name, letters = "-".join(words), "".join(text.split())
     if name == SOLVED:
         return _make_as_held("", given, SOLVED)
     if name in PATTERNS:
@@ -128,19 +150,28 @@ def read_goal(text: str, given: GivenCube) -> Goal:
         if isinstance(drawn, StickerCube):
             drawn = _paint_as_held(drawn, given.held)
         return Goal(drawn, name)
+    mask = read_drawing(letters, given) if is_drawing(letters, size) else read_part(name, given)
+    if mask is not None:
+        return Goal.make_partial(mask)
     if _is_state(text, size):
         return _make_in_colours(read_state(text, size), given)
     try:
         return _make_as_held(text.strip().removeprefix(SCRAMBLE).strip(), given, "")
     except BadNotation as error:
-        if get_close_matches(name, PATTERNS, 1) or name.replace("-", "").isalpha():
+        if get_close_matches(name, [*PATTERNS, *PARTS], 1) or name.replace("-", "").isalpha():
             text = f"There is no pattern {text!r}, and {str(error)[0].lower()}{str(error)[1:]}"
             raise InvalidRequest(text.rstrip("."), _advice(size)) from None
         raise
 
 
+def goal_names(size: int) -> dict[str, str]:
+    """Return what goals with names there are for a size of cube, with their descriptions."""
+    patterns = {name: pattern.about for name, pattern in patterns_of(size).items()}
+    return patterns | ({name: part.about for name, part in PARTS.items()} if size == 3 else {})
+
+
 def _advice(size: int) -> str:
-    return f"Name one of {', '.join(patterns_of(size))}, or give a state or moves"
+    return f"Name one of {', '.join(goal_names(size))}, or give a state or moves"
 
 
 def _is_state(text: str, size: int) -> bool:

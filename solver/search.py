@@ -16,6 +16,7 @@ from solver.cube.notation import Move, parse_moves
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import InvalidRequest, SearchError
 from solver.goal import Goal, rename_moves
+from solver.mask import Mask
 from solver.solution import CancelFlag, Progress, Request, SearchClock, Solution
 
 PATTERN = "pattern"
@@ -157,6 +158,8 @@ def solve_many(cube: AnyCube, request: Request) -> list[Solution]:
     """Up to ``request.solutions`` distinct solutions, best first, never none; raises as solve."""
     if request.goal is None:
         return _solve(cube, request)
+    if request.goal.mask is not None:
+        return _solve(cube, request, request.goal.mask)
     return _GoalSearch(cube, request, request.goal).run()
 
 
@@ -220,12 +223,13 @@ class _GoalSearch:
         )
 
 
-def _solve(cube: AnyCube, request: Request) -> list[Solution]:
+def _solve(cube: AnyCube, request: Request, mask: Mask | None = None) -> list[Solution]:
     timed = request.cost is not None or request.block_costs is not None
     found = algorithm_for(request.algorithm, cube.size, metric=request.metric, timed=timed)
+    function = found.load(timed=timed) if mask is None else _load_partial(mask)
     cuts_before, watch = _native.clock_cuts(), SearchClock()
     try:
-        solutions = found.load(timed=timed)(cube, request)
+        solutions = function(cube, request)
     except RuntimeError as error:
         if _native.has_lost_table():
             raise _lost_table() from error
@@ -238,6 +242,12 @@ def _solve(cube: AnyCube, request: Request) -> list[Solution]:
     if _native.clock_cuts() == cuts_before:
         return solutions
     return [replace(solution, cut_by_clock=True) for solution in solutions]
+
+
+def _load_partial(mask: Mask) -> Callable[[AnyCube, Request], list[Solution]]:
+    from solver import partial
+
+    return lambda cube, request: partial.search(cube, request, mask)
 
 
 def _lost_table() -> SearchError:

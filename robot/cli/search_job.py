@@ -300,7 +300,7 @@ class RobotSearch:
             )
         moves = " ".join(plan.moves)
         answer = _state_of(given, self._wanted) | {
-            "algorithm": setup.algorithm,
+            "algorithm": setup.algorithm if goal is None or goal.mask is None else "partial",
             "metric": setup.metric,
             "moves": moves,
             "length": length(parse_moves(moves), setup.metric, cube.size),
@@ -378,6 +378,8 @@ def _plan_centres(
 ) -> CentreTurns | None:
     if not wanted["centres"]:
         return None
+    if goal is not None and goal.mask is not None:
+        raise InvalidRequest(f"--centres needs a goal that is a whole cube, not {goal.name!r}")
     other = cube if goal is None else goal.cube_to_solve(cube)
     if turned is None or not isinstance(other, Cube):
         raise InvalidRequest("--centres is for a 3x3x3")

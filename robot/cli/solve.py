@@ -73,7 +73,8 @@ class SolveCommand(click.Command):
 @click.option(
     "--to",
     metavar="PATTERN|STATE|MOVES",
-    help="Bring the cube to this instead of solving it; list shows the patterns.",
+    help="Bring the cube to this instead of solving it; a part, as cross, and facelets with gaps "
+    "are goals, too. list shows the names.",
 )
 @click.option(
     "--centres",
@@ -189,18 +190,23 @@ def _execute(text: str, wanted: Wanted, as_json: bool) -> int:
     to, goal = wanted["to"], find_goal(given, wanted)
     if goal is not None and goal.in_colours:
         # Its letters are colours of the cube that was given, which the daemon never hears of.
-        to = goal.cube.facelets()
+        to = goal.text
     return run_job("solve", True, as_json, facelets=given.cube.facelets(), to=to)
 
 
 def _list_patterns(size: int | None, as_json: bool) -> int:
-    """Show the patterns of a size of cube, or all."""
+    """Show the patterns of a size of cube, or all, and the parts of a 3x3x3."""
+    from solver.mask import PARTS
     from solver.patterns import PATTERNS, patterns_of
 
     shown = PATTERNS if size is None else patterns_of(size)
     for name, pattern in shown.items():
         document = {"pattern": name, "about": pattern.about, "sizes": pattern.sizes_text}
         answer(document, as_json, f"{name:<20}  {pattern.about} ({pattern.sizes_text})")
+    for name, part in PARTS.items() if size in (None, 3) else ():
+        usual = f"; usually {part.face}" if part.has_face else ""
+        document = {"part": name, "about": part.about, "sizes": "3"}
+        answer(document, as_json, f"{name:<20}  {part.about} (3{usual})")
     return ExitCode.DONE
 
 

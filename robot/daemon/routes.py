@@ -21,7 +21,7 @@ from robot.records.run_record import RunList, RunRecord
 from robot.records.runs import MEDIA_TYPES, NUMBER_PATTERN
 from robot.records.statistics import Statistics
 from solver.files import JsonObject
-from solver.patterns import patterns_of
+from solver.goal import goal_names
 
 MAX_LISTED = 1000
 EXPORT_PATTERN = f"^({'|'.join(map(re.escape, EXPORTS))})$"
@@ -154,8 +154,7 @@ async def _picture(call: Call) -> Content:
 
 
 async def _list_patterns(call: Call) -> BaseModel:
-    found = patterns_of(call.controller.machine.size)
-    return models.PatternList(patterns={name: one.about for name, one in found.items()})
+    return models.PatternList(patterns=goal_names(call.controller.machine.size))
 
 
 async def _export(call: Call) -> Content:

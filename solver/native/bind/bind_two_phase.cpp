@@ -1,15 +1,17 @@
-// Python names of two_phase.hpp and cost_model.hpp.
+// Python names of two_phase.hpp, cost_model.hpp and partial_search.hpp.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
 
 #include "bind/bindings.hpp"
 #include "cube/collector.hpp"
+#include "partial/partial_search.hpp"
 #include "robot/time_search.hpp"
 #include "two_phase/two_phase.hpp"
 
@@ -215,6 +217,52 @@ void bind_two_phase(nb::module_& module) {
             "Fill a table; false when `progress` stopped it.");
 }
 
+struct PartialResult {
+    std::vector<Found> solutions;
+    PartialReport report;
+};
+
+PartialResult search_partial(const PartialGoal& goal, const CubeStates& states, int length,
+                             double time_limit, int solutions, const CostModel* model,
+                             const CancelFlag* cancel) {
+    const CubieCube cube = cube_of(states);
+    const nb::gil_scoped_release released;
+    Collector collector({.solutions = solutions, .target = -1, .model = model, .on_better = {}});
+    const PartialReport report =
+        goal.search(cube, length, Deadline(time_limit, {cancel}), collector);
+    return {collector.found(), report};
+}
+
+void bind_partial(nb::module_& module) {
+    nb::class_<PartialResult>(module, "PartialResult", "Solutions of one length, best first.")
+        .def_ro("solutions", &PartialResult::solutions)
+        .def_prop_ro("nodes", [](const PartialResult& r) { return r.report.nodes; })
+        .def_prop_ro(
+            "is_complete", [](const PartialResult& r) { return r.report.is_complete; },
+            "False if the search was stopped.");
+    nb::class_<PartialGoal>(module, "PartialGoal",
+                            "A goal that leaves pieces free, prepared for one metric.")
+        .def(
+            "__init__",
+            [](PartialGoal* self, std::string_view name, const AllowedLocations& allowed) {
+                const nb::gil_scoped_release released;
+                new (self) PartialGoal(metric(metric_kind(name)), allowed);
+            },
+            nb::arg("metric"), nb::arg("allowed"))
+        .def("with_joint", &PartialGoal::with_joint, nb::call_guard<nb::gil_scoped_release>(),
+             "The same goal with one more table; None if it has as many as are of use.")
+        .def(
+            "bound",
+            [](const PartialGoal& goal, const CubeStates& states) {
+                return goal.bound(cube_of(states));
+            },
+            nb::arg("states"), "No solution is shorter.")
+        .def("search", &search_partial, nb::arg("states"), nb::kw_only(), nb::arg("length"),
+             nb::arg("time_limit"), nb::arg("solutions"), nb::arg("model").none(),
+             nb::arg("cancel").none());
+}
+
+const Bindings registered_partial("partial", &bind_partial);
 const Bindings registered("two_phase", &bind_two_phase);
 
 }  // namespace
