@@ -20,33 +20,43 @@ from solver.errors import BadNotation, SearchError
 from solver.processors import processors
 from solver.solution import Progress, Request, SearchClock, Solution, answer
 
-TABLE_VERSION = 2
+TABLE_VERSION = 3
 """Changes whenever the kernel would fill a table otherwise, as when FAR changes."""
 
-KINDS = {"default": 1, "large": 24}
-"""How many orders of the middle edges a table tells apart: 41 MB and 895 MB."""
+KINDS = {"default": 1, "medium": 6, "large": 24}
+"""How many orders of the middle edges a table tells apart: 41, 227 and 895 MB."""
 
-FAR = {"default": {"htm": 0, "qtm": 0}, "large": {"htm": 11, "qtm": 13}}
-"""From which distance on a table tells no more apart; 0 where it tells all.
+FAR = {
+    "default": {"htm": 10, "qtm": 12},
+    "medium": {"htm": 11, "qtm": 13},
+    "large": {"htm": 11, "qtm": 13},
+}
+"""Distance from which on a table tells no more apart, by measurement.
 
-Few positions are farther. Of most that are up to three turns nearer the large table says so without
-a neighbour's distance, so that inverses can be looked up too.
+Of most positions that are up to three turns nearer, the table then gives the distance without that
+of a neighbour. So the search can look up inverses, too.
 """
 
 LONGEST = {"htm": 20, "qtm": 26}
 """No cube needs more turns."""
 
 EASY = {"htm": 14, "qtm": 17}
-"""Solutions up to this length are found within a second."""
+"""Solutions up to this length are found within a tenth of a second."""
 
 USUAL = {"htm": 18, "qtm": 22}
 """Nearly every cube can be solved in so many turns."""
 
-SHORT_SOLUTION_S = {"default": 3.0, "large": 1.5}
+SHORT_SOLUTION_S = {"default": 3.0, "medium": 2.0, "large": 1.5}
 """Seconds that each thread first looks for a short solution by two-phase."""
 
+GROWTH = 13.0
+"""IDA* takes about so many times longer for each next depth."""
+
+WORTH_LOOKING = 2.0
+"""Two-phase looks if the next depth may take so many times longer than looking."""
+
 LOOK_AGAIN = 2.0
-"""It looks again for so many times what IDA* took for the last depth; the next takes thirteen."""
+"""It looks again for so many times what IDA* took for the last depth."""
 
 
 def search(cube: Cube, request: Request) -> list[Solution]:
@@ -68,14 +78,16 @@ class _OptimalSearch:
         self.best: tuple[Move, ...] | None = None
 
     def run(self) -> Solution:
-        self._deepen(EASY[self.request.metric])
+        took = self._deepen(EASY[self.request.metric])
         seconds, looked = SHORT_SOLUTION_S[self.request.tables], 0.0
         while self._is_open() and not self._is_over():
-            if seconds > looked and self._is_unusual():
+            is_slow = GROWTH * took > WORTH_LOOKING * seconds
+            if is_slow and seconds > looked and self._is_unusual():
                 self._look_for_short_solution(seconds)
                 looked = seconds
             else:
-                seconds = LOOK_AGAIN * self._deepen(self.bound)
+                took = self._deepen(self.bound)
+                seconds = max(seconds, LOOK_AGAIN * took)
         if self.best is None:
             self._look_for_short_solution(0.0)
         if self.best is None:
@@ -112,8 +124,12 @@ class _OptimalSearch:
         return self.watch.clock_s() - begun
 
     def _look_for_short_solution(self, seconds: float) -> None:
-        """Search by two-phase; its seconds are the processor's, up to four by the clock each."""
+        """Search by two-phase; its seconds are the processor's, up to four by the clock each.
+
+        The tables of only one of the two searches are resident at a time.
+        """
         self._report_look()
+        release_tables()
         asked = replace(
             self.request,
             time_limit=min(seconds, self._seconds_left() / 4),
@@ -125,6 +141,8 @@ class _OptimalSearch:
             found = parse_moves(" ".join(two_phase.search(self.cube, asked)[0].moves))
         except SearchError:
             return
+        finally:
+            two_phase.release_tables()
         if self.best is None or length(found, self.request.metric) < self._length():
             self.best = found
 
@@ -158,6 +176,7 @@ class _OptimalSearch:
 
 
 _kernels: dict[tuple[str, str], _native.OptimalTable] = {}
+_bytes_of: dict[tuple[str, str], tables.Bytes] = {}
 
 
 def kernel(request: Request) -> _native.OptimalTable:
@@ -173,14 +192,20 @@ def kernel(request: Request) -> _native.OptimalTable:
         size = _native.optimal_size(shape)
         what = f"the pruning table of optimal in {request.metric} ({size / 1e6:.0f} MB)"
         with tables.making(what, request):
-            table = _bytes(request, shape)
-        _kernels[key] = _native.OptimalTable(
-            shape, tables.copy_to_huge_pages(table) if request.tables == "large" else table
-        )
+            table = _load(request, shape)
+        if request.tables != "default":
+            table = tables.copy_to_huge_pages(table)
+        _kernels[key], _bytes_of[key] = _native.OptimalTable(shape, table), table
     return _kernels[key]
 
 
-def _bytes(request: Request, shape: _native.OptimalShape) -> tables.Bytes:
+def release_tables() -> None:
+    """Release the pages of all tables that are mapped from a file; see tables.release_pages."""
+    for table in _bytes_of.values():
+        tables.release_pages(table)
+
+
+def _load(request: Request, shape: _native.OptimalShape) -> tables.Bytes:
     name = f"optimal-{request.metric}-{shape.kinds}"
     threads = processors()
 
@@ -195,3 +220,4 @@ def _bytes(request: Request, shape: _native.OptimalShape) -> tables.Bytes:
 def forget() -> None:
     """Drop the tables from memory; the next search loads them again."""
     _kernels.clear()
+    _bytes_of.clear()

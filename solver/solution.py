@@ -87,9 +87,9 @@ class Request:
     of 4 and more layers. The search ends early with ``target``
     or fewer moves, or when ``cancel`` is set. ``solutions`` distinct ones are kept. ``on_better``
     sees each new best one while the search goes on, on the thread that found it. ``tables`` is
-    ``default`` or ``large`` and ``depth`` a limit, for the algorithms that have them. ``goal`` is
-    what the cube is to become; None: solved. ``centres``: how many clockwise quarter turns the
-    centres of U R F D L B make, modulo 4, for searches that can see to that.
+    ``default``, ``medium`` or ``large`` and ``depth`` a limit, for the algorithms that have them.
+    ``goal`` is what the cube is to become; None: solved. ``centres``: how many clockwise quarter
+    turns the centres of U R F D L B make, modulo 4, for searches that can see to that.
     """
 
     algorithm: str = "two-phase"

@@ -107,10 +107,10 @@ class SolveCommand(click.Command):
 )
 @click.option(
     "--tables",
-    type=click.Choice(["default", "large"]),
+    type=click.Choice(["default", "medium", "large"]),
     default="default",
     show_default=True,
-    help="Large tables (895 MB) make optimal faster.",
+    help="Medium (227 MB) and large (895 MB) tables make optimal faster.",
 )
 @click.option("--depth", type=Whole(1, 40), help="Depth of the tables of heuristic-db.")
 @click.option(

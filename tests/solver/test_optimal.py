@@ -66,6 +66,20 @@ def test_solutions_are_as_short_as_the_exhaustive_search_says(metric, rng, solve
             assert solves(cube.facelets(), " ".join(solution.moves), 3)
 
 
+@pytest.mark.parametrize("metric", ["htm", pytest.param("qtm", marks=pytest.mark.long)])
+def test_solutions_from_both_ends_are_as_short_as_those_from_one(metric, rng):
+    """A table that is not cut off has no distances of inverses, so its search stays on one side."""
+    shape = _native.OptimalShape(1, 0)
+    data = np.zeros(_native.optimal_size(shape), np.uint8)
+    assert _native.make_optimal(metric, shape, data, 2, lambda _: True)
+    searches = _native.OptimalTable(shape, data), optimal.kernel(Request(metric=metric))
+    options = _native.OptimalOptions(0, 20, 600.0, 1, None)
+    for cube in (scramble(metric, rng, turns) for turns in (10, 11, 12, 13, 14)):
+        found = [search.solve(metric, cube.states, options, None).turns for search in searches]
+        assert all(cube.apply(moves_of(turns)).is_solved for turns in found)
+        assert len(found[0]) == len(found[1])
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_search_that_is_stopped_claims_only_what_it_proved(threads, rng):
     options = _native.OptimalOptions(0, 20, 0.3, threads, None)
@@ -77,20 +91,21 @@ def test_a_search_that_is_stopped_claims_only_what_it_proved(threads, rng):
 
 
 @pytest.mark.long
-def test_the_large_table_which_is_cut_off_agrees(rng):
+@pytest.mark.parametrize(("tables", "mean"), [("medium", 10.1), ("large", 10.5)])
+def test_a_larger_table_agrees(rng, tables, mean):
     """Its bounds hold, reach the default table's up to where it is cut off, and prove the same."""
-    large, default = optimal.kernel(Request(tables="large")), optimal.kernel(Request())
+    large, default = optimal.kernel(Request(tables=tables)), optimal.kernel(Request())
     options = _native.OptimalOptions(0, 20, 600.0, 2, None)
     for turns in (1, 4, 8, 12, 15):
         for cube in (scramble("htm", rng, turns) for _ in range(20)):
-            least = min(optimal.FAR["large"]["htm"], default.bound("htm", cube.states))
+            least = min(optimal.FAR[tables]["htm"], default.bound("htm", cube.states))
             assert least <= large.bound("htm", cube.states) <= turns
     for cube in (scramble("htm", rng, 12) for _ in range(4)):
         found = [table.solve("htm", cube.states, options, None).turns for table in (large, default)]
         assert len({len(turns) for turns in found if turns is not None}) == 1
         assert cube.apply(moves_of(found[0] or ())).is_solved
     random = [Cube.random(rng) for _ in range(200)]
-    assert np.mean([large.bound("htm", cube.states) for cube in random]) > 10.5
+    assert np.mean([large.bound("htm", cube.states) for cube in random]) > mean
 
 
 def test_two_phase_goes_on_while_its_solution_is_unusually_long(monkeypatch):
@@ -137,7 +152,7 @@ def test_a_cancelled_search_and_an_unknown_choice_of_tables_are_refused(rng):
     cancel.set()
     with pytest.raises(SearchError):
         solve_many(Cube.random(rng), Request("optimal", time_limit=100.0, cancel=cancel))
-    with pytest.raises(BadNotation, match="default or large"):
+    with pytest.raises(BadNotation, match="default or medium or large"):
         optimal.kernel(Request(tables="huge"))
 
 

@@ -25,7 +25,6 @@ public:
 
 private:
     void split(const OptimalStart& start, int depth, int levels, std::vector<OptimalStart>& starts);
-    template <bool kIsCutOff>
     void work(const std::vector<OptimalStart>& starts, int depth);
     void finish(const std::vector<int>& turns);
 
@@ -54,19 +53,12 @@ void Iteration::run(int depth, int threads) {
     split(nodes_.root(cube_), depth, kSplitLevels, starts);
     std::vector<std::jthread> workers;
     workers.reserve(threads);
-    for (int t = 0; t < threads; ++t)
-        workers.emplace_back([&] {
-            if (nodes_.table().inverse())
-                work<true>(starts, depth);
-            else
-                work<false>(starts, depth);
-        });
+    for (int t = 0; t < threads; ++t) workers.emplace_back([&] { work(starts, depth); });
 }
 
-template <bool kIsCutOff>
 void Iteration::work(const std::vector<OptimalStart>& starts, int depth) {
-    OptimalWalk<kIsCutOff> walk(nodes_, depth, halted_, counter_,
-                                [this](const std::vector<int>& turns) { finish(turns); });
+    OptimalWalk walk(nodes_, depth, halted_, counter_,
+                     [this](const std::vector<int>& turns) { finish(turns); });
     for (std::size_t number; !halted_ && (number = next_start_++) < starts.size();)
         walk.add(starts[number]);
     walk.run_out();

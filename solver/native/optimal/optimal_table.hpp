@@ -3,8 +3,8 @@
 //
 // With all 24 orders distinguished (`kinds` 24) the table covers 2048 x 11880 x 2187 = 5.3e10
 // positions, divided by the 16 symmetries that keep the U-D axis: 845 MB at two bits, 890 MB with
-// the layout of rows. With none distinguished (`kinds` 1) it is 37 MB. A search looks up each
-// position along all three axes.
+// the layout of rows. With 6 kinds it is 223 MB, with none distinguished (`kinds` 1) 37 MB. A
+// search looks up each position along all three axes.
 //
 // Entries are distances modulo 3. Neighbours differ by at most one, so a distance follows from a
 // neighbour's. A table may be cut off at a distance `far`: an entry of 3 is that far away or
@@ -100,12 +100,14 @@ public:
         const bool none_near = remainder == kFarEntry || row(view)[group.byte] >> group.shift & 1;
         return none_near ? alone_[remainder] : 0;
     }
-    // Prefetch memory for the lookups to come. Lines of a table that is cut off bypass the
+    // Prefetch memory for the lookups to come. Lines of a table of several kinds bypass the
     // second-level cache: such a table is large, and its lines are not used again.
-    template <bool kIsCutOff>
     void prefetch_distance(OptimalView view) const {
-        constexpr int kLocality = kIsCutOff ? 0 : 3;
-        __builtin_prefetch(row(view) + optimal_row::entry(view.twist).byte, 0, kLocality);
+        const std::uint8_t* entry = row(view) + optimal_row::entry(view.twist).byte;
+        if (shape_.kinds > 1)
+            __builtin_prefetch(entry, 0, 0);
+        else
+            __builtin_prefetch(entry, 0, 3);
     }
     void prefetch_links(OptimalView view) const {
         __builtin_prefetch(&links_[view.flip_slice_class]);

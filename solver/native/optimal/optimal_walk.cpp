@@ -1,6 +1,7 @@
 #include "optimal/optimal_walk.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
 
 namespace cubist {
@@ -31,6 +32,9 @@ Succession::Succession(OptimalMetric metric) {
             next_[state_after(face, true)][turn] =
                 static_cast<std::int8_t>(state_after(face, false));
     }
+    for (int state = 0; state < kStates; ++state)
+        for (int turn = 0; turn < kFaceTurns; ++turn)
+            if (next_[state][turn] != kDisallowed) allowed_[state] |= Turns{1} << turn;
 }
 
 OptimalNodes::OptimalNodes(const OptimalTable& table, OptimalMetric metric)
@@ -42,6 +46,10 @@ OptimalNodes::OptimalNodes(const OptimalTable& table, OptimalMetric metric)
                     static_cast<std::uint8_t>(turn_of_composite(conjugate_composite(
                         conjugate_composite(composite_of_turn(turn), axis_map(axis)),
                         symmetries().maps[symmetry])));
+    const OptimalNode home = root({}).node;
+    for (int axis = 0; axis < kViews; ++axis)
+        for (const int turn : turns_)
+            if (turned(home.views[axis], axis, turn).is_home()) kept_[axis] |= Turns{1} << turn;
 }
 
 // The distance along one axis, counted by walking down to the goal unless it is far.
@@ -107,6 +115,10 @@ namespace {
 // children.
 constexpr int asked(int farthest, int rank) { return (farthest + rank) % kViews; }
 
+std::int8_t inverse_turn(int turn) {
+    return static_cast<std::int8_t>(3 * face_of(turn) + 3 - quarters_of(turn));
+}
+
 std::uint8_t farthest_axis(const OptimalNode& node) {
     const auto farthest =
         std::max_element(node.views.begin(), node.views.end(),
@@ -116,10 +128,8 @@ std::uint8_t farthest_axis(const OptimalNode& node) {
 
 }  // namespace
 
-template <bool kIsCutOff>
-OptimalWalk<kIsCutOff>::OptimalWalk(const OptimalNodes& nodes, int depth,
-                                    const std::atomic<bool>& halted,
-                                    std::atomic<std::uint64_t>& counter, Finish finish)
+OptimalWalk::OptimalWalk(const OptimalNodes& nodes, int depth, const std::atomic<bool>& halted,
+                         std::atomic<std::uint64_t>& counter, Finish finish)
     : nodes_(nodes),
       depth_(depth),
       halted_(halted),
@@ -127,31 +137,31 @@ OptimalWalk<kIsCutOff>::OptimalWalk(const OptimalNodes& nodes, int depth,
       finish_(std::move(finish)),
       levels_(depth + 1) {}
 
-template <bool kIsCutOff>
-void OptimalWalk<kIsCutOff>::add(const OptimalStart& start) {
+void OptimalWalk::add(const OptimalStart& start) {
     const int depth = static_cast<int>(start.turns.size());
     if (start.node.bound() > turns_left(depth)) return;
     Level& level = levels_[depth];
     Position& position = level.positions[level.size++];
     position.node = start.node;
-    position.state = static_cast<std::int8_t>(start.state);
+    position.states = {static_cast<std::int8_t>(start.state), 0};
+    position.allowed = nodes_.succession().allowed(start.state);
+    position.first = static_cast<std::int8_t>(depth);
+    position.is_inverse = false;
     std::copy(start.turns.begin(), start.turns.end(), position.turns.begin());
-    if constexpr (kIsCutOff) position.cube = start.cube;
+    position.cube = start.cube;
     go_on(depth);
 }
 
-template <bool kIsCutOff>
-void OptimalWalk<kIsCutOff>::run_out(int first) {
+void OptimalWalk::run_out(int first) {
     gone_on_ = 0;
     for (int depth = first; depth <= depth_ && !halted_; ++depth) go_on(depth);
 }
 
 // Expands all positions of a level. Some of their descendants may wait for more.
-template <bool kIsCutOff>
-void OptimalWalk<kIsCutOff>::go_on(int depth) {
+void OptimalWalk::go_on(int depth) {
     if (depth == depth_) return finish();
     Level& level = levels_[depth];
-    if constexpr (kIsCutOff) drop_by_inverse(depth);
+    drop_by_inverse(depth);
     counter_.fetch_add(level.size, std::memory_order_relaxed);
     gone_on_ += level.size;
     for (int number = 0; number < level.size; ++number) {
@@ -167,13 +177,13 @@ void OptimalWalk<kIsCutOff>::go_on(int depth) {
     level.size = 0;
 }
 
-template <bool kIsCutOff>
-void OptimalWalk<kIsCutOff>::add_children(int depth, int number) {
+void OptimalWalk::add_children(int depth, int number) {
     const Position& from = levels_[depth].positions[number];
     const std::uint8_t farthest = farthest_axis(from.node);
-    for (const int turn : nodes_.turns()) {
-        const int state = nodes_.succession().after(from.state, turn);
-        if (state == Succession::kDisallowed) continue;
+    const int before = from.states[from.side()];
+    for (Turns turns = from.allowed; turns != 0; turns &= turns - 1) {
+        const int turn = std::countr_zero(turns);
+        const int state = nodes_.succession().after(before, turn);
         Candidate& child = candidates_[candidate_count_++];
         child.node = from.node;
         child.turn = static_cast<std::int8_t>(turn);
@@ -187,8 +197,7 @@ void OptimalWalk<kIsCutOff>::add_children(int depth, int number) {
 // Measures all candidates along one axis and keeps those that may be solved in time. It avoids a
 // branch, which would be mispredicted half the time, and writes the distance last, because a copy
 // would wait for a value that was just written.
-template <bool kIsCutOff>
-void OptimalWalk<kIsCutOff>::measure(int rank, int left) {
+void OptimalWalk::measure(int rank, int left) {
     int kept = 0;
     for (int k = 0; k < candidate_count_; ++k) {
         const int axis = asked(candidates_[k].farthest, rank);
@@ -202,8 +211,7 @@ void OptimalWalk<kIsCutOff>::measure(int rank, int left) {
 
 // Keeps the candidates that may be solved in time. Checks one axis for all of them before the next,
 // which then has fewer to check.
-template <bool kIsCutOff>
-void OptimalWalk<kIsCutOff>::sort_out(int depth) {
+void OptimalWalk::sort_out(int depth) {
     const int left = turns_left(depth);
     measure(0, left);
     for (int rank = 1; rank < kViews; ++rank) {
@@ -217,8 +225,7 @@ void OptimalWalk<kIsCutOff>::sort_out(int depth) {
 }
 
 // Turns candidates into positions of a level.
-template <bool kIsCutOff>
-void OptimalWalk<kIsCutOff>::accept(int depth) {
+void OptimalWalk::accept(int depth) {
     Level& level = levels_[depth];
     for (int k = 0; k < candidate_count_; ++k) {
         const Candidate& child = candidates_[k];
@@ -226,27 +233,29 @@ void OptimalWalk<kIsCutOff>::accept(int depth) {
         const Position& parent = levels_[depth - 1].positions[child.parent];
         Position& position = level.positions[level.size++];
         position.node = child.node;
-        position.state = child.state;
+        position.cube = parent.cube * face_turn_cube(child.turn);
         position.turns = parent.turns;
-        position.turns[depth - 1] = child.turn;
-        if constexpr (kIsCutOff)
-            position.cube = parent.cube * face_turn_cube(child.turn);
+        position.allowed = nodes_.succession().allowed(child.state);
+        position.states = parent.states;
+        position.states[parent.side()] = child.state;
+        position.first = parent.first;
+        position.is_inverse = parent.is_inverse;
+        if (parent.is_inverse)
+            position.turns[depth_ - depth + parent.first] = inverse_turn(child.turn);
         else
-            nodes_.prefetch_turns(child.node);
+            position.turns[position.first++] = child.turn;
+        if (turns_left(depth) > nodes_.table().shape().far) nodes_.prefetch_turns(child.node);
     }
     candidate_count_ = 0;
 }
 
-// Keeps the positions whose inverses may be solved in time.
-template <bool kIsCutOff>
-void OptimalWalk<kIsCutOff>::drop_by_inverse(int depth)
-    requires kIsCutOff
-{
+// Keeps the positions whose inverses may be solved in time, too, and chooses the side that goes on.
+void OptimalWalk::drop_by_inverse(int depth) {
     Level& level = levels_[depth];
     const int left = turns_left(depth);
     const auto& inverse = nodes_.table().inverse();
-    // Beyond this, only views that all agree would give a better bound, which is rare.
-    if (left >= nodes_.table().shape().far || !inverse) return;
+    // The table tells no greater distance apart.
+    if (left > nodes_.table().shape().far || !inverse) return;
     inverse_count_ = level.size;
     for (int k = 0; k < level.size; ++k) {
         inverses_[k] = {inverse->positions(level.positions[k].cube), {}, k};
@@ -259,18 +268,33 @@ void OptimalWalk<kIsCutOff>::drop_by_inverse(int depth)
         if (inverses_[k].node.bound() > left) continue;
         Position& position = level.positions[level.size++];
         position = level.positions[inverses_[k].number];
+        choose_side(position, inverses_[k].node, left);
         nodes_.prefetch_turns(position.node);
     }
 }
 
-template <bool kIsCutOff>
-void OptimalWalk<kIsCutOff>::measure_inverses(int axis, int left)
-    requires kIsCutOff
-{
+// Drops the turns that cannot begin a solution in time, and goes over to the inverse if that leaves
+// fewer.
+void OptimalWalk::choose_side(Position& position, const OptimalNode& inverse, int left) const {
+    Turns others = nodes_.succession().allowed(position.states[1 - position.side()]);
+    bool is_known = true;  // otherwise distances after a turn would not follow
+    for (int axis = 0; axis < kViews; ++axis) {
+        if (position.node.views[axis].distance >= left) others &= ~nodes_.kept(axis);
+        if (inverse.views[axis].distance >= left) position.allowed &= ~nodes_.kept(axis);
+        is_known = is_known && inverse.views[axis].distance > 0;
+    }
+    if (!is_known || std::popcount(others) >= std::popcount(position.allowed)) return;
+    position.node = inverse;
+    position.cube = position.cube.inverse();
+    position.allowed = others;
+    position.is_inverse = !position.is_inverse;
+}
+
+void OptimalWalk::measure_inverses(int axis, int left) {
     for (int k = 0; k < inverse_count_; ++k) {
         const OptimalView view = nodes_.table().view_of(inverses_[k].positions[axis]);
         inverses_[k].node.views[axis] = view;
-        nodes_.table().template prefetch_distance<true>(view);
+        nodes_.table().prefetch_distance(view);
     }
     int kept = 0;
     for (int k = 0; k < inverse_count_; ++k) {
@@ -282,8 +306,7 @@ void OptimalWalk<kIsCutOff>::measure_inverses(int axis, int left)
     inverse_count_ = kept;
 }
 
-template <bool kIsCutOff>
-void OptimalWalk<kIsCutOff>::finish() {
+void OptimalWalk::finish() {
     Level& last = levels_[depth_];
     for (int k = 0; k < last.size; ++k) {
         const auto& turns = last.positions[k].turns;
@@ -291,8 +314,5 @@ void OptimalWalk<kIsCutOff>::finish() {
     }
     last.size = 0;
 }
-
-template class OptimalWalk<false>;
-template class OptimalWalk<true>;
 
 }  // namespace cubist

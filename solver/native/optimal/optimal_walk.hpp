@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <type_traits>
 #include <vector>
 
 #include "optimal/optimal_table.hpp"
@@ -25,6 +24,9 @@ struct OptimalNode {
     }
 };
 
+// A set of face turns as bits.
+using Turns = std::uint32_t;
+
 // An automaton of the turns that may follow each other. It admits one of all sequences that differ
 // only in the order of commuting turns, and none with turns of one face that could be merged.
 // States are numbers; 0 is the start.
@@ -34,12 +36,15 @@ public:
 
     explicit Succession(OptimalMetric metric);
     int after(int state, int turn) const { return next_[state][turn]; }
+    // Returns the turns that may follow.
+    Turns allowed(int state) const { return allowed_[state]; }
 
 private:
     // Two states per last face turned: in quarter turns, a second clockwise one may follow or not.
     static constexpr int kStates = 1 + 2 * kFaces;
 
     std::array<std::array<std::int8_t, kFaceTurns>, kStates> next_;
+    std::array<Turns, kStates> allowed_{};
 };
 
 // A position and the turns that led to it.
@@ -63,6 +68,9 @@ public:
     const OptimalTable& table() const { return table_; }
     const std::vector<int>& turns() const { return turns_; }
     const Succession& succession() const { return succession_; }
+    // Returns the turns that keep a position solved along an axis. None of them ends a shortest way
+    // to it.
+    Turns kept(int axis) const { return kept_[axis]; }
 
     // Returns the view along an axis after a turn of the cube. Its distance is still the old one.
     OptimalView turned(OptimalView view, int axis, int turn) const {
@@ -84,6 +92,7 @@ private:
     Succession succession_;
     // The turn as seen along each axis through each symmetry.
     std::array<std::array<std::array<std::uint8_t, kFaceTurns>, kSymmetries>, kViews> seen_{};
+    std::array<Turns, kViews> kept_{};
 };
 
 // Searches many branches at a time in one thread of the optimal search.
@@ -91,10 +100,13 @@ private:
 // A search spends nearly all of its time waiting for memory. So the walk prefetches the table
 // entries of many positions before it reads the first. It collects positions of equal depth from
 // all branches until there are enough to expand together.
-
-// `kIsCutOff`: the table is cut off. The walk then also looks up the inverses of positions and
-// prefetches as from a large table, because only large tables are worth cutting off.
-template <bool kIsCutOff>
+//
+// A walk builds solutions from both ends. A position P is solved by turns m1 ... mk if its inverse
+// is solved by mk' ... m1', so it may go on with m1 from P or with mk' from the inverse. Say that P
+// is k turns from the goal of an axis, as many as are left. Then mk is no turn that keeps this
+// goal, because P would be nearer without it. In half turns of <U, D, R2, L2, F2, B2> that rules
+// out ten of eighteen turns, and two such axes leave four. The same holds for the inverse and m1.
+// The walk goes on from the side that has fewer turns to try.
 class OptimalWalk {
 public:
     using Finish = std::function<void(const std::vector<int>& turns)>;
@@ -115,7 +127,7 @@ private:
     // may be a solution.
     static constexpr int kPatience = 10'000;
     // Lines that bypass the second-level cache must be read before they leave the first.
-    static constexpr int kCandidates = kIsCutOff ? 48 : 64;
+    static constexpr int kCandidates = 48;
     static constexpr int kCandidatesRoom = kCandidates + kFaceTurns;
 
     struct Candidate {
@@ -124,12 +136,16 @@ private:
         std::uint8_t farthest;    // the axis along which the parent is farthest
         std::uint8_t parent;      // its number on the previous level
     };
-    struct Nothing {};
     struct Position {
-        OptimalNode node;
-        [[no_unique_address]] std::conditional_t<kIsCutOff, CubieCube, Nothing> cube;
-        std::array<std::int8_t, kLongestSolution> turns;
-        std::int8_t state;
+        OptimalNode node;  // the position itself, or its inverse if that goes on
+        CubieCube cube;    // of the same side
+        std::array<std::int8_t, kLongestSolution> turns;  // of the solution, from both its ends
+        Turns allowed;                                    // from this side
+        std::array<std::int8_t, 2> states;                // the Succession's, by side
+        std::int8_t first;                                // number of turns from the beginning
+        bool is_inverse;
+
+        int side() const { return is_inverse ? 1 : 0; }
     };
     struct Inverse {
         std::array<OptimalPosition, kViews> positions;
@@ -149,13 +165,12 @@ private:
     void turn_along(Candidate& child, int axis) const {
         OptimalView& view = child.node.views[axis];
         view = nodes_.turned(view, axis, child.turn);
-        nodes_.table().template prefetch_distance<kIsCutOff>(view);
+        nodes_.table().prefetch_distance(view);
     }
     void accept(int depth);
-    void drop_by_inverse(int depth)
-        requires kIsCutOff;
-    void measure_inverses(int axis, int left)
-        requires kIsCutOff;
+    void drop_by_inverse(int depth);
+    void measure_inverses(int axis, int left);
+    void choose_side(Position& position, const OptimalNode& inverse, int left) const;
     void finish();
     void measure(int rank, int left);
 
