@@ -51,6 +51,10 @@ uint32_t board_link_ms(void);
 uint32_t board_boot_id(void);
 uint8_t board_reset_cause(void);
 
+#if defined(CHIP_MODEL)
+board_lock_t board_lock(void);
+void board_unlock(board_lock_t lock);
+#else
 static inline board_lock_t board_lock(void)
 {
     uint32_t state;
@@ -62,6 +66,7 @@ static inline void board_unlock(board_lock_t lock)
 {
     __asm__ volatile("msr primask, %0" ::"r"(lock) : "memory");
 }
+#endif
 
 /* The timer's count when events began, and at the last event. */
 extern uint32_t board_start_tick;

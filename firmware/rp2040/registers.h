@@ -4,7 +4,12 @@
 
 #include <stdint.h>
 
+#if defined(CHIP_MODEL) /* the unit tests have a model of the chip's registers */
+volatile uint32_t *model_register(uint32_t address);
+#define REGISTER(address) (*model_register(address))
+#else
 #define REGISTER(address) (*(volatile uint32_t *)(address))
+#endif
 /* Most registers have aliases where a write flips, sets or clears the bits that are 1 in it. */
 #define FLIP_BITS(address) REGISTER((address) + 0x1000)
 #define SET_BITS(address) REGISTER((address) + 0x2000)

@@ -161,7 +161,7 @@ static volatile bool sending;
 
 static volatile uint8_t *buffer(uint32_t offset)
 {
-    return (volatile uint8_t *)(uintptr_t)USB_BUFFER(offset);
+    return (volatile uint8_t *)&REGISTER(USB_BUFFER(offset));
 }
 
 /* Gives a buffer to the controller, whose clock is slower: the bit that does it comes last, some

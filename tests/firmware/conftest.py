@@ -13,8 +13,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FIRMWARE = ROOT / "firmware"
 BUILD = ROOT / "build"
-FUZZ_TARGETS = ("fuzz_link_edges", "fuzz_link_frames")
-"""With a board that makes edges, and with one that sets pulses."""
+FUZZ_TARGETS = ("fuzz_link_edges", "fuzz_link_frames", "fuzz_rp2040")
+"""With a board that makes edges, with one that sets pulses, and with the ports of an RP2040."""
 
 
 def checked(*command: str | Path) -> None:
