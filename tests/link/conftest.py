@@ -73,9 +73,16 @@ def usb_pico(pico_command: list[str]) -> Iterator[Rig]:
         yield rig
 
 
-@pytest.fixture(params=["host_rig", "linux_rig"])
+@pytest.fixture(
+    params=[
+        "host_rig",
+        "linux_rig",
+        pytest.param("pico", marks=pytest.mark.long),
+        pytest.param("usb_pico", marks=pytest.mark.long),
+    ]
+)
 def rig(request: pytest.FixtureRequest) -> Rig:
-    """A board that makes edges, and one that sets pulses."""
+    """A board that makes edges, one that sets pulses, and a chip at either of its ports."""
     rig: Rig = request.getfixturevalue(request.param)
     return rig
 

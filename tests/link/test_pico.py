@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -30,6 +31,7 @@ from tests.rig.boards import (
 
 HOLDER = SERVO_PINS[0]
 PULSE_TICKS = 4
+STOP_S = 0.001
 
 
 async def test_a_pico_steps_and_makes_pulses(pico: Rig) -> None:
@@ -99,6 +101,33 @@ async def test_every_edge_is_where_the_plan_has_it(pico: Rig, motors: int, speed
     for one, ticks in zip(setups, planned, strict=True):
         late = np.array(pico.pins.rises(one.step_pin)) - ticks - begun
         assert np.abs(late).max() <= 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("rig", ["pico", "usb_pico"], indirect=True)
+async def test_an_emergency_stop_ends_all_steps_within_a_millisecond(rig: Rig) -> None:
+    """From the order to the last step of six motors, the way of the bytes included."""
+    limits = StepperLimits(start_speed=2_000, max_speed=94_000, acceleration=5e6)
+    setups = tuple(
+        StepperSetup(f"motor{pin}", step_pin=pin, direction_pin=20, limits=limits)
+        for pin in range(2, 8)
+    )
+    link = await rig.homed_link(setups=setups)
+    moves = tuple(stepper_move(one.name, 0, 30_000, limits) for one in setups)
+    plan = Schedule(moves, tuple(TimedTurn(0, at) for at in range(6)), moves[0].duration_us)
+    for phase in range(5):
+        run = await running(link, plan)
+        while not (await link.status()).moving:
+            pass
+        await asyncio.sleep(0.02 + 0.0137 * phase)
+        ordered_at = rig.loop.time()
+        await link.emergency_stop()
+        with pytest.raises(RobotError):
+            await run
+        last = max(ticks for one in setups for ticks in rig.pins.rises(one.step_pin))
+        assert ordered_at < last / 2e6 < ordered_at + STOP_S
+        await link.clear()
+        await link.home()
 
 
 @pytest.mark.long

@@ -17,7 +17,7 @@ from robot.link.plans import WirePlan
 from robot.link.protocol import Go, Message
 from robot.link.session import LinkSession
 from robot.motion.schedule import Schedule
-from robot.settings import RobotProfile
+from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
 from tests.rig.fault_campaign import (
     EARLY_S,
@@ -250,6 +250,18 @@ def test_one_emergency_stop_stops_the_arms_of_all_boards() -> None:
         jaws = [name for name in r.profile.actuators if name.endswith("-jaw")]
         assert r.robot.edges - before == len(jaws) * PULSES_PER_S * 2
         assert not r.robot.moving
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(1_000))
+def test_a_pico_solves_though_a_byte_in_a_hundred_is_wrong(seed: int) -> None:
+    with SimulatedRun(
+        load_profile("six-motor-pico"), scrambled(3, seed), seed=seed, firmware="rp2040"
+    ) as r:
+        spoil_the_line("flip", 0.01)(r)
+        verdict = r.solve()
+    assert_solved(verdict)
+    assert not verdict.faults
 
 
 def assert_solved_at_last(r: SimulatedRun, excused: frozenset[str] = frozenset()) -> None:
