@@ -164,7 +164,10 @@ def test_a_pico_that_runs_is_restarted_at_usb_by_1200_baud(
     image.write_bytes(b"image")
     (tmp_path / "mounted").mkdir()
     (tmp_path / "mounts").write_text(f"{drive} {tmp_path}/mounted vfat\n")
-    family = replace(RP2040, drive=drive, mounts=tmp_path / "mounts", usb_port=tmp_path / "ttyACM1")
+    socket = tmp_path / "by-path" / "platform-usb-0:1.2:1.0"
+    socket.parent.mkdir()
+    socket.symlink_to(port)
+    family = replace(RP2040, drive=drive, mounts=tmp_path / "mounts", by_path=socket.parent)
     firmware = BuiltFirmware(firmware_boards()["pico"], tmp_path, image, 1, 2)
     asked = []
 
@@ -180,7 +183,7 @@ def test_a_pico_that_runs_is_restarted_at_usb_by_1200_baud(
     monkeypatch.setattr(rp2040, "touch_port", lambda port: drive.touch())
     monkeypatch.setattr(os, "sync", drive.unlink)
     family.flash(firmware, str(port))
-    assert asked == [str(family.usb_port)] * 2
+    assert asked == [str(socket)] * 2
     with pytest.raises(FirmwareError, match="still runs another firmware"):
         family.flash(firmware, str(port))
     monkeypatch.setattr(rp2040, "touch_port", lambda port: None)

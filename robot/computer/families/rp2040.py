@@ -126,11 +126,12 @@ class Rp2040Family(BoardFamily):
     """Raspberry Pi Pico, and boards like it.
 
     ``drive``: that of a board in its bootloader; ``mounts`` tells where it is mounted.
-    ``usb_port``: that of a board with our firmware at USB.
+    ``usb_port``: that of a board with our firmware at USB. ``by_path``: ports by their sockets.
     """
 
     drive: Path = Path("/dev/disk/by-label/RPI-RP2")
     usb_port: Path = Path("/dev/serial/by-id/usb-Cubist_Pico-if00")
+    by_path: Path = Path("/dev/serial/by-path")
     mounts: Path = Path("/proc/self/mounts")
 
     def build(self, board: FirmwareBoard) -> BuiltFirmware:
@@ -180,8 +181,9 @@ class Rp2040Family(BoardFamily):
             port = str(self.usb_port)
         else:
             at_usb = Path(port).resolve().name.startswith("ttyACM")
+            lasting = str(self._find_socket(port)) if at_usb else port
             self._restart(port, at_usb)
-            port = str(self.usb_port) if at_usb else port
+            port = lasting
         with self._mount_drive() as folder:
             try:
                 shutil.copyfile(built.image, folder / built.image.name)
@@ -193,6 +195,14 @@ class Rp2040Family(BoardFamily):
         if not self._wait_for_drive(False):
             raise FirmwareError("the Pico did not take the image; pull it out and try again")
         self._check_version(port)
+
+    def _find_socket(self, port: str) -> Path:
+        """Return a name that the port at USB has again after a restart: that of its socket, as two
+        boards look the same.
+        """
+        links = self.by_path.glob("*")
+        here = (link for link in links if link.resolve() == Path(port).resolve())
+        return next(here, self.usb_port)
 
     def _restart(self, port: str, at_usb: bool) -> None:
         """Restart a board that runs into its bootloader."""
