@@ -147,12 +147,16 @@ class StartRequest(ApiRequest):
     ``moves`` are for ``scramble``; without them they are random. ``facelets`` are for ``solve``
     when the state of the cube is known, in any notation: it is not looked at first. ``to`` is what
     ``solve`` makes of the cube instead: a pattern's name, a state or moves from the solved cube.
+    ``centres``: those of a 3x3x3 end upright, for cubes with a picture. They are upright now but
+    for what ``centres_turned`` turns, moves as "U2 R".
     """
 
     kind: JobKind = "solve"
     moves: str | None = Field(default=None, max_length=2000)
     facelets: str | None = Field(default=None, max_length=2000)
     to: str | None = Field(default=None, max_length=2000)
+    centres: bool = False
+    centres_turned: str | None = Field(default=None, max_length=2000)
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -162,6 +166,10 @@ class StartRequest(ApiRequest):
             raise ValueError(f"facelets are for a solve, not for {self.kind}")
         if self.kind != "solve" and self.to is not None:
             raise ValueError(f"to is for a solve, not for {self.kind}")
+        if self.kind != "solve" and self.centres:
+            raise ValueError(f"centres are for a solve, not for {self.kind}")
+        if self.centres_turned is not None and not self.centres:
+            raise ValueError("centres_turned goes with centres")
         return self
 
 

@@ -83,14 +83,34 @@ def scramble(moves: str | None, wait: bool, as_json: bool) -> int:
 
 @click.command()
 @click.argument("goal", metavar="NAME|STATE|MOVES")
+@click.option(
+    "--centres",
+    is_flag=True,
+    help="Leave the centres of a 3x3x3 upright, for cubes with a picture or a logo.",
+)
+@click.option(
+    "--centres-turned",
+    metavar="MOVES",
+    help='With --centres, those that are turned now, as "U2 R" (default: all are upright).',
+)
 @click.option("--wait/--no-wait", default=True, help="Wait until the job ends (the default).")
 @json_option
-def pattern(goal: str, wait: bool, as_json: bool) -> int:
+def pattern(goal: str, centres: bool, centres_turned: str | None, wait: bool, as_json: bool) -> int:
     """Scan the cube in the robot, turn it to a pattern, and check that.
 
     `cubist solve --to list` shows the names of patterns. Moves are those from the solved cube.
     """
-    return run_job("solve", wait, as_json, to=goal)
+    wanted = want_centres(centres, centres_turned)
+    return run_job("solve", wait, as_json, to=goal, **wanted)
+
+
+def want_centres(centres: bool, turned: str | None) -> dict[str, str | bool]:
+    """Return the parameters of a job that leaves centres upright, or none; UsageError."""
+    if not centres:
+        if turned is not None:
+            raise click.UsageError("--centres-turned goes with --centres")
+        return {}
+    return {"centres": True} if turned is None else {"centres": True, "centres_turned": turned}
 
 
 @click.command()
@@ -104,7 +124,7 @@ def shutdown(yes: bool, as_json: bool) -> int:
     return answer(daemon_client().call(SHUT_DOWN, {}), as_json, text)
 
 
-def run_job(kind: str, wait: bool, as_json: bool, **more: str | None) -> int:
+def run_job(kind: str, wait: bool, as_json: bool, **more: str | bool | None) -> int:
     """Start a job and, unless told not to, follow it to its end; the command's exit code."""
     client = daemon_client()
     try:
@@ -287,7 +307,7 @@ def _cycle(client: ControlClient, about: str) -> RunRecordJson:
     return perform(client, "solve", f"{about}solve: ")
 
 
-def perform(client: ControlClient, kind: str, about: str, **more: str) -> RunRecordJson:
+def perform(client: ControlClient, kind: str, about: str, **more: str | bool) -> RunRecordJson:
     """Start a job, show it until it ends, and return its record."""
     run_id = client.start(kind, **more)
     watch(client, run_id, about=about)

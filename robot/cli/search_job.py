@@ -204,7 +204,7 @@ class MetricSearch:
         """See :data:`SearchJob`."""
         given = read_state(text, self._wanted["size"])
         cube, goal = given.cube, find_goal(given, self._wanted)
-        turned = _find_turned_centres(text, given, self._wanted)
+        turned = find_turned_centres(text, given, self._wanted)
         centres = _plan_centres(cube, goal, turned, self._wanted)
         with ProgressLine() as line:
             found = interruptible(
@@ -281,7 +281,7 @@ class RobotSearch:
 
         given = read_state(text, self._wanted["size"])
         cube, goal = given.cube, find_goal(given, self._wanted)
-        turned = _find_turned_centres(text, given, self._wanted)
+        turned = find_turned_centres(text, given, self._wanted)
         centres = _plan_centres(cube, goal, turned, self._wanted)
         setup = self._setup(cube.size)
         with ProgressLine() as line:
@@ -358,7 +358,7 @@ def _state_of(given: GivenCube, wanted: Wanted) -> JsonObject:
     return {"state": given.facelets} | held | ({"to": wanted["to"]} if wanted["to"] else {})
 
 
-def _find_turned_centres(text: str, given: GivenCube, wanted: Wanted) -> CentreTurns | None:
+def find_turned_centres(text: str, given: GivenCube, wanted: Wanted) -> CentreTurns | None:
     """Return how the centres of a 3x3x3 are turned now, by the faces at which it was given.
 
     Those of a scramble follow from its moves, others are upright unless the options say more.

@@ -18,7 +18,9 @@ from robot.cli.texts import ending_text
 from robot.settings.document import BadProfile, parse_document
 from robot.text.faults import RobotError
 from robot.text.outcomes import exit_code
+from solver.cube.centres import CentreTurns, add_turns, count_turns, write_turns
 from solver.cube.cube import from_scramble
+from solver.cube.notation import parse_moves
 from solver.cube.reading import SCRAMBLE, read_state
 from solver.errors import CubistError, ExitCode
 from solver.files import BadFile, read_text
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 64 * 1024
 LONGEST_WAIT_S = 24 * 3600.0
 WAIT = "wait"
+CENTRES, UPRIGHT = "centres", "upright"
 JOBS = {"solve": None, "home": None, "scramble": "moves", "pattern": "to"}
 """Steps that are jobs -> the parameter that a value after the colon is."""
 
@@ -48,6 +51,15 @@ class ShowStep:
         return self.name if self.value is None else f"{self.name} {self.value}"
 
 
+@dataclass(frozen=True)
+class Programme:
+    """Steps to play. ``turned``: how centres are turned that ``solve`` and ``pattern`` leave
+    upright."""
+
+    steps: list[ShowStep]
+    turned: CentreTurns | None = None
+
+
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--rounds", type=Whole(1, 1_000_000), help="Rounds to play (default: until stopped).")
@@ -56,16 +68,18 @@ def show(file: Path, rounds: int | None, as_json: bool) -> int:
     """Play the programme in FILE again and again, for a shop window.
 
     FILE is YAML: `steps:` with a list of `solve`, `home`, `scramble`, `scramble: R U F`, `pattern:
-    checkerboard` and `wait: 30` (seconds). The programme ends when somebody stops a job or starts
-    another (by the robot's button, too), when a job fails, and by Ctrl-C, which stops the robot.
+    checkerboard` and `wait: 30` (seconds). With `centres: upright` beside `steps:`, for a cube with
+    a picture whose centres are upright now, `solve` and `pattern` leave them so. The programme ends
+    when somebody stops a job or starts another (by the robot's button, too), when a job fails, and
+    by Ctrl-C, which stops the robot.
     """
     client = daemon_client()
-    steps = read_programme(file, client.call(CALIBRATION)["size"])
-    played = 0
+    programme = read_programme(file, client.call(CALIBRATION)["size"])
+    played, turned = 0, programme.turned
     try:
         for number in count(1) if rounds is None else range(1, rounds + 1):
-            for step in steps:
-                code = _play(client, step, number, as_json)
+            for step in programme.steps:
+                code, turned = _play(client, step, turned, number, as_json)
                 if code is not ExitCode.DONE:
                     _report_end(played, as_json)
                     return code
@@ -82,8 +96,8 @@ def show(file: Path, rounds: int | None, as_json: bool) -> int:
     return ExitCode.DONE
 
 
-def read_programme(file: Path, size: int | None) -> list[ShowStep]:
-    """Return the steps in a file, for a robot that turns cubes of ``size`` layers.
+def read_programme(file: Path, size: int | None) -> Programme:
+    """Return the programme in a file, for a robot that turns cubes of ``size`` layers.
 
     Raises :class:`BadFile` with the line of what is wrong.
     """
@@ -92,8 +106,14 @@ def read_programme(file: Path, size: int | None) -> list[ShowStep]:
     except BadProfile as error:
         raise BadFile(str(error)) from None
     listed = document.data.get("steps")
-    if document.data.keys() != {"steps"} or not isinstance(listed, list) or not listed:
-        raise BadFile(f'{file}: write "steps:" and a list of steps, and nothing else')
+    if not document.data.keys() <= {"steps", CENTRES} or not isinstance(listed, list) or not listed:
+        raise BadFile(
+            f'{file}: write "steps:" and a list of steps, and beside it only "{CENTRES}: {UPRIGHT}"'
+        )
+    has_centres = CENTRES in document.data
+    if has_centres and (document.data[CENTRES] != UPRIGHT or size not in (3, None)):
+        line = document.line_of((CENTRES,))
+        raise BadFile(f'{file}:{line}: "{CENTRES}: {UPRIGHT}" is for a 3x3x3, and no other word is')
     steps = []
     for index, found in enumerate(listed):
         try:
@@ -103,7 +123,7 @@ def read_programme(file: Path, size: int | None) -> list[ShowStep]:
             raise BadFile(f"{file}:{line}: {error}") from None
     if all(step.name == WAIT for step in steps):
         raise BadFile(f"{file}: every step waits")
-    return steps
+    return Programme(steps, count_turns([]) if has_centres else None)
 
 
 def _read_step(found: object, size: int | None) -> ShowStep:
@@ -132,22 +152,28 @@ def _read_step(found: object, size: int | None) -> ShowStep:
     return ShowStep(name, value)
 
 
-def _play(client: ControlClient, step: ShowStep, number: int, as_json: bool) -> ExitCode:
-    """Play one step, and return the exit code of its outcome."""
+def _play(
+    client: ControlClient, step: ShowStep, turned: CentreTurns | None, number: int, as_json: bool
+) -> tuple[ExitCode, CentreTurns | None]:
+    """Play one step; return the exit code of its outcome, and how the centres are turned then."""
     if step.name == WAIT:
         _wait(client, step.seconds)
-        return ExitCode.DONE
+        return ExitCode.DONE, turned
     key = JOBS[step.name]
     more = {} if key is None else {key: step.value}
     kind = "solve" if step.name == "pattern" else step.name
-    given = {name: value for name, value in more.items() if value is not None}
+    given: dict[str, str | bool] = {n: value for n, value in more.items() if value is not None}
+    if turned is not None and kind == "solve":
+        given |= {"centres": True, "centres_turned": write_turns(turned)}
     record = perform(client, kind, f"{number}  {step}: ", **given)
     ended = ending_text(record["outcome"], record["duration_s"])
     document = {"round": number, "step": str(step), "run": record["id"]}
     document |= {"outcome": record["outcome"], "reason": record["reason"]}
     reason = f": {record['reason']}" if record["reason"] else ""
     answer(document, as_json, f"{number}  {step}: {ended}{reason}")
-    return exit_code(record["outcome"])
+    if turned is not None:
+        turned = add_turns(turned, count_turns(parse_moves(record["moves"] or "")))
+    return exit_code(record["outcome"]), turned
 
 
 def _wait(client: ControlClient, seconds: float) -> None:

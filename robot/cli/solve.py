@@ -19,7 +19,7 @@ from robot.cli.output import (
     printing_beside,
     refuse_two_outputs,
 )
-from robot.cli.search_job import SearchJob, Wanted, find_goal, make_job
+from robot.cli.search_job import SearchJob, Wanted, find_goal, find_turned_centres, make_job
 from robot.computer.memory import keep_small
 from robot.text.faults import exit_code_of
 from robot.text.outcomes import Outcome, worst
@@ -150,8 +150,6 @@ def solve(
         _check_for_robot(wanted)
     if wanted["centres"] and wanted["algorithm"] not in (None, "two-phase"):
         raise click.UsageError("--centres needs --algorithm two-phase")
-    if wanted["centres"] and execute:
-        raise click.UsageError("--execute leaves the search to the daemon: omit --centres")
     if execute:
         return _execute(next(_texts(state, scramble)).text, wanted, as_json)
     if timeline and not profile:
@@ -183,7 +181,8 @@ def _check_for_robot(wanted: Wanted) -> None:
 
 def _execute(text: str, wanted: Wanted, as_json: bool) -> int:
     """The daemon solves a cube it need not look at; its own profile and limits count."""
-    from robot.cli.control import run_job
+    from robot.cli.control import run_job, want_centres
+    from solver.cube.centres import write_turns
     from solver.cube.reading import read_state
 
     given = read_state(text, wanted["size"])
@@ -191,7 +190,12 @@ def _execute(text: str, wanted: Wanted, as_json: bool) -> int:
     if goal is not None and goal.in_colours:
         # Its letters are colours of the cube that was given, which the daemon never hears of.
         to = goal.text
-    return run_job("solve", True, as_json, facelets=given.cube.facelets(), to=to)
+    centres = dict[str, str | bool]()
+    if wanted["centres"]:
+        turned = find_turned_centres(text, given, wanted) or ()
+        centres = want_centres(True, write_turns(turned))
+    facelets = given.cube.facelets()
+    return run_job("solve", True, as_json, facelets=facelets, to=to, **centres)
 
 
 def _list_patterns(size: int | None, as_json: bool) -> int:

@@ -21,15 +21,14 @@ from robot.daemon.live import operations_of
 from robot.daemon.scanning import note_recovery, scan
 from robot.machine.assembly import Machine
 from robot.machine.solve_planner import SolvePlanner, SplitPlan
-from robot.planner import Plan, State
+from robot.planner import ANY_SOLVED, Aim, Plan, State
 from robot.records.run_record import FaultRecord
 from robot.text.faults import RobotError, ScanError
 from robot.text.messages import JobStep, Note, coded
 from robot.text.outcomes import Outcome
 from solver.cost import merge_moves
 from solver.cube.cube import AnyCube
-from solver.errors import CubistError
-from solver.goal import Goal
+from solver.errors import CubistError, InvalidRequest
 from solver.solution import Progress
 
 log = logging.getLogger("cubistd")
@@ -53,10 +52,15 @@ def performer(request: StartRequest, planner: SolvePlanner) -> Performer:
         cube = planner.scramble_cube(request.moves)
         return lambda job, machine: scramble(job, machine, cube)
     known = None if request.facelets is None else planner.parse_cube(request.facelets)
-    goal = None if request.to is None else planner.read_goal(request.to, request.facelets)
+    aim = planner.read_aim(
+        request.to,
+        request.facelets,
+        centres=request.centres,
+        centres_turned=request.centres_turned,
+    )
     if known is not None:
-        return lambda job, machine: solve_known(job, machine, known, goal)
-    return lambda job, machine: solve(job, machine, goal)
+        return lambda job, machine: solve_known(job, machine, known, aim)
+    return lambda job, machine: solve(job, machine, aim)
 
 
 async def home(job: Job, machine: Machine) -> Outcome:
@@ -76,17 +80,20 @@ async def scramble(job: Job, machine: Machine, cube: AnyCube) -> Outcome:
     return Outcome.DONE
 
 
-async def solve(job: Job, machine: Machine, goal: Goal | None = None) -> Outcome:
+async def solve(job: Job, machine: Machine, aim: Aim = ANY_SOLVED) -> Outcome:
     """Home, scan, plan, turn, check; after a fault of the motion, all of it once more.
 
-    ``goal`` is what the cube is to become; None: solved.
+    Once turns were begun, a fault leaves open how far the centres are turned: where ``aim`` wants
+    them upright, it ends the job.
     """
     for attempt in range(machine.policy.solve_retries + 1):
         job.record.attempts = attempt + 1
         try:
-            return await _solve_once(job, machine, goal)
+            return await _solve_once(job, machine, aim)
         except RobotError as fault:
-            if attempt == machine.policy.solve_retries or not fault.recoverable:
+            is_last = attempt == machine.policy.solve_retries
+            is_centre_lost = aim.turned is not None and job.record.moves is not None
+            if is_last or is_centre_lost or not fault.recoverable:
                 raise
             job.record.faults.append(FaultRecord.of(fault))
             text = f"recovering: {fault.cause}"
@@ -97,21 +104,19 @@ async def solve(job: Job, machine: Machine, goal: Goal | None = None) -> Outcome
     raise AssertionError("the loop returns or raises")
 
 
-async def solve_known(
-    job: Job, machine: Machine, cube: AnyCube, goal: Goal | None = None
-) -> Outcome:
+async def solve_known(job: Job, machine: Machine, cube: AnyCube, aim: Aim = ANY_SOLVED) -> Outcome:
     """Solve a cube whose state is known, without looking at it first."""
     await _home(job, machine)
     job.record.facelets = cube.facelets()
     job.live.read(job.record.facelets)
-    return await _turn_until_solved(job, machine, cube, None, goal)
+    return await _turn_until_solved(job, machine, cube, None, aim)
 
 
-async def _solve_once(job: Job, machine: Machine, goal: Goal | None) -> Outcome:
+async def _solve_once(job: Job, machine: Machine, aim: Aim) -> Outcome:
     """One attempt with a cube yet to be seen."""
     await _home(job, machine)
     cube, state = await scan(job, machine, RobotState.SCANNING, None)
-    return await _turn_until_solved(job, machine, cube, state, goal)
+    return await _turn_until_solved(job, machine, cube, state, aim)
 
 
 async def _reconnect(job: Job, machine: Machine) -> None:
@@ -127,29 +132,26 @@ async def _reconnect(job: Job, machine: Machine) -> None:
 
 
 async def _turn_until_solved(
-    job: Job, machine: Machine, cube: AnyCube, state: State | None, goal: Goal | None
+    job: Job, machine: Machine, cube: AnyCube, state: State | None, aim: Aim
 ) -> Outcome:
     """Plan, turn and check; if the cube is not solved, or not at its goal, go on from there."""
-    if _is_there(cube, goal):
+    if aim.is_reached(cube):
         # An earlier attempt may have turned to the end before something else went wrong.
         there = Outcome.SOLVED if job.record.moves else Outcome.ALREADY_SOLVED
-        return there if goal is None else Outcome.DONE
+        return there if aim.goal is None else Outcome.DONE
     for attempt in range(machine.policy.solve_retries + 1):
         if attempt:
             note_recovery(job, Note.of("solved-again"))
-        plan = await _plan(job, machine, cube, state, goal)
-        state = await perform(job, machine, plan, cube, goal)
+        plan = await _plan(job, machine, cube, state, aim)
+        state = await perform(job, machine, plan, cube, aim)
+        aim = aim.subtract_moves((job.record.moves or "").split())
         if not machine.policy.check_after:
             return Outcome.DONE
         cube, state = await _scan_again(job, machine, state)
-        if _is_there(cube, goal):
+        if aim.is_reached(cube):
             job.is_proven = attempt == 0
-            return Outcome.SOLVED if goal is None else Outcome.DONE
+            return Outcome.SOLVED if aim.goal is None else Outcome.DONE
     return Outcome.NOT_SOLVED
-
-
-def _is_there(cube: AnyCube, goal: Goal | None) -> bool:
-    return cube.is_solved if goal is None else goal.is_reached(cube)
 
 
 async def _scan_again(
@@ -178,12 +180,14 @@ async def _home(job: Job, machine: Machine) -> None:
     job.live.home(machine.planner.start_positions)
 
 
-async def _plan(
-    job: Job, machine: Machine, cube: AnyCube, state: State | None, goal: Goal | None
-) -> Plan:
+async def _plan(job: Job, machine: Machine, cube: AnyCube, state: State | None, aim: Aim) -> Plan:
     job.enter(RobotState.SOLVING, JobStep.of("search"))
     search = machine.planner.plan
-    plan = await job.run_blocking("search", search, cube, state, job.cancel, job.hear, goal)
+    try:
+        plan = await job.run_blocking("search", search, cube, state, job.cancel, job.hear, aim)
+    except InvalidRequest as error:
+        # The cube that was seen does not fit the centres that were told.
+        raise ScanError(str(error)) from error
     await note(job, machine, [plan])
     job.save_meanwhile()
     return plan
@@ -194,12 +198,12 @@ async def perform(
     machine: Machine,
     plan: Plan,
     cube: AnyCube | None = None,
-    goal: Goal | None = None,
+    aim: Aim = ANY_SOLVED,
 ) -> State:
     """Perform a plan and return the mechanism's state at its end.
 
     ``cube`` is the cube before it: where it is given and the policy says so, the rest of the way to
-    ``goal`` is improved while it turns. The record, in which the plan is noted, says what was
+    ``aim`` is improved while it turns. The record, in which the plan is noted, says what was
     performed.
     """
     job.enter(RobotState.TURNING, _turning(job))
@@ -210,8 +214,9 @@ async def perform(
         whole = [*done, parts.head, parts.tail]
         done_us = sum(part.duration_us for part in done)
         job.live.move("turn", whole, done_us, job.record.greedy_us)
+        aim = aim.subtract_moves(parts.head.moves)
         took_us, plan = await _turn_and_improve(
-            job, machine, parts, goal, _progress(job, whole, len(done))
+            job, machine, parts, aim, _progress(job, whole, len(done))
         )
         executed_us += took_us
         before = parts.cube
@@ -264,7 +269,7 @@ async def _turn_and_improve(
     job: Job,
     machine: Machine,
     parts: SplitPlan,
-    goal: Goal | None,
+    aim: Aim,
     progress: Callable[[float], None],
 ) -> tuple[int, Plan]:
     """Perform the head while searching for a faster tail; return its microseconds and the tail."""
@@ -275,7 +280,7 @@ async def _turn_and_improve(
         if fraction >= ENOUGH:
             enough.set()
 
-    search = asyncio.create_task(asyncio.to_thread(machine.planner.improve, parts, enough, goal))
+    search = asyncio.create_task(asyncio.to_thread(machine.planner.improve, parts, enough, aim))
     head = parts.head.schedule()
     try:
         took_us = await job.run_blocking("turn", machine.motion.perform, head, advance)

@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from robot.planner import (
+    ANY_SOLVED,
+    Aim,
     Mechanism,
     Plan,
     PlanningError,
@@ -35,8 +37,10 @@ from robot.records.latency import Stopwatch
 from robot.settings.profile import RobotProfile
 from robot.text.faults import Stopped
 from solver.cost import merge_moves
+from solver.cube.centres import count_turns
 from solver.cube.cube import AnyCube, from_scramble
 from solver.cube.facelets import FACES
+from solver.cube.notation import parse_moves
 from solver.cube.reading import SCRAMBLE, parse_state, read_state
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import CubistError, InvalidRequest, SearchError
@@ -109,6 +113,28 @@ class SolvePlanner:
         # Every look names the colours of a 2x2x2 anew, by its corner DLB.
         return replace(goal, in_colours=goal.in_colours and self._size != 2)
 
+    def read_aim(
+        self,
+        to: str | None,
+        facelets: str | None = None,
+        *,
+        centres: bool = False,
+        centres_turned: str | None = None,
+    ) -> Aim:
+        """Return what a solve turns the cube to; raises :class:`InvalidRequest`.
+
+        ``centres``: they end upright, and are upright now but for ``centres_turned``, moves.
+        """
+        goal = None if to is None else self.read_goal(to, facelets)
+        if not centres:
+            return Aim(goal)
+        if self._size != 3 or (goal is not None and goal.mask is not None):
+            raise InvalidRequest("centres: they are kept upright on a 3x3x3, and for whole cubes")
+        try:
+            return Aim(goal, count_turns(parse_moves(centres_turned or "")))
+        except CubistError as error:
+            raise InvalidRequest(f"centres_turned: {error}") from error
+
     def scramble_cube(self, moves: str | None) -> AnyCube:
         """The solved cube after these moves, or random ones; raises :class:`InvalidRequest`."""
         if not moves:
@@ -133,10 +159,10 @@ class SolvePlanner:
         state: State | None,
         cancel: threading.Event,
         progress: ProgressListener,
-        goal: Goal | None = None,
+        aim: Aim = ANY_SOLVED,
     ) -> Plan:
-        """Plan the fastest way from ``cube`` in this state to the goal (None: solved), in the time
-        the profile allows.
+        """Plan the fastest way from ``cube`` in this state to ``aim``, in the time the profile
+        allows.
 
         The search takes what the link and the cameras leave of the processor.
         """
@@ -156,7 +182,8 @@ class SolvePlanner:
                 cancel=flag,
                 on_better=watch.better if watch else None,
                 progress=progress,
-                goal=goal,
+                goal=aim.goal,
+                centres=aim.centres_of(cube),
             ).result()
         plan.schedule()
         self._stopwatch.add("search", plan.search_s)
@@ -201,15 +228,15 @@ class SolvePlanner:
         tail.schedule()
         return SplitPlan(head, tail, turn_cube(cube, head))
 
-    def improve(self, parts: SplitPlan, enough: threading.Event, goal: Goal | None = None) -> Plan:
+    def improve(self, parts: SplitPlan, enough: threading.Event, aim: Aim = ANY_SOLVED) -> Plan:
         """Return a faster tail, searched until ``enough`` is set, or the one there is.
 
         The search takes what the link and the cameras leave of the processor.
         """
         with ThreadPoolExecutor(1, "rest", _stand_back) as pool:
-            return pool.submit(self._improve, parts, enough, goal).result()
+            return pool.submit(self._improve, parts, enough, aim).result()
 
-    def _improve(self, parts: SplitPlan, enough: threading.Event, goal: Goal | None) -> Plan:
+    def _improve(self, parts: SplitPlan, enough: threading.Event, aim: Aim) -> Plan:
         with _mirror(enough) as flag:
             try:
                 plan = plan_solve(
@@ -219,7 +246,8 @@ class SolvePlanner:
                     time_limit=parts.head.duration_us / 1e6,
                     threads=self._policy.search_threads,
                     cancel=flag,
-                    goal=goal,
+                    goal=aim.goal,
+                    centres=aim.centres_of(parts.cube),
                 )
             except SearchError:
                 return parts.tail

@@ -7,10 +7,12 @@ from robot.planner.move_times import greedy_us, move_ends_us
 from robot.planner.plan import Plan
 from robot.planner.retrace import PlanningError
 from robot.planner.scan import FaceView, ScanPlan, ScanStep, plan_scan
-from robot.planner.solve import plan_composites, plan_scramble, plan_solve, prepare
+from robot.planner.solve import ANY_SOLVED, Aim, plan_composites, plan_scramble, plan_solve, prepare
 from robot.planner.stopping import StoppingRule, Watch, split_at, turn_cube, where_to_cut_us
 
 __all__ = [
+    "ANY_SOLVED",
+    "Aim",
     "FaceView",
     "Mechanism",
     "Plan",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 
 from robot.mechanism.compile.cost_model import compile_mechanism, cost_model, node_of
@@ -13,10 +13,11 @@ from robot.planner.block_turns import block_turns
 from robot.planner.plan import Plan, make_plan
 from robot.planner.retrace import best_ends, transitions_between
 from solver.cost import moves_of
-from solver.cube.centres import CentreTurns
-from solver.cube.cube import AnyCube
+from solver.cube.centres import CentreTurns, add_turns, count_turns, turn_upright
+from solver.cube.cube import AnyCube, Cube
 from solver.cube.notation import Move, parse_moves
 from solver.cube.sticker_cube import StickerCube
+from solver.errors import InvalidRequest
 from solver.goal import Goal
 from solver.search import make_ready, solve
 from solver.solution import PROVEN, CancelFlag, Progress, Request, Solution
@@ -29,6 +30,45 @@ ALGORITHM = {2: "exact", 3: "two-phase"} | dict.fromkeys(LAYERED_SIZES, "reducti
 
 METRIC = {2: "htm", 3: "htm"} | dict.fromkeys(LAYERED_SIZES, "obtm")
 """The metric in which the moves of its solutions are counted."""
+
+
+@dataclass(frozen=True)
+class Aim:
+    """An end that a cube is turned to: ``goal`` (None: solved), and upright centres or any.
+
+    ``turned``: how its centres are turned now, if they are to end upright.
+    """
+
+    goal: Goal | None = None
+    turned: CentreTurns | None = None
+
+    def is_reached(self, cube: AnyCube) -> bool:
+        """Tell whether ``cube`` is there."""
+        is_there = cube.is_solved if self.goal is None else self.goal.is_reached(cube)
+        return is_there and not any(self.turned or ())
+
+    def subtract_moves(self, moves: Iterable[str]) -> Aim:
+        """Return what is left to aim at after ``moves``."""
+        if self.turned is None:
+            return self
+        made = count_turns(parse_moves(" ".join(moves)))
+        return replace(self, turned=add_turns(self.turned, made))
+
+    def centres_of(self, cube: AnyCube) -> CentreTurns | None:
+        """Return the turns that a solution must make to the centres; None where any will do.
+
+        Raises InvalidRequest where none can leave them upright.
+        """
+        if self.turned is None:
+            return None
+        other = cube if self.goal is None else self.goal.cube_to_solve(cube)
+        if not isinstance(other, Cube):
+            raise InvalidRequest("Only centres of a 3x3x3 can be kept upright")
+        return turn_upright(other, self.turned)
+
+
+ANY_SOLVED = Aim()
+"""The usual aim: solved, and centres as they come."""
 
 
 def plan_composites(mechanism: Mechanism, start: State, composites: Sequence[int]) -> Plan:

@@ -45,3 +45,10 @@ def name_turns(turned: CentreTurns) -> dict[str, int]:
     """Return the centres that are not upright: quarter turns 1, 2 or -1 by face."""
     signed = zip(FACES, turned, strict=True)
     return {face: quarters - 4 * (quarters == 3) for face, quarters in signed if quarters}
+
+
+def write_turns(turned: CentreTurns) -> str:
+    """Return moves that turn centres so, as :func:`count_turns` reads them."""
+    ends = ("", "", "2", "'")
+    written = zip(FACES, turned, strict=True)
+    return " ".join(face + ends[quarters] for face, quarters in written if quarters)

@@ -46,6 +46,21 @@ def test_rounds_are_played_step_by_step(play: Play) -> None:
     assert answers[-1] == {"rounds": 2}
 
 
+def test_centres_are_followed_through_a_programme(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = EndedJobs.run
+
+    def run_with_moves(client: EndedJobs, run_id: str) -> Any:
+        return ended(client, run_id) | {"moves": "R U R2 U'"}
+
+    monkeypatch.setattr(EndedJobs, "run", run_with_moves)
+    text = f"centres: upright\n{PROGRAMME}"
+    code, _, client = play("done done solved", text, "--rounds", "1")
+    assert code == ExitCode.DONE and client.details[1]["centres"]
+    assert [one.get("centres_turned") for one in client.details] == [None, "R'", "R2"]
+
+
 @pytest.mark.parametrize(
     ("outcome", "code"), [("stopped", ExitCode.STOPPED), ("jammed", ExitCode.FAILED)]
 )
@@ -92,6 +107,7 @@ def test_what_happens_while_it_waits_ends_the_programme(
         ("steps:\n- solve: R", '"solve" takes no such value'),
         ("steps:\n- {solve: , home: }", "no such step"),
         ("steps: [solve", "not YAML"),
+        ("steps: [solve]\ncentres: askew", "show.yaml:2"),
     ],
 )
 def test_a_bad_programme_is_refused_before_anything_moves(play: Play, text: str, said: str) -> None:

@@ -175,7 +175,6 @@ def test_what_is_out_of_reach_ends_with_the_limit_and_says_so(
         ((SOLVED, "--robot", "cubotino", "--solutions", "2"), "omit --solutions"),
         ((SOLVED, "--robot", "cubotino", "--target", "20"), "omit --target"),
         ((SOLVED, "--timeline", "a.svg"), "add --robot"),
-        ((SOLVED, "--execute", "--centres"), "omit --centres"),
         ((SOLVED, "--centres", "--algorithm", "optimal"), "needs --algorithm two-phase"),
         ((SOLVED, "--centres", "--centres-turned", "R"), "--centres-turned"),
         ((SOLVED, "--to", "chekerboard"), "Name one of checkerboard"),

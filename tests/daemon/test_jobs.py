@@ -19,6 +19,7 @@ from robot.daemon.job_control import JobController
 from robot.daemon.live import LiveBoard
 from robot.machine.solve_planner import SplitPlan
 from robot.motion.schedule import Schedule
+from robot.planner import Aim
 from robot.records.run_record import LinkRecord
 from robot.records.runs import RunStore, RunWriter, utc_now
 from robot.records.storage import StorageError
@@ -26,7 +27,6 @@ from robot.settings.profile import PolicySettings
 from robot.text.faults import RobotError, ScanError, Stopped
 from robot.text.messages import JobStep, Note
 from robot.text.outcomes import Outcome
-from solver.goal import Goal
 from solver.solution import Progress
 from tests.rig.fake_robot import SCRAMBLED_CUBE, part, run_job
 from vision.frame import Frame
@@ -332,7 +332,7 @@ async def test_the_search_ends_before_the_head_does(
     events: list[threading.Event] = []
     searching = threading.Event()
 
-    def improve(parts: SplitPlan, enough: threading.Event, goal: Goal | None) -> Any:
+    def improve(parts: SplitPlan, enough: threading.Event, aim: Aim) -> Any:
         events.append(enough)
         searching.set()
         assert enough.wait(60)

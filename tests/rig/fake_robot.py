@@ -22,7 +22,7 @@ from robot.machine.scanner import FaceImage
 from robot.machine.solve_planner import ProgressListener, SplitPlan
 from robot.mechanism.graph import ActuatorMotion, Operation
 from robot.motion.schedule import Schedule
-from robot.planner import FaceView, ScanPlan, ScanStep
+from robot.planner import ANY_SOLVED, Aim, FaceView, ScanPlan, ScanStep
 from robot.records.run_record import LinkRecord, RunRecord
 from robot.settings import RobotProfile
 from robot.settings.profile import PolicySettings
@@ -302,6 +302,9 @@ class FakePlanner:
     def read_goal(self, text: str, facelets: str | None = None) -> Goal:
         return read_goal(text, read_state(facelets or SCRAMBLE, 3))
 
+    def read_aim(self, to: str | None, facelets: str | None = None, **_: Any) -> Aim:
+        return Aim(None if to is None else self.read_goal(to, facelets))
+
     def prepare(self, cancel: threading.Event, progress: ProgressListener) -> None:
         for report in self.tables:
             progress(report)
@@ -314,7 +317,7 @@ class FakePlanner:
         state: Any,
         cancel: threading.Event,
         progress: ProgressListener,
-        goal: Goal | None = None,
+        aim: Aim = ANY_SOLVED,
     ) -> FakePlan:
         for report in self.tables:
             progress(report)

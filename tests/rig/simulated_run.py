@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 from unittest.mock import patch
 
 import numpy as np
@@ -31,7 +31,7 @@ from robot.machine.motion_controller import MotionController
 from robot.machine.scanner import FaceImage, Scanner, as_cube_face, as_jpeg, small_and_grey
 from robot.machine.solve_planner import ProgressListener, SolvePlanner
 from robot.motion.schedule import Schedule
-from robot.planner import FaceView, Plan, build_mechanism, plan_solve
+from robot.planner import ANY_SOLVED, Aim, FaceView, Plan, build_mechanism, plan_solve
 from robot.planner import State as MechanismState
 from robot.records.run_record import RunRecord
 from robot.records.runs import RunStore
@@ -45,7 +45,6 @@ from robot.twin.simulated import PinStream, SimulatedRobot
 from robot.twin.studio import Studio
 from robot.twin.violations import Violation
 from solver.cube.cube import AnyCube
-from solver.goal import Goal
 from solver.solution import CancelFlag
 from tests.rig.pictures import to_linear
 from tests.rig.scenes import SCHEMES
@@ -159,15 +158,15 @@ class SimulatedRun:
         starts: int = 1,
         *,
         killed: bool = True,
-        to: str | None = None,
         at_rest: FaultAction | None = None,
+        **asked: Any,
     ) -> Verdict:
         """Press the button on a daemon just started and wait for the end of its job, so many times;
-        then the daemon is ``killed``, or ends as it should. ``to``: a pattern is asked for instead.
+        then the daemon is ``killed``, or ends as it should. ``asked``: more of a StartRequest.
         ``at_rest`` happens before each start but the first, when the robot has idled for long.
         """
         with _quiet(), kept_memory():
-            return asyncio.run(self._solve(starts, killed, to, at_rest))
+            return asyncio.run(self._solve(starts, killed, at_rest, asked))
 
     def calibrate(self, work: Callable[[Machine, RobotProfile], T]) -> T:
         """Do something with the robot of a daemon in maintenance; what came of it."""
@@ -219,7 +218,7 @@ class SimulatedRun:
         )
 
     async def _solve(
-        self, starts: int, killed: bool, to: str | None, at_rest: FaultAction | None
+        self, starts: int, killed: bool, at_rest: FaultAction | None, asked: dict[str, Any]
     ) -> Verdict:
         self.motion = motion = SimulatedRunMotion(self)
         idling = IdleTime()
@@ -236,7 +235,7 @@ class SimulatedRun:
                 if number and at_rest is not None:
                     await idling.end()
                     await asyncio.to_thread(at_rest, self)
-                run = await controller.start(StartRequest(kind="solve", to=to))
+                run = await controller.start(StartRequest(kind="solve", **asked))
                 await controller.finished()
             status = controller.status()
             fault = status.fault.code if status.fault else None
@@ -335,7 +334,7 @@ class FirstSolutionPlanner(SolvePlanner):
         state: MechanismState | None,
         cancel: threading.Event,
         progress: ProgressListener,
-        goal: Goal | None = None,
+        aim: Aim = ANY_SOLVED,
     ) -> Plan:
         """See :meth:`robot.machine.solve_planner.SolvePlanner.plan`."""
         del cancel
@@ -349,7 +348,8 @@ class FirstSolutionPlanner(SolvePlanner):
             cancel=found,
             on_better=lambda *_: found.set(),
             progress=progress,
-            goal=goal,
+            goal=aim.goal,
+            centres=aim.centres_of(cube),
         )
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
 
+from robot.machine import solve_planner
 from robot.planner import build_mechanism, plan_solve
 from robot.settings import load_profile
 from solver import two_phase
@@ -106,6 +108,26 @@ def test_a_robot_s_plan_leaves_the_centres_upright(robot: str) -> None:
         scramble, cube, wanted = scramble_with_centres(seed, count)
         plan = plan_solve(cube, mechanism, time_limit=0.2, centres=wanted)
         assert turn_pictures(f"{scramble} {' '.join(plan.moves)}") == PICTURES
+
+
+def test_a_rest_that_is_improved_while_turning_leaves_them_upright(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(solve_planner, "where_to_cut_us", lambda plan, **_: plan.duration_us // 2)
+    profile = load_profile("six-motor")
+    planner = solve_planner.SolvePlanner(profile, build_mechanism(profile))
+    scramble, cube, _ = scramble_with_centres(3)
+    aim = planner.read_aim("superflip", centres=True, centres_turned=scramble)
+    plan = planner.plan(cube, None, Event(), lambda _: None, aim)
+    parts = planner.split(cube, plan, again=False)
+    assert parts is not None
+    tail = planner.improve(parts, Event(), aim.subtract_moves(parts.head.moves))
+    for rest in (parts.tail, tail):
+        moves = " ".join([*parts.head.moves, *rest.moves])
+        assert aim.subtract_moves(moves.split()).is_reached(cube.apply(moves))
+        shown = turn_pictures(f"{scramble} {moves}")
+        centres = [shown[81 * face + 40 + around] for face in range(6) for around in (-9, 1)]
+        assert centres == [PICTURES[81 * face + 40 + n] for face in range(6) for n in (-9, 1)]
 
 
 def test_turned_centres_are_named_and_the_impossible_is_refused() -> None:

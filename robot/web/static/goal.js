@@ -6,7 +6,7 @@ import { $, ask, el, msg } from "./util.js";
 
 export class GoalForm {
   constructor() {
-    new Hold($("solve-to-goal"), () => this.#start($("solve-to-goal"), { kind: "solve", to: $("goal").value.trim() }));
+    new Hold($("solve-to-goal"), () => this.#start($("solve-to-goal"), { kind: "solve", to: $("goal").value.trim(), centres: $("keep-centres").checked }));
     new Hold($("scramble-with-moves"), () => this.#start($("scramble-with-moves"), { kind: "scramble", moves: $("goal").value.trim() }));
     $("another-goal").addEventListener("toggle", () => $("another-goal").open && this.#list());
   }
