@@ -36,6 +36,12 @@ def angle_left_us(profile: RobotProfile, name: str, quarters: int, degrees: floa
         return drive.angle_left_us(quarters, degrees)
 
 
+def angle_made_us(profile: RobotProfile, name: str, quarters: int, degrees: float) -> int:
+    """Microseconds from the start of a layer's turn until more than ``degrees`` of it are made."""
+    with _drive(profile, name) as drive:
+        return drive.angle_made_us(quarters, degrees)
+
+
 def near_ends_us(profile: RobotProfile, motion: ActuatorMotion, degrees: float) -> tuple[int, int]:
     """Microseconds in which a rotation is within ``degrees`` of its start, and of its end.
 

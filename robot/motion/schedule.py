@@ -110,6 +110,10 @@ class Drive:
         """The time from when ``degrees`` of a layer's turn are left until it has settled."""
         return int(self.rotation_us(quarters, held=True) * degrees / (90 * abs(quarters)))
 
+    def angle_made_us(self, quarters: int, degrees: float) -> int:
+        """The time from the start of a layer's turn until it has made more than ``degrees``."""
+        return int(self.rotation_us(quarters, held=True) * degrees / (90 * abs(quarters)))
+
 
 DRIVES: Kinds[Callable[[str, Any], Drive]] = Kinds(
     "motion of an actuator", "robot.motion.{kind}", ("servo", "stepper")

@@ -321,6 +321,11 @@ class StepperDrive(Drive):
             steps = max(0, steps - self._settings.backlash_steps)
         return _steps_left_us(self.rotation(0, quarters, held=True), steps)
 
+    def angle_made_us(self, quarters: int, degrees: float) -> int:
+        """See :meth:`Drive.angle_made_us`: by its steps, as if it had no play to take up."""
+        steps = int(degrees * (self._settings.steps_per_turn or 0) / 360)
+        return _steps_made_us(self.rotation(0, quarters, held=True), steps)
+
     def _move(self, start_steps: int, steps: int, held: bool) -> MotionProfile:
         """The motion; as long as the one the other way, which may have more play to take up."""
         there, back = (self._one_way(start_steps, way, held) for way in (steps, -steps))
@@ -362,6 +367,19 @@ def _steps_left_us(motion: MotionProfile, steps: int) -> int:
                 ticks += run.interval_ticks + number * run.add_ticks
                 to_go -= 1
     return motion.duration_us - -(-ticks // TICKS_PER_US)
+
+
+def _steps_made_us(motion: MotionProfile, steps: int) -> int:
+    """Microseconds until the step after the first ``steps``; all of the motion if there is none."""
+    ticks = made = 0
+    for run in motion.segments:
+        if isinstance(run, StepSegment):
+            for number in range(run.count):
+                ticks += run.interval_ticks + number * run.add_ticks
+                made += 1
+                if made > steps:
+                    return ticks // TICKS_PER_US
+    return motion.duration_us
 
 
 DRIVES["stepper"] = StepperDrive

@@ -2,6 +2,11 @@
 
 The cube never moves as a whole. A configuration says on which axis layers still turn, and for how
 long, when the next axis may already start (``overlap_degrees``); without overlap there is only one.
+
+Layers of two axes bear being off square together by ``overlap_degrees``, but no more. So an axis
+starts when no more than that is left of the turns before it, and late enough to have made no more
+than that itself when those come to rest. Between equal motors the second is no wait, as each needs
+as long for its first degrees as for its last ones. A quick motor waits for a slow one.
 """
 
 from __future__ import annotations
@@ -9,9 +14,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import NamedTuple
 
 from robot.mechanism.direct import DirectSettings
-from robot.mechanism.durations import angle_left_us, rotation_us
+from robot.mechanism.durations import (
+    SQUARE_DEGREES,
+    angle_left_us,
+    angle_made_us,
+    rotation_us,
+)
 from robot.mechanism.graph import (
     ActuatorMotion,
     Configuration,
@@ -26,22 +37,36 @@ from robot.settings.base import AXIS_OF, Site
 from robot.settings.profile import RobotProfile
 from solver.cube.orientation import Orientation
 
-Ending = tuple[str, int]
-"""Axis on which layers still turn and for how many microseconds; ``("", 0)``: all are at rest."""
 
-REST: Ending = ("", 0)
+class Ending(NamedTuple):
+    """The axis on which layers still turn, and for how many microseconds until they are square, and
+    until they have settled.
+    """
+
+    axis: str
+    moving_us: int
+    residual_us: int
+
+
+REST = Ending("", 0, 0)
 QUARTERS = (1, 2, -1)
 
 
 @dataclass(frozen=True)
 class Spin:
-    """Layers of one axis turned together: until the next axis may start, and until all rest."""
+    """Layers of one axis turned together.
+
+    Microseconds from their start until one has made ``overlap_degrees``, until the next axis may
+    start, until all are square, and until all have settled.
+    """
 
     axis: str
     motions: tuple[ActuatorMotion, ...]
     operations: tuple[Operation, ...]
     turns: tuple[tuple[str, int], ...]
+    begun_us: int
     free_us: int
+    square_us: int
     rest_us: int
 
 
@@ -68,7 +93,7 @@ def build_direct(profile: RobotProfile, robot: DirectSettings) -> Mechanism:
     return Mechanism(
         profile=profile,
         configurations=tuple(
-            Configuration(positions, residual_motion_us=residual_us) for _, residual_us in endings
+            Configuration(positions, residual_motion_us=ending.residual_us) for ending in endings
         ),
         transitions=tuple(steps),
         start=State(0, Orientation(0)),
@@ -78,14 +103,18 @@ def build_direct(profile: RobotProfile, robot: DirectSettings) -> Mechanism:
 def _follow(ending: Ending, spin: Spin) -> tuple[Ending, int, int]:
     """The ending after ``spin``, when it begins, and when the next axis may start.
 
-    Layers of one axis wait for each other; those of another axis do not wait for what still moves,
-    but the axis after them does.
+    Layers of one axis wait for each other; those of another axis only until they cannot get too far
+    while others still move, but the axis after them waits until these rest.
     """
-    axis, residual_us = ending
-    begin = residual_us if axis == spin.axis else 0
-    duration = max(begin + spin.free_us, residual_us)
-    left = begin + spin.rest_us - duration
-    return ((spin.axis, left) if left > 0 else REST), begin, duration
+    if ending.axis == spin.axis:
+        begin = ending.residual_us
+    else:
+        begin = max(0, ending.moving_us - spin.begun_us)
+    duration = max(begin + spin.free_us, ending.residual_us)
+    left_us = begin + spin.rest_us - duration
+    if left_us <= 0:
+        return REST, begin, duration
+    return Ending(spin.axis, max(0, begin + spin.square_us - duration), left_us), begin, duration
 
 
 def _spins(profile: RobotProfile, robot: DirectSettings) -> Iterator[Spin]:
@@ -101,12 +130,14 @@ def _spins(profile: RobotProfile, robot: DirectSettings) -> Iterator[Spin]:
 def _spin(
     profile: RobotProfile, robot: DirectSettings, axis: str, turned: list[tuple[Site, int]]
 ) -> Spin:
-    motions, operations, free_us = [], [], 0
+    motions, operations = [], []
+    begun_us, free_us, square_us = [], [], []
     for site, quarters in turned:
         name = robot.motors[site]
         takes_us = rotation_us(profile, name, quarters, held=True)
-        left_us = angle_left_us(profile, name, quarters, robot.overlap_degrees)
-        free_us = max(free_us, takes_us - left_us)
+        begun_us.append(angle_made_us(profile, name, quarters, robot.overlap_degrees))
+        free_us.append(takes_us - angle_left_us(profile, name, quarters, robot.overlap_degrees))
+        square_us.append(takes_us - angle_left_us(profile, name, quarters, SQUARE_DEGREES))
         motions.append(ActuatorMotion(name, takes_us, quarters=quarters, held=True))
         way = signed_quarters(quarters)
         operations.append(Operation("turn", takes_us, site=site, quarter_turns=way))
@@ -115,7 +146,9 @@ def _spin(
         motions=tuple(motions),
         operations=tuple(operations),
         turns=tuple((site, quarters % 4) for site, quarters in turned),
-        free_us=free_us,
+        begun_us=min(begun_us),
+        free_us=max(free_us),
+        square_us=max(square_us),
         rest_us=max(motion.duration_us for motion in motions),
     )
 
