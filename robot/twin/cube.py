@@ -42,7 +42,7 @@ _RIGHT_AND_DOWN: dict[str, tuple[tuple[int, int, int], tuple[int, int, int]]] = 
 }
 
 AT_REST_QUARTERS = 0.5 / 90
-"""A layer this little off square stands square: its next motion is a start."""
+"""A layer this little off square stands square: a motion away from there is a start."""
 
 OPPOSITE = dict(zip("URFDLB", "DLBURF", strict=True))
 
@@ -285,9 +285,9 @@ class TwistingCube:
 
     def turn_layer(self, site: str, quarters: float) -> None:
         """Turn the layer at ``site`` clockwise seen from outside."""
-        before = self._twists[site]
-        starts = self.quarters_off_square(site) < AT_REST_QUARTERS
+        before, off = self._twists[site], self.quarters_off_square(site)
         self._twists[site] = before + quarters
+        starts = off < min(AT_REST_QUARTERS, self.quarters_off_square(site))
         self.body.turn(site, round(before + quarters) - round(before))
         self._check_crossing(site, starts)
 

@@ -99,6 +99,7 @@ def twisting(
         ([("R", 0.7), ("U", 0.2), ("U", 0.2)], True),
         ([("R", 0.7), ("U", 0.2), ("R", 0.25), ("U", 0.2)], False),
         ([("R", 0.92), ("U", 0.5)], False),
+        ([("R", 0.995), ("U", 0.33), ("R", 0.005)], False),  # which ends then, and does not start
     ],
 )
 def test_a_cube_that_cuts_corners_lets_both_be_off_square_so_far(
