@@ -12,7 +12,7 @@ import click
 
 from robot.calibration.step import Item, Items, Measurement, Session
 from robot.cli.numbers import Number, Whole
-from robot.settings.base import Site
+from robot.settings.base import MAX_ACCELERATION, Site
 
 Parameter = Callable[[Callable[..., int]], Callable[..., int]]
 """A decorator of click's that adds an argument or an option."""
@@ -125,7 +125,7 @@ PLACE = (
 
 def _limit_command(what: str, unit: str) -> Command:
     """Return the command that finds how high a motor's ``what`` may be."""
-    rate = Number(50, 10_000_000)
+    rate = Number(50, MAX_ACCELERATION)
     return Command(
         what,
         "steppers",

@@ -74,8 +74,11 @@ Steps = Annotated[
 PositiveSteps = Annotated[
     int, Field(strict=True, ge=1, le=1_000_000, description="steps, 1..1000000")
 ]
+MAX_ACCELERATION = 100_000_000
+"""Steps/s^2: four times that of a record holder's motor with 2,000 steps a turn."""
 Acceleration = Annotated[
-    int, Field(strict=True, ge=1, le=10_000_000, description="steps/s^2, 1..10000000")
+    int,
+    Field(strict=True, ge=1, le=MAX_ACCELERATION, description=f"steps/s^2, 1..{MAX_ACCELERATION}"),
 ]
 
 

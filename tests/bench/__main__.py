@@ -11,7 +11,7 @@ from importlib import import_module
 
 FILES = {
     "algorithms": "algorithms nxn",
-    "daemon": "daemon latency memory",
+    "daemon": "button daemon latency memory",
     "firmware": "firmware pico",
     "page": "page",
     "pi": "pi_board pi_steps",

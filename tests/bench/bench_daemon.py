@@ -11,6 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from robot.planner import build_mechanism, plan_scan
 from robot.records.latency import STAGES, percentile
 from robot.records.run_record import RunRecord
 from robot.settings import load_profile
+from robot.twin.cube import scrambled
 from tests.bench.figures import children_cpu_s, chosen, emit, used_cpu_s
 from tests.rig.footprint import SETTLED, footprints_of, seen_by_large_cameras
 from tests.rig.workbench import Bench, workbench
@@ -84,6 +86,66 @@ def measure_latency() -> None:
                     detail["motion"] = round(sum(s.plan.duration_us for s in steps) / 1e3, 2)
                 median = round(1e3 * percentile(found, 0.5), 2)
                 emit(f"latency-{name}-{stage}", median, "ms, p50", len(found), detail)
+
+
+BUTTON_S = 0.15
+WATCH_S = 0.002
+
+
+def measure_button() -> None:
+    """Emit the time from letting go of the button to a solved cube, by the computer's clock, with
+    the mean of what it consists of, in ms. ``CUBIST_ROBOTS`` and ``CUBIST_SOLVES`` choose.
+    """
+    for name in chosen("ROBOTS", "six-motor-record").split():
+        found = asyncio.run(_pressed(name, int(chosen("SOLVES", 20))))
+        took_s = [took for took, _ in found]
+        parts = {part: [one[part] for _, one in found] for part in found[0][1]}
+        detail: dict[str, Any] = {"max": round(max(took_s), 3)}
+        detail |= {part: round(1e3 * float(np.mean(values)), 1) for part, values in parts.items()}
+        emit(f"button-{name}", round(float(np.mean(took_s)), 3), "s, mean", len(found), detail)
+
+
+async def _pressed(name: str, count: int) -> list[tuple[float, dict[str, float]]]:
+    """Seconds of as many solves, and of their parts, without the first; each is checked."""
+    found = []
+    async with _standing(name) as bench, bench.daemon() as (_, view):
+        await bench.confirm()
+        pin = bench.profile.panel.start_button_gpio
+        assert pin is not None
+        for seed in range(count + 1):
+            bench.robot.insert(scrambled(bench.profile.cube.size, seed))
+            last = (await view.status()).last_run
+            await bench.server.panel.press(pin, BUTTON_S)
+            begun = time.monotonic()
+            while not bench.robot.solved:
+                await asyncio.sleep(WATCH_S)
+            took_s = time.monotonic() - begun
+            while (status := await view.status()).job is not None or status.last_run == last:
+                await asyncio.sleep(0.05)
+            assert status.last_run is not None and status.last_run.outcome == "solved"
+            record = await view.run(status.last_run.id)
+            assert bench.robot.violations == [] and record.executed_us == record.planned_us
+            found.append((took_s, _parts_s(record, took_s)))
+    return found[1:]
+
+
+def _parts_s(record: RunRecord, took_s: float) -> dict[str, float]:
+    """Return the seconds of the parts of a solve; ``button``: until the job has begun, and all that
+    is not told otherwise."""
+    at_s = {event.text.partition(":")[0]: event.at_s for event in reversed(record.events)}
+    stages = {stage: sum(found) for stage, found in record.latency_s.items()}
+    turning_s = next(event.at_s for event in record.events if event.text.startswith("turning:"))
+    motion_s = (record.planned_us or 0) / 1e6
+    parts = {
+        "home": at_s["planning the looks"],
+        "look": record.timings_s["scan"] + record.timings_s.get("read", 0.0),
+        "search": stages["search"],
+        "retrace": stages["retrace"],
+        "upload": stages["upload"],
+        "turn": motion_s,
+    }
+    until = turning_s + stages["upload"] + motion_s
+    return parts | {"between": until - sum(parts.values()), "button": took_s - until}
 
 
 async def _solved(name: str, count: int) -> list[RunRecord]:

@@ -17,7 +17,7 @@ import yaml
 
 from robot.api.client import ControlClient
 from robot.api.endpoints import Endpoint, RobotState
-from robot.computer.board_family import executable
+from robot.computer.board_family import simulations
 from robot.machine.confirmed_range import confirmable
 from robot.records.run_record import RunRecord
 from robot.settings import RobotProfile
@@ -51,8 +51,15 @@ class Bench:
         """The firmware's process."""
         link = self.folder / "link"
         link.unlink(missing_ok=True)
-        command = [executable("cubist-firmware-host"), "--pty-link", str(link)]
-        command += ["--speed", f"{self.speed:g}", "--pins", str(self.server.pins["first"].path)]
+        command = simulations()["host"].command(self.profile, self.folder)
+        command += [
+            "--pty-link",
+            str(link),
+            "--speed",
+            f"{self.speed:g}",
+            "--pins",
+            str(self.server.pins["first"].path),
+        ]
         async with running("firmware", command, self.folder) as child:
             async with asyncio.timeout(LIMIT_S):
                 while not link.exists():

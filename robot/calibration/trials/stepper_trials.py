@@ -17,6 +17,7 @@ from robot.motion.schedule import Schedule
 from robot.motion.stepper import StepperLimits, stepper_limits, stepper_move
 from robot.records.documents import ApiDocument, ApiRequest, WholeNumber
 from robot.settings import RobotProfile
+from robot.settings.base import MAX_ACCELERATION
 from robot.settings.stepper import Stepper
 from robot.text.faults import RobotError
 from solver.errors import InvalidRequest
@@ -78,7 +79,7 @@ class SpeedRequest(StepperRequest):
     """Limits to try, by default the profile's. ``held``: with a layer as the load."""
 
     speed_steps_per_s: float | None = Field(default=None, ge=50, le=200_000)
-    acceleration_steps_per_s2: float | None = Field(default=None, ge=1, le=10_000_000)
+    acceleration_steps_per_s2: float | None = Field(default=None, ge=1, le=MAX_ACCELERATION)
     held: bool = False
 
 
