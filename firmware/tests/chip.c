@@ -228,6 +228,7 @@ void chip_usb_sent(void)
 {
     if (is_given(2, false)) {
         unsigned length = take_packet(2);
+        CHECK(length < 64);
         chip_sent_usb += length;
         finish(2, false, length);
     }
