@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -13,7 +14,7 @@ from typing import Self
 import aiohttp
 
 from robot.api.client import Absence, DaemonError, RequestError
-from robot.api.endpoints import STATUS, Endpoint
+from robot.api.endpoints import AGE_HEADER, STATUS, Endpoint
 from robot.records.documents import Document, check_document
 from solver.files import BadFile, JsonMapping, JsonObject, parse_object
 
@@ -24,17 +25,18 @@ MOST_BYTES = 8 * 1024 * 1024
 READY_PERIOD_S = 5.0
 """The daemon closes a connection that is idle for three times as long."""
 
-_MEDIA = frozenset({"application/json", "image/jpeg", "image/png", "text/csv"})
+_MEDIA = frozenset({"application/json", "image/jpeg", "image/png", "image/webp", "text/csv"})
 
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer as it came: HTTP's status, media type, bytes and ``ETag``."""
+    """An answer as it came: HTTP's status, media type, bytes, ``ETag``, and a picture's age."""
 
     status: int
     media: str
     body: bytes
     tag: str = ""
+    age_s: float = 0.0
 
     @property
     def document(self) -> JsonObject:
@@ -107,7 +109,8 @@ class AsyncControlClient:
                 media = response.content_type
                 if len(found) > self.most_bytes or (found and media not in _MEDIA):
                     raise DaemonError.strange(self.path, "this answer cannot be used")
-                return Reply(response.status, media, found, response.headers.get("ETag", ""))
+                tag, age = (response.headers.get(name, "") for name in ("ETag", AGE_HEADER))
+                return Reply(response.status, media, found, tag, _seconds(age))
 
     async def ask(
         self,
@@ -184,6 +187,15 @@ class AsyncControlClient:
             return check_document(document, model, "cubistd's answer")
         except BadFile as error:
             raise DaemonError.strange(self.path, str(error)) from error
+
+
+def _seconds(header: str) -> float:
+    """Return a header's seconds, 0 for anything else."""
+    try:
+        found = float(header)
+    except ValueError:
+        return 0.0
+    return found if math.isfinite(found) and found > 0.0 else 0.0
 
 
 def _refusal(status: int, body: bytes) -> RequestError:

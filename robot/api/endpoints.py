@@ -34,6 +34,9 @@ SESSION_HEADER = "Cubist-Session"
 """Name of a maintenance, in the head of its answer. Requests that repeat it are those of the same
 session; without it, those of the same process are."""
 
+AGE_HEADER = "Cubist-Age"
+"""Name of a picture's age in seconds, in the head of its answer."""
+
 LIVE_EVENTS = frozenset({"cube", "look", "motion", "clock"})
 """Kinds of events about the cube and the motion, not of the job."""
 
@@ -159,6 +162,7 @@ class RunRecordJson(TypedDict):
     operations: list[JsonObject]
     reading: JsonObject
     photos: list[str]
+    corners: dict[str, list[list[float]]]
     faults: list[FaultRecordJson]
     recoveries: list[str]
     link: dict[str, int]
@@ -385,6 +389,7 @@ SHUT_DOWN: Endpoint[StopReply] = Endpoint("POST", "/shutdown")
 RUNS: Endpoint[RunListJson] = Endpoint("GET", "/runs")
 RUN: Endpoint[RunRecordJson] = Endpoint("GET", "/runs/{run}")
 RUN_FILE: Endpoint[bytes] = Endpoint("GET", "/runs/{run}/files/{name}")
+COLLAGE: Endpoint[bytes] = Endpoint("GET", "/runs/{run}/collage")
 PATTERNS: Endpoint[PatternListJson] = Endpoint("GET", "/patterns")
 STATISTICS: Endpoint[StatisticsJson] = Endpoint("GET", "/statistics")
 EXPORT: Endpoint[bytes] = Endpoint("GET", "/exports/{name}")
@@ -410,7 +415,8 @@ def is_trial(endpoint: Endpoint[object]) -> bool:
 Endpoints = frozenset[Endpoint[object]]
 
 WATCHING: Endpoints = frozenset(
-    {STATUS, LIVE, EVENTS, PICTURE, RUNS, RUN, RUN_FILE, STATISTICS, EXPORT, PATTERNS, CALIBRATION}
+    {STATUS, LIVE, EVENTS, PICTURE, RUNS, RUN, RUN_FILE, COLLAGE, STATISTICS, EXPORT, PATTERNS}
+    | {CALIBRATION}
 )
 OPERATING: Endpoints = frozenset({START, HOME, STOP, ACKNOWLEDGE})
 CALIBRATING: Endpoints = frozenset({MAINTENANCE, SET_CALIBRATION})

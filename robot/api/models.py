@@ -186,7 +186,9 @@ class ShutdownRequest(ApiRequest):
 Corner = tuple[float, float]
 
 
-EventKind = Literal["state", "step", "progress", "finished", "cube", "look", "motion", "clock"]
+EventKind = Literal[
+    "state", "step", "progress", "finished", "record", "cube", "look", "motion", "clock"
+]
 
 
 class LiveCube(ApiDocument):
@@ -274,7 +276,8 @@ class Event(ApiDocument):
     languages.
 
     ``state``: another state, with its first step; ``step``: the next step in the same state;
-    ``progress``: while turning, how far it is (0..1), each tenth; ``finished``: with the outcome.
+    ``progress``: while turning, how far it is (0..1), each tenth; ``finished``: with the outcome;
+    ``record``: the record of the run that is over has its time-lapse now.
 
     For those who watch the robot itself (``LIVE_EVENTS``): ``cube``: another cube, or more is known
     of it; ``look``: a face was looked at; ``motion``: a motion begins or gets another end;

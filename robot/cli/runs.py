@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import click
@@ -27,13 +30,15 @@ from robot.cli.solution_text import timeline as timeline_table
 from robot.cli.texts import duration_text, ending_text, moment_text
 from robot.records.latency import Samples, percentile
 from robot.records.run_record import LinkRecord, RunList, RunRecord, UnreadableRun
-from robot.records.runs import EXPLANATION_NAME, RunStore, is_run_number
+from robot.records.runs import EXPLANATION_NAME, TIME_LAPSE_NAME, RunStore, is_run_number
 from robot.records.statistics import Statistics, compute_statistics
+from robot.records.storage import NOT_STORED, StorageError
 from robot.text.languages import chosen_catalogue
 from robot.text.outcomes import Outcome, before_the_end, exit_code
 from solver.errors import ExitCode, shortened
 from solver.files import JsonObject
 
+COLLAGE_NAME = "collage.jpg"
 _STAGES = ("home", "scan", "view", "wait", "read", "search", "turn", "check", "save")
 
 
@@ -104,16 +109,82 @@ def statistics(as_json: bool) -> int:
     flag_value="cstimer.json",
     help='For csTimer\'s "Import session(s) from other timer".',
 )
-def export(file: Path, name: str | None) -> int:
-    """Write all runs to FILE for other programs (default: standard output)."""
+@click.option(
+    "--collage",
+    "name",
+    flag_value=COLLAGE_NAME,
+    help="The photographs of one run as one picture (JPEG).",
+)
+@click.option(
+    "--time-lapse",
+    "name",
+    flag_value=TIME_LAPSE_NAME,
+    help="The time-lapse of one run (animated WebP).",
+)
+@click.option(
+    "--run",
+    "run_id",
+    metavar="RUN",
+    help="Run of the collage or time-lapse (default: the latest that has one).",
+)
+def export(file: Path, name: str | None, run_id: str | None) -> int:
+    """Write all runs, or the pictures of one, to FILE (default: standard output)."""
     if name is None:
-        raise click.UsageError("add --csv, --json or --cstimer")
-    from robot.records.export import export_runs
-    from robot.records.storage import write_given
+        raise click.UsageError("add --csv, --json, --cstimer, --collage or --time-lapse")
+    from robot.records.storage import is_standard_output, write_given
 
-    _, data = export_runs(name, _store().readable())
+    of_one_run = _ABOUT_ONE_RUN.get(name)
+    if of_one_run is None:
+        from robot.records.export import export_runs
+
+        if run_id is not None:
+            raise click.UsageError("--run goes with --collage and --time-lapse")
+        data = export_runs(name, _store().readable())[1]
+    elif is_standard_output(file) and sys.stdout.isatty():
+        raise click.UsageError(f"{name} is no text for a terminal: add a FILE, such as {name}")
+    else:
+        data = of_one_run(_store(), run_id)
     write_given(file, data)
     return ExitCode.DONE
+
+
+def _collage(store: RunStore, run_id: str | None) -> bytes:
+    """Return the collage of a run; None: of the latest that has one."""
+    from robot.records.collage import draw_collage, faces_of
+
+    record = _load_with(store, run_id, "photographs of faces", lambda one: bool(faces_of(one)))
+    return draw_collage(record, partial(store.photo, record.id))
+
+
+def _time_lapse(store: RunStore, run_id: str | None) -> bytes:
+    """Return the time-lapse of a run; None: of the latest that has one."""
+    record = _load_with(store, run_id, "a time-lapse", lambda one: TIME_LAPSE_NAME in one.photos)
+    return store.photo(record.id, TIME_LAPSE_NAME)
+
+
+_ABOUT_ONE_RUN: dict[str, Callable[[RunStore, str | None], bytes]] = {
+    COLLAGE_NAME: _collage,
+    TIME_LAPSE_NAME: _time_lapse,
+}
+
+
+def _load_with(
+    store: RunStore, run_id: str | None, what: str, has_it: Callable[[RunRecord], bool]
+) -> RunRecord:
+    """Return a run, or the latest one, that has something; raises :class:`StorageError`."""
+    if run_id is not None and not is_run_number(run_id):
+        raise click.UsageError(f"--run: a number, not {shortened(run_id)!r}")
+    if run_id is not None:
+        record = store.load(run_id)
+        if not has_it(record):
+            raise StorageError(f"run {int(run_id)} does not have {what}", code=NOT_STORED)
+        return record
+    for number in reversed(store.ids()):
+        with suppress(StorageError):  # one that cannot be read is left out
+            record = store.load(number)
+            if has_it(record):
+                return record
+    raise StorageError(f"no run on record has {what}", code=NOT_STORED)
 
 
 def _show_statistics(found: Statistics) -> None:
@@ -268,8 +339,11 @@ def _latency_table(samples: Samples) -> Table:
 def _picture_line(record: RunRecord) -> str:
     """Return the folder of the pictures, and the name of the one that explains the reading."""
     folder = _store().directory_of(record.id)
-    looks = sum(name != EXPLANATION_NAME for name in record.photos)
+    drawn = {EXPLANATION_NAME, TIME_LAPSE_NAME}
+    looks = sum(name not in drawn for name in record.photos)
     parts = [f"{looks} pictures in {folder}"]
+    if TIME_LAPSE_NAME in record.photos:
+        parts.append(f"the time-lapse: {folder / TIME_LAPSE_NAME}")
     if EXPLANATION_NAME in record.photos:
         parts.append(f"how they were read: {folder / EXPLANATION_NAME}")
     return "seen  " + ", ".join(parts)

@@ -71,6 +71,7 @@ class Job:
         self.progress: float | None = None
         self.remaining_s: float | None = None
         self._motion_began: tuple[float, float] | None = None
+        self._heard_at = 0.0
         self._interrupted: str | None = None
         self.explanation: Callable[[], bytes] | None = None
         self.looks: list[ScanSample] = []
@@ -95,6 +96,13 @@ class Job:
     def elapsed_s(self) -> float:
         """Return the seconds since the start."""
         return self._clock() - self._started
+
+    @property
+    def motion_left_s(self) -> float | None:
+        """Seconds to the end of the motion under way, at its pace so far; None while unknown."""
+        if self.remaining_s is None or self._motion_began is None:
+            return None
+        return self.remaining_s - (self._clock() - self._heard_at)
 
     def status(self) -> JobStatus:
         """Return how far the job is."""
@@ -220,6 +228,14 @@ class Job:
             self._meanwhile(self._keep(self.writer.save_photo, name, encoded))
         return number
 
+    async def add_photo(self, name: str, encoded: bytes) -> bool:
+        """Add a picture to the record of the job that is over; return whether it was kept."""
+        await self._keep(self.writer.save_photo, name, encoded)
+        if name not in self.record.photos:
+            return False
+        await self._keep(self.writer.save)
+        return True
+
     async def save_explanation(self) -> None:
         """Draw how the cube was read, if it was, and keep the drawing."""
         if self.explanation is None:
@@ -250,6 +266,7 @@ class Job:
     def _set_progress(self, fraction: float) -> None:
         self.progress = min(max(fraction, 0.0), 1.0)
         self.remaining_s = self._estimated_remaining_s(self.progress)
+        self._heard_at = self._clock()
         self.live.advance(self.progress)
         if self.progress >= self._told + TOLD_EVERY:
             self._told = TOLD_EVERY * int(self.progress / TOLD_EVERY)

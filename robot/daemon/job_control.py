@@ -23,9 +23,11 @@ from robot.daemon.job import Job, run_in_own_thread
 from robot.daemon.live import JpegCache, LiveBoard, NumberedJpeg
 from robot.daemon.motion_run import CalibratingProgram, MotionRun, TrialStop, clock_text
 from robot.daemon.service import ending
+from robot.daemon.video import JobVideo
 from robot.link import LostPositions
 from robot.link.group import RecentTraffic, complaints
 from robot.machine.assembly import Machine
+from robot.records.collage import draw_collage
 from robot.records.export import export_runs
 from robot.records.run_record import FaultRecord, RunList, RunRecord, notes_of
 from robot.records.runs import RunStore, RunWriter, unrecorded, utc_now
@@ -91,6 +93,11 @@ class JobController:
         self._last_whole: RunRecord | None = None
         self._not_recorded: Note | None = None
         self.preparation = jobs.TablePreparation()
+        self._video: JobVideo | None = None
+        self._drawing = asyncio.Lock()
+        """One picture of a run is drawn at a time: each takes some 15 MB."""
+        self._collage: tuple[tuple[object, ...], bytes] | None = None
+        self._after: asyncio.Task[None] | None = None
 
     @property
     def state(self) -> RobotState:
@@ -415,15 +422,34 @@ class JobController:
         """Return the media type and content of a run's file; raises ``StorageError`` if missing."""
         return await asyncio.to_thread(self.store.file, run_id, name)
 
-    async def picture(self, camera: str | None) -> NumberedJpeg:
-        """Return a camera's picture for viewers; while a job runs, its last one from that camera.
+    async def collage(self, run_id: str) -> bytes:
+        """Return the photographs of a run as one JPEG; raises ``StorageError`` if it has none."""
+        record = await self.run_record(run_id)
+        async with self._drawing:
+            key = (record.id, record.outcome, len(record.photos))
+            if self._collage is None or self._collage[0] != key:
+                draw = partial(draw_collage, record, partial(self.store.photo, record.id))
+                self._collage = (key, await run_in_own_thread(draw))
+            return self._collage[1]
 
-        Raises ``InvalidRequest`` for a camera that is not there, and :class:`Conflict` while the
-        robot works and has taken no picture yet.
+    def age_of(self, picture: NumberedJpeg) -> float:
+        """Return the seconds since a picture was taken."""
+        return self._pictures.age_s(picture)
+
+    async def picture(self, camera: str | None) -> NumberedJpeg:
+        """Return a camera's picture for viewers.
+
+        While a job runs it is the last one that the job took, or one taken now if the robot turns
+        and no look needs the camera for a while. With ``live_video`` off it is the robot's own last
+        one, except for calibrating. Raises ``InvalidRequest`` for a camera that is not there, and
+        :class:`Conflict` while there is no picture yet.
         """
         name = self.machine.scanner.camera_named(camera)
-        if self._run is None or self.is_calibrated:
+        is_live = self.machine.policy.live_video
+        if self.is_calibrated or (self._run is None and is_live):
             return await self._pictures.fresh(name, partial(self.machine.scanner.preview, name))
+        if self._video is not None and is_live:
+            await self._video.take(name)
         shown = self._pictures.latest(None if camera is None else name)
         if shown is None:
             raise Conflict(Note.of("no-picture-yet"))
@@ -471,6 +497,8 @@ class JobController:
         if self._idle_timer is not None:
             self._idle_timer.cancel()
         self.preparation.cancel()
+        if self._after is not None:
+            self._after.cancel()
         await self._stop_in_any_case()
         await self.preparation.finished()
         self.events.close()
@@ -622,9 +650,13 @@ class JobController:
         """Perform a job to its end, whatever that is, and leave a closed record."""
         fault: CubistError | None = None
         self.machine.stopwatch.take()
+        self._video = video = JobVideo(
+            job, self.machine, self._pictures, lambda: self.state is RobotState.TURNING
+        )
         with self.moving(run):
             try:
-                outcome = await perform(job, self.machine)
+                async with video.gathering():
+                    outcome = await perform(job, self.machine)
             except Stopped:
                 outcome = Outcome.STOPPED
                 job.record.reason = OUTCOMES[outcome].about
@@ -637,7 +669,15 @@ class JobController:
                 outcome = Outcome.STOPPED if job.cancel.is_set() else outcome_of(fault)
                 job.record.faults.append(FaultRecord.of(fault))
                 job.record.reason = job.record.faults[-1].cause
+            self._video = None
             await self._finish(job, outcome, None if outcome is Outcome.STOPPED else fault)
+        self._after = asyncio.create_task(self._make_time_lapse(job, video), name="time-lapse")
+
+    async def _make_time_lapse(self, job: Job, video: JobVideo) -> None:
+        """Add its time-lapse to the record of a job that is over; one is drawn at a time."""
+        async with self._drawing:
+            if await video.save_time_lapse():
+                self.condition.publish("record", "", run=job.record.id)
 
     async def _finish(self, job: Job, outcome: Outcome, fault: CubistError | None) -> None:
         job.record.outcome = outcome

@@ -105,12 +105,14 @@ class LiveBoard:
         valid = image.colours.valid[:, None]
         before = self._measured[first : first + count]
         self._measured[first : first + count] = np.where(valid, image.colours.linear_rgb, before)
-        height, width = image.frame.image.shape[:2]
-        corners = (image.grid.corners / (width, height)).round(4).tolist()
         seen = [_hex(colour) for colour in self._measured]
         cube = known.model_copy(update={"seen": seen})
         look = LiveScan(
-            face=view.face, site=view.site, camera=view.camera, picture=picture, corners=corners
+            face=view.face,
+            site=view.site,
+            camera=view.camera,
+            picture=picture,
+            corners=image.corners,
         )
         self.view = self.view.model_copy(update={"cube": cube, "look": look})
         self._publish("look", "", cube=cube, look=look)
@@ -196,36 +198,53 @@ def _hex(linear: NDArray[np.float32]) -> str | None:
 
 
 PICTURE_PERIOD_S = 0.2
-"""Shortest time between two pictures that are taken for viewers."""
+"""Shortest time between two pictures that are taken for viewers while the robot is at rest."""
+
+VIDEO_PERIOD_S = 0.1
+"""The same while it turns."""
+
+UNKNOWN_TAKE_S, LEAST_MARGIN_S = 0.15, 0.03
+"""Time that a first picture is expected to take, and what is left before a look in any case."""
 
 
 @dataclass(frozen=True)
 class NumberedJpeg:
-    """A JPEG and its number: another picture, another number."""
+    """A JPEG, its number (another picture, another number), and the second it was shown at."""
 
     number: int
     jpeg: bytes
+    at: float
 
 
 class JpegCache:
     """The last picture of each camera, encoded once for all viewers.
 
-    Used from the event loop's thread only. ``clock`` gives seconds.
+    Only the last one is kept, and one at a time is taken, when a viewer asks for it: whoever is
+    late gets a later picture, and while nobody asks none is taken. Used from the event loop's
+    thread only. ``clock`` gives seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._shown: dict[str, NumberedJpeg] = {}
-        self._taken_at: dict[str, float] = {}
         self._taking: dict[str, asyncio.Lock] = {}
         self._number = 0
         self._latest = ""
+        self._take_s = UNKNOWN_TAKE_S
+
+    @property
+    def margin_s(self) -> float:
+        """Seconds that a camera has to be free for, so that a picture is done long before."""
+        return LEAST_MARGIN_S + 1.5 * self._take_s
+
+    def age_s(self, shown: NumberedJpeg) -> float:
+        """Return the seconds since a picture was taken."""
+        return max(0.0, self._clock() - shown.at)
 
     def show(self, camera: str, jpeg: bytes) -> int:
         """Show a picture that was just taken, and return its number."""
         self._number += 1
-        self._shown[camera] = NumberedJpeg(self._number, jpeg)
-        self._taken_at[camera] = self._clock()
+        self._shown[camera] = NumberedJpeg(self._number, jpeg, self._clock())
         self._latest = camera
         return self._number
 
@@ -233,10 +252,31 @@ class JpegCache:
         """Return the last picture of a camera; of any camera if None."""
         return self._shown.get(self._latest if camera is None else camera)
 
-    async def fresh(self, camera: str, take: Callable[[], bytes]) -> NumberedJpeg:
-        """Return a picture no older than :data:`PICTURE_PERIOD_S`, taken by ``take`` if need be."""
+    async def fresh(
+        self, camera: str, take: Callable[[], bytes], period_s: float = PICTURE_PERIOD_S
+    ) -> NumberedJpeg:
+        """Return a picture no older than ``period_s``, taken by ``take`` if need be."""
+        shown = await self.fresh_while(camera, take, lambda: True, period_s)
+        assert shown is not None, "it was taken"
+        return shown
+
+    async def fresh_while(
+        self,
+        camera: str,
+        take: Callable[[], bytes],
+        is_free: Callable[[], bool],
+        period_s: float = VIDEO_PERIOD_S,
+    ) -> NumberedJpeg | None:
+        """Return a picture no older than ``period_s`` if the camera ``is_free`` to take it.
+
+        Else the last one, whatever its age; None if there is none.
+        """
         async with self._taking.setdefault(camera, asyncio.Lock()):
             shown = self._shown.get(camera)
-            if shown is None or self._clock() - self._taken_at[camera] >= PICTURE_PERIOD_S:
-                self.show(camera, await asyncio.to_thread(take))
-            return self._shown[camera]
+            if (shown is None or self.age_s(shown) >= period_s) and is_free():
+                begun = self._clock()
+                jpeg = await asyncio.to_thread(take)
+                # The slowest of late: one that a busy computer delayed is forgotten.
+                self._take_s = max(self._clock() - begun, 0.8 * self._take_s)
+                self.show(camera, jpeg)
+            return self._shown.get(camera)

@@ -59,11 +59,15 @@ RUN_NUMBER = Parameter("run", "path", {"type": "string", "pattern": f"^{NUMBER_P
 
 @dataclass(frozen=True)
 class Content:
-    """An answer that is no JSON document; ``tag``, if any, is another one for other data."""
+    """An answer that is no JSON document; ``tag``, if any, is another one for other data.
+
+    ``age_s``: of a picture.
+    """
 
     media: str
     data: bytes
     tag: str = ""
+    age_s: float | None = None
 
 
 CAMERA_QUERY = (Parameter("camera", "query", {"type": "string", "maxLength": 64}),)
@@ -150,7 +154,8 @@ async def _live(call: Call) -> BaseModel:
 
 async def _picture(call: Call) -> Content:
     picture = await call.controller.picture(call.query.get("camera"))
-    return Content("image/jpeg", picture.jpeg, f'"{picture.number}"')
+    age_s = call.controller.age_of(picture)
+    return Content("image/jpeg", picture.jpeg, f'"{picture.number}"', age_s)
 
 
 async def _list_patterns(call: Call) -> BaseModel:
@@ -159,6 +164,10 @@ async def _list_patterns(call: Call) -> BaseModel:
 
 async def _export(call: Call) -> Content:
     return Content(*await call.controller.export(call.path["name"]))
+
+
+async def _collage(call: Call) -> Content:
+    return Content("image/jpeg", await call.controller.collage(call.path["run"]))
 
 
 async def _run_file(call: Call) -> Content:
@@ -284,6 +293,14 @@ ROUTES = (
             RUN_NUMBER,
             Parameter("name", "path", {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"}),
         ),
+        errors=(404,),
+    ),
+    Route(
+        endpoints.COLLAGE,
+        "The photographs of a run as one picture",
+        ("image/jpeg",),
+        _collage,
+        parameters=(RUN_NUMBER,),
         errors=(404,),
     ),
     Route(

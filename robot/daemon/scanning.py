@@ -271,6 +271,8 @@ class _Scan:
                 f"{self._phase}-{first + i}-{view.face}.jpg" for i, (view, _) in enumerate(of_frame)
             ]
             first += len(names)
+            for name, (_, image) in zip(names, of_frame, strict=True):
+                self._job.record.corners[name] = image.corners
             number = await self._job.save_photo(names, frame)
             for view, image in of_frame:
                 self._job.live.look(view, image, number)

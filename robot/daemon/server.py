@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 from robot.api import http_server
 from robot.api.calibrations import CalibrationRequest, MaintenanceRequest
-from robot.api.endpoints import EVENTS, SESSION_HEADER, Program
+from robot.api.endpoints import AGE_HEADER, EVENTS, SESSION_HEADER, Program
 from robot.api.http_server import HttpServer
 from robot.api.models import ErrorReply
 from robot.calibration.values import BadCalibration
@@ -158,9 +158,11 @@ def _handler(controller: JobController, maintenance: Maintenance, route: Route) 
             return web.json_response(text=answer.model_dump_json())
         if not isinstance(answer, Content):
             return web.json_response(answer)
+        headers = {"ETag": answer.tag} if answer.tag else {}
+        if answer.age_s is not None:
+            headers[AGE_HEADER] = f"{answer.age_s:.3f}"
         if answer.tag and answer.tag == request.headers.get("If-None-Match"):
-            return web.Response(status=http.HTTPStatus.NOT_MODIFIED)
-        headers = {"ETag": answer.tag} if answer.tag else None
+            return web.Response(status=http.HTTPStatus.NOT_MODIFIED, headers=headers)
         return web.Response(body=answer.data, content_type=answer.media, headers=headers)
 
     return handler

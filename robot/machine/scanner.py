@@ -72,6 +72,13 @@ class FaceImage:
     view: FaceView | None = None
     raw: FaceColours | None = None
 
+    @property
+    def corners(self) -> list[tuple[float, float]]:
+        """The corners of the face in fractions of the picture, from its top left clockwise."""
+        height, width = self.frame.image.shape[:2]
+        found: list[list[float]] = (self.grid.corners / (width, height)).round(4).tolist()
+        return [(x, y) for x, y in found]
+
     def reduce(self) -> FaceImage:
         """The same, its frame no larger than its cells are judged in.
 

@@ -136,6 +136,12 @@ OperationDocument = Annotated[JsonObject, AfterValidator(_checked_operation)]
 """An operation as ``cubist solve --json`` prints it."""
 
 
+Fraction = Annotated[float, Field(ge=-10, le=10)]
+Corners = Annotated[list[tuple[Fraction, Fraction]], Field(min_length=4, max_length=4)]
+"""Corners of a face in its photograph, as the face is drawn: top left, top right, bottom right,
+bottom left; x and y in fractions of the photograph's width and height."""
+
+
 class RunRecord(BaseModel):
     """One job. Durations by stage in seconds in ``timings_s``; planned and executed in us.
 
@@ -146,6 +152,7 @@ class RunRecord(BaseModel):
     happened, what went wrong on the way and what was done about it. ``notes``: codes of those among
     recoveries and warnings that have one. ``greedy_us``: what the moves would take, each done the
     fastest way by itself. ``to``: what the cube was to become, as it was asked; None: solved.
+    ``corners``: of the face in each photograph of one.
     """
 
     id: str
@@ -168,6 +175,7 @@ class RunRecord(BaseModel):
     operations: list[OperationDocument] = Field(default_factory=list)
     reading: JsonObject = Field(default_factory=dict)
     photos: list[str] = Field(default_factory=list)
+    corners: dict[str, Corners] = Field(default_factory=dict)
     faults: list[FaultRecord] = Field(default_factory=list)
     recoveries: list[str] = Field(default_factory=list)
     link: LinkRecord = LinkRecord()
@@ -187,7 +195,7 @@ class RunRecord(BaseModel):
 
     def summary(self) -> RunRecord:
         """The record without its long parts, for lists."""
-        return self.shortened().model_copy(update={"photos": []})
+        return self.shortened().model_copy(update={"photos": [], "corners": {}})
 
 
 class UnreadableRun(ApiDocument):

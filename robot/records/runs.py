@@ -37,7 +37,15 @@ RECORD_NAME = "run.json"
 EXPLANATION_NAME = "reading.png"
 """The picture of how the cube was read."""
 
-MEDIA_TYPES = {".json": "application/json", ".jpg": "image/jpeg", ".png": "image/png"}
+TIME_LAPSE_NAME = "time-lapse.webp"
+"""The animation of the whole run."""
+
+MEDIA_TYPES = {
+    ".json": "application/json",
+    ".jpg": "image/jpeg",
+    ".png": "image/png",
+    ".webp": "image/webp",
+}
 """Of a run's files."""
 
 RESERVE_NAME = "outcome.reserve"
@@ -193,6 +201,10 @@ class RunStore:
             missing = f"run {int(run_id)}: no file {shortened(name)!r}; the record names them"
             raise StorageError(missing, code=NOT_STORED)
         return media, read_regular(self.directory_of(run_id) / name, LARGEST_FILE_BYTES)
+
+    def photo(self, run_id: str, name: str) -> bytes:
+        """Return a picture of a run; see :meth:`file`."""
+        return self.file(run_id, name)[1]
 
     def directory_of(self, run_id: str) -> Path:
         """Return the folder of a run; raises :class:`StorageError` unless it is a number."""

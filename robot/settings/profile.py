@@ -239,7 +239,7 @@ class IdleSettings(Settings):
 
 
 class PolicySettings(Settings):
-    """Seconds to search, numbers of retries, and what rests without a job."""
+    """Seconds to search, numbers of retries, what viewers see, and what rests without a job."""
 
     search_s: Annotated[float, Field(gt=0, le=600)] = 1.0
     search_threads: Annotated[int, Field(strict=True, ge=1, le=MOST_THREADS)] = Field(
@@ -255,6 +255,8 @@ class PolicySettings(Settings):
     wait_for_clear_view_s: Annotated[float, Field(ge=0, le=600)] = 10.0
     self_adjust: bool = False
     learn_colours: bool = False
+    live_video: bool = True
+    time_lapse: bool = True
     idle: IdleSettings = IdleSettings()
 
 

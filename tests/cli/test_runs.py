@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import cv2
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -277,3 +279,30 @@ def test_runs_are_exported_and_counted_without_a_daemon(
     assert not lines(capfd, "runs", "export", "--csv", str(file))
     assert [line.split(",")[0] for line in file.read_text().splitlines()] == ["run", "1", "3"]
     assert run(["runs", "export", str(file)]) == 2
+
+
+def test_pictures_of_one_run_are_exported(
+    store: RunStore, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "picture"
+    for wanted in ("--collage", "--time-lapse"):
+        assert run(["runs", "export", wanted, str(file)]) == ExitCode.USAGE
+        assert "no run on record has" in capfd.readouterr().err
+    grey = cv2.imencode(".jpg", np.full((48, 64, 3), 90, np.uint8))[1].tobytes()
+    for number in range(3):
+        writer = store.begin("solve", "cubotino", NOON)
+        if number < 2:
+            writer.save_photo("scanning-1-U.jpg", grey)
+            writer.save_photo("time-lapse.webp", b"lapse %d" % number)
+        writer.record.outcome = Outcome.SOLVED
+        writer.finish()
+    (store.directory / "000003" / "run.json").write_text("no record")
+    assert not lines(capfd, "runs", "export", "--time-lapse", str(file))
+    assert file.read_bytes() == b"lapse 1", "the latest that has one"
+    assert not lines(capfd, "runs", "export", "--time-lapse", "--run", "1", str(file))
+    assert file.read_bytes() == b"lapse 0"
+    assert not lines(capfd, "runs", "export", "--collage", str(file))
+    assert file.read_bytes().startswith(b"\xff\xd8")
+    for wrong in (["--collage", "--run", "x"], ["--csv", "--run", "1"]):
+        assert run(["runs", "export", *wrong, str(file)]) == ExitCode.USAGE
+    assert run(["runs", "export", "--collage", "--run", "9", str(file)]) == ExitCode.USAGE

@@ -30,6 +30,7 @@ WATCHING = {
     "GET /runs",
     "GET /runs/{run}",
     "GET /runs/{run}/files/{name}",
+    "GET /runs/{run}/collage",
     "GET /statistics",
     "GET /patterns",
     "GET /exports/{name}",

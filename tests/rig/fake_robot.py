@@ -68,6 +68,8 @@ class FakeMotionController:
     lost: tuple[str, ...] = ()
     doubted: Collection[str] | None = None
     has_lost_positions: bool = False
+    reports: list[float] = field(default_factory=lambda: [0.5])
+    """Progress that the board reports of each motion."""
     _cancel: threading.Event = field(default_factory=threading.Event)
     _emergency: bool = False
     _halted: bool = False
@@ -106,7 +108,8 @@ class FakeMotionController:
     def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
         self._may_move()
         self.done.append("perform")
-        progress(0.5)
+        for fraction in self.reports:
+            progress(fraction)
         self.moving.set()
         if self.hold is not None:
             while not self.hold.wait(0.005):

@@ -1,0 +1,124 @@
+"""Pictures of the turning robot: live for viewers, and gathered for the time-lapse of the run.
+
+The camera belongs to the job. Between the first turn and the end of the plan no look needs it, so
+a picture may be taken if it is certain to be done before the look that follows: the motion has to
+last longer, at its pace so far, than :attr:`JpegCache.margin_s`. While the robot homes, looks or
+searches, viewers see the pictures that the job itself takes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+
+from robot.daemon.job import Job, run_in_own_thread
+from robot.daemon.live import JpegCache
+from robot.machine.assembly import Machine
+from robot.records.runs import TIME_LAPSE_NAME
+from robot.records.time_lapse import TimeLapse
+from solver.errors import CubistError
+
+log = logging.getLogger("cubistd")
+
+LEAST_PRIORITY = 10
+"""Of a thread that nobody waits for (``nice``)."""
+
+
+class JobVideo:
+    """The pictures of one job; used from the event loop's thread only.
+
+    ``is_turning`` tells if the robot makes the turns of a plan now.
+    """
+
+    def __init__(
+        self, job: Job, machine: Machine, pictures: JpegCache, is_turning: Callable[[], bool]
+    ) -> None:
+        self._job = job
+        self._machine = machine
+        self._pictures = pictures
+        self._is_turning = is_turning
+        self._has_failed = False
+        self._added = 0
+        self._lapse = TimeLapse() if machine.policy.time_lapse else None
+
+    @property
+    def is_camera_free(self) -> bool:
+        """True while the robot turns for long enough that a picture delays no look."""
+        left_s = self._job.motion_left_s
+        if self._has_failed or left_s is None or not self._is_turning():
+            return False
+        return left_s > self._pictures.margin_s
+
+    async def take(self, camera: str) -> None:
+        """Take a picture if the camera is free; :meth:`JpegCache.latest` has it then.
+
+        A camera that fails is left alone for the rest of the job: what its looks need comes first.
+        """
+        take = partial(self._machine.scanner.preview, camera)
+        try:
+            await self._pictures.fresh_while(camera, take, lambda: self.is_camera_free)
+        except CubistError as error:
+            self._has_failed = True
+            log.warning("run %s: no more video: %s", self._job.record.id, error)
+
+    @asynccontextmanager
+    async def gathering(self) -> AsyncIterator[None]:
+        """Gather pictures for the time-lapse, if the policy wants one, while the context lasts."""
+        if self._lapse is None:
+            yield
+            return
+        self._added = self._number_shown()
+        task = asyncio.create_task(self._gather(self._lapse), name="time-lapse")
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            await self._add(self._lapse)  # the last look, after which the job ended at once
+
+    async def _gather(self, lapse: TimeLapse) -> None:
+        camera = self._machine.scanner.camera_named(None)
+        while True:
+            if self.is_camera_free:
+                await self.take(camera)
+            await self._add(lapse)
+            await asyncio.sleep(lapse.interval_s)
+
+    async def _add(self, lapse: TimeLapse) -> None:
+        """Add the first camera's picture if it is a new one.
+
+        Those of other cameras are left out: a time-lapse that changes its point of view flickers.
+        """
+        shown = self._pictures.latest(self._machine.scanner.camera_named(None))
+        if shown is not None and shown.number != self._added:
+            self._added = shown.number
+            await asyncio.to_thread(lapse.add, self._job.elapsed_s, shown.jpeg)
+
+    def _number_shown(self) -> int:
+        shown = self._pictures.latest(self._machine.scanner.camera_named(None))
+        return 0 if shown is None else shown.number
+
+    async def save_time_lapse(self) -> bool:
+        """Add the time-lapse to the record of the job that is over; return whether it has one."""
+        lapse, self._lapse = self._lapse, None
+        if lapse is None:
+            return False
+        try:
+            animation = await run_in_own_thread(partial(_animate_behind_others, lapse))
+        except Exception:
+            # Whatever a drawing fails for, the job ended as it did.
+            log.exception("run %s: no time-lapse could be made", self._job.record.id)
+            return False
+        return bool(animation) and await self._job.add_photo(TIME_LAPSE_NAME, animation)
+
+
+def _animate_behind_others(lapse: TimeLapse) -> bytes:
+    """Make the animation while all other threads have precedence."""
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LEAST_PRIORITY)
+    return lapse.animate()

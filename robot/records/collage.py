@@ -1,0 +1,140 @@
+"""One picture of a run: the photographs of the six faces as the unfolded cube, with what was read.
+
+Each face is cut out of its photograph and set upright. The dot on a sticker has the colour that the
+sticker was read as. Beside the net are the run's number, date, time and moves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from math import isqrt
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from robot.records.run_record import RunRecord
+from robot.records.storage import NOT_STORED, StorageError
+from solver.cube.facelets import FACES
+from vision.explain import Canvas, wrap_words
+
+MOST_BYTES = 200 * 1024
+QUALITIES = (88, 75, 60, 45)
+"""Of the JPEG: the first with which it is no larger than :data:`MOST_BYTES`."""
+
+_SIDE, _GAP, _MARGIN = 240, 8, 16
+_PLACES = {"U": (1, 0), "L": (0, 1), "F": (1, 1), "R": (2, 1), "B": (3, 1), "D": (1, 2)}
+"""Column and row of each face in the net."""
+
+_COLOURS = {
+    "U": (255, 255, 255),
+    "R": (200, 24, 36),
+    "F": (0, 148, 64),
+    "D": (255, 213, 0),
+    "L": (255, 104, 0),
+    "B": (0, 76, 190),
+}
+_BACKGROUND, _PLASTIC = (24, 26, 31), (13, 14, 17)
+_BRIGHT, _QUIET = (236, 239, 244), (150, 156, 168)
+_LOOK = re.compile(r"scanning-([0-9]{1,6})-([URFDLB])\.jpg")
+
+
+def faces_of(record: RunRecord) -> Mapping[str, str]:
+    """Return the last photograph of each face that the scan of a run looked at, by face."""
+    found = [match for name in record.photos if (match := _LOOK.fullmatch(name))]
+    return {match[2]: match[0] for match in sorted(found, key=lambda match: int(match[1]))}
+
+
+def draw_collage(record: RunRecord, load: Callable[[str], bytes]) -> bytes:
+    """Return the collage as JPEG; ``load`` returns the bytes of a photograph.
+
+    A photograph whose record does not say where the face is in it (of an older version) is shown
+    whole. Raises :class:`StorageError`, with the code ``NOT_STORED`` for a run without photographs
+    of faces.
+    """
+    names = faces_of(record)
+    if not names:
+        number = int(record.id)
+        raise StorageError(f"run {number}: it has no photographs of faces", code=NOT_STORED)
+    width, height = (2 * _MARGIN + count * _SIDE + (count - 1) * _GAP for count in (4, 3))
+    canvas = Canvas(width, height, _BACKGROUND)
+    for face, (column, row) in _PLACES.items():
+        at = (_MARGIN + column * (_SIDE + _GAP), _MARGIN + row * (_SIDE + _GAP))
+        canvas.box(at, (_SIDE, _SIDE), _PLASTIC)
+        if (image := _photograph(names.get(face), load)) is not None:
+            _paste_face(canvas, at, image, record.corners.get(names[face]))
+        if record.facelets is not None:
+            _draw_dots(canvas, at, _letters_of(record.facelets, face))
+    _write_facts(canvas, record)
+    return _encode(canvas.picture())
+
+
+def _paste_face(
+    canvas: Canvas,
+    at: tuple[int, int],
+    image: NDArray[np.uint8],
+    corners: list[tuple[float, float]] | None,
+) -> None:
+    """Paste a face, or the whole photograph if nobody knows where the face is in it."""
+    height, width = image.shape[:2]
+    if corners is None:
+        scale = _SIDE / max(width, height)
+        size = (width * scale, height * scale)
+        canvas.paste((at[0] + (_SIDE - size[0]) / 2, at[1] + (_SIDE - size[1]) / 2), size, image)
+        return
+    detail = 2 * _SIDE
+    source = np.array(corners, dtype=np.float32) * np.array([width, height], dtype=np.float32)
+    square = np.array([(0, 0), (detail, 0), (detail, detail), (0, detail)], dtype=np.float32)
+    matrix = cv2.getPerspectiveTransform(source, square)
+    upright = cv2.warpPerspective(image, matrix, (detail, detail), flags=cv2.INTER_LINEAR)
+    canvas.paste(at, (_SIDE, _SIDE), np.asarray(upright, dtype=np.uint8))
+
+
+def _letters_of(facelets: str, face: str) -> str:
+    count = len(facelets) // 6
+    first = FACES.index(face) * count
+    return facelets[first : first + count]
+
+
+def _draw_dots(canvas: Canvas, at: tuple[int, int], letters: str) -> None:
+    """Draw what was read on each sticker."""
+    size = isqrt(len(letters))
+    pitch = _SIDE / size
+    for number, letter in enumerate(letters):
+        row, column = divmod(number, size)
+        middle = (at[0] + (column + 0.5) * pitch, at[1] + (row + 0.5) * pitch)
+        canvas.dot(middle, 0.2 * pitch, _PLASTIC)
+        canvas.dot(middle, 0.16 * pitch, _COLOURS.get(letter, _QUIET))
+
+
+def _write_facts(canvas: Canvas, record: RunRecord) -> None:
+    """Write what the run was into the corner beside the upper face, without words of a language."""
+    left = _MARGIN + 2 * (_SIDE + _GAP) + 8
+    canvas.text((left, _MARGIN + 30), f"#{int(record.id)}", _BRIGHT, 28, bold=True)
+    started = record.started_at.astimezone().strftime("%Y-%m-%d  %H:%M")
+    canvas.text((left, _MARGIN + 66), started, _QUIET, 18)
+    canvas.text((left, _MARGIN + 102), f"{record.duration_s:.2f} s", _BRIGHT, 20, bold=True)
+    lines = wrap_words(record.moves or "", 16, 2 * _SIDE - 8)[:4]
+    for number, line in enumerate(lines):
+        canvas.text((left, _MARGIN + 140 + 30 * number), line, _QUIET, 16)
+
+
+def _photograph(name: str | None, load: Callable[[str], bytes]) -> NDArray[np.uint8] | None:
+    """Return a photograph, uint8[h, w, 3] RGB; None if there is none, or it cannot be read."""
+    try:
+        jpeg = load(name) if name is not None else b""
+    except StorageError:
+        return None
+    bgr = cv2.imdecode(np.frombuffer(jpeg, dtype=np.uint8), cv2.IMREAD_COLOR) if jpeg else None
+    return None if bgr is None else np.asarray(bgr[..., ::-1], dtype=np.uint8)
+
+
+def _encode(image: NDArray[np.uint8]) -> bytes:
+    bgr = np.ascontiguousarray(image[..., ::-1])
+    data = b""
+    for quality in QUALITIES:
+        data = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, quality])[1].tobytes()
+        if len(data) <= MOST_BYTES:
+            break
+    return data

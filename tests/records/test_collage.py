@@ -1,0 +1,92 @@
+"""The collage of a run: faces cut out of their photographs, unfolded, with what was read."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from robot.records.collage import MOST_BYTES, draw_collage
+from robot.records.run_record import RunRecord
+from robot.records.storage import NOT_STORED, StorageError
+from solver.cube.cube import Cube
+
+CORNERS = [(0.3, 0.2), (0.8, 0.3), (0.75, 0.9), (0.25, 0.8)]
+CELL, FIRST = 248, 16
+PLACES = {"U": (1, 0), "L": (0, 1), "F": (1, 1), "R": (2, 1), "B": (3, 1), "D": (1, 2)}
+"""Column and row of the faces of an unfolded cube."""
+
+
+def photograph(face: str) -> NDArray[np.uint8]:
+    """A photograph (BGR) in which a face's top left quarter is brighter than the rest of it."""
+    image = np.full((480, 640, 3), 90, np.uint8)
+    corners = np.array(CORNERS) * (640, 480)
+    shade = 40 + 20 * "URFDLB".index(face)
+    cv2.fillConvexPoly(image, corners.round().astype(np.int32), (0, shade, 0))
+    middle = corners.mean(axis=0)
+    quarter = [corners[0], corners[:2].mean(axis=0), middle, corners[[0, 3]].mean(axis=0)]
+    cv2.fillConvexPoly(image, np.array(quarter).round().astype(np.int32), (0, shade + 90, 0))
+    return image
+
+
+def load(name: str) -> bytes:
+    return bytes(cv2.imencode(".png", photograph(name[-5]))[1].tobytes())
+
+
+def record(**more: Any) -> RunRecord:
+    names = [f"scanning-{number}-{face}.jpg" for number, face in enumerate("URFDLB", start=1)]
+    known: dict[str, Any] = {
+        "photos": [*names, "checking-1-U.jpg", "reading.png"],
+        "corners": dict.fromkeys(names, CORNERS),
+        "facelets": Cube.solved().apply("R U F2").facelets(),
+        "moves": "F2 U' R'",
+    }
+    at = datetime(2026, 11, 26, tzinfo=UTC)
+    return RunRecord(id="000012", kind="solve", robot="toy", started_at=at, **(known | more))
+
+
+def drawn(run: RunRecord) -> NDArray[np.uint8]:
+    """The collage as a picture, BGR."""
+    data = draw_collage(run, load)
+    assert len(data) <= MOST_BYTES
+    return np.asarray(cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR), np.uint8)
+
+
+def test_faces_stand_upright_in_their_places_with_the_colours_read() -> None:
+    run = record()
+    image = drawn(run)
+    assert run.facelets is not None
+    for face, (column, row) in PLACES.items():
+        left, top = FIRST + CELL * column, FIRST + CELL * row
+        shade = 40 + 20 * "URFDLB".index(face)
+        # Between the dots, in the quarter that is brighter and in the one opposite.
+        assert image[top + 20, left + 75, 1] == pytest.approx(shade + 90, abs=12), face
+        assert image[top + 220, left + 165, 1] == pytest.approx(shade, abs=12), face
+        first = 9 * "URFDLB".index(face)
+        dots = [image[top + 40 + 80 * (n // 3), left + 40 + 80 * (n % 3)] for n in range(9)]
+        colours = {bytes(dot // 64): run.facelets[first + n] for n, dot in enumerate(dots)}
+        assert len(set(colours.values())) == len(set(run.facelets[first : first + 9])), face
+
+
+def test_a_record_that_does_not_say_where_faces_are_shows_whole_photographs() -> None:
+    image = drawn(record(corners={}))
+    assert image[FIRST + 120, FIRST + CELL + 4, 1] == pytest.approx(90, abs=12)
+
+
+def test_a_run_without_photographs_has_no_collage() -> None:
+    with pytest.raises(StorageError, match="photographs") as error:
+        draw_collage(record(photos=["reading.png", "time-lapse.webp"]), load)
+    assert error.value.code == NOT_STORED
+
+
+def test_a_photograph_that_is_gone_leaves_the_rest() -> None:
+    def lose_one(name: str) -> bytes:
+        if name.endswith("U.jpg"):
+            raise StorageError("gone")
+        return load(name)
+
+    assert draw_collage(record(), lose_one).startswith(b"\xff\xd8")
