@@ -5,7 +5,7 @@ WebSocket open, even the twelfth tab sends a stop at once.
 
     tab  -> {"do": "stop" | "estop" | "frame"}
     tab <-  {"event": ...}, {"status": ...}, {"live": ...}, {"gone": reason}, {"stopped": ...},
-            or bytes: the picture's number (4 bytes, big-endian), and a JPEG
+            or bytes: the picture's number and its age in ms (4 bytes each, big-endian), and a JPEG
 
 The guided calibration of a tab is a process of its own, :mod:`robot.web.guide_process`. The two
 exchange JSON, one document a message or line, which is passed on unread. Maintenance ends with the
@@ -41,7 +41,10 @@ MOST_MESSAGES = 100
 
 RETRY_S = 0.5
 FRAME_PERIOD_S = 0.25
+VIDEO_PERIOD_S = 0.1
+"""The same while the robot turns."""
 NO_FRAME_S = 1.0
+LONGEST_AGE_MS = 2**32 - 1
 LONGEST_LINE = 8 * 1024 * 1024
 """Limit for a line of the guide: a large camera's picture in base64."""
 
@@ -103,6 +106,10 @@ class Hub:
         self._event_count = 0
         self._gone: str | None = PageReason.NOT_YET
         self._frame: tuple[int, bytes] = (0, b"")
+        self._framed_at = 0.0
+        """When the frame was taken, in seconds of the event loop's clock."""
+        self._is_turning = False
+        self._turns_begun = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
@@ -202,6 +209,7 @@ class Hub:
                     await self._send_state()
                     async for event in events:
                         self._event_count += 1
+                        self._note_state(event.get("state"))
                         self._publish({"event": event})
                         if event.get("event") in {"state", "finished"}:
                             await self._send_status()
@@ -219,6 +227,7 @@ class Hub:
             live = await self._daemon.request(LIVE)
             if count == self._event_count:
                 break
+        self._note_state(status.document.get("state"))
         document = {"status": status.document, "live": live.document}
         if tab is None:
             self._publish(document)
@@ -237,22 +246,33 @@ class Hub:
         for tab in tuple(self._tabs):
             tab.put(text)
 
+    def _note_state(self, state: object) -> None:
+        """Note the robot's state: once it turns, the next picture comes at once."""
+        was_turning, self._is_turning = self._is_turning, state == "turning"
+        if self._is_turning and not was_turning:
+            self._turns_begun.set()
+
     async def _send_pictures(self) -> None:
         """Get each picture once and send it to the tabs that want one."""
+        loop = asyncio.get_running_loop()
         while True:
-            period = FRAME_PERIOD_S
+            begun = loop.time()
+            self._turns_begun.clear()
+            period = VIDEO_PERIOD_S if self._is_turning else FRAME_PERIOD_S
             if any(tab.wants_frame for tab in self._tabs):
                 try:
                     tag = f'"{self._frame[0]}"' if self._frame[0] else ""
                     answer = await self._daemon.request(PICTURE, tag=tag)
                     if answer.status == 200:
                         self._frame = (int(answer.tag.strip('"')), answer.body)
+                        self._framed_at = loop.time() - answer.age_s
                     elif answer.status != 304:
                         period = NO_FRAME_S
                 except (DaemonError, ValueError):
                     period = NO_FRAME_S
                 self._send_frame()
-            await asyncio.sleep(period)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._turns_begun.wait(), begun + period - loop.time())
 
     def _forget_frame(self) -> None:
         """Forget the last picture: another daemon numbers them from 1."""
@@ -262,10 +282,12 @@ class Hub:
 
     def _send_frame(self) -> None:
         number, jpeg = self._frame
+        age_ms = round(1000 * (asyncio.get_running_loop().time() - self._framed_at))
+        head = number.to_bytes(4, "big") + min(max(age_ms, 0), LONGEST_AGE_MS).to_bytes(4, "big")
         for tab in self._tabs:
             if tab.wants_frame and number != tab.seen:
                 tab.wants_frame, tab.seen = False, number
-                tab.put(number.to_bytes(4, "big") + jpeg)
+                tab.put(head + jpeg)
 
 
 async def read_messages(socket: web.WebSocketResponse) -> AsyncIterator[JsonObject]:

@@ -140,7 +140,7 @@ FAULTS_OF_SHAPE = """() => {
     g.font = getComputedStyle(box).font;
     return g.measureText(o.text).width;
   }));
-  if (box.clientWidth < wanted) found.push("the language is cut");
+  if (shown(box) && box.clientWidth < wanted) found.push("the language is cut");
   for (const e of document.querySelectorAll("button, a, select, input, summary")) {
     if (!shown(e)) continue;
     e.scrollIntoView({ block: "center" });

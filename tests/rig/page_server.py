@@ -14,6 +14,7 @@ import aiohttp
 from aiohttp import web
 
 from robot.api.calibrations import FORMAT
+from robot.api.endpoints import AGE_HEADER
 from robot.web.main import PageOptions, serving
 from tests.rig.documents import live_json, status_json
 
@@ -26,8 +27,9 @@ NOTHING: Any = live_json()
 class FakePageDaemon:
     """Answer what the page asks of the daemon, and note it.
 
-    ``frame``: number of the picture, None if there is none. ``happens``: how many events come while
-    the daemon is asked for the live state. ``following``: clients that follow the events.
+    ``frame``: number of the picture, None if there is none; ``age``: its seconds. ``happens``: how
+    many events come while the daemon is asked for the live state. ``following``: clients that
+    follow the events.
     """
 
     path: Path
@@ -35,6 +37,7 @@ class FakePageDaemon:
     events: asyncio.Queue[dict[str, Any] | None] = field(default_factory=asyncio.Queue)
     pictures: int = 0
     frame: Any = 1
+    age: str = "0"
     maintenances: int = 0
     following: int = 0
     happens: int = 0
@@ -88,7 +91,9 @@ class FakePageDaemon:
         tag = f'"{self.frame}"'
         if request.headers.get("If-None-Match") == tag:
             return web.Response(status=304)
-        return web.Response(body=b"jpeg", content_type="image/jpeg", headers={"ETag": tag})
+        return web.Response(
+            body=b"jpeg", content_type="image/jpeg", headers={"ETag": tag, AGE_HEADER: self.age}
+        )
 
     async def _maintain(self, request: web.Request) -> web.StreamResponse:
         """Hold maintenance until the person who calibrates goes away."""
@@ -146,6 +151,11 @@ class PageTab:
                 if kind in found:
                     return found[kind]
         raise AssertionError("the tab was closed")
+
+    async def picture(self) -> tuple[int, bytes]:
+        """Return the number and the JPEG of the next picture."""
+        data = await self.hear("picture")
+        return int.from_bytes(data[:4], "big"), data[8:]
 
     async def closed(self) -> None:
         """Wait until the server has closed it."""

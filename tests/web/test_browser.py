@@ -219,6 +219,8 @@ async def test_a_german_page_follows_an_emergency_stop_and_the_death_of_the_daem
         here.stage.children[-1].process.kill()
         await foreign.bring_to_front()
         await foreign.wait_for_selector("#gone:not([hidden])")
+        age = "document.getElementById('picture-age').textContent"
+        await until(foreign, f"/^[1-9][0-9]* s ago$/.test({age})")
         assert "cubistd" in str(await foreign.text_content("#gone"))
         assert await foreign.locator("#start").is_disabled()
         await foreign.locator("#estop").click()
@@ -330,6 +332,48 @@ async def test_twelve_tabs_and_stop_is_sent_at_once() -> None:
         await last.locator("#stop").click()
         await until(last, "cubist.status.last_run && !cubist.status.job")
         assert await last.evaluate("cubist.status.last_run.outcome") == "stopped"
+        assert here.complaints == []
+
+
+COUNT_PICTURES = """() => {
+  globalThis.pictures = new Set();
+  const canvas = document.getElementById("picture"), badge = document.getElementById("picture-age");
+  new MutationObserver(() => {
+    if (cubist.status.state === "turning") pictures.add(canvas.dataset.number);
+  }).observe(canvas, { attributes: true, attributeFilter: ["data-number"] });
+}"""
+SIZE_OF_IMAGE = """async (id) => {
+  document.getElementById(id).open = true;
+  const image = document.querySelector(`#${id} img`);
+  image.loading = "eager";
+  await image.decode();
+  return [image.naturalWidth, image.naturalHeight];
+}"""
+
+
+async def test_a_viewer_sees_a_fast_robot_turn_live_and_it_loses_nothing_by_that() -> None:
+    # Slower than it is: a busy computer takes longer for a picture than this robot for a turn.
+    async with scene("six-motor", speed=0.1) as here:
+        owner = await here.open()
+        link = await owner.evaluate("fetch('/api/viewers').then((answer) => answer.json())")
+        viewer = await here.tab(await here.browser.new_context(), link["url"])
+        await viewer.evaluate(COUNT_PICTURES)
+        await hold(owner, "#start")
+        await until(viewer, "cubist.status.state === 'turning'")
+        await viewer.wait_for_selector("#picture-age[data-live=true]")
+        await until(viewer, "cubist.status.last_run && !cubist.status.job")
+        run = await here.stage.daemon.run("1")
+        assert run.outcome == "solved" and run.executed_us is not None
+        assert run.executed_us == run.planned_us
+        assert here.robot.violations == []
+        count = await viewer.evaluate("pictures.size")
+        assert count >= 5 * run.executed_us / 1e6, f"{count} in {run.executed_us} us"
+        await viewer.evaluate("location.hash = '#/runs/1'")
+        assert await viewer.evaluate(SIZE_OF_IMAGE, "run-collage") == [1016, 768]
+        await viewer.wait_for_selector("#run-time-lapse")  # made after the run, on this very page
+        assert await viewer.evaluate(SIZE_OF_IMAGE, "run-time-lapse") == [320, 240]
+        await viewer.evaluate("location.hash = '#/kiosk'")
+        await until(viewer, "document.getElementById('today').textContent.includes('1 solved')")
         assert here.complaints == []
 
 

@@ -106,13 +106,13 @@ async def test_a_daemon_that_is_gone_is_told_and_asked_for_again(
             async with daemon.serving():
                 assert (await tab.hear("status"))["state"] == "idle"
                 await tab.ask("frame")
-                assert await tab.hear("picture") == b"\0\0\0\1jpeg"
+                assert await tab.picture() == (1, b"jpeg")
             assert await tab.hear("gone")
             async with daemon.serving():
                 await tab.hear("status")
                 await tab.ask("frame")
                 # Another daemon numbers its pictures from 1.
-                assert await tab.hear("picture") == b"\0\0\0\1jpeg"
+                assert await tab.picture() == (1, b"jpeg")
 
 
 async def test_each_picture_is_got_once_and_given_to_who_wants_one(page: PageVisitor) -> None:
@@ -122,14 +122,37 @@ async def test_each_picture_is_got_once_and_given_to_who_wants_one(page: PageVis
         assert daemon.pictures == 0
         for one in (tab, other):
             await one.ask("frame")
-            assert await one.hear("picture") == b"\0\0\0\1jpeg"
+            assert await one.picture() == (1, b"jpeg")
         await tab.ask("frame")
         before = daemon.pictures
         await eventually(lambda: daemon.pictures > before)
         daemon.frame = 300
-        assert await tab.hear("picture") == b"\0\0\1\x2cjpeg"
+        assert await tab.picture() == (300, b"jpeg")
         await other.ask("frame")
-        assert await other.hear("picture") == b"\0\0\1\x2cjpeg", "the one in between is skipped"
+        assert await other.picture() == (300, b"jpeg"), "the one in between is skipped"
+
+
+@pytest.mark.parametrize(("told", "least_ms"), [("61.5", 61_500), ("-1", 0), ("nan", 0), ("x", 0)])
+async def test_a_picture_comes_with_its_age(page: PageVisitor, told: str, least_ms: int) -> None:
+    page.daemon.age = told
+    async with page.tab() as tab:
+        await tab.ask("frame")
+        data = await tab.hear("picture")
+    assert least_ms <= int.from_bytes(data[4:8], "big") < least_ms + 60_000
+
+
+async def test_pictures_come_as_soon_as_the_robot_turns(
+    page: PageVisitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "FRAME_PERIOD_S", 3600.0)
+    monkeypatch.setattr(hub, "VIDEO_PERIOD_S", 0.01)
+    async with page.tab() as tab:
+        await tab.hear("status")
+        for number in (1, 2, 3):
+            page.daemon.frame = number
+            await tab.ask("frame")
+            page.daemon.events.put_nowait({"event": "state", "state": "turning"})
+            assert (await tab.picture())[0] == number
 
 
 @pytest.mark.parametrize("frame", ["x", None])

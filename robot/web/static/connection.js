@@ -3,7 +3,7 @@
 import { NoSession, ask, msg, socketTo } from "./util.js";
 
 const RETRY_MS = 1000;
-const FRAME_EVERY_MS = 200;
+const FRAME_EVERY_MS = 90;
 
 export class Connection extends EventTarget {
   #socket = null;
@@ -67,8 +67,9 @@ export class Connection extends EventTarget {
   }
 
   #see(data) {
-    const number = new DataView(data).getUint32(0);
-    this.#tell("frame", { number, jpeg: new Blob([new Uint8Array(data, 4)], { type: "image/jpeg" }) });
+    const head = new DataView(data);
+    const at = performance.now() - head.getUint32(4);
+    this.#tell("frame", { number: head.getUint32(0), at, jpeg: new Blob([new Uint8Array(data, 8)], { type: "image/jpeg" }) });
     const wait = Math.max(0, this.#asked + FRAME_EVERY_MS - performance.now());
     setTimeout(() => this.#askFrame(), wait);
   }

@@ -6,9 +6,8 @@ import { causeOf, outcomeName, reasonOf, remedyOf, seconds, stateName, stepOf, t
 import { drawMechanism } from "./mechanism.js";
 import { $, ask, el, endedWell, msg, themed } from "./util.js";
 
-/** Pictures come several times a second while the robot rests or looks. */
-const OLD_S = 3;
-const WITHOUT_PICTURES = new Set(["homing", "solving", "turning"]);
+/** Pictures come several times a second while the robot rests or turns. */
+const LIVE_S = 1, OLD_S = 3, LONG_S = 120;
 
 const NOTHING_KNOWN = { model: new CubeModel(3), moving: [], colours: new Array(54).fill(null) };
 
@@ -134,7 +133,7 @@ export class Live {
     $("mechanism").replaceChildren(...drawMechanism(mechanism, actuators));
   }
 
-  async #show({ number, jpeg }) {
+  async #show({ number, at, jpeg }) {
     const image = await createImageBitmap(jpeg).catch(() => null);
     if (!image) return;
     const canvas = $("picture"), g = canvas.getContext("2d");
@@ -144,11 +143,7 @@ export class Live {
     const look = this.#watcher.look, cube = this.#watcher.cube;
     const isLook = look && cube && look.picture === number;
     if (isLook) grid(g, look.corners, cube.size, image.width, image.height);
-    if (this.#seen?.number !== number) {
-      // A picture that exists when the page opens, while none are taken, is older than that.
-      const isOlder = !this.#seen && WITHOUT_PICTURES.has(this.#watcher.status?.state);
-      this.#seen = { number, at: performance.now(), isOlder };
-    }
+    this.#seen = { number, at };
     this.#seen.face = isLook ? look.face : null;
     canvas.dataset.number = number;
     canvas.setAttribute("aria-label", isLook ? t("The camera's picture of face {face}, with the stickers it found", look) : t("The camera's picture"));
@@ -158,11 +153,15 @@ export class Live {
   #tellPicture() {
     const seen = this.#seen;
     const what = seen?.face ? t("Camera: face {face}", seen) : t("Camera");
-    const age = seen ? (performance.now() - seen.at) / 1000 : 0, isOld = age > OLD_S || Boolean(seen?.isOlder);
-    const told = !isOld ? what : seen.isOlder ? t("{what}, an earlier picture", { what })
-      : t("{what}, {time} ago", { what, time: seconds(Math.floor(age), 0) });
-    if ($("picture-text").textContent !== told) $("picture-text").textContent = told;
-    $("picture").classList.toggle("old", isOld);
+    if ($("picture-text").textContent !== what) $("picture-text").textContent = what;
+    if (!seen) return;
+    const age = (performance.now() - seen.at) / 1000, badge = $("picture-age");
+    const told = age < LIVE_S ? t("Live")
+      : age < LONG_S ? t("{time} ago", { time: seconds(Math.floor(age), 0) }) : t("{count} min ago", { count: Math.floor(age / 60) });
+    badge.hidden = false;
+    badge.dataset.live = age < LIVE_S;
+    if (badge.textContent !== told) badge.textContent = told;
+    $("picture").classList.toggle("old", age > OLD_S);
   }
 }
 

@@ -1,6 +1,7 @@
 // The panel "Runs": the list, and of one run its reading, pictures, faults and a replay.
 
 import { CubeDrawing, CubeModel, coloursOf, drawNet, plainColour, poseAt, reversed } from "./cube.js";
+import { collage, isTimeLapse, timeLapse } from "./keepsakes.js";
 import { cubeTheme } from "./live.js";
 import { causeOf, endingOf, outcomeName, reasonOf, noteOf, remedyOf, seconds, spoken, stageName, stepOf, t, when } from "./language.js";
 import { $, ask, el, endedWell, facts, msg, table } from "./util.js";
@@ -21,6 +22,7 @@ export class Runs {
   constructor(watcher) {
     this.#watcher = watcher;
     watcher.addEventListener("change", () => this.#shown && this.#list());
+    watcher.addEventListener("record", ({ detail }) => this.#addTimeLapse(detail));
     spoken.addEventListener("change", () => {
       this.#listed = null;
       if (this.#record) this.#show(this.#record);
@@ -79,6 +81,16 @@ export class Runs {
       : el("p", { class: "card" }, t("There are no runs yet.")));
   }
 
+  /** The time-lapse is made after the run, which somebody may look at already. */
+  async #addTimeLapse(run) {
+    if (this.#record?.id !== run || $("run-time-lapse")) return;
+    const record = await ask("GET", `/api/runs/${run}`).catch(() => null);
+    if (!record || this.#record?.id !== run || $("run-time-lapse")) return;
+    this.#record = record;
+    const made = timeLapse(record);
+    if (made) $("run-photos").before(made);
+  }
+
   #show(record) {
     this.#record = record;
     this.#replay?.pause();
@@ -90,9 +102,10 @@ export class Runs {
     if (others.length) cards.push(faults(others));
     if (record.facelets) cards.push(reading(record));
     if (record.operations.length) cards.push((this.#replay = new Replay(record)).card);
+    cards.push(timeLapse(record), collage(record));
     if (record.photos.length) cards.push(photos(record));
     if (record.events.length) cards.push(events(record));
-    $("runs").replaceChildren(el("div", { class: "two" }, cards));
+    $("runs").replaceChildren(el("div", { class: "two" }, cards.filter(Boolean)));
     if (record.facelets) net(record);
     this.#replay?.draw();
   }
@@ -153,9 +166,10 @@ function net(record) {
 const sizeOf = (record) => Math.round(Math.sqrt(record.facelets.length / 6));
 
 function photos(record) {
-  return el("div", { class: "card wide" }, el("h2", {}, t("Pictures")), el("div", { class: "photos" }, record.photos.map((name) =>
+  const names = record.photos.filter((name) => !isTimeLapse(name));
+  return el("div", { class: "card wide", id: "run-photos" }, el("h2", {}, t("Pictures")), el("div", { class: "photos" }, names.map((name) =>
     el("a", { href: fileOf(record.id, name), target: "_blank", rel: "noopener" },
-      el("img", { src: fileOf(record.id, name), alt: altOf(name), loading: "lazy" }), el("span", { class: "small" }, altOf(name))))));
+      el("img", { src: fileOf(record.id, name), alt: "", loading: "lazy" }), el("span", { class: "small" }, altOf(name))))));
 }
 
 function altOf(name) {

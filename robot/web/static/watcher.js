@@ -100,6 +100,7 @@ export class Watcher extends EventTarget {
       if (this.status?.job && (event.event === "step" || event.event === "state")) this.#enter(event);
       if (this.status?.job && event.event === "progress") this.status.job.progress = event.progress;
     });
+    if (event.event === "record") this.dispatchEvent(new CustomEvent("record", { detail: event.run }));
   }
 
   /** The next step, in the same state or as the first of another. */
