@@ -1,25 +1,59 @@
-"""The manual page cubist(1), made from the commands themselves: ``python -m robot.cli.manpage``."""
+"""Manual pages, made from the programs' own parsers: ``python -m robot.cli.manpage PROGRAM``."""
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 
 import click
 
 from robot import DISTRIBUTION
 from robot.cli.main import EXIT_CODES, cubist
+from robot.daemon.service import make_parser as make_daemon_parser
+from robot.display.main import make_parser as make_display_parser
+from robot.mqtt.main import make_parser as make_mqtt_parser
+from robot.web.main import make_parser as make_web_parser
+
+SERVICES: dict[str, Callable[[dict[str, str]], argparse.ArgumentParser]] = {
+    "cubistd": make_daemon_parser,
+    "cubist-web": make_web_parser,
+    "cubist-display": make_display_parser,
+    "cubist-mqtt": make_mqtt_parser,
+}
+"""Programs that run as services, with what makes their parsers."""
 
 
-def manual_page() -> str:
-    """The page in man(7) markup."""
-    return "\n".join(_lines()) + "\n"
+def manual_page(program: str = "cubist") -> str:
+    """Return the page of a program in man(7) markup."""
+    if program in SERVICES:
+        lines = _describe_service(SERVICES[program]({}))
+    else:
+        lines = _describe_commands()
+    title = f'.TH {program.upper()} 1 "" "cubist {version(DISTRIBUTION)}" "Cubist"'
+    return "\n".join([title, ".nh\n.ad l", *lines]) + "\n"
 
 
-def _lines() -> Iterator[str]:
+def _describe_service(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield the page of a program whose flags argparse reads."""
+    summary = " ".join((parser.description or "").split())
+    name, page = _escape(parser.prog), "\\fBcubist\\fR(1)"
+    purpose, _, _ = summary.rstrip(".").partition(". ")
+    usage = parser.format_usage().partition(parser.prog)[2]
+    options = parser.format_help().partition("\noptions:\n")[2].partition("\n\n")[0]
+    yield f".SH NAME\n{name} \\- {_escape(purpose[:1].lower() + purpose[1:])}"
+    yield f".SH SYNOPSIS\n.B {name}\n{_escape(' '.join(usage.split()))}"
+    yield f".SH DESCRIPTION\n{_escape(summary)}"
+    yield f"systemd runs it as the service \\fB{name}.service\\fR. {page} controls the robot."
+    yield f".SH OPTIONS\n.nf\n{_escape(options, keep_indentation=True)}\n.fi"
+    yield f".SH ENVIRONMENT\n{_escape(' '.join((parser.epilog or '').split()))}"
+    yield f".SH SEE ALSO\n{page}, \\fBsystemctl\\fR(1), \\fBjournalctl\\fR(1)"
+
+
+def _describe_commands() -> Iterator[str]:
+    """Yield the page of ``cubist``, whose commands click reads."""
     context = click.Context(cubist, info_name="cubist")
-    yield f'.TH CUBIST 1 "" "cubist {version(DISTRIBUTION)}" "Cubist"'
     yield ".SH NAME"
     yield "cubist \\- control a robot that solves twisty cubes"
     yield ".SH SYNOPSIS"
@@ -36,6 +70,8 @@ def _lines() -> Iterator[str]:
     yield ".TP\n.B CUBIST_RUNTIME_DIR\nwhere the daemon's control socket is (/run/cubist)"
     yield ".TP\n.B CUBIST_STATE_DIR\nwhere run records are (/var/lib/cubist)"
     yield ".TP\n.B CUBIST_DEBUG\nshow where an internal error happened"
+    others = ", ".join(f"\\fB{_escape(name)}\\fR(1)" for name in SERVICES)
+    yield f".SH SEE ALSO\n{others}"
 
 
 def _command(context: click.Context, command: click.Command) -> Iterator[str]:
@@ -54,12 +90,13 @@ def _command(context: click.Context, command: click.Command) -> Iterator[str]:
                 yield from _command(click.Context(sub, context, name), sub)
 
 
-def _escape(text: str) -> str:
-    """Text in which roff sees no requests and no hyphenation of options."""
-    lines = (line.strip() for line in text.replace("\\", "\\e").splitlines())
+def _escape(text: str, *, keep_indentation: bool = False) -> str:
+    """Return text in which roff sees no requests and does not hyphenate options."""
+    whole = text.replace("\\", "\\e").splitlines()
+    lines = (line.rstrip() if keep_indentation else line.strip() for line in whole)
     safe = (f"\\&{line}" if line.startswith((".", "'")) else line for line in lines)
     return "\n".join(line or ".PP" for line in safe).replace("-", "\\-")
 
 
 if __name__ == "__main__":
-    sys.stdout.write(manual_page())
+    sys.stdout.write(manual_page(*sys.argv[1:2]))

@@ -21,6 +21,7 @@ from robot.settings import (
     list_profiles,
     load_profile,
     profile_path,
+    require_profiles,
 )
 from robot.settings.profile import for_cube, sizes_of
 from robot.text.faults import exit_code_of
@@ -41,7 +42,7 @@ def config() -> None:
 @json_option
 def check_profiles(profiles: tuple[str, ...], as_json: bool) -> int:
     """Check PROFILES (default: all that come with Cubist); exit code 2 for faults."""
-    codes = [_check_one(name, as_json) for name in profiles or list_profiles()]
+    codes = [_check_one(name, as_json) for name in profiles or require_profiles()]
     return worst(codes)
 
 

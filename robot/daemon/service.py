@@ -55,7 +55,7 @@ class Options:
 
 def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.environ) -> Options:
     """Read flags; leaves with exit code 2 and a message when they are wrong."""
-    parser = _parser(environ)
+    parser = make_parser(environ)
     found = parser.parse_args(arguments)
     page_calibrates = environ.get("CUBIST_WEB_CALIBRATE", "no")
     if page_calibrates not in {"yes", "no"}:
@@ -69,7 +69,8 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.envir
     return Options(**vars(found))
 
 
-def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
+def make_parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
+    """Return the parser of the daemon's flags, with defaults from the environment."""
     parser = argparse.ArgumentParser(
         prog="cubistd",
         description="Controls a cube-solving robot: owns its serial port, cameras and panel.",

@@ -36,8 +36,8 @@ EXIT_LOST, EXIT_USAGE = 1, 2
 """Exit codes: systemd starts it again after the first, not after the second."""
 
 
-def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ) -> None:
-    """Entry point; exit codes: 0 ended in order, 1 the display was lost, 2 there is none."""
+def make_parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
+    """Return the parser of the program's flags, with defaults from the environment."""
     parser = argparse.ArgumentParser(
         prog="cubist-display",
         description="Shows the robot on the small display that its profile describes.",
@@ -46,7 +46,12 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
     profile = environ.get("CUBIST_PROFILE", "cubotino")
     parser.add_argument("--profile", default=profile, help="robot profile: name or file")
     parser.add_argument("--socket", type=Path, help="the daemon's socket for the display")
-    found = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ) -> None:
+    """Entry point; exit codes: 0 ended in order, 1 the display was lost, 2 there is none."""
+    found = make_parser(environ).parse_args(arguments)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(message)s")
     try:
         settings = load_profile(found.profile).display

@@ -30,8 +30,9 @@ PASSWORD_NAME = "cubist-mqtt-password"
 LONGEST_PASSWORD = 4096
 
 
-def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ) -> None:
-    """Entry point; exit codes: 0 ended in order, 2 a setting is wrong or a library is missing."""
+def make_parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
+    """Return the parser of the program's flags; other settings are in the environment."""
+    del environ
     parser = argparse.ArgumentParser(
         prog="cubist-mqtt",
         description="Publishes the robot on an MQTT broker, where Home Assistant finds it.",
@@ -41,7 +42,12 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
         f"{PASSWORD_NAME}.",
     )
     parser.add_argument("--socket", type=Path, help="the daemon's socket for this program")
-    found = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ) -> None:
+    """Entry point; exit codes: 0 ended in order, 2 a setting is wrong or a library is missing."""
+    found = make_parser(environ).parse_args(arguments)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(message)s")
     try:
         daemon = found.socket or Program.MQTT.socket_beside(control_socket(environ))

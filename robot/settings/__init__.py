@@ -9,6 +9,7 @@ from robot.settings.loader import (
     parse_profile,
     profile_file,
     profile_path,
+    require_profiles,
 )
 from robot.settings.mechanisms import MechanismSettings
 from robot.settings.profile import CameraSettings, RobotProfile, View
@@ -32,4 +33,5 @@ __all__ = [
     "parse_profile",
     "profile_file",
     "profile_path",
+    "require_profiles",
 ]

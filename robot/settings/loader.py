@@ -13,6 +13,8 @@ from solver.files import BadFile, read_text
 
 DEFAULT_PROFILE = "cubotino"
 
+_INSTALLED = Path(sys.prefix) / "share" / "cubist" / "config"
+
 MAX_BYTES = 64 * 1024
 """Of a profile's file; those that ship with Cubist have 2,000."""
 
@@ -20,12 +22,11 @@ MAX_BYTES = 64 * 1024
 def profile_folders() -> tuple[Path, ...]:
     """Return the folders with profiles: the checkout's ``config/``, then the installed one."""
     checkout = Path(__file__).resolve().parents[2] / "config"
-    installed = Path(sys.prefix) / "share" / "cubist" / "config"
-    return tuple(folder for folder in (checkout, installed) if folder.is_dir())
+    return tuple(folder for folder in (checkout, _INSTALLED) if folder.is_dir())
 
 
 def list_profiles(reference: bool = False) -> tuple[str, ...]:
-    """Names of the shipped robots; with ``reference`` those of the planning benchmarks instead."""
+    """Return the names of the shipped robots; with ``reference`` those of planning benchmarks."""
     found = (
         {file.stem for file in folder.glob("*.yaml")}
         if not reference
@@ -35,13 +36,23 @@ def list_profiles(reference: bool = False) -> tuple[str, ...]:
     return tuple(sorted(set().union(*found)))
 
 
+def require_profiles() -> tuple[str, ...]:
+    """Return the names of the shipped robots; :class:`BadProfile` if an installation lost them."""
+    found = list_profiles()
+    if DEFAULT_PROFILE not in found:
+        raise BadProfile(
+            (), f"{_INSTALLED}: the profiles that come with Cubist are not there. Install it again."
+        )
+    return found
+
+
 def profile_path(name: str) -> Path:
     """The file of the profile called ``name``; :class:`BadProfile` if there is none."""
     for folder in profile_folders():
         path = folder / f"{name}.yaml"
         if path.is_file():
             return path
-    known = ", ".join(list_profiles())
+    known = ", ".join(require_profiles())
     raise BadProfile(
         (), f"no profile named {shortened(name)}; there is {known} (or give a path to a .yaml)"
     )

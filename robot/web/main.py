@@ -52,8 +52,8 @@ class PageOptions:
     calibrates: bool
 
 
-def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.environ) -> PageOptions:
-    """Parse flags; exits with code 2 and a message if they are wrong."""
+def make_parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
+    """Return the parser of the program's flags, with defaults from the environment."""
     parser = argparse.ArgumentParser(
         prog="cubist-web",
         description="Serves the page on the robot. By default it listens on this machine only; "
@@ -70,6 +70,12 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.envir
     add("--runtime-dir", type=Path, help="folder for the page's address")
     add("--state-dir", type=Path, help="folder for the token (default: a new token each time)")
     add("--calibrate", action="store_true", help="let the robot be calibrated on the page")
+    return parser
+
+
+def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.environ) -> PageOptions:
+    """Parse flags; exits with code 2 and a message if they are wrong."""
+    parser, get = make_parser(environ), environ.get
     found = parser.parse_args(arguments)
     calibrates = get("CUBIST_WEB_CALIBRATE", "no")
     if calibrates not in {"yes", "no"}:

@@ -11,6 +11,7 @@ import click
 import pytest
 
 from robot.cli.main import COMMANDS, cubist, run
+from robot.cli.manpage import SERVICES, manual_page
 from robot.settings import profile_path
 
 HEAVY = {"numpy", "cv2", "pydantic", "aiohttp", "rich", "solver._native"}
@@ -70,6 +71,24 @@ def test_a_wrong_profile_is_told_with_line_and_key_and_the_others_are_answered_f
     missing, right = out.splitlines()
     assert "no profile named nowhere" in missing
     assert (right, err) == ("cubotino: CUBOTino, a flipper with two servos: all right", "")
+
+
+def test_an_installation_that_lost_its_profiles_is_not_all_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "config").mkdir()
+    monkeypatch.setattr("robot.settings.loader.profile_folders", lambda: (tmp_path / "config",))
+    for command in (["config", "check"], ["config", "show"]):
+        assert run(command) == 2
+        assert "Install it again" in capfd.readouterr().err
+
+
+def test_every_program_has_a_manual_page() -> None:
+    for program in ("cubist", *SERVICES):
+        lines = manual_page(program).splitlines()
+        assert lines[0].startswith(f".TH {program.upper()} 1")
+        assert {".SH NAME", ".SH SYNOPSIS"} <= set(lines)
+    assert "\\-\\-page\\-calibrates" in manual_page("cubistd")
 
 
 def test_show_and_schema(capfd: pytest.CaptureFixture[str]) -> None:
