@@ -50,7 +50,6 @@ DEBIAN = "13"
 CODENAME = "trixie"
 ARCHITECTURE = "arm64"
 PACKAGE = "cubist"
-KEYRING = "/etc/apt/keyrings/cubist.gpg"
 BOOT = "/boot/firmware"
 """The boot partition of a running Pi."""
 FIRST_BOOT = "cubist-first-boot"
@@ -405,11 +404,12 @@ def _apt_files(folder: Path) -> list[dict[str, Any]]:
         raise BadFile(
             f"{source}: no address that a Pi reaches. make repository ADDRESS=https://..."
         )
-    if f"Signed-By: {KEYRING}\n" not in text:
-        raise BadFile(f"{source}: it does not name the key as {KEYRING}")
+    keyring = re.search(r"^Signed-By: (/etc/apt/keyrings/[a-z0-9.-]+\.gpg)$", text, re.MULTILINE)
+    if keyring is None:
+        raise BadFile(f"{source}: it names no key in /etc/apt/keyrings. Make it anew.")
     key = base64.b64encode(read_file(folder / f"{PACKAGE}.gpg", LIMIT)).decode()
     return [
-        {"path": KEYRING, "encoding": "b64", "content": key},
+        {"path": keyring[1], "encoding": "b64", "content": key},
         {"path": f"/etc/apt/sources.list.d/{PACKAGE}.sources", "content": text},
     ]
 
