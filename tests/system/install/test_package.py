@@ -10,10 +10,19 @@ import pytest
 
 from tests.system.install.conftest import MakePackages, RunScenario, UnpackRoot
 from tests.system.install.debian_root import CODENAMES, INCLUDED, assert_story
+from tests.system.install.installed import try_installed
 
 HERE = Path(__file__).resolve().parent
 NEEDED = f"{INCLUDED},systemd,systemd-sysv,udev,python3,libstdc++6,zlib1g"
 """Packages that ours depends on, and those that boot: apt gets no network."""
+
+TESTS = (
+    *("tests/solver/cube", "tests/solver/test_two_phase.py", "tests/solver/test_pocket.py"),
+    *("tests/vision/test_photographs_read.py", "tests/vision/test_reader.py"),
+    *("tests/link/test_wire.py", "tests/link/test_plans.py", "tests/link/test_link.py"),
+    *("tests/settings/test_checks.py", "tests/motion"),
+)
+"""Tests that run against the installed package, with the versions it brings."""
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 
@@ -66,6 +75,14 @@ def test_packages_from_a_repository(
         print(shows)
         assert_story(facts, expected.format(version=facts["old"]))
     assert "board" in facts["cause"] or "port" in facts["cause"]
+
+
+@pytest.mark.parametrize("release", sorted(CODENAMES))
+def test_the_installed_package_passes_tests(
+    release: str, make_packages: MakePackages, tmp_path: Path
+) -> None:
+    shutil.copy(make_packages(release) / "cubist.deb", tmp_path)
+    try_installed(release, tmp_path, *TESTS)
 
 
 def _check_package(package: Path) -> None:
