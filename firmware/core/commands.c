@@ -4,6 +4,7 @@
 
 #include "actuators.h"
 #include "board.h"
+#include "drivers.h"
 #include "faults.h"
 #include "frame.h"
 #include "homing.h"
@@ -51,6 +52,7 @@ static uint8_t state(void)
 static void forget_configuration(void)
 {
     safety_release();
+    drivers_forget();
     actuators_forget();
     configured = false;
 }
@@ -76,6 +78,17 @@ static uint8_t config_actuator(const uint8_t *payload)
     return actuators_add(&setup);
 }
 
+#if defined(BOARD_HAS_DRIVERS)
+static uint8_t config_driver(const uint8_t *payload, uint8_t length)
+{
+    if (configured) {
+        return FAULT_BAD_STATE;
+    }
+    config_crc = crc16(config_crc, payload, length);
+    return drivers_add(payload, length);
+}
+#endif
+
 static uint8_t config_end(const uint8_t *payload)
 {
     struct config_end end;
@@ -85,6 +98,7 @@ static uint8_t config_end(const uint8_t *payload)
         return FAULT_CONFIG_CRC;
     }
     configured = true;
+    drivers_set_up();
     return FAULT_NONE;
 }
 
@@ -117,14 +131,14 @@ static bool turns_are_whole(const uint8_t *payload, uint8_t length)
     return length > 0;
 }
 
-static bool plan_is_over(void)
+static bool plan_cannot_go(void)
 {
-    return !configured || player.started == player.turns || player.dropping;
+    return !configured || player.started == player.turns || player.dropping || !drivers_are_ready();
 }
 
 static uint8_t go(void)
 {
-    if (plan_is_over()) {
+    if (plan_cannot_go()) {
         return FAULT_BAD_STATE;
     }
     player_go();
@@ -135,7 +149,7 @@ static uint8_t go_at(const uint8_t *payload)
 {
     struct go_at go_at;
     memcpy(&go_at, payload, sizeof go_at);
-    if (plan_is_over()) {
+    if (plan_cannot_go()) {
         return FAULT_BAD_STATE;
     }
     player_go_at(go_at.tick);
@@ -146,7 +160,7 @@ static uint8_t home(const uint8_t *payload)
 {
     struct home home;
     memcpy(&home, payload, sizeof home);
-    if (!configured || home.actuators >> actuator_count) {
+    if (!configured || home.actuators >> actuator_count || !drivers_are_ready()) {
         return FAULT_BAD_STATE;
     }
     homing_start(home.actuators);
@@ -193,6 +207,9 @@ static uint8_t payload_size(uint8_t type)
 static bool size_is_right(uint8_t type, uint8_t length)
 {
     bool free_length = type == MESSAGE_PROFILE_SEGMENTS || type == MESSAGE_TURNS;
+#if defined(BOARD_HAS_DRIVERS)
+    free_length = free_length || type == MESSAGE_CONFIG_DRIVER;
+#endif
     return free_length || length == payload_size(type);
 }
 
@@ -227,6 +244,10 @@ static uint8_t carry_out(uint8_t type, const uint8_t *payload, uint8_t length)
         return config_begin(payload);
     case MESSAGE_CONFIG_ACTUATOR:
         return config_actuator(payload);
+#if defined(BOARD_HAS_DRIVERS)
+    case MESSAGE_CONFIG_DRIVER:
+        return config_driver(payload, length);
+#endif
     case MESSAGE_CONFIG_END:
         return config_end(payload);
     case MESSAGE_CLEAR_PROFILES:
@@ -255,6 +276,7 @@ static uint8_t carry_out(uint8_t type, const uint8_t *payload, uint8_t length)
         return home(payload);
     case MESSAGE_CLEAR:
         fault_clear();
+        drivers_set_up();
         return FAULT_NONE;
     case MESSAGE_RELEASE:
         safety_release();

@@ -1,5 +1,6 @@
 #include "firmware.h"
 
+#include "drivers.h"
 #include "homing.h"
 #include "link.h"
 #include "player.h"
@@ -10,6 +11,7 @@ void firmware_poll(void)
 {
     link_poll();
     safety_poll();
+    drivers_poll();
     homing_poll();
     player_poll();
     servo_poll();

@@ -4,10 +4,16 @@
  * interrupt ends it when the end stop triggers. A servo slews to its home position. A stepper
  * without an end stop keeps its position if that is known; otherwise the firmware assumes its home
  * position.
+ *
+ * Against a mechanical stop, the driver's DIAG output is the end stop. It says nothing at rest and in
+ * the first steps of a motion, so nothing looks at it then. A motor that is jammed stalls like one
+ * that has arrived, but it stalls again right after it should have backed off: that is how the two
+ * are told apart.
  */
 #include "homing.h"
 
 #include "actuators.h"
+#include "drivers.h"
 #include "player.h"
 #include "timer.h"
 
@@ -42,6 +48,7 @@ static void move(uint8_t index, uint8_t phase, uint16_t interval, uint32_t steps
     actuator->homing = phase;
     bool active_high = actuator->setup.flags & ACTUATOR_FLAG_SENSOR_HIGH;
     struct stepper *motor = &actuator->motor.stepper;
+    stepper_ignore_sensor(motor, drivers_stall_blank(index));
     motor->sense = phase == HOMING_BACK_OFF                 ? SENSE_NOTHING
                    : active_high != (phase == HOMING_LEAVE) ? SENSE_HIGH
                                                             : SENSE_LOW;
@@ -85,7 +92,7 @@ static void start_one(uint8_t index)
     actuator_lose_place(actuator);
     if (setup->kind == KIND_SERVO) {
         start_servo(index);
-    } else if (actuator_senses(actuator)) {
+    } else if (!drivers_stall_blank(index) && actuator_senses(actuator)) {
         move(index, HOMING_LEAVE, setup->home_interval, 4ul * setup->home_backoff);
     } else {
         move(index, HOMING_SEEK, setup->home_interval, setup->home_travel);
@@ -109,6 +116,14 @@ void homing_abort(void)
             actuator_halt(&actuators[i], now);
         }
     }
+}
+
+/* True if the motor stalled long before it can have come back to its stop. */
+static bool stalled_at_once(uint8_t index)
+{
+    const struct actuator *actuator = &actuators[index];
+    uint16_t steps = (uint16_t)motions[index].step.count - actuator->motor.stepper.left;
+    return drivers_stall_blank(index) && steps < actuator->setup.home_backoff / 2;
 }
 
 /* Continues after the end stop, or the last step, has ended the motion of a phase. */
@@ -138,7 +153,7 @@ static void next_phase(uint8_t index)
         move(index, HOMING_BACK_OFF, setup->home_interval, setup->home_backoff);
         return;
     case HOMING_BACK_OFF:
-        if (actuator_senses(actuator)) {
+        if (!drivers_stall_blank(index) && actuator_senses(actuator)) {
             fail(index, FAULT_HOME_STUCK);
             return;
         }
@@ -147,6 +162,10 @@ static void next_phase(uint8_t index)
     default:
         if (!sensed) {
             fail(index, FAULT_HOME_MISSING);
+            return;
+        }
+        if (stalled_at_once(index)) {
+            fail(index, FAULT_HOME_BLOCKED);
             return;
         }
         finish(actuator);

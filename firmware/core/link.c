@@ -9,6 +9,7 @@
 
 #include "board.h"
 #include "commands.h"
+#include "drivers.h"
 #include "frame.h"
 #include "queue.h"
 #include "safety.h"
@@ -17,7 +18,14 @@
 #define COBS_EXTRA 2
 #define BYTES_A_ROUND 16 /* so that a flooded line does not starve the rest of the main loop */
 #define RX_MASK (BOARD_RX_BYTES - 1)
-#define REPLY_MAX (FRAME_HEADER + sizeof(struct whereabouts) + FRAME_CRC)
+/* The longest replies. */
+union replies {
+    struct whereabouts whereabouts;
+#if defined(BOARD_HAS_DRIVERS)
+    struct driver_report drivers;
+#endif
+};
+#define REPLY_MAX (FRAME_HEADER + sizeof(union replies) + FRAME_CRC)
 
 static const uint8_t stop_pattern[] = PROTOCOL_STOP_PATTERN;
 
@@ -54,6 +62,9 @@ static bool status_due;
 static uint8_t echo; /* from the last ping */
 static bool welcome_due;
 static bool whereabouts_due;
+#if defined(BOARD_HAS_DRIVERS)
+static bool drivers_due;
+#endif
 
 /* Takes a byte after `matched` bytes of the emergency stop; returns how many have matched then. */
 static inline __attribute__((always_inline)) uint8_t match_stop(uint8_t matched, uint8_t byte)
@@ -126,6 +137,13 @@ static void send_due(void)
         uint8_t length = commands_whereabouts(&whereabouts);
         whereabouts_due = false;
         send(MESSAGE_POSITIONS, &whereabouts, length);
+#if defined(BOARD_HAS_DRIVERS)
+    } else if (drivers_due) {
+        struct driver_report report;
+        uint8_t length = drivers_report(&report);
+        drivers_due = false;
+        send(MESSAGE_DRIVER_STATES, &report, length);
+#endif
     } else if (status_due) {
         struct status status;
         commands_status(&status);
@@ -172,6 +190,12 @@ static void handle_frame(const struct frame *frame, uint8_t length)
         return;
     }
     safety_heard();
+#if defined(BOARD_HAS_DRIVERS)
+    if (frame->type == MESSAGE_DRIVERS) {
+        drivers_due = true;
+        return;
+    }
+#endif
     if (frame->type < FIRST_SEQUENCED) {
         bool locate = frame->type == MESSAGE_LOCATE;
         *(locate ? &whereabouts_due : &status_due) = true;

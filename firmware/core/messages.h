@@ -48,8 +48,15 @@ struct __attribute__((packed)) config_actuator {
     int16_t check_position; /* stepper: a position at which the sensor is active */
 };
 
+struct __attribute__((packed)) config_driver {
+    uint8_t actuator; /* number of the stepper */
+    uint8_t address; /* of the driver on the UART */
+    uint16_t slow_interval; /* ticks between steps from which on the driver's report of an open load counts */
+    uint16_t stall_blank; /* 0: its sensor is a switch. Else homing ends where the motor stalls, its sensor is the driver's DIAG output, and a stall counts after so many steps of a motion */
+};
+
 struct __attribute__((packed)) config_end {
-    uint16_t crc; /* CRC-16 of the payloads of ConfigBegin and of all ConfigActuator, in order */
+    uint16_t crc; /* CRC-16 of the payloads of ConfigBegin, of all ConfigActuator and of all ConfigDriver, in order */
 };
 
 struct __attribute__((packed)) profile_begin {

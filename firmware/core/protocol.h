@@ -15,6 +15,8 @@
 #define PROTOCOL_SILENCE_HOLD_MS 220 /* silence of the host after which motion holds (the Pi may set 100 to 2000) */
 #define PROTOCOL_SILENCE_SAFE_MS 3000 /* silence of the host after which outputs go to their safe state */
 #define PROTOCOL_MAX_PROFILES 64 /* profile numbers 0 to 63 */
+#define PROTOCOL_MAX_DRIVERS 4 /* drivers on one UART, at addresses 0 to 3 */
+#define PROTOCOL_MAX_DRIVER_REGISTERS 8 /* registers that ConfigDriver sets */
 #define PROTOCOL_NO_PIN 255 /* a pin that is not connected */
 #define PROTOCOL_ANY_SESSION 255 /* session number of an emergency stop, which boards obey in every session */
 #define PROTOCOL_MIN_INTERVAL 4 /* ticks: shortest time between two steps on any board */
@@ -108,6 +110,12 @@ enum actuator_flag {
     ACTUATOR_FLAG_SAFE_OFF = 64, /* loses pulses or driver power after an emergency stop or when the host is lost; without this flag it stays powered, like a gripper that holds the cube */
 };
 
+enum driver_phase {
+    DRIVER_PHASE_SETTING_UP = 0, /* its settings are being written */
+    DRIVER_PHASE_READY = 1, /* has its settings, and no fault */
+    DRIVER_PHASE_FAILED = 2, /* had a fault; CLEAR sets it up again */
+};
+
 enum turn_bit {
     TURN_BIT_PROFILE_MASK = 63, /* first byte: profile number */
     TURN_BIT_TIMING_SHIFT = 6, /* first byte: timing in the two high bits */
@@ -154,6 +162,17 @@ enum fault {
     FAULT_LINE_REFUSED = 20, /* a line of the Raspberry Pi cannot be used */
     FAULT_PULSE_LIMITED = 21, /* a servo controller limits a pulse that it was sent */
     FAULT_PULSE_SILENT = 22, /* a servo controller does not answer */
+    FAULT_DRIVER_SILENT = 23, /* a stepper driver does not answer */
+    FAULT_DRIVER_RESET = 24, /* a stepper driver was reset and lost its settings */
+    FAULT_DRIVER_VOLTAGE = 25, /* the supply voltage of a stepper driver is too low */
+    FAULT_DRIVER_HOT = 26, /* a stepper driver switched itself off because it is too hot */
+    FAULT_DRIVER_GROUND_A = 27, /* coil A of a motor has a short to ground */
+    FAULT_DRIVER_GROUND_B = 28, /* coil B of a motor has a short to ground */
+    FAULT_DRIVER_SUPPLY_A = 29, /* coil A of a motor has a short to the supply, or between its wires */
+    FAULT_DRIVER_SUPPLY_B = 30, /* coil B of a motor has a short to the supply, or between its wires */
+    FAULT_DRIVER_OPEN_A = 31, /* coil A of a motor is not connected */
+    FAULT_DRIVER_OPEN_B = 32, /* coil B of a motor is not connected */
+    FAULT_HOME_BLOCKED = 33, /* a motor stalls at once in both directions */
 };
 
 struct __attribute__((packed)) step_segment {
@@ -167,12 +186,27 @@ struct __attribute__((packed)) servo_segment {
     uint32_t duration; /* ticks */
 };
 
+struct __attribute__((packed)) driver_register {
+    uint8_t number; /* of the register */
+    uint32_t value;
+};
+
+struct __attribute__((packed)) driver_state {
+    uint8_t actuator; /* its motor */
+    uint8_t phase; /* DriverPhase */
+    uint8_t flags; /* GSTAT at the last look */
+    uint32_t status; /* DRV_STATUS at the last look */
+    uint16_t load; /* SG_RESULT at the last look; smaller: more load */
+};
+
 enum message {
     MESSAGE_HELLO = 0x01, /* opens a session; answered by Welcome. A new session finishes the turns in progress and drops the rest. */
     MESSAGE_PING = 0x02, /* heartbeat; answered by Status */
     MESSAGE_LOCATE = 0x03, /* asks for the positions; answered by Positions */
+    MESSAGE_DRIVERS = 0x04, /* asks for the states of the stepper drivers; answered by DriverStates, by boards that have the drivers' UART */
     MESSAGE_CONFIG_BEGIN = 0x10, /* forgets all actuators; only at rest */
     MESSAGE_CONFIG_ACTUATOR = 0x11, /* configures one actuator; they come in the order of their numbers */
+    MESSAGE_CONFIG_DRIVER = 0x13, /* configures the TMC2209 driver of a stepper, after all actuators, on boards that have the drivers' UART */
     MESSAGE_CONFIG_END = 0x12, /* ends the configuration */
     MESSAGE_CLEAR_PROFILES = 0x20, /* forgets all profiles; only at rest */
     MESSAGE_PROFILE_BEGIN = 0x21, /* begins the next profile; numbers count up from 0 */
@@ -193,6 +227,7 @@ enum message {
     MESSAGE_STATUS = 0x82, /* answers Ping; also sent when the state changes */
     MESSAGE_ACK = 0x83, /* cumulative acknowledgement (in the header) with credit */
     MESSAGE_POSITIONS = 0x84, /* positions of the actuators; of those in motion, the position at the end of their turn */
+    MESSAGE_DRIVER_STATES = 0x85, /* states of the stepper drivers, as DriverState, in the order of their configuration */
 };
 
 #endif

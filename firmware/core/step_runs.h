@@ -52,6 +52,12 @@ static void load_runs(struct stepper *motor, const struct step_segment *segments
 
 static bool sensor_reached(struct stepper *motor)
 {
+#if defined(BOARD_HAS_DRIVERS)
+    if (motor->blank) {
+        motor->blank--;
+        return false;
+    }
+#endif
     bool level = board_read(motor->sensor);
     if (level != (motor->sense == SENSE_HIGH)) {
         motor->sensed_steps = 0;

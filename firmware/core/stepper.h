@@ -26,10 +26,24 @@ struct stepper {
     uint8_t sensed : 1; /* the sensor ended the motion */
     uint8_t sense;      /* enum sense */
     uint8_t sensed_steps;
+#if defined(BOARD_HAS_DRIVERS)
+    uint16_t blank; /* steps after whose number the sensor counts */
+#endif
     board_pin step;
     board_pin direction;
     board_pin sensor;
 };
+
+/* Call before a motion: its sensor does not count during so many steps, on boards with drivers. */
+static inline void stepper_ignore_sensor(struct stepper *motor, uint16_t steps)
+{
+#if defined(BOARD_HAS_DRIVERS)
+    motor->blank = steps;
+#else
+    (void)motor;
+    (void)steps;
+#endif
+}
 
 /* Starts a motor at rest, with its first step at tick `start + interval`. Returns false and starts
  * nothing if it is too late for that tick or the motor is not at rest. */

@@ -13,6 +13,12 @@
 #define BOARD_QUEUE_BYTES 2048
 #define BOARD_RX_BYTES 128
 #endif
+#define BOARD_HAS_DRIVERS
+bool board_drivers_open(void);
+void board_drivers_close(void);
+void board_drivers_send(const uint8_t *bytes, uint8_t length);
+bool board_drivers_receive(uint8_t *byte);
+
 /* For servo_frames.c, which the unit tests also build. */
 uint8_t board_set_pulse(uint8_t number, uint16_t ticks);
 bool board_is_late(void);

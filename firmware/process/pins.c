@@ -143,6 +143,29 @@ bool pins_read(uint64_t time, uint8_t pin)
     return !pulled_low[pin];
 }
 
+unsigned pins_ask_drivers(uint64_t time, const uint8_t *datagram, unsigned length, uint8_t *answer,
+                          unsigned room)
+{
+    unsigned count = 0;
+    if (robot < 0 || !answers) {
+        return 0;
+    }
+    for (unsigned i = 0; i < length; i++) {
+        pins_record(time, PIN_NONE, datagram[i], PIN_DRIVER);
+    }
+    pins_record(time, PIN_NONE, 0, PIN_ANSWER);
+    pins_flush();
+    bool answered = false;
+    while (!answered && receive(ANSWER_MS)) {
+        answered = in.record.kind == PIN_ANSWER;
+        if (in.record.kind == PIN_DRIVER && count < room) {
+            answer[count++] = in.record.level;
+        }
+    }
+    answers = answered;
+    return count;
+}
+
 bool pins_await_order(enum pin_record_kind *order, uint64_t *ticks)
 {
     while (receive(-1)) {

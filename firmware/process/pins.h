@@ -10,7 +10,9 @@
 #define PINS PROTOCOL_PINS_HOST
 #define PIN_NONE 0xffff
 
-/* PIN_WRITE: the firmware wrote to the file of a pulse output, which the robot then reads.
+/* PIN_WRITE: the firmware wrote to the file of a pulse output, which the robot then reads. PIN_DRIVER:
+ * a byte on the line to the stepper drivers, in `level`; PIN_ANSWER: what do the drivers answer? The
+ * robot sends their bytes, and then this record back.
  * Only for measurements: PIN_BYTE, a byte began to arrive at the UART, with its value in `level`;
  * PIN_STACK, the gap between stack and variables has a new minimum of `pin` bytes. */
 enum pin_record_kind {
@@ -22,7 +24,9 @@ enum pin_record_kind {
     PIN_GRANT,
     PIN_HANG,
     PIN_STACK,
-    PIN_WRITE
+    PIN_WRITE,
+    PIN_DRIVER,
+    PIN_ANSWER
 };
 
 /* Sends records to an open stream socket, or nowhere if `fd` is -1. */
@@ -45,6 +49,11 @@ void pins_poll(void);
 
 /* Asks the robot for the level of an input at a time. */
 bool pins_read(uint64_t time, uint8_t pin);
+
+/* Sends a datagram to the stepper drivers. Returns the number of bytes that they answer, at most
+ * `room`. */
+unsigned pins_ask_drivers(uint64_t time, const uint8_t *datagram, unsigned length, uint8_t *answer,
+                          unsigned room);
 
 /* Waits for an order of the robot: PIN_GRANT with the ticks that may pass, PIN_RESET or PIN_HANG.
  * Returns false if the robot is gone or a signal arrived. */

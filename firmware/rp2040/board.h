@@ -47,6 +47,13 @@ void board_release(uint8_t number);
 #define BOARD_HAS_BOOTLOADER
 void board_enter_bootloader(void);
 
+/* The UART of the stepper drivers. What is sent is received as well. */
+#define BOARD_HAS_DRIVERS
+bool board_drivers_open(void);
+void board_drivers_close(void);
+void board_drivers_send(const uint8_t *bytes, uint8_t length);
+bool board_drivers_receive(uint8_t *byte);
+
 uint32_t board_link_ms(void);
 uint32_t board_boot_id(void);
 uint8_t board_reset_cause(void);

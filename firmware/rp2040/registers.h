@@ -41,6 +41,7 @@ volatile uint32_t *model_register(uint32_t address);
 #define RESETS_PWM (1u << 14)
 #define RESETS_TIMER (1u << 21)
 #define RESETS_UART0 (1u << 22)
+#define RESETS_UART1 (1u << 23)
 #define RESETS_USB (1u << 24)
 
 #define PSM_WDSEL 0x40010008
@@ -95,6 +96,7 @@ volatile uint32_t *model_register(uint32_t address);
 #define UART_RX (1u << 4)
 #define UART_TX (1u << 5)
 #define UART_RX_TIMEOUT (1u << 6)
+#define UART1_BEHIND 0x4000 /* UART 1 has the same registers, so far behind those of UART 0 */
 
 #define PWM_SLICE(number) (0x40050000 + 0x14u * (number))
 #define PWM_DIV 0x04

@@ -38,8 +38,12 @@ uint32_t bench_home_travel = 500;
 struct board_steps board_steps = {"atmega328p", PROTOCOL_MIN_INTERVAL_ATMEGA328P,
                                   PROTOCOL_RATE_ONE_ATMEGA328P, PROTOCOL_RATE_TWO_ATMEGA328P,
                                   PROTOCOL_RATE_SIX_ATMEGA328P};
+uint8_t (*on_datagram)(const uint8_t *bytes, uint8_t length, uint8_t *answer);
 
 static uint64_t now;
+static uint8_t wire[16]; /* of the stepper drivers: the echo of a datagram, and the answer */
+static unsigned wire_taken;
+static unsigned wire_length;
 static uint64_t next_event = TIMER_IDLE;
 static int locks;
 static unsigned failures;
@@ -121,6 +125,33 @@ bool board_read(board_pin pin)
         on_read(pin);
     }
     return inputs[pin];
+}
+
+bool board_drivers_open(void)
+{
+    return true;
+}
+
+void board_drivers_close(void)
+{
+    wire_taken = wire_length = 0;
+}
+
+void board_drivers_send(const uint8_t *bytes, uint8_t length)
+{
+    memcpy(wire, bytes, length);
+    wire_taken = 0;
+    wire_length = length;
+    wire_length += on_datagram ? on_datagram(bytes, length, wire + length) : 0;
+}
+
+bool board_drivers_receive(uint8_t *byte)
+{
+    if (wire_taken == wire_length) {
+        return false;
+    }
+    *byte = wire[wire_taken++];
+    return true;
 }
 
 uint16_t board_timer_elapsed(void)

@@ -61,6 +61,9 @@ extern void (*on_read)(uint8_t pin);
 /* Called after every edge, so that a test can move the hardware on the pins. */
 extern void (*on_edge)(uint8_t pin, bool level);
 
+/* Called with each datagram to the stepper drivers. Fills in the answer and returns its length. */
+extern uint8_t (*on_datagram)(const uint8_t *bytes, uint8_t length, uint8_t *answer);
+
 uint64_t bench_now(void);
 void bench_run_ms(uint32_t ms);
 

@@ -334,7 +334,7 @@ def board_module(protocol: dict[str, Any]) -> str:
         ("FRAME_US", limits["SERVO_FRAME"] // per_us, "between two pulses of a servo"),
         *(
             (name, *protocol["constants"][name])
-            for name in ("FIRST_CHANNEL", "CHANNELS", "FIRST_MAESTRO")
+            for name in ("FIRST_CHANNEL", "CHANNELS", "FIRST_MAESTRO", "MAX_DRIVERS")
         ),
     ):
         out += [f"{name} = {value:_}", *wrapped_docstring(sentence(about), 0)]

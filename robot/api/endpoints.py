@@ -126,6 +126,16 @@ class DriftReportJson(TypedDict):
     corrected_degrees: float
 
 
+class DriverReportJson(TypedDict):
+    """A stepper driver as it was after the last motion."""
+
+    actuator: str
+    ready: bool
+    threshold_celsius: int | None
+    load: int
+    current_scale: int
+
+
 class CalibrationReportJson(TypedDict):
     """A summary of the calibration in force."""
 
@@ -233,6 +243,7 @@ class RobotStatusJson(TypedDict):
     link: dict[str, int]
     warnings: list[str]
     notes: list[NoteRecordJson]
+    drivers: list[DriverReportJson]
     drift: list[DriftReportJson]
     calibration: CalibrationReportJson | None
     records: str

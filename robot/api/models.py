@@ -92,6 +92,20 @@ class DriftReport(ApiDocument):
     corrected_degrees: float
 
 
+class DriverReport(ApiDocument):
+    """A stepper driver on the board's UART as it was after the last motion.
+
+    ``threshold_celsius``: the highest temperature threshold that it exceeds; null below 120.
+    ``load``: SG_RESULT, which falls as the load rises. ``current_scale``: 0 to 31.
+    """
+
+    actuator: str
+    ready: bool
+    threshold_celsius: int | None
+    load: int
+    current_scale: int
+
+
 class Calibrator(ApiDocument):
     """The person who calibrates: ``at`` which terminal or address, with which program of the robot
     (0: of another container), since when; ``who`` says so, and how to end it."""
@@ -128,6 +142,7 @@ class RobotStatus(ApiDocument):
     link: LinkRecord = LinkRecord()
     warnings: list[str] = Field(default_factory=list)
     notes: list[NoteRecord] = Field(default_factory=list)
+    drivers: list[DriverReport] = Field(default_factory=list)
     drift: list[DriftReport] = Field(default_factory=list)
     calibration: CalibrationReport | None = None
     records: str

@@ -135,6 +135,7 @@ def _examine(settings: RobotProfile, machine: Computer) -> Iterator[CheckResult]
     try:
         status = daemon_client().status()
         yield _daemon(status)
+        yield from _drivers(status)
         yield from _calibration(status["calibration"], status["robot"], status["simulated"])
         yield from _drift(status)
     except DaemonError as error:
@@ -156,6 +157,7 @@ def _examine_simulation(simulation: Simulation) -> Iterator[CheckResult]:
         yield CheckResult("daemon", "bad", str(error), "end `cubist simulate` and start it again")
         return
     yield _daemon(status)
+    yield from _drivers(status)
     for warning in status["warnings"]:
         if warning not in _drift_texts(status):
             yield CheckResult("line", "warning", warning)
@@ -168,6 +170,20 @@ def _daemon(status: RobotStatusJson) -> CheckResult:
         fault = status["fault"]
         return CheckResult("daemon", "bad", fault["cause"], fault["remedy"])
     return CheckResult("daemon", "ok", f"cubistd {status['version']} is {status['state']}")
+
+
+def _drivers(status: RobotStatusJson) -> Iterator[CheckResult]:
+    """Report the stepper drivers on the board's UART as they were after the last motion."""
+    for driver in status["drivers"]:
+        name, celsius = driver["actuator"], driver["threshold_celsius"]
+        if not driver["ready"]:
+            yield CheckResult("driver", "bad", f"{name}: not set up", "cubist home shows its fault")
+        elif celsius is not None:
+            remedy = "lower driver.run_ma or driver.hold_ma in the profile, or add a fan"
+            yield CheckResult("driver", "warning", f"{name}: above {celsius} °C", remedy)
+        else:
+            scale = f"current {driver['current_scale'] + 1}/32"
+            yield CheckResult("driver", "ok", f"{name}: {scale}, StallGuard {driver['load']}")
 
 
 def _calibration(

@@ -29,6 +29,7 @@ from robot.cli.texts import (
     calibration_lines,
     calibrator_text,
     drift_lines,
+    driver_lines,
     duration_text,
     fault_lines,
     homed_text,
@@ -96,7 +97,8 @@ def tell_status(now: RobotStatusJson) -> None:
     elif (preparation := now["preparation"]) is not None:
         click.echo(f"  {_work(preparation)}")
     calibrated = calibration_lines(now["calibration"], now["robot"], simulated=now["simulated"])
-    lines = (*fault_lines(now), *calibrated, *drift_lines(now), *warning_lines(now))
+    seen = (*driver_lines(now), *drift_lines(now), *warning_lines(now))
+    lines = (*fault_lines(now), *calibrated, *seen)
     for line in filter(None, (calibrator_text(now), *lines, last_run_text(now))):
         click.echo(f"  {line}")
 

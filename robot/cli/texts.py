@@ -16,6 +16,7 @@ from robot.text.outcomes import before_the_end, is_success
 if TYPE_CHECKING:
     from robot.api.endpoints import (
         CalibrationReportJson,
+        DriverReportJson,
         FaultRecordJson,
         JobStatusJson,
         PreparationJson,
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 class TerminalText(StrEnum):
     """The terminal's own texts in English."""
 
+    DRIVERS = "stepper drivers: {drivers}"
+    DRIVER_READY = "{part} ready"
+    DRIVER_WARM = "{part} above {celsius} °C"
+    DRIVER_NOT_READY = "{part} not ready"
     HOMED = "homed"
     NOT_HOMED = "not homed"
     AT_REST = "at rest ({parts} without power)"
@@ -152,6 +157,21 @@ def fault_lines(now: RobotStatusJson) -> list[str]:
     """Return what is wrong with the robot and what to do about it; nothing without a fault."""
     fault = now["fault"]
     return [chosen_catalogue().cause(fault), remedy_of(fault)] if fault else []
+
+
+def driver_lines(now: RobotStatusJson) -> list[str]:
+    """Return a line about the stepper drivers on the board's UART, if there are any."""
+    states = ", ".join(map(_driver_text, now["drivers"]))
+    return [say(TerminalText.DRIVERS, drivers=states)] if states else []
+
+
+def _driver_text(driver: DriverReportJson) -> str:
+    part, celsius = chosen_catalogue().part(driver["actuator"]), driver["threshold_celsius"]
+    if not driver["ready"]:
+        return say(TerminalText.DRIVER_NOT_READY, part=part)
+    if celsius is not None:
+        return say(TerminalText.DRIVER_WARM, part=part, celsius=celsius)
+    return say(TerminalText.DRIVER_READY, part=part)
 
 
 def warning_lines(now: RobotStatusJson) -> list[str]:

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from robot.api.calibrations import CalibrationReport
 from robot.api.endpoints import Place, RobotState
-from robot.api.models import RobotStatus, StartRequest
+from robot.api.models import DriverReport, RobotStatus, StartRequest
 from robot.computer.memory import give_back
 from robot.daemon import jobs
 from robot.daemon.colour_watch import ColourWatch
@@ -25,6 +25,7 @@ from robot.daemon.motion_run import CalibratingProgram, MotionRun, TrialStop, cl
 from robot.daemon.service import ending
 from robot.daemon.video import JobVideo
 from robot.link import LostPositions
+from robot.link.drivers import DriverState, warm_drivers
 from robot.link.group import RecentTraffic, complaints
 from robot.machine.assembly import Machine
 from robot.records.collage import draw_collage
@@ -128,6 +129,8 @@ class JobController:
         """Return what the robot is doing."""
         link = self.machine.motion.link_statistics()
         warnings: list[str] = list(complaints(self._traffic.of(link)))
+        drivers = self.machine.motion.drivers()
+        warnings += warm_drivers(drivers)
         warnings += [] if self.drift is None else self.drift.notes
         if self.calibration is not None:
             warnings += self.calibration.notes(self.machine.name)
@@ -148,6 +151,7 @@ class JobController:
             fault=self.condition.fault,
             last_run=self._last,
             link=link,
+            drivers=[_driver_report(driver) for driver in drivers],
             warnings=list(warnings),
             notes=notes_of(warnings),
             drift=[] if self.drift is None else self.drift.estimates,
@@ -717,3 +721,13 @@ class JobController:
         # At once: while the robot confirms it, nothing may begin.
         self.condition.set_fault(RobotError(EMERGENCY, FAULTS[EMERGENCY].about))
         await run_in_own_thread(self.machine.motion.emergency_stop)
+
+
+def _driver_report(state: DriverState) -> DriverReport:
+    return DriverReport(
+        actuator=state.actuator,
+        ready=state.is_ready,
+        threshold_celsius=state.threshold_celsius,
+        load=state.load,
+        current_scale=state.current_scale,
+    )

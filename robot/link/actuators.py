@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from robot.link.drivers import DriverSetup
 from robot.link.protocol import (
     MAX_INTERVAL,
     MIN_INTERVAL,
@@ -177,6 +178,7 @@ class StepperSetup:
     period_steps: int | None = None
     homing: EndstopHoming | None = None
     check: TurnCheckSetup | None = None
+    driver: DriverSetup | None = None
     invert_direction: bool = False
     enable_high: bool = False
     safe_off: bool = True
@@ -289,6 +291,9 @@ def configuration(
     """Return the messages that configure the actuators, numbered in their order."""
     messages: list[Message] = [ConfigBegin(silence_hold_ms, silence_safe_ms)]
     messages += [setup.message() for setup in setups]
+    for number, setup in enumerate(setups):
+        if isinstance(setup, StepperSetup) and setup.driver is not None:
+            messages.append(setup.driver.message(number))
     return [*messages, ConfigEnd(configuration_crc(messages))]
 
 

@@ -19,6 +19,7 @@ from typing import Generic, Protocol, TypeVar
 from robot.link.actuators import ActuatorSetup
 from robot.link.clock import certain_drifts
 from robot.link.common_start import CommonStart
+from robot.link.drivers import DriverState
 from robot.link.link import STOP_PATIENCE_S, Execution, Link, Progress
 from robot.link.plans import Capabilities, board_at, paces, split, stages, stretch_schedule
 from robot.link.session import Clock, SessionStatistics
@@ -100,6 +101,11 @@ class LinkGroup:
     def statistics(self) -> SessionStatistics:
         """Statistics of all links, added up."""
         return functools.reduce(operator.add, (link.statistics for link in self.links.values()))
+
+    @property
+    def drivers(self) -> tuple[DriverState, ...]:
+        """Stepper drivers of all boards as they were after the last motion."""
+        return tuple(state for link in self.links.values() for state in link.drivers)
 
     def rate_share(self, schedules: Sequence[Schedule]) -> float:
         """See :meth:`Link.rate_share`: the least of all boards."""

@@ -17,6 +17,7 @@ from robot.link.actuators import (
     configuration_crc,
 )
 from robot.link.clock import WRAP
+from robot.link.drivers import DriverState, parse_drivers
 from robot.link.ledger import BoardLedger, reported_positions
 from robot.link.plans import (
     Capabilities,
@@ -117,6 +118,7 @@ class Link:
         self._session: LinkSession | None = None
         self._plan_number = 0
         self._stopping = False
+        self.drivers: tuple[DriverState, ...] = ()
         self._uploaded: tuple[Shape, ...] = ()
         self._began_at: float | None = None
         self._start_tick: int | None = None
@@ -157,6 +159,7 @@ class Link:
         told = await self._open_session.positions()
         known = not anew and told.config_crc == configuration_crc(wanted)
         await self._command(Clear(), *([] if known else wanted))
+        await self._wait_for_drivers()
         self.ledger.note_reported(reported_positions(told, self.actuators) if known else {})
 
     def _refuse_too_many(self) -> None:
@@ -167,6 +170,25 @@ class Link:
             beyond = ", ".join(one.name for one in self.actuators[most:])
             detail = f"{board} drives {most} actuators: no room for {beyond}"
             raise RobotError(Fault.BAD_CONFIG, detail=detail)
+
+    async def _wait_for_drivers(self) -> None:
+        """Wait until the board has set up all stepper drivers; raises the fault of one."""
+        while self._has_drivers:
+            await self._look_at_drivers()
+            self._raise_fault(await self._open_session.fresh_status())
+            if all(driver.is_ready for driver in self.drivers):
+                return
+
+    async def _look_at_drivers(self) -> None:
+        if self._has_drivers:
+            names = [setup.name for setup in self.actuators]
+            self.drivers = parse_drivers(await self._open_session.driver_states(), names)
+
+    @property
+    def _has_drivers(self) -> bool:
+        return any(
+            isinstance(setup, StepperSetup) and setup.driver is not None for setup in self.actuators
+        )
 
     def adopt(self, actuators: Sequence[ActuatorSetup]) -> None:
         """Use another set-up of the same actuators from the next :meth:`configure` on."""
@@ -242,6 +264,7 @@ class Link:
         in_step = before if gate is not None else None
         status = await self._follow(len(plan.turns), schedule.duration_us, on_progress, in_step)
         self.ledger.end(status.turns_done)
+        await self._look_at_drivers()
         return Execution(
             executed_us=status.executed // TICKS_PER_US,
             turns_done=status.turns_done,

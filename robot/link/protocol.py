@@ -33,6 +33,10 @@ SILENCE_SAFE_MS = 3000
 """Silence of the host after which outputs go to their safe state."""
 MAX_PROFILES = 64
 """Profile numbers 0 to 63."""
+MAX_DRIVERS = 4
+"""Drivers on one UART, at addresses 0 to 3."""
+MAX_DRIVER_REGISTERS = 8
+"""Registers that ConfigDriver sets."""
 NO_PIN = 255
 """A pin that is not connected."""
 ANY_SESSION = 255
@@ -155,6 +159,17 @@ class ActuatorFlag(IntFlag):
     flag it stays powered, like a gripper that holds the cube."""
 
 
+class DriverPhase(IntEnum):
+    """DriverPhase on the wire."""
+
+    SETTING_UP = 0
+    """Its settings are being written."""
+    READY = 1
+    """Has its settings, and no fault."""
+    FAILED = 2
+    """Had a fault; CLEAR sets it up again."""
+
+
 class TurnBit(IntEnum):
     """TurnBit on the wire."""
 
@@ -199,6 +214,10 @@ STEP_SEGMENT = Struct("<Hhh")
 """Interval, count, add."""
 SERVO_SEGMENT = Struct("<HI")
 """Pulse, duration."""
+DRIVER_REGISTER = Struct("<BI")
+"""Number, value."""
+DRIVER_STATE = Struct("<BBBIH")
+"""Actuator, phase, flags, status, load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +250,15 @@ class Locate(Message):
     """Asks for the positions; answered by Positions."""
 
     TYPE: ClassVar[int] = 0x03
+    LAYOUT: ClassVar[Struct] = Struct("<")
+
+
+@dataclass(frozen=True, slots=True)
+class Drivers(Message):
+    """Asks for the states of the stepper drivers; answered by DriverStates, by boards that have
+    the drivers' UART."""
+
+    TYPE: ClassVar[int] = 0x04
     LAYOUT: ClassVar[Struct] = Struct("<")
 
 
@@ -291,6 +319,28 @@ class ConfigActuator(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class ConfigDriver(Message):
+    """Configures the TMC2209 driver of a stepper, after all actuators, on boards that have the
+    drivers' UART."""
+
+    TYPE: ClassVar[int] = 0x13
+    LAYOUT: ClassVar[Struct] = Struct("<BBHH")
+    TAIL: ClassVar[bool] = True
+
+    actuator: int
+    """Number of the stepper."""
+    address: int
+    """Of the driver on the UART."""
+    slow_interval: int
+    """Ticks between steps from which on the driver's report of an open load counts."""
+    stall_blank: int
+    """0: its sensor is a switch. Else homing ends where the motor stalls, its sensor is the
+    driver's DIAG output, and a stall counts after so many steps of a motion."""
+
+    registers: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class ConfigEnd(Message):
     """Ends the configuration."""
 
@@ -298,7 +348,8 @@ class ConfigEnd(Message):
     LAYOUT: ClassVar[Struct] = Struct("<H")
 
     crc: int
-    """CRC-16 of the payloads of ConfigBegin and of all ConfigActuator, in order."""
+    """CRC-16 of the payloads of ConfigBegin, of all ConfigActuator and of all ConfigDriver, in
+    order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -563,14 +614,27 @@ class Positions(Message):
     positions: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class DriverStates(Message):
+    """States of the stepper drivers, as DriverState, in the order of their configuration."""
+
+    TYPE: ClassVar[int] = 0x85
+    LAYOUT: ClassVar[Struct] = Struct("<")
+    TAIL: ClassVar[bool] = True
+
+    drivers: bytes
+
+
 MESSAGES: Mapping[int, type[Message]] = {
     m.TYPE: m
     for m in (
         Hello,
         Ping,
         Locate,
+        Drivers,
         ConfigBegin,
         ConfigActuator,
+        ConfigDriver,
         ConfigEnd,
         ClearProfiles,
         ProfileBegin,
@@ -591,6 +655,7 @@ MESSAGES: Mapping[int, type[Message]] = {
         Status,
         Ack,
         Positions,
+        DriverStates,
     )
 }
 """Every message by its type on the wire."""

@@ -19,6 +19,8 @@ from robot.link.protocol import (
     VERSION,
     Ack,
     BoardState,
+    Drivers,
+    DriverStates,
     Hello,
     Locate,
     Message,
@@ -114,6 +116,7 @@ class LinkSession:
         self._echo = 0
         self._echo_due = False
         self._told: Positions | None = None
+        self._drivers: DriverStates | None = None
         self._failure: RobotError | None = None
         self._changed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -246,6 +249,15 @@ class LinkSession:
             self._send(Locate(), 0)
             await self._wait(ASK_AGAIN_S)
         return self._told
+
+    async def driver_states(self) -> DriverStates:
+        """Return the states of the board's stepper drivers after everything delivered."""
+        self._drivers = None
+        while self._drivers is None:
+            self._raise_failure()
+            self._send(Drivers(), 0)
+            await self._wait(ASK_AGAIN_S)
+        return self._drivers
 
     async def emergency_stop(self, patience_s: float) -> None:
         """Repeat the emergency stop until the microcontroller confirms it."""
@@ -387,6 +399,8 @@ class LinkSession:
             self._acknowledge(frame, self.status.free)
         elif frame.type == Positions.TYPE and frame.ack == self._window.handled:
             self._told = Positions.parse(frame.payload, self._wide)
+        elif frame.type == DriverStates.TYPE and frame.ack == self._window.handled:
+            self._drivers = DriverStates.parse(frame.payload)
 
     def _acknowledge(self, frame: WireFrame, free: int) -> None:
         self._window.acknowledge(frame.ack, self._clock(), free)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from robot.link import ActuatorSetup, EndstopHoming, ServoSetup, StepperSetup, TurnCheckSetup
 from robot.link.actuators import UNLIMITED_STEPS
+from robot.machine.tmc2209 import driver_setup
 from robot.mechanism.registry import MECHANISMS, HomingRequest, HomingStep, build_mechanism
 from robot.motion.stepper import stepper_limits
-from robot.settings.actuators import Servo
+from robot.settings.actuators import ActuatorSettings, Servo
 from robot.settings.base import Kinds
+from robot.settings.boards import BOARD_TARGETS
 from robot.settings.mechanisms import RotatingPart
 from robot.settings.profile import RobotProfile
 from robot.settings.stepper import HomingSettings, Stepper
@@ -41,8 +44,21 @@ def actuator_setups(profile: RobotProfile) -> tuple[ActuatorSetup, ...]:
     setups: list[ActuatorSetup] = []
     for name, actuator in profile.actuators.items():
         part = profile.mechanism.rotated_by(name)
-        setups.append(SET_UPS[actuator.kind](name, actuator, starts, part))
+        setup = SET_UPS[actuator.kind](name, actuator, starts, part)
+        setups.append(_with_driver(setup, actuator, profile))
     return tuple(setups)
+
+
+def _with_driver(
+    setup: ActuatorSetup, actuator: ActuatorSettings, profile: RobotProfile
+) -> ActuatorSetup:
+    """Return a stepper's setup with that of its driver, if the profile describes one."""
+    board = profile.board_of(actuator)
+    if not isinstance(actuator, Stepper) or actuator.driver is None or board is None:
+        return setup
+    assert isinstance(setup, StepperSetup)
+    sense_ohm = BOARD_TARGETS[board.target].sense_ohm
+    return replace(setup, driver=driver_setup(actuator, actuator.driver, sense_ohm))
 
 
 def homing_order(profile: RobotProfile) -> tuple[str, ...]:
@@ -125,7 +141,12 @@ def _range_steps(stepper: Stepper, part: RotatingPart | None) -> tuple[int, int]
     if part is None or part.range_quarters is None or stepper.steps_per_turn is None:
         return -UNLIMITED_STEPS, UNLIMITED_STEPS
     low, high = (quarters * stepper.steps_per_turn // 4 for quarters in part.range_quarters)
-    return low - below, high + stepper.overshoot_steps
+    low, high = low - below, high + stepper.overshoot_steps
+    if stepper.homing is None:
+        return low, high
+    # Homing ends at the edge, and the way from there to the start has to be allowed.
+    edge = -stepper.homing.offset_steps
+    return min(low, edge - stepper.backlash_steps), max(high, edge)
 
 
 def _period_steps(stepper: Stepper, part: RotatingPart | None) -> int | None:
@@ -159,7 +180,7 @@ def _homing(stepper: Stepper, homing: HomingSettings | None) -> EndstopHoming | 
         backoff_steps=homing.backoff_steps,
         max_travel_steps=homing.max_travel_steps,
         edge_position=-homing.offset_steps,
-        active_high=homing.endstop_active == "high",
+        active_high=stepper.sensor_active_high,
     )
 
 

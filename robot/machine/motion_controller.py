@@ -30,6 +30,7 @@ from robot.link import (
     StepperSetup,
     Transport,
 )
+from robot.link.drivers import DriverState
 from robot.link.group import LinkStatistics
 from robot.link.ledger import Clock, motors_without_sensor
 from robot.link.protocol import FIRMWARE_VERSION, SILENCE_HOLD_MS
@@ -354,6 +355,11 @@ class MotionController:
                 self._ledger.mark_lost(LostPositions.rest_without_power(names))
             thread.wait(thread.link.power_down(released))
         return released
+
+    def drivers(self) -> tuple[DriverState, ...]:
+        """Return the stepper drivers as they were after the last motion; from any thread."""
+        thread = self._thread
+        return () if thread is None else thread.link.drivers
 
     def link_statistics(self) -> LinkRecord:
         """Return the traffic since the start; from any thread."""

@@ -307,11 +307,11 @@ class StepperDrive(Drive):
         return self._move(steps[start], steps[end] - steps[start], held)
 
     def rotation(self, angle: int, quarters: int, held: bool) -> MotionProfile:
-        """See :meth:`Drive.rotation`; it starts at its place within the turn."""
+        """See :meth:`Drive.rotation`."""
         turn = self._settings.steps_per_turn
         if turn is None:
             return super().rotation(angle, quarters, held)
-        return self._move(angle % 4 * turn // 4, quarters * turn // 4, held)
+        return self._move(angle * turn // 4, quarters * turn // 4, held)
 
     def angle_left_us(self, quarters: int, degrees: float) -> int:
         """See :meth:`Drive.angle_left_us`: by its steps, as it slows down towards the end. What it

@@ -67,3 +67,5 @@ CHANNELS = 16
 """Channels of a PCA9685."""
 FIRST_MAESTRO = 64
 """Number of channel 0 of a Pololu Maestro, on a Raspberry Pi or another computer."""
+MAX_DRIVERS = 4
+"""Drivers on one UART, at addresses 0 to 3."""

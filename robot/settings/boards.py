@@ -37,11 +37,47 @@ FIRST_PIN = min(pins.start for pins in PINS.values())
 LAST_PIN = max(pins.stop for pins in PINS.values()) - 1
 
 
+SKR_PICO_PINS: Mapping[str, int] = {
+    "x-step": 11,
+    "x-dir": 10,
+    "x-en": 12,
+    "x-stop": 4,
+    "y-step": 6,
+    "y-dir": 5,
+    "y-en": 7,
+    "y-stop": 3,
+    "z-step": 19,
+    "z-dir": 28,
+    "z-en": 2,
+    "z-stop": 25,
+    "e0-step": 14,
+    "e0-dir": 13,
+    "e0-en": 15,
+    "e0-stop": 16,
+    "servos": 29,
+    "probe": 22,
+    "rgb": 24,
+    "th0": 27,
+    "thb": 26,
+    "fan0": 17,
+    "fan1": 18,
+    "fan2": 20,
+    "hb": 21,
+    "he": 23,
+}
+"""GPIOs of BIGTREETECH's SKR Pico V1.0 by the names of its plugs. A plug X-STOP is also the DIAG
+output of that driver, if its jumper is set."""
+NAMED_PINS: Mapping[str, Mapping[str, int]] = {"skr-pico": SKR_PICO_PINS}
+"""Pins that have names, by board."""
+
+
 def pin_number(given: object) -> object:
-    """The number of a channel that is given by its name; anything else as it is."""
+    """The number of a channel or pin that is given by its name; anything else as it is."""
     if not isinstance(given, str):
         return given
     board, _, channel = given.partition(":")
+    if board in NAMED_PINS:
+        return NAMED_PINS[board].get(channel, given)
     numbers = SERVO_BOARDS.get(board, range(0))
     if not channel.isascii() or not channel.isdecimal() or str(int(channel)) != channel:
         return given
@@ -56,7 +92,7 @@ Pin = Annotated[
         ge=FIRST_PIN,
         le=LAST_PIN,
         description=f"a pin number of the board, {FIRST_PIN}..{LAST_PIN} (0 and 1 are the serial "
-        f"port of an Arduino), or {CHANNEL_NAMES}",
+        f"port of an Arduino), or {CHANNEL_NAMES}, or a plug of a board, such as skr-pico:x-step",
     ),
 ]
 
@@ -79,7 +115,9 @@ class BoardTarget:
     what each is. ``frame_us``: how long after it is told a new pulse may begin, which every travel
     of a servo takes longer. ``is_pi``: its pins are those of the Raspberry Pi, beside the panel's.
     ``max_steps_per_s``: of a stepper that moves alone. ``shared_channels``: pins of which only one
-    can have a servo.
+    can have a servo. ``driver_uart``: the pins at which stepper drivers listen, with what each is;
+    none where the firmware does not speak to drivers. ``sense_ohm``: the sense resistors of the
+    drivers on the board. ``names``: of its pins.
     """
 
     pins: tuple[range, ...]
@@ -92,6 +130,9 @@ class BoardTarget:
     frame_us: int = 0
     is_pi: bool = False
     shared_channels: Sequence[Collection[int]] = ()
+    driver_uart: Mapping[int, str] = field(default_factory=dict)
+    sense_ohm: float | None = None
+    names: Mapping[str, int] = field(default_factory=dict)
 
     def has_pin(self, number: int) -> bool:
         """Return true if there is a pin of that number."""
@@ -104,6 +145,9 @@ class BoardTarget:
     def name_of(self, number: int) -> str:
         """A pin as profiles name it."""
         board = self.servo_board(number)
+        plug = next((name for name, pin in self.names.items() if pin == number), None)
+        if plug is not None:
+            return f"{number} ({plug})"
         return str(number) if board is None else f"{board}:{self.servo_boards[board].index(number)}"
 
     @property
@@ -124,8 +168,18 @@ BOARD_TARGETS.update(
         for name, pins in PINS.items()
     }
 )
+_UART_1: Mapping[int, str] = {8: "sends", 9: "receives"}
+BOARD_TARGETS["host"] = replace(BOARD_TARGETS["host"], driver_uart={0: "simulated"})
 BOARD_TARGETS["rp2040"] = replace(
-    BOARD_TARGETS["rp2040"], shared_channels=[{pin, pin + 16} for pin in range(14)]
+    BOARD_TARGETS["rp2040"],
+    shared_channels=[{pin, pin + 16} for pin in range(14)],
+    driver_uart=_UART_1,
+)
+BOARD_TARGETS["skr-pico"] = replace(
+    BOARD_TARGETS["rp2040"],
+    note=f"GPIO numbers, or skr-pico: and the name of a plug: {', '.join(SKR_PICO_PINS)}",
+    sense_ohm=0.11,
+    names=SKR_PICO_PINS,
 )
 BOARD_TARGETS["linux"] = replace(
     BOARD_TARGETS["linux"],

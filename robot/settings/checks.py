@@ -166,6 +166,7 @@ def _check_pins_at(
                 yield path, f"pin {board.name_of(pin)} is already the {owner[1]} of {owner[0]}"
     yield from _check_channels(board, used)
     yield from _check_speeds(profile, board, used)
+    yield from _check_drivers(target, actuators, used)
     if board.is_pi:
         yield from _check_pi(profile, board, used)
 
@@ -177,6 +178,38 @@ def _check_channels(board: BoardTarget, used: Mapping[int, tuple[str, str]]) -> 
         if len(servos) > 1:
             name, role = used[max(pair)]
             text = f"GPIO {min(pair)} and {max(pair)} are one channel: both servos would move"
+            yield ("actuators", name, "pins", role), text
+
+
+def _check_drivers(
+    target: str, actuators: Mapping[str, ActuatorSettings], used: Mapping[int, tuple[str, str]]
+) -> Iterator[Finding]:
+    """The board speaks to stepper drivers at pins that are free, and each has its own address."""
+    board = BOARD_TARGETS[target]
+    drivers = {
+        name: one.driver
+        for name, one in actuators.items()
+        if isinstance(one, Stepper) and one.driver is not None
+    }
+    owners: dict[int, str] = {}
+    for name, driver in drivers.items():
+        path: Path = ("actuators", name, "driver")
+        if not board.driver_uart:
+            able = ", ".join(one for one, its in BOARD_TARGETS.items() if its.driver_uart)
+            yield path, f"{target} does not speak to stepper drivers; {able} do"
+            return
+        if (owner := owners.setdefault(driver.address, name)) != name:
+            yield (*path, "address"), f"{driver.address} is the driver of {owner} already"
+        sense_ohm = driver.sense_ohm or board.sense_ohm
+        if sense_ohm is None:
+            text = f"{target} may have any drivers: give the sense resistor, 0.11 on most"
+            yield (*path, "sense_ohm"), text
+        else:
+            yield from driver.check_current(path, sense_ohm)
+    for pin, does in board.driver_uart.items() if drivers else ():
+        if pin in used:
+            name, role = used[pin]
+            text = f"pin {pin} {does} what the stepper drivers are told"
             yield ("actuators", name, "pins", role), text
 
 

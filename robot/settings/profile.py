@@ -266,7 +266,8 @@ class SimulatedActuator(Settings):
     A servo follows its pulse at no more than ``max_speed_us_per_s``; a stepper loses steps above
     ``stall_speed_steps_per_s`` or ``stall_acceleration_steps_per_s2``, and takes its load along
     after ``play_steps`` (without it: the ``backlash_steps`` that are made up for). An arm that
-    rolls the cube does not touch it in the first ``slack_part`` of its way.
+    rolls the cube does not touch it in the first ``slack_part`` of its way. ``friction``: the
+    part of a stepper's torque that its load takes, as a driver measures it.
     """
 
     max_speed_us_per_s: float | None = Field(default=None, gt=0)
@@ -275,6 +276,7 @@ class SimulatedActuator(Settings):
     power_on_steps: int = 0
     play_steps: int | None = Field(default=None, ge=0)
     slack_part: float = Field(default=0.2, ge=0, le=0.5)
+    friction: float = Field(default=0.2, ge=0, lt=1)
 
 
 class SimulationSettings(Settings):

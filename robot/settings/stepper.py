@@ -12,8 +12,13 @@ from robot.settings.base import Acceleration, Name, PositiveSteps, Settings, Set
 from robot.settings.board_table import STEPS_PER_S
 from robot.settings.boards import Pin
 from robot.settings.document import Finding, Path
+from robot.settings.drivers import LEAST_STALL_FULL_STEPS_PER_S, DriverSettings
 
 LEAST_STEPS = 4
+STALL_BLANK_FULL_STEPS = 6
+"""A driver's first reports of the load in a motion are worth nothing."""
+STALL_BACKOFF_FULL_STEPS = 20
+"""More than twice that, and a stall: a motor that is jammed stalls before it can have come back."""
 
 CheckedSteps = Annotated[
     int, Field(strict=True, ge=-32_768, le=32_767, description="steps, -32768..32767")
@@ -25,7 +30,10 @@ PlaySteps = Annotated[int, Field(strict=True, ge=0, le=1_000, description="steps
 
 
 class StepperPins(Settings):
-    """Pins of a stepper's driver; ``enable`` may be shared by all drivers."""
+    """Pins of a stepper's driver; ``enable`` may be shared by all drivers.
+
+    ``endstop`` is the end stop or index sensor, or the DIAG output of a driver that finds stalls.
+    """
 
     step: Pin
     direction: Pin
@@ -36,9 +44,12 @@ class StepperPins(Settings):
 class HomingSettings(Settings):
     """A stepper's search for its zero: seek the end stop, back off, approach it slowly.
 
-    ``direction`` is +1 or -1 in steps; zero is ``offset_steps`` after the end stop's edge.
+    ``direction`` is +1 or -1 in steps; zero is ``offset_steps`` after the end stop's edge. With
+    ``by: stall`` there is no switch: the motor runs against a mechanical stop until its driver
+    reports the stall.
     """
 
+    by: Literal["end-stop", "stall"] = "end-stop"
     direction: Literal[1, -1]
     speed_steps_per_s: PositiveSteps
     slow_speed_steps_per_s: PositiveSteps
@@ -82,6 +93,7 @@ class Stepper(ActuatorSettings):
     fixed_keys: ClassVar[frozenset[str]] = ActuatorSettings.fixed_keys | {
         "homing",
         "turn_check",
+        "driver",
     }
     can_be_inverted: ClassVar[bool] = True
     most_scaled: ClassVar[float] = 16.0
@@ -102,6 +114,7 @@ class Stepper(ActuatorSettings):
     invert_direction: bool = False
     homing: HomingSettings | None = None
     turn_check: TurnCheckSettings | None = None
+    driver: DriverSettings | None = None
     backlash_steps: PlaySteps = Field(
         default=0, description="steps of play: taken up so that every motion ends forwards"
     )
@@ -111,10 +124,17 @@ class Stepper(ActuatorSettings):
 
     @property
     def sensor_active_high(self) -> bool:
-        """Level of the end stop or index sensor when active."""
+        """Level of the end stop or index sensor when active; a driver's DIAG output is high."""
+        if self.homes_by_stall:
+            return True
         if self.homing is not None:
             return self.homing.endstop_active == "high"
         return self.turn_check is not None and self.turn_check.endstop_active == "high"
+
+    @property
+    def homes_by_stall(self) -> bool:
+        """True if it homes to a mechanical stop, without a switch."""
+        return self.homing is not None and self.homing.by == "stall"
 
     @property
     def places(self) -> Mapping[str, int]:
@@ -152,6 +172,10 @@ class Stepper(ActuatorSettings):
             yield (*path, "homing", "slow_speed_steps_per_s"), "must not exceed speed_steps_per_s"
         if homing is not None and homing.backoff_steps >= homing.max_travel_steps:
             yield (*path, "homing", "backoff_steps"), "must be less than max_travel_steps"
+        if self.driver is not None:
+            yield from self.driver.check((*path, "driver"))
+        if homing is not None and homing.by == "stall":
+            yield from self._check_stall(path, homing)
 
     @property
     def highest_speeds(self) -> Mapping[Path, int]:
@@ -172,6 +196,27 @@ class Stepper(ActuatorSettings):
         for key, speed in speeds.items():
             if not slowest <= speed <= fastest:
                 yield (*path, *key), f"a board makes {slowest}..{fastest} steps/s, not {speed}"
+
+    def _check_stall(self, path: Path, homing: HomingSettings) -> Iterator[Finding]:
+        """Yield what keeps the driver from reporting a stall."""
+        driver, place = self.driver, (*path, "homing", "by")
+        if driver is None:
+            yield place, "only a TMC2209 reports a stall: describe it in driver"
+            return
+        if driver.mode != "stealthchop":
+            yield place, "StallGuard works in StealthChop alone: driver.mode must be stealthchop"
+        if driver.stall_threshold is None:
+            yield place, "needs driver.stall_threshold; 60 is a good first try"
+        if self.turn_check is not None:
+            yield (*path, "turn_check"), "the end stop's pin is the driver's DIAG: leave it out"
+        least = LEAST_STALL_FULL_STEPS_PER_S * driver.microsteps
+        if homing.slow_speed_steps_per_s < least:
+            text = f"StallGuard needs {least} steps/s at {driver.microsteps} microsteps"
+            yield (*path, "homing", "slow_speed_steps_per_s"), text
+        room = STALL_BACKOFF_FULL_STEPS * driver.microsteps
+        if homing.backoff_steps < room:
+            text = f"a stall shows only after some full steps: {room} steps at the least"
+            yield (*path, "homing", "backoff_steps"), text
 
     def _check_turn_check(self, path: Path, check: TurnCheckSettings) -> Iterator[Finding]:
         if self.pins.endstop is None:

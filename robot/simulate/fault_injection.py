@@ -15,6 +15,7 @@ from robot.simulate.boards import Cable
 from robot.simulate.progress import STAGES
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import OddScene, Studio
+from robot.twin.tmc2209 import DriverStatus
 from solver.errors import InvalidRequest
 
 UNPLUGGED_S = 2.5
@@ -85,6 +86,8 @@ def parse_injected_fault(text: str, profile: RobotProfile) -> InjectedFault:
     if stage and stage not in stages:
         names = ", ".join(title for _, title in STAGES)
         raise InvalidRequest(f"there is no stage named {stage}; choose from {names}")
+    if name == "undervoltage" and not any(map(_has_driver, profile.actuators.values())):
+        raise InvalidRequest(f"{name} needs a stepper with a TMC2209, and {profile.name} has none")
     if name in ACTUATOR_FAULTS:
         _require_fitting(name, subject, profile)
     if name in BOARD_FAULTS and subject and subject not in boards:
@@ -182,6 +185,21 @@ def _cable(scene: Scene, board: str) -> Cable:
     return cable
 
 
+def _trouble(trouble: DriverStatus) -> Injection:
+    def happen(scene: Scene, actuator: str) -> None:
+        scene.robot.trouble_driver(actuator, trouble)
+
+    return happen
+
+
+def _silence_driver(scene: Scene, actuator: str) -> None:
+    scene.robot.drivers[actuator].silent = True
+
+
+def _has_driver(its: ActuatorSettings) -> bool:
+    return isinstance(its, Stepper) and its.driver is not None
+
+
 def _has_end_stop(its: ActuatorSettings) -> bool:
     return isinstance(its, Stepper) and not (its.homing is None and its.turn_check is None)
 
@@ -191,6 +209,17 @@ INJECTIONS: dict[str, Injection] = {
     "jam": lambda scene, actuator: scene.robot.jam(actuator),
     "lost-steps": lambda scene, actuator: scene.robot.lose_steps(actuator, LOST_STEPS),
     "end-stop": lambda scene, actuator: scene.robot.stick_end_stop(actuator, active=False),
+    "undervoltage": lambda scene, _: scene.robot.cut_motor_supply(),
+    "driver-reset": lambda scene, actuator: scene.robot.drivers[actuator].reset(),
+    "driver-silent": _silence_driver,
+    "driver-warm": _trouble(DriverStatus.OVER_120_C),
+    "driver-hot": _trouble(DriverStatus.OVERHEATED),
+    "driver-ground-a": _trouble(DriverStatus.GROUND_A),
+    "driver-ground-b": _trouble(DriverStatus.GROUND_B),
+    "driver-supply-a": _trouble(DriverStatus.SUPPLY_A),
+    "driver-supply-b": _trouble(DriverStatus.SUPPLY_B),
+    "driver-open-a": _trouble(DriverStatus.OPEN_A),
+    "driver-open-b": _trouble(DriverStatus.OPEN_B),
     "glare": lambda scene, _: scene.studio.glare(LAMP),
     "cast": lambda scene, _: scene.studio.colour_cast(OLD_BULB),
     "wrong-sticker": _put_on_wrong_sticker,
@@ -209,6 +238,11 @@ ACTUATOR_FAULTS: Mapping[str, tuple[Callable[[ActuatorSettings], bool], str]] = 
     "jam": (lambda _: True, "an actuator"),
     "lost-steps": (lambda its: isinstance(its, Stepper), "a stepper"),
     "end-stop": (_has_end_stop, "a stepper with an end stop"),
+    **{
+        name: (_has_driver, "a stepper with a TMC2209")
+        for name in INJECTIONS
+        if name.startswith("driver-")
+    },
 }
 """Those that happen to an actuator: which can have them, and what such a one is called."""
 

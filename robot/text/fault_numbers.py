@@ -57,6 +57,28 @@ class Fault(IntEnum):
     """A servo controller limits a pulse that it was sent."""
     PULSE_SILENT = 22
     """A servo controller does not answer."""
+    DRIVER_SILENT = 23
+    """A stepper driver does not answer."""
+    DRIVER_RESET = 24
+    """A stepper driver was reset and lost its settings."""
+    DRIVER_VOLTAGE = 25
+    """The supply voltage of a stepper driver is too low."""
+    DRIVER_HOT = 26
+    """A stepper driver switched itself off because it is too hot."""
+    DRIVER_GROUND_A = 27
+    """Coil A of a motor has a short to ground."""
+    DRIVER_GROUND_B = 28
+    """Coil B of a motor has a short to ground."""
+    DRIVER_SUPPLY_A = 29
+    """Coil A of a motor has a short to the supply, or between its wires."""
+    DRIVER_SUPPLY_B = 30
+    """Coil B of a motor has a short to the supply, or between its wires."""
+    DRIVER_OPEN_A = 31
+    """Coil A of a motor is not connected."""
+    DRIVER_OPEN_B = 32
+    """Coil B of a motor is not connected."""
+    HOME_BLOCKED = 33
+    """A motor stalls at once in both directions."""
     PORT_MISSING = 64
     """The serial port does not exist."""
     PORT_REFUSED = 65

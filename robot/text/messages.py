@@ -114,6 +114,10 @@ NOTES: Mapping[str, str] = {
     "underrun": "the board ran out of turns {count} times and waited for more",
     "late-once": "turns began late once: the board cannot keep up",
     "late": "turns began late {count} times: the board cannot keep up",
+    "driver-warm": (
+        "the stepper driver of {actuator} is hotter than {celsius} °C: lower driver.run_ma or "
+        "driver.hold_ma, or cool the drivers by a fan"
+    ),
     # What a camera shows instead of a cube that can be read.
     **REASONS,
 }

@@ -20,6 +20,7 @@ from robot.settings.mechanisms import BUILT_IN_MECHANISMS
 from robot.settings.profile import SimulatedActuator
 from robot.twin.cube import CubeBody, Pose, Slipping
 from robot.twin.misadjustment import BUILT_AS_DRAWN, TOLERANCE_DEGREES, Misadjustment
+from robot.twin.tmc2209 import Tmc2209
 from robot.twin.violations import Reporter
 from solver.files import JsonMapping
 
@@ -132,11 +133,13 @@ class Build:
 
 @dataclass(frozen=True)
 class WiredMotor:
-    """A motor, what the edges of each pin do to it, and the end stops that it works, by pin."""
+    """A motor, what the edges of each pin do to it, the end stops that it works, by pin, and its
+    driver, if that is on the board's UART."""
 
     motor: SimulatedMotor
     edges: Mapping[int, EdgeHandler]
     end_stops: Mapping[int, EndStop] = field(default_factory=dict)
+    driver: Tmc2209 | None = None
 
 
 @dataclass(frozen=True)

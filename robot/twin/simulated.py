@@ -27,6 +27,7 @@ from robot.twin.registry import (
     parts_of,
     scale_of,
 )
+from robot.twin.tmc2209 import DriverLine, DriverStatus, Tmc2209
 from robot.twin.violations import Incidents, Reporter, Violation
 from solver.errors import InvalidRequest
 
@@ -34,7 +35,8 @@ from solver.errors import InvalidRequest
 @dataclass(frozen=True)
 class Assembly:
     """Motors by name, what each pin of a board does, end stops by board and pin, and the mechanism
-    they move. ``carriers``: see :class:`robot.twin.registry.MechanismParts`.
+    they move. ``carriers``: see :class:`robot.twin.registry.MechanismParts`. ``drivers``: stepper
+    drivers on a board's UART, by motor; ``lines``: these UARTs, by board.
     """
 
     motors: Mapping[str, SimulatedMotor]
@@ -43,6 +45,8 @@ class Assembly:
     scales: Mapping[str, Scale]
     mechanism: SimulatedMechanism
     carriers: Mapping[str, frozenset[str]]
+    drivers: Mapping[str, Tmc2209]
+    lines: Mapping[str, DriverLine]
 
 
 def assemble(
@@ -54,6 +58,8 @@ def assemble(
         name: {} for name in profile.every_board
     }
     end_stops: dict[tuple[str, int], tuple[EndStop, SimulatedMotor]] = {}
+    drivers: dict[str, Tmc2209] = {}
+    lines = {name: DriverLine() for name in profile.every_board}
     parts = parts_of(profile, misadjusted)
     per_degree = degree_us(profile, parts.rotations)
     for name, settings in profile.actuators.items():
@@ -70,9 +76,12 @@ def assemble(
             edges[board][pin] = (*edges[board].get(pin, ()), handler)
         for pin, end_stop in wired.end_stops.items():
             end_stops[board, pin] = (end_stop, wired.motor)
+        if wired.driver is not None:
+            drivers[name] = wired.driver
+            lines[board].drivers.append(wired.driver)
     scales = {name: scale_of(profile, name, angles) for name, angles in parts.rotations.items()}
     around = parts.around(body, report)
-    return Assembly(motors, edges, end_stops, scales, around, parts.carriers)
+    return Assembly(motors, edges, end_stops, scales, around, parts.carriers, drivers, lines)
 
 
 STRIDE_US = 4_000.0
@@ -160,6 +169,10 @@ class SimulatedRobot:
         """The calibrated place an actuator is at, None while it is elsewhere."""
         return self._parts.mechanism.place(actuator, self._parts.motors[actuator].position)
 
+    def position(self, actuator: str) -> float:
+        """Return where the load of an actuator is, in its own units."""
+        return self._parts.motors[actuator].position
+
     def reset(self, board: str = FIRST_BOARD) -> None:
         """A board has booted: its clock is at zero and all its pins are low."""
         self._offset_us[board] = self.time_us
@@ -207,8 +220,28 @@ class SimulatedRobot:
         for name, angles in parts_of(self.profile).rotations.items():
             self._parts.motors[name].drift(degrees * degree_us(self.profile, {name: angles}))
 
+    @property
+    def drivers(self) -> Mapping[str, Tmc2209]:
+        """Stepper drivers on a board's UART, by motor."""
+        return self._parts.drivers
+
+    def ask_drivers(self, time_us: float, datagram: bytes, board: str = FIRST_BOARD) -> bytes:
+        """Return what a board's stepper drivers answer to bytes that it sent."""
+        return self._parts.lines[board].answer(time_us + self._offset_us[board], datagram)
+
+    def cut_motor_supply(self) -> None:
+        """Let the voltage of all stepper drivers sink until they switch off."""
+        for driver in self.drivers.values():
+            driver.undervoltage = True
+
+    def trouble_driver(self, actuator: str, trouble: DriverStatus) -> None:
+        """Give the driver of a stepper something to report."""
+        self.drivers[actuator].suffer(trouble)
+
     def mend(self) -> None:
-        """Undo whatever is wrong with actuators and end stops."""
+        """Undo whatever is wrong with actuators, end stops and stepper drivers."""
+        for driver in self.drivers.values():
+            driver.mend()
         for name, motor in self._parts.motors.items():
             motor.jammed = False
             self.stick_end_stop(name, None)
@@ -318,6 +351,10 @@ class Kind(IntEnum):
     """To a firmware that runs as granted: its main loop hangs from now on."""
     WRITE = 8
     """The firmware told what makes the pin's pulses: ``level`` is the number of a PWM file."""
+    DRIVER = 9
+    """A byte on the line to the stepper drivers, in ``level``; from them, a byte of the answer."""
+    ANSWER = 10
+    """The firmware asks for their answer and waits for this record behind its bytes."""
 
 
 class PinStream:
@@ -343,6 +380,7 @@ class PinStream:
         self._board = board
         self._ticks_per_us = TICKS_PER_US * (1 + drift)
         self._rest = b""
+        self._datagram = b""
 
     def feed(self, data: bytes) -> None:
         """Play what has arrived; an incomplete record waits for its rest."""
@@ -373,6 +411,14 @@ class PinStream:
             self._robot.advance(time_us, self._board)
             if self._chips is not None:
                 self._write(self._chips, time_us, pin, level)
+        elif kind == Kind.DRIVER:
+            self._datagram += bytes([level])
+        elif kind == Kind.ANSWER:
+            self._robot.advance(time_us, self._board)
+            datagram, self._datagram = self._datagram, b""
+            for byte in self._robot.ask_drivers(time_us, datagram, self._board):
+                self._answer(struct.pack("<QHBB", ticks, pin, byte, Kind.DRIVER))
+            self._answer(struct.pack("<QHBB", ticks, pin, 0, Kind.ANSWER))
         elif kind == Kind.RESET:
             if self._chips is not None:
                 self._chips.restart()

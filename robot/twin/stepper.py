@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from robot.settings.profile import SimulatedActuator
 from robot.settings.stepper import Stepper
@@ -13,11 +14,13 @@ from robot.twin.registry import (
     MOTORS,
     Build,
     EdgeHandler,
+    EndStop,
     MotorKind,
     Scale,
     SimulatedMotor,
     WiredMotor,
 )
+from robot.twin.tmc2209 import Tmc2209
 from robot.twin.violations import Reporter
 
 WINDOW_STEPS = 8
@@ -29,6 +32,10 @@ PAUSE_US = 5_000.0
 """After so long without a step, and three times the last interval, the rotor is at rest."""
 ONE_PLACE_STEPS = 160
 """How wide a sensor with one place is, times sixteen."""
+SLIP_FULL_STEPS = 2
+"""A rotor further behind its field is drawn on to the next place where that looks the same."""
+NOTICED_FULL_STEPS = 1.4
+"""So much a field is ahead of a rotor whose stall is noticed."""
 STALL_MARGIN = 1.5
 """A stepper of unknown torque stalls this much above what its profile allows."""
 
@@ -107,6 +114,18 @@ class Rotor:
         return max(3 * (self._times[-1] - self._times[-2]), self._pause_us)
 
 
+@dataclass(frozen=True)
+class HardStop:
+    """A mechanical stop in the way of a rotor; ``direction``: that in which it is in the way."""
+
+    at: float
+    direction: int
+
+    def limit(self, position: float) -> float:
+        """Return how far the rotor gets."""
+        return self.at + self.direction * min(0.0, (position - self.at) * self.direction)
+
+
 class StepMotor(SimulatedMotor):
     """A stepper with its driver: position in steps, as far as the rotor can follow.
 
@@ -127,6 +146,10 @@ class StepMotor(SimulatedMotor):
         step: float = 1.0,
     ) -> None:
         super().__init__(name, float(position))
+        self._driver: Tmc2209 | None = None
+        self._microsteps = 1
+        self._stop: HardStop | None = None
+        self._field = float(position)
         self._rotor_position = float(position)
         self._play = play
         self.enabled = True
@@ -138,6 +161,15 @@ class StepMotor(SimulatedMotor):
         self._step_level = False
         self._stepped = False
         self._stalled_us = -math.inf
+
+    def attach_driver(self, driver: Tmc2209, microsteps: int, stop: HardStop | None) -> None:
+        """Use a driver that makes each step as long as its registers say.
+
+        The profile counts in ``microsteps``. At a hard ``stop`` the rotor stays while its field
+        turns on, until it is two full steps ahead: then the rotor slips back by four, to where the
+        field looks the same.
+        """
+        self._driver, self._microsteps, self._stop = driver, microsteps, stop
 
     @property
     def moving(self) -> bool:
@@ -159,12 +191,13 @@ class StepMotor(SimulatedMotor):
     @property
     def has_power(self) -> bool:
         """True while its driver is on."""
-        return self.enabled
+        return self.enabled and (self._driver is None or self._driver.is_on)
 
     def turn_by_hand(self, amount: float) -> bool:
         """See :meth:`SimulatedMotor.turn_by_hand`."""
         turned = super().turn_by_hand(amount)
         self._rotor_position += amount if turned else 0.0
+        self._field = self._rotor_position
         return turned
 
     def enable_edge(self, time_us: float, level: bool) -> None:
@@ -179,16 +212,48 @@ class StepMotor(SimulatedMotor):
             return
         if not self.enabled:
             self._check("a step while its driver was off")
+        elif self._driver is not None and not self._driver.is_on:
+            self._rotor.forget()
+            self._stalled_us = time_us
+            self._count_lost(True)
         elif self._stalls(time_us):
             self._count_lost(True)
+            self._note_step(time_us, lag=1.0)
         elif self._to_skip > 0:
             self._to_skip -= 1
             self._count_lost(self._check(self._rotor.step(time_us)))
         elif self._check(self._rotor.step(time_us)):
             self._stepped = True
-            self._rotor_position += self._step if self._forward else -self._step
+            self._turn(self._step if self._forward else -self._step)
+            self._note_step(time_us, self._lag)
             furthest = self._rotor_position + self._play
             self.position = min(max(self.position, self._rotor_position), furthest)
+
+    def _turn(self, steps: float) -> None:
+        """Turn the field by steps of the profile, and the rotor as far as its way is free."""
+        if self._driver is not None:
+            steps *= self._microsteps / self._driver.microsteps
+        if self._stop is None:
+            self._rotor_position += steps
+            return
+        self._field += steps
+        self._rotor_position = self._stop.limit(self._field)
+        if abs(self._lag) > SLIP_FULL_STEPS:
+            self._field -= math.copysign(2 * SLIP_FULL_STEPS * self._microsteps, self._lag)
+            self._rotor_position = self._stop.limit(self._field)
+            self.lost_steps += 2 * SLIP_FULL_STEPS * self._microsteps
+
+    @property
+    def _lag(self) -> float:
+        """Full steps by which the field is ahead of the rotor."""
+        if self._stop is None:
+            return 0.0
+        return (self._field - self._rotor_position) / self._microsteps
+
+    def _note_step(self, time_us: float, lag: float) -> None:
+        if self._driver is not None:
+            self._stepped = True  # its DIAG may change, also while the rotor stands
+            self._driver.step(time_us, lag)
 
     def has_stepped(self) -> bool:
         """True if it has made a step since the last question."""
@@ -224,6 +289,20 @@ class StepMotor(SimulatedMotor):
         self.lost_steps += 1
         self._report("lost-steps", f"{self.name} loses steps: {fault}", self.name)
         return False
+
+
+@dataclass
+class StallSensor:
+    """The DIAG output of a driver, which says that its motor stalls; see :class:`EndStop`."""
+
+    driver: Tmc2209
+    stuck: bool | None = None
+    chatter: int = 0
+
+    def level(self, position: float) -> bool:
+        """Level of the input pin."""
+        del position
+        return self.driver.diagnosis if self.stuck is None else self.stuck
 
 
 class StepperEndStop:
@@ -286,6 +365,10 @@ def wire_stepper(
     if build.misadjusted is not None:
         truth = build.misadjusted.stepper(name, settings)
     strength = truth.strength * truth.microsteps  # the rotor is as fast whatever a step is
+    driver = None
+    if settings.driver is not None:
+        address = settings.driver.address
+        driver = Tmc2209(address, physics.friction, seed=address)
     play = settings.backlash_steps if physics.play_steps is None else physics.play_steps
     motor = StepMotor(
         name,
@@ -296,7 +379,12 @@ def wire_stepper(
         play=play if truth.play_steps is None else truth.play_steps,
         step=1 / truth.microsteps,
     )
-    pins, end_stop = settings.pins, _end_stop(settings)
+    if driver is not None and settings.driver is not None:
+        motor.attach_driver(driver, settings.driver.microsteps, _hard_stop(settings))
+    pins = settings.pins
+    end_stop: EndStop | None = _end_stop(settings)
+    if driver is not None and settings.homes_by_stall:
+        end_stop = StallSensor(driver)
     edges: dict[int, EdgeHandler] = {
         pins.step: motor.step_edge,
         pins.direction: lambda _, level: motor.direction_edge(level),
@@ -305,8 +393,18 @@ def wire_stepper(
         motor.enabled = False
         edges[pins.enable] = motor.enable_edge
     if end_stop is None or pins.endstop is None:
-        return WiredMotor(motor, edges)
-    return WiredMotor(motor, edges, {pins.endstop: end_stop})
+        return WiredMotor(motor, edges, driver=driver)
+    return WiredMotor(motor, edges, {pins.endstop: end_stop}, driver)
+
+
+def _hard_stop(settings: Stepper) -> HardStop | None:
+    """The stop that a motor homes to stands where homing, done right, makes its offset end at zero:
+    so far before its edge as the field is ahead of the rotor when the stall is noticed."""
+    homing, driver = settings.homing, settings.driver
+    if homing is None or driver is None or not settings.homes_by_stall:
+        return None
+    ahead = round(NOTICED_FULL_STEPS * driver.microsteps)
+    return HardStop(-homing.offset_steps - homing.direction * ahead, homing.direction)
 
 
 def _end_stop(settings: Stepper) -> StepperEndStop | None:

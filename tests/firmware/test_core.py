@@ -9,7 +9,7 @@ import pytest
 
 from robot.link.protocol import MAX_PAYLOAD
 
-CORE = "frame memory motion stepper plans full frames homing link messages setup"
+CORE = "drivers frame memory motion stepper plans full frames homing link messages setup"
 PROCESS = "lines maestro pwm clock timing"
 SUBJECTS = f"{CORE} {PROCESS} ports".split()
 PROGRAMS = pytest.mark.parametrize("program", ["fuzz_link_edges", "fuzz_link_frames"])

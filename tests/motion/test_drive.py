@@ -144,9 +144,9 @@ def test_a_servo_goes_beyond_where_it_turns_a_layer(
 
 @pytest.mark.parametrize(
     ("angle", "quarters", "start", "end"),
-    [(0, 1, 0, 50), (5, 1, 50, 100), (-1, 2, 150, 250), (2, -1, 100, 50)],
+    [(0, 1, 0, 50), (5, 1, 250, 300), (-1, 2, -50, 50), (2, -1, 100, 50)],
 )
-def test_a_rotation_starts_at_its_place_within_the_turn(
+def test_a_rotation_starts_at_its_angle_also_of_another_turn(
     angle: int, quarters: int, start: int, end: int
 ) -> None:
     settings = {

@@ -17,6 +17,7 @@ import numpy as np
 from robot.api.models import StartRequest
 from robot.daemon.job_control import JobController
 from robot.link import LostPositions
+from robot.link.drivers import DriverState
 from robot.machine.assembly import Machine
 from robot.machine.scanner import FaceImage
 from robot.machine.solve_planner import ProgressListener, SplitPlan
@@ -169,6 +170,10 @@ class FakeMotionController:
     def emergency_stop(self) -> None:
         self.done.append("emergency")
         self._emergency = self._halted = True
+
+    def drivers(self) -> tuple[DriverState, ...]:
+        """Stepper drivers: none."""
+        return ()
 
     def link_statistics(self) -> LinkRecord:
         return self.line

@@ -8,6 +8,8 @@
 //                    RESET: the reset button   HANG: the program hangs at address `time`   READ: the answer to one
 //   to machine.c     LEVEL: an output is now `level`   READ: what is the level of an input?
 //                    RESET: the chip was reset   SENT: the port has sent `level`   GRANT: done
+//   both ways        DRIVER: a byte `level` to the stepper drivers, or from them
+//                    ANSWER: what do the drivers answer? Back comes the same record behind their bytes
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -16,7 +18,7 @@ const [library, image, descriptor, nanosPerStamp, portKind] = process.argv.slice
 const { ConsoleLogger, GPIOPinState, LogLevel, RP2040 } = createRequire(path.resolve(library, 'package.json'))('rp2040js');
 const socket = Number(descriptor);
 
-const LEVEL = 0, RESET = 2, READ = 3, GRANT = 5, HANG = 6, RECEIVE = 16, SENT = 17, LINE = 18;
+const LEVEL = 0, RESET = 2, READ = 3, GRANT = 5, HANG = 6, DRIVER = 9, ANSWER = 10, RECEIVE = 16, SENT = 17, LINE = 18;
 const RECORD_BYTES = 12;
 const NANOS_PER_TICK = 500;
 const CRYSTAL_HZ = 12e6;
@@ -144,6 +146,34 @@ function timeBytes(chip, onSent) {
   return (byte) => {
     arriving.push(byte);
     if (arriving.length === 1) arrival.schedule(BYTE_NANOS);
+  };
+}
+
+/** The stepper drivers at UART 1: one wire, so what is sent comes back, and behind it their answer. */
+function connectDrivers(chip, answerOf) {
+  const uart = chip.uart[1];
+  const DATAGRAM_BYTES = { read: 4, write: 8 };
+  const ANSWER_DELAY_BITS = 24;
+  const datagram = [];
+  const arriving = [];
+  const bitNanos = () => 1e9 / uart.baudRate;
+  const arrival = chip.clock.createAlarm(() => {
+    uart.feedByte(arriving.shift());
+    if (arriving.length) arrival.schedule(10 * bitNanos());
+  });
+  const answering = chip.clock.createAlarm(() => {
+    const idle = !arriving.length;
+    arriving.push(...answerOf(datagram.splice(0)));
+    if (idle && arriving.length) arrival.schedule(10 * bitNanos());
+  });
+  uart.onByte = (byte) => {
+    datagram.push(byte);
+    arriving.push(byte);
+    if (arriving.length === 1) arrival.schedule(10 * bitNanos());
+    const isWrite = datagram[2] & 0x80;
+    if (isWrite && datagram.length === DATAGRAM_BYTES.write) answerOf(datagram.splice(0));
+    if (!isWrite && datagram.length === DATAGRAM_BYTES.read)
+      answering.schedule((10 * DATAGRAM_BYTES.read + ANSWER_DELAY_BITS) * bitNanos());
   };
 }
 
@@ -365,6 +395,15 @@ function ask(pin) {
   }
 }
 
+function askDrivers(datagram) {
+  for (const byte of datagram) send(DRIVER, sinceReset(), 0xffff, byte);
+  send(ANSWER, sinceReset());
+  flush();
+  const bytes = [];
+  for (let answer; (answer = receive()).kind !== ANSWER;) if (answer.kind === DRIVER) bytes.push(answer.level);
+  return bytes;
+}
+
 function start(cause) {
   if (chip) startedAt = sinceStart();
   chip = new RP2040();
@@ -379,6 +418,7 @@ function start(cause) {
   const onSent = (byte) => send(SENT, 0, 0, byte);
   host = portKind === 'usb' ? new UsbHost(chip, onSent) : undefined;
   arrives = host ? (byte) => host.arrives(byte) : timeBytes(chip, onSent);
+  connectDrivers(chip, askDrivers);
   const watchdog = chip.peripherals[0x40058];
   watchdog.onWatchdogTrigger = () => {
     watchdog.alarm.enable = false; // else it would ring again and again in the same moment

@@ -20,6 +20,7 @@
 #define TIME_RECORD_TICKS 10000
 #define CYCLES_PER_2_TICKS 125
 #define SENT_BYTES 4096
+#define DATAGRAM_BYTES 16
 #define ROOM 256 /* bytes to the UART in one slice */
 
 /* Kinds of records besides those of pins.h; see emulator.mjs. */
@@ -130,6 +131,25 @@ static bool hear(struct record *record)
     return true;
 }
 
+/* Passes bytes on to the stepper drivers, and what they answer back. */
+static void ask_drivers(const struct record *record)
+{
+    static uint8_t datagram[DATAGRAM_BYTES];
+    static unsigned length;
+    if (record->kind == PIN_DRIVER) {
+        datagram[length] = record->level;
+        length += length + 1 < sizeof datagram;
+        return;
+    }
+    uint8_t answer[DATAGRAM_BYTES];
+    unsigned count = pins_ask_drivers(record->time, datagram, length, answer, sizeof answer);
+    for (unsigned i = 0; i < count; i++) {
+        tell(0, answer[i], PIN_DRIVER);
+    }
+    tell(0, 0, PIN_ANSWER);
+    length = 0;
+}
+
 static void obey(const struct record *record)
 {
     switch (record->kind) {
@@ -138,6 +158,10 @@ static void obey(const struct record *record)
         break;
     case PIN_READ:
         tell(record->time, pins_read(record->time, (uint8_t)record->pin), PIN_READ);
+        break;
+    case PIN_DRIVER:
+    case PIN_ANSWER:
+        ask_drivers(record);
         break;
     case PIN_RESET:
         reset_at = record->time;

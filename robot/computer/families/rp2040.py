@@ -55,6 +55,7 @@ UF2_START, UF2_SECOND, UF2_END = 0x0A324655, 0x9E5D5157, 0x0AB16F30
 UF2_NAMES_FAMILY = 0x2000
 UF2_FAMILY = 0xE48BFF56
 UF2_PAYLOAD = 256
+FLASH_BYTES, RAM_BYTES = 2_097_152, 270_336
 LARGEST_FILE = 1 << 22
 """Bytes of an image; the chip's RAM holds less than a tenth."""
 
@@ -118,7 +119,8 @@ class Rp2040Simulation(BoardSimulation):
 
     def wire(self, profile: RobotProfile) -> RobotProfile:
         """Return the robot at GPIOs of the same numbers."""
-        return profile if profile.firmware.target == "rp2040" else profile.with_board("rp2040")
+        own = profile.firmware.target in RP2040.targets
+        return profile if own else profile.with_board("rp2040")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -276,8 +278,11 @@ def _order_bootloader(port: str) -> None:
 
 RP2040 = Rp2040Family(
     folder="rp2040",
-    targets=("rp2040",),
-    boards=(FirmwareBoard("pico", "Raspberry Pi Pico", "rp2040", 2_097_152, 270_336),),
+    targets=("rp2040", "skr-pico"),
+    boards=(
+        FirmwareBoard("pico", "Raspberry Pi Pico", "rp2040", FLASH_BYTES, RAM_BYTES),
+        FirmwareBoard("skr-pico", "SKR Pico", "skr-pico", FLASH_BYTES, RAM_BYTES),
+    ),
     tools="arm-none-eabi-",
     build_packages=(
         DebianPackage.with_program("make"),

@@ -32,11 +32,17 @@ def home_grippers(
         steps |= dict.fromkeys(jaw.turn_back())
     steps |= dict.fromkeys(step for jaw in jaws for step in jaw.close_caught(request))
     steps |= dict.fromkeys(step for jaw in jaws for step in jaw.turn_unknown(request))
-    late = {name for jaw in turned for name in jaw.rotations}
+    late = {name for jaw in turned for name in jaw.rotations if not _is_squared(name, request)}
     steps |= dict.fromkeys(HomeActuator(name) for name in request.order if name not in late)
     for jaw in turned:
         steps |= dict.fromkeys(jaw.regrip())
     return list(steps)
+
+
+def _is_squared(name: str, request: HomingRequest) -> bool:
+    """Return true if a fault has caught a gripper in a turn, whose layer homing by a sensor squares
+    while its jaws are closed, whatever else these jaws hold."""
+    return name in request.caught and name in request.seek
 
 
 class _Jaw:

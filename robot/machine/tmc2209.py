@@ -1,0 +1,69 @@
+"""The registers of a TMC2209 for a stepper of a profile; names and bits as in its data sheet."""
+
+from __future__ import annotations
+
+from robot.link.drivers import DriverSetup
+from robot.settings.board_table import MAX_INTERVAL_TICKS, TICKS_PER_S
+from robot.settings.drivers import DriverSettings, current_scale, is_sensitive
+from robot.settings.stepper import STALL_BLANK_FULL_STEPS, Stepper
+
+GCONF, SLAVECONF, IHOLD_IRUN, TPWMTHRS, TCOOLTHRS = 0x00, 0x03, 0x10, 0x13, 0x14
+SGTHRS, CHOPCONF, PWMCONF = 0x40, 0x6C, 0x70
+
+SPREADCYCLE = 1 << 2
+BY_UART = 1 << 6 | 1 << 7 | 1 << 8
+"""The UART's pin is no power-down input, microsteps are those of CHOPCONF, step pulses filtered."""
+ANSWER_LATER = 2 << 8
+"""Several drivers share the wire: each leaves three bytes' time before it answers."""
+HOLD_DELAY = 8 << 16
+CHOPPER = 1 << 28 | 2 << 15 | 5 << 4 | 3
+"""Interpolation to 256 microsteps; blank time, hysteresis and off time of the usual motors."""
+HIGH_SENSITIVITY = 1 << 17
+RESOLUTION_SHIFT = 24
+STEALTHCHOP_PWM = 0xC10D0024
+"""The value after a reset: PWM that tunes itself."""
+CLOCK_HZ = 12_000_000
+FINEST = 256
+"""Microsteps in which the driver measures speed."""
+LONGEST_TSTEP = (1 << 20) - 1
+STALL_SPEED_MARGIN = 0.75
+"""StallGuard is on from this part of the homing speed on."""
+OPEN_LOAD_FULL_STEPS_PER_S = 200
+"""Up to this speed the driver's report of an open load can be trusted."""
+
+
+def driver_setup(
+    stepper: Stepper, driver: DriverSettings, board_sense_ohm: float | None
+) -> DriverSetup:
+    """Return the set-up of a stepper's driver on a board with such sense resistors."""
+    sense_ohm = driver.sense_ohm or board_sense_ohm
+    assert sense_ohm is not None, "profiles without one are refused"
+    is_fine = is_sensitive(driver, sense_ohm)
+    run = current_scale(driver.run_ma, is_fine, sense_ohm)
+    hold = current_scale(driver.holding_ma, is_fine, sense_ohm)
+    resolution = 8 - (driver.microsteps.bit_length() - 1)
+    homing = stepper.homing if stepper.homes_by_stall else None
+    slowest = 0.0 if homing is None else homing.slow_speed_steps_per_s / driver.microsteps
+    trusted = max(OPEN_LOAD_FULL_STEPS_PER_S, slowest) * driver.microsteps
+    return DriverSetup(
+        address=driver.address,
+        registers={
+            GCONF: BY_UART | (SPREADCYCLE if driver.mode == "spreadcycle" else 0),
+            SLAVECONF: ANSWER_LATER,
+            IHOLD_IRUN: HOLD_DELAY | run << 8 | hold,
+            TPWMTHRS: 0,
+            TCOOLTHRS: _tstep(slowest * STALL_SPEED_MARGIN) if slowest else 0,
+            SGTHRS: driver.stall_threshold or 0,
+            CHOPCONF: CHOPPER
+            | (HIGH_SENSITIVITY if is_fine else 0)
+            | resolution << RESOLUTION_SHIFT,
+            PWMCONF: STEALTHCHOP_PWM,
+        },
+        slow_interval=min(MAX_INTERVAL_TICKS, int(TICKS_PER_S / trusted)),
+        stall_blank=STALL_BLANK_FULL_STEPS * driver.microsteps if homing is not None else 0,
+    )
+
+
+def _tstep(full_steps_per_s: float) -> int:
+    """Return the driver's measure of a speed: clock cycles between two of its finest microsteps."""
+    return min(LONGEST_TSTEP, round(CLOCK_HZ / (full_steps_per_s * FINEST)))

@@ -1,0 +1,97 @@
+"""A robot with TMC2209 on the board's UART: homing against stops, and drivers that fail."""
+
+from __future__ import annotations
+
+import pytest
+
+from robot.machine.assembly import Machine
+from robot.settings import RobotProfile, load_profile
+from robot.simulate.fault_injection import INJECTIONS, BoardInScene, Scene
+from robot.text.faults import RobotError
+from robot.twin.cube import scrambled
+from robot.twin.studio import Studio
+from tests.rig.simulated_run import SimulatedRun, TimedFault
+
+PROFILE = load_profile("four-arm-skr-pico")
+MOTORS = ("right", "left", "front", "back")
+"""Their positions at rest are 0."""
+SQUARE_STEPS = 12
+"""Three degrees of a quarter turn's 400 steps."""
+
+
+def with_load(friction: float) -> RobotProfile:
+    document = PROFILE.model_dump(mode="json", exclude_unset=True)
+    loads = {name: {"friction": friction} for name in MOTORS}
+    document["simulation"]["actuators"] |= loads
+    return RobotProfile.model_validate(document)
+
+
+def home(machine: Machine, _: RobotProfile) -> None:
+    machine.motion.home()
+
+
+def inject(name: str, subject: str = "") -> TimedFault:
+    def happen(run: SimulatedRun) -> None:
+        boards = {"first": BoardInScene(lambda: None, None)}
+        INJECTIONS[name](Scene(run.robot, Studio(run.robot), boards), subject)
+
+    return TimedFault(happen)
+
+
+def home_again(friction: float, times: int) -> None:
+    """Home from wherever a hand left the motors, and look where they stand then."""
+    with SimulatedRun(with_load(friction), scrambled(3, 1)) as run:
+
+        def work(machine: Machine, _: RobotProfile) -> None:
+            for number in range(times):
+                machine.motion.home()
+                at = [run.robot.position(name) for name in MOTORS]
+                assert max(map(abs, at)) <= SQUARE_STEPS, f"homing {number}: {at}"
+
+        run.calibrate(work)
+        assert not run.robot.violations
+
+
+def test_homing_finds_the_stop_without_a_switch() -> None:
+    home_again(0.2, 1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("friction", [0.05, 0.2, 0.4])
+def test_homing_finds_the_stop_fifty_times_at_any_load(friction: float) -> None:
+    home_again(friction, 50)
+
+
+def test_a_jam_is_not_taken_for_the_stop() -> None:
+    with SimulatedRun(PROFILE, scrambled(3, 1)) as run:
+        run.robot.jam("front")
+        with pytest.raises(RobotError) as caught:
+            run.calibrate(home)
+    assert (caught.value.code, caught.value.detail) == ("home-blocked", "front")
+
+
+@pytest.mark.parametrize(
+    ("name", "subject", "code"),
+    [
+        ("undervoltage", "", "driver-voltage"),
+        pytest.param("driver-hot", "left", "driver-hot", marks=pytest.mark.long),
+        pytest.param("driver-ground-a", "back", "driver-ground-a", marks=pytest.mark.long),
+        pytest.param("driver-supply-b", "back", "driver-supply-b", marks=pytest.mark.long),
+        pytest.param("driver-silent", "left", "driver-silent", marks=pytest.mark.long),
+    ],
+)
+def test_a_driver_that_fails_in_a_turn_ends_the_job_by_its_name(
+    name: str, subject: str, code: str
+) -> None:
+    with SimulatedRun(PROFILE, scrambled(3, 1), faults=[inject(name, subject)]) as run:
+        verdict = run.solve()
+    assert (verdict.fault, verdict.violations) == (code, ())
+    assert set(verdict.faults) == {code}
+
+
+@pytest.mark.long
+def test_a_driver_that_lost_its_settings_gets_them_again() -> None:
+    with SimulatedRun(PROFILE, scrambled(3, 1), faults=[inject("driver-reset", "right")]) as run:
+        verdict = run.solve()
+    assert verdict.solved
+    assert verdict.faults == ["driver-reset"]
