@@ -25,9 +25,6 @@ from robot.twin.violations import Reporter
 
 WINDOW_STEPS = 8
 """The rotor's inertia evens out what is shorter than this."""
-STOPPING_STEPS = WINDOW_STEPS / 2 + 1
-"""How many steps' worth of energy may be left when steps end: a rotor that slows down as hard as it
-can has half a window's at its last step, by the speed over the window."""
 PAUSE_US = 5_000.0
 """After so long without a step, and three times the last interval, the rotor is at rest."""
 ONE_PLACE_STEPS = 160
@@ -46,16 +43,21 @@ class Rotor:
     Speed is that over the last few steps: single intervals are never even. The rotor's energy
     (speed squared, in steps^2/s^2) can change by twice the stall acceleration with each step; a
     command that runs further ahead of it than three steps' worth, or than a seventh of the energy,
-    makes the rotor slip.
+    makes the rotor slip. Where a turn has ``microsteps`` times the profile's steps, inertia evens
+    out so many times as many of them, and three of the profile's count.
     """
 
     def __init__(
-        self, stall_speed: float, stall_acceleration: float, pause_us: float = PAUSE_US
+        self, stall_speed: float, stall_acceleration: float, microsteps: float = 1.0
     ) -> None:
-        self._pause_us = pause_us
+        self._pause_us = pause_us(microsteps)
+        self._finer = max(1.0, microsteps)
+        window = round(WINDOW_STEPS * self._finer)
+        # Speed is over the window: slowing down as hard as it can, it has half of that at its last.
+        self._stopping_steps = window / 2 + 1
         self._stall_speed = stall_speed
         self._gain = 2 * stall_acceleration
-        self._times: deque[float] = deque(maxlen=WINDOW_STEPS + 1)
+        self._times: deque[float] = deque(maxlen=window + 1)
         self._energy = 0.0
 
     @property
@@ -89,7 +91,7 @@ class Rotor:
     def stop(self) -> str | None:
         """Steps end, or turn round; None, or why the rotor runs on."""
         speed = self._energy**0.5
-        too_fast = self._energy > STOPPING_STEPS * self._gain
+        too_fast = self._energy > self._stopping_steps * self._gain
         self.forget()
         return f"stopped dead from {speed:.0f} steps/s" if too_fast else None
 
@@ -102,7 +104,7 @@ class Rotor:
         wanted = speed**2
         ahead = wanted - self._energy
         self._energy += max(-self._gain, min(self._gain, ahead))
-        if abs(ahead) <= 3 * self._gain + 0.15 * wanted:
+        if abs(ahead) <= 3 * self._finer * self._gain + 0.15 * wanted:
             return None
         self._energy = wanted
         change = "accelerated" if ahead > 0 else "slowed down"
@@ -373,7 +375,7 @@ def wire_stepper(
     motor = StepMotor(
         name,
         physics.power_on_steps,
-        Rotor(speed * strength, acceleration * strength, pause_us(truth.microsteps)),
+        Rotor(speed * strength, acceleration * strength, truth.microsteps),
         report,
         inverted=settings.invert_direction != truth.is_reversed,
         play=play if truth.play_steps is None else truth.play_steps,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from robot.motion.stepper import StepperLimits, stepper_move
 from robot.settings import Stepper, load_profile
 from robot.settings.profile import SimulatedActuator
 from robot.twin.misadjustment import ServoTruth
@@ -13,6 +14,7 @@ from robot.twin.registry import Build, Stop
 from robot.twin.servo import ServoMotor
 from robot.twin.stepper import Rotor, StepMotor, StepperEndStop, wire_stepper
 from robot.twin.violations import Incidents
+from tests.rig.boards import rises_of
 
 FRAME_US = 20_000.0
 
@@ -168,6 +170,21 @@ def test_a_motor_that_jams_in_full_run_is_at_rest(stepper: StepMotor, incidents:
     step(stepper, [FULL_RUN[-1] + 330])
     stepper.advance(FULL_RUN[-1], FULL_RUN[-1] + 100_000)
     assert (stepper.lost_steps, kinds(incidents)) == (1, [])
+
+
+@pytest.mark.parametrize(("harder", "loses"), [(1.0, False), (2.5, True)])
+def test_a_rotor_loses_as_much_however_fine_its_steps_are(harder: float, loses: bool) -> None:
+    """A half turn with the motors of six-motor-record, or with so much more acceleration."""
+    losses = []
+    for microsteps in (1, 2, 4):
+        limits = StepperLimits(400 * microsteps, 48_000 * microsteps, 9.88e6 * microsteps * harder)
+        move = stepper_move("arm", 0, 400 * microsteps, limits)
+        weakest = 1.5 * 0.8 * microsteps
+        rotor = Rotor(48_000 * weakest, 9.88e6 * weakest, microsteps)
+        slips = [rotor.step(float(ticks / 2)) for ticks in rises_of(move)]
+        losses.append(sum(slip is not None for slip in slips))
+    assert bool(min(losses)) == bool(max(losses)) == loses
+    assert max(losses) - min(losses) <= 3
 
 
 def test_play_is_lost_whenever_the_motor_turns_round(incidents: Incidents) -> None:
