@@ -111,8 +111,8 @@ class _OptimalSearch:
         return cancelled or self.watch.clock_s() >= self.request.time_limit
 
     def _deepen(self, longest: int) -> float:
-        """Look for a solution of at most ``longest`` turns; return the seconds it took."""
-        begun = self.watch.clock_s()
+        """Look for a solution of at most ``longest`` turns; return each thread's processor time."""
+        begun = self.watch.cpu_s()
         options = _native.OptimalOptions(
             self.bound, longest, self._seconds_left(), self.request.threads, self.request.cancel
         )
@@ -121,7 +121,7 @@ class _OptimalSearch:
         self.bound = report.lower_bound
         if report.turns is not None:
             self.best = moves_of(report.turns)
-        return self.watch.clock_s() - begun
+        return (self.watch.cpu_s() - begun) / self.request.threads
 
     def _look_for_short_solution(self, seconds: float) -> None:
         """Search by two-phase; its seconds are the processor's, up to four by the clock each.

@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import replace
+from functools import cache
 from math import prod
 
 import numpy as np
@@ -226,8 +227,7 @@ def test_short_scrambles_get_the_cheapest_of_all_short_ways(seed, scramble) -> N
 
 @pytest.mark.parametrize("name", ["cubotino", "two-arm", "four-arm"])
 def test_a_proof_in_a_robots_time_is_that_of_the_optimal_search(name) -> None:
-    mechanism = build_mechanism(load_profile(name))
-    model = compile_mechanism(mechanism).cost_model(mechanism.start)
+    model = cost_model_of(name)
     # L, then R2 beside it: the border between the phases lies within turns on one axis.
     for moves in ("R U", "U2 D' R2 L'", "F2 B' R2 L'"):
         cube = Cube.from_moves(moves)
@@ -242,6 +242,22 @@ def test_a_search_without_proof_takes_all_its_time(rng) -> None:
     found = solve(Cube.random(rng), cost=six_motors(), time_limit=0.5)
     assert found.extra["exhausted"] != "proven"
     assert found.cut_by_clock or found.cpu_s >= 0.45
+
+
+@cache
+def cost_model_of(robot: str) -> CostModel:
+    mechanism = build_mechanism(load_profile(robot))
+    return compile_mechanism(mechanism).cost_model(mechanism.start)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("robot", [f"reference/{name}" for name in "abcd"])
+@pytest.mark.parametrize("seed", range(100))
+def test_no_search_for_a_robot_ends_early_without_proof(solves, robot, seed) -> None:
+    cube = Cube.random(np.random.default_rng(seed))
+    found = solve(cube, cost=cost_model_of(robot), time_limit=1.0)
+    assert solves(cube.facelets(), " ".join(found.moves), 3)
+    assert found.extra["exhausted"] == "proven" or found.cut_by_clock or found.cpu_s >= 0.9
 
 
 @pytest.mark.parametrize(
