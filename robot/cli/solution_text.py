@@ -54,9 +54,12 @@ def print_answer(answer: JsonMapping) -> None:
 
 
 def _print_centres(console: Console, answer: JsonMapping) -> None:
-    """Name the centres that end up turned, which only shows on cubes with a picture or a logo."""
+    """Name the centres that end up turned, which only shows on cubes with a picture or a logo.
+
+    Where the goal leaves pieces free, they may have to be turned again anyway.
+    """
     turned = answer.get("centres_turned")
-    if turned:
+    if turned and answer["algorithm"] != "partial":
         how = {1: "clockwise", 2: "by a half", -1: "counter-clockwise"}
         told = ", ".join(f"{face} {how[quarters]}" for face, quarters in turned.items())
         text = f"Centres that end up turned (seen on printed ones; --centres avoids it): {told}."
