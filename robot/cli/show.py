@@ -118,6 +118,8 @@ def read_programme(file: Path, size: int | None) -> Programme:
     for index, found in enumerate(listed):
         try:
             steps.append(_read_step(found, size))
+            if has_centres:
+                _require_whole_cube(steps[-1])
         except CubistError as error:
             line = document.line_of(("steps", index))
             raise BadFile(f"{file}:{line}: {error}") from None
@@ -150,6 +152,14 @@ def _read_step(found: object, size: int | None) -> ShowStep:
         else:
             from_scramble(value, size)
     return ShowStep(name, value)
+
+
+def _require_whole_cube(step: ShowStep) -> None:
+    """Raise BadFile for a pattern that leaves pieces free, as turning centres back needs them."""
+    if step.name != "pattern" or step.value is None:
+        return
+    if read_goal(step.value, read_state(SCRAMBLE, 3)).mask is not None:
+        raise BadFile(f'"{CENTRES}: {UPRIGHT}" needs patterns of whole cubes')
 
 
 def _play(

@@ -108,6 +108,7 @@ def test_what_happens_while_it_waits_ends_the_programme(
         ("steps:\n- {solve: , home: }", "no such step"),
         ("steps: [solve", "not YAML"),
         ("steps: [solve]\ncentres: askew", "show.yaml:2"),
+        ("centres: upright\nsteps:\n- solve\n- pattern: cross", "show.yaml:4"),
     ],
 )
 def test_a_bad_programme_is_refused_before_anything_moves(play: Play, text: str, said: str) -> None:
