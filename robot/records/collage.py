@@ -64,8 +64,8 @@ def draw_collage(record: RunRecord, load: Callable[[str], bytes]) -> bytes:
         canvas.box(at, (_SIDE, _SIDE), _PLASTIC)
         if (image := _photograph(names.get(face), load)) is not None:
             _paste_face(canvas, at, image, record.corners.get(names[face]))
-        if record.facelets is not None:
-            _draw_dots(canvas, at, _letters_of(record.facelets, face))
+        if letters := _letters_of(record.facelets or "", face):
+            _draw_dots(canvas, at, letters)
     _write_facts(canvas, record)
     return _encode(canvas.picture())
 

@@ -22,13 +22,13 @@ PLACES = {"U": (1, 0), "L": (0, 1), "F": (1, 1), "R": (2, 1), "B": (3, 1), "D": 
 
 
 def photograph(face: str) -> NDArray[np.uint8]:
-    """A photograph (BGR) in which a face's top left quarter is brighter than the rest of it."""
+    """A photograph (BGR) in which a face's top right quarter is brighter than the rest of it."""
     image = np.full((480, 640, 3), 90, np.uint8)
     corners = np.array(CORNERS) * (640, 480)
     shade = 40 + 20 * "URFDLB".index(face)
     cv2.fillConvexPoly(image, corners.round().astype(np.int32), (0, shade, 0))
     middle = corners.mean(axis=0)
-    quarter = [corners[0], corners[:2].mean(axis=0), middle, corners[[0, 3]].mean(axis=0)]
+    quarter = [corners[:2].mean(axis=0), corners[1], corners[1:3].mean(axis=0), middle]
     cv2.fillConvexPoly(image, np.array(quarter).round().astype(np.int32), (0, shade + 90, 0))
     return image
 
@@ -64,8 +64,8 @@ def test_faces_stand_upright_in_their_places_with_the_colours_read() -> None:
         left, top = FIRST + CELL * column, FIRST + CELL * row
         shade = 40 + 20 * "URFDLB".index(face)
         # Between the dots, in the quarter that is brighter and in the one opposite.
-        assert image[top + 20, left + 75, 1] == pytest.approx(shade + 90, abs=12), face
-        assert image[top + 220, left + 165, 1] == pytest.approx(shade, abs=12), face
+        assert image[top + 20, left + 165, 1] == pytest.approx(shade + 90, abs=12), face
+        assert image[top + 220, left + 75, 1] == pytest.approx(shade, abs=12), face
         first = 9 * "URFDLB".index(face)
         dots = [image[top + 40 + 80 * (n // 3), left + 40 + 80 * (n % 3)] for n in range(9)]
         colours = {bytes(dot // 64): run.facelets[first + n] for n, dot in enumerate(dots)}
@@ -75,6 +75,20 @@ def test_faces_stand_upright_in_their_places_with_the_colours_read() -> None:
 def test_a_record_that_does_not_say_where_faces_are_shows_whole_photographs() -> None:
     image = drawn(record(corners={}))
     assert image[FIRST + 120, FIRST + CELL + 4, 1] == pytest.approx(90, abs=12)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"facelets": ""},
+        {"facelets": "UR"},
+        {"facelets": "?" * 54},
+        {"moves": "R " * 5000},
+        {"corners": {"scanning-1-U.jpg": [(0.5, 0.5)] * 4}},
+    ],
+)
+def test_a_strange_record_has_a_collage_all_the_same(odd: dict[str, Any]) -> None:
+    assert drawn(record(**odd)).shape == (768, 1016, 3)
 
 
 def test_a_run_without_photographs_has_no_collage() -> None:
