@@ -44,6 +44,9 @@ log = logging.getLogger("cubistd")
 CallLater = Callable[[float, Callable[[], None]], asyncio.TimerHandle]
 """Calls something after so many seconds, unless the handle is cancelled before."""
 
+MOST_LAPSES = 3
+"""Time-lapses that may wait to be made, each with its pictures; of more jobs there is none."""
+
 STOP_LIMIT_S = 10.0
 """Seconds from a stop to the end of the run, after which an emergency stop follows."""
 
@@ -98,7 +101,7 @@ class JobController:
         self._drawing = asyncio.Lock()
         """One picture of a run is drawn at a time: each takes some 15 MB."""
         self._collage: tuple[tuple[object, ...], bytes] | None = None
-        self._after: asyncio.Task[None] | None = None
+        self._lapses: set[asyncio.Task[None]] = set()
 
     @property
     def state(self) -> RobotState:
@@ -501,8 +504,8 @@ class JobController:
         if self._idle_timer is not None:
             self._idle_timer.cancel()
         self.preparation.cancel()
-        if self._after is not None:
-            self._after.cancel()
+        for task in tuple(self._lapses):
+            task.cancel()
         await self._stop_in_any_case()
         await self.preparation.finished()
         self.events.close()
@@ -675,7 +678,10 @@ class JobController:
                 job.record.reason = job.record.faults[-1].cause
             self._video = None
             await self._finish(job, outcome, None if outcome is Outcome.STOPPED else fault)
-        self._after = asyncio.create_task(self._make_time_lapse(job, video), name="time-lapse")
+        if len(self._lapses) < MOST_LAPSES:
+            task = asyncio.create_task(self._make_time_lapse(job, video), name="time-lapse")
+            self._lapses.add(task)
+            task.add_done_callback(self._lapses.discard)
 
     async def _make_time_lapse(self, job: Job, video: JobVideo) -> None:
         """Add its time-lapse to the record of a job that is over; one is drawn at a time."""
