@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from robot.link.protocol import (
     DRIVER_REGISTER,
@@ -12,8 +12,11 @@ from robot.link.protocol import (
     DriverPhase,
     DriverStates,
 )
+from robot.text.faults import Fault
 from robot.text.messages import Note
 
+DRIVER_FAULTS = frozenset(fault for fault in Fault if fault.name.startswith("DRIVER_"))
+"""Faults of a driver that a board reports."""
 OVER_120_C = 1 << 0
 _TEMPERATURES = {11: 157, 10: 150, 9: 143, 8: 120}
 """Bits of DRV_STATUS, and the temperature that each says is exceeded."""
@@ -51,6 +54,10 @@ class DriverState:
     phase: DriverPhase
     status: int
     load: int
+
+    def as_failed(self) -> DriverState:
+        """Return the state after a fault that the board has reported."""
+        return replace(self, phase=DriverPhase.FAILED)
 
     @property
     def is_ready(self) -> bool:

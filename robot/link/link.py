@@ -17,7 +17,7 @@ from robot.link.actuators import (
     configuration_crc,
 )
 from robot.link.clock import WRAP
-from robot.link.drivers import DriverState, parse_drivers
+from robot.link.drivers import DRIVER_FAULTS, DriverState, parse_drivers
 from robot.link.ledger import BoardLedger, reported_positions
 from robot.link.plans import (
     Capabilities,
@@ -385,6 +385,10 @@ class Link:
             detail = self.actuators[number].name
         elif row.names_line:
             detail = f"GPIO {number}"
+        if fault in DRIVER_FAULTS:
+            self.drivers = tuple(
+                state.as_failed() if state.actuator == detail else state for state in self.drivers
+            )
         raise RobotError(fault, detail=detail)
 
     async def _wait_for_rest(self) -> Status:

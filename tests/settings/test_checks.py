@@ -18,6 +18,7 @@ pytestmark = pytest.mark.quick
 OWN, UNO, ARMS = "cubotino", "cubotino-uno", "four-arm"
 HOLDER, LID, RIGHT = "actuators.holder", "actuators.lid", "actuators.right"
 PULSE = f"{LID}.pins.pulse"
+SKR = "four-arm-skr-pico"
 FASTEST = MAX_STEPS_PER_S["atmega2560"]
 JAW = "actuators.right-jaw.positions_steps.open"
 HOMING = {
@@ -122,6 +123,27 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     ),
     (OWN, motor(max_speed_steps_per_s=1001), "", "wakes too irregularly for more than 1000"),
     ("six-motor-pico", {"actuators.up.max_speed_steps_per_s": 500_001}, "", "not 500001"),
+    *(
+        (SKR, {f"{RIGHT}.{key}": value}, at and f"{RIGHT}.{at}", text)
+        for key, value, at, text in (
+            ("driver.run_ma", 1900, "", "0.11 ohms a TMC2209 makes 1767 mA at most"),
+            ("driver.hold_ma", 901, "", "must not exceed run_ma"),
+            ("driver.mode", "spreadcycle", "homing.by", "works in StealthChop alone"),
+            ("driver.stall_threshold", None, "homing.by", "needs driver.stall_threshold"),
+            ("homing.slow_speed_steps_per_s", 700, "homing.slow", "StallGuard needs 800 steps/s"),
+            ("homing.backoff_steps", 100, "homing.backoff", "160 steps at the least"),
+            ("turn_check", {}, "", "leave it out"),
+            ("pins.endstop", 9, "", "pin 9 receives"),
+        )
+    ),
+    (SKR, {f"{RIGHT}.driver.address": 2}, "actuators.left.driver.address", "of right already"),
+    (SKR, {"firmware.target": "rp2040"}, f"{RIGHT}.driver.sense_ohm", "give the sense resistor"),
+    (
+        SKR,
+        {"firmware.target": "atmega2560"},
+        f"{RIGHT}.driver",
+        "does not speak to stepper drivers",
+    ),
     (ARMS, {f"{RIGHT}.start_speed_steps_per_s": 49}, "", "49"),
     (ARMS, {f"{RIGHT}.held.max_speed_steps_per_s": FASTEST + 1}, "", f"not {FASTEST + 1}"),
     (ARMS, {f"{RIGHT}.homing.speed_steps_per_s": FASTEST + 1}, "", f"not {FASTEST + 1}"),

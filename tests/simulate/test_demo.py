@@ -86,6 +86,7 @@ def test_the_log_tells_every_step_though_the_cable_is_pulled(demo_folder: Path) 
         case("mindcuber", "avr", "2", everyday=False),
         case("six-motor-pico", "rp2040", "1", everyday=False),
         case("cubotino-pico", "rp2040", "4", everyday=False),
+        case("four-arm-skr-pico", "rp2040", "1", everyday=False),
     ],
 )
 def test_another_board_solves_too(

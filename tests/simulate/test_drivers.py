@@ -70,6 +70,22 @@ def test_a_jam_is_not_taken_for_the_stop() -> None:
     assert (caught.value.code, caught.value.detail) == ("home-blocked", "front")
 
 
+@pytest.mark.long
+def test_the_driver_that_has_failed_is_shown() -> None:
+    with SimulatedRun(PROFILE, scrambled(3, 1)) as run:
+
+        def work(machine: Machine, _: RobotProfile) -> None:
+            machine.motion.home()
+            assert all(driver.is_ready for driver in machine.motion.drivers())
+            run.robot.drivers["left"].silent = True
+            with pytest.raises(RobotError, match="does not answer"):
+                machine.motion.home()
+            unready = [one.actuator for one in machine.motion.drivers() if not one.is_ready]
+            assert unready == ["left"]
+
+        run.calibrate(work)
+
+
 @pytest.mark.parametrize(
     ("name", "subject", "code"),
     [

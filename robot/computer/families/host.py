@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from robot.computer.board_family import FAMILIES, BoardFamily, BoardSimulation, executable
+from robot.computer.board_family import (
+    FAMILIES,
+    BoardFamily,
+    BoardSimulation,
+    executable,
+    family_of,
+)
 from robot.settings import RobotProfile
 from robot.settings.board_table import MAX_STEPS_PER_S
 from robot.settings.profile import FIRST_BOARD
@@ -24,8 +30,10 @@ class HostSimulation(BoardSimulation):
         """Return the program with the board that it stands for."""
         del folder
         target = profile.every_board[board].target
-        stands_for = ["--stands-for", target] if target in MAX_STEPS_PER_S else []
-        return [executable("cubist-firmware-host"), *stands_for]
+        # A board that is no chip of its own, such as a printer board, has its family's first.
+        names = (target, *family_of(target).targets)
+        stands_for = [("--stands-for", name) for name in names if name in MAX_STEPS_PER_S]
+        return [executable("cubist-firmware-host"), *(stands_for[0] if stands_for else ())]
 
 
 FAMILIES["host"] = BoardFamily(
