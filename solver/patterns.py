@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from solver.cube.facelets import FACES, NORMALS, places
+from solver.cube.sticker_cube import StickerCube
 
 Maker = Callable[[int], str]
 
@@ -31,6 +32,13 @@ class NamedPattern(NamedTuple):
         if self.sizes is not None:
             return size in self.sizes
         return size >= self.least and not (self.odd_only and size % 2 == 0)
+
+    def draw(self, size: int) -> str:
+        """Return the facelets of a cube of ``size`` that has it."""
+        if self.moves is not None:
+            return StickerCube.solved(size).apply(self.moves(size)).letters
+        assert self.facelets is not None
+        return self.facelets(size)
 
     @property
     def sizes_text(self) -> str:

@@ -199,9 +199,13 @@ class StatisticsJson(TypedDict):
 
 
 class PatternListJson(TypedDict):
-    """Names of the patterns that the robot's cube has, with their descriptions."""
+    """Names of the patterns that the robot's cube has, with their descriptions.
+
+    ``facelets``: of those that can be drawn.
+    """
 
     patterns: dict[str, str]
+    facelets: dict[str, str]
 
 
 class DayStatisticsJson(TypedDict):

@@ -151,9 +151,13 @@ class RobotStatus(ApiDocument):
 
 
 class PatternList(ApiDocument):
-    """Names of the patterns that the robot's cube has, with their descriptions."""
+    """Names of the patterns that the robot's cube has, with their descriptions.
+
+    ``facelets``: of those that can be drawn.
+    """
 
     patterns: dict[str, str]
+    facelets: dict[str, str]
 
 
 class StartRequest(ApiRequest):

@@ -22,6 +22,7 @@ from robot.records.runs import MEDIA_TYPES, NUMBER_PATTERN
 from robot.records.statistics import Statistics
 from solver.files import JsonObject
 from solver.goal import goal_names
+from solver.patterns import patterns_of
 
 MAX_LISTED = 1000
 EXPORT_PATTERN = f"^({'|'.join(map(re.escape, EXPORTS))})$"
@@ -159,7 +160,11 @@ async def _picture(call: Call) -> Content:
 
 
 async def _list_patterns(call: Call) -> BaseModel:
-    return models.PatternList(patterns=goal_names(call.controller.machine.size))
+    size = call.controller.machine.size
+    return models.PatternList(
+        patterns=goal_names(size),
+        facelets={name: one.draw(size) for name, one in patterns_of(size).items()},
+    )
 
 
 async def _export(call: Call) -> Content:

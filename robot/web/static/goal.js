@@ -1,6 +1,8 @@
 // "Another goal": a pattern, a state or moves to which the robot turns its cube.
 
+import { CubeDrawing, CubeModel, plainColour } from "./cube.js";
 import { Hold } from "./hold.js";
+import { cubeTheme } from "./live.js";
 import { reasonOf, t } from "./language.js";
 import { $, ask, el, msg } from "./util.js";
 
@@ -13,9 +15,14 @@ export class GoalForm {
 
   async #list() {
     try {
-      const { patterns } = await ask("GET", "/api/patterns");
+      const { patterns, facelets } = await ask("GET", "/api/patterns");
       const choose = (name) => () => { $("goal").value = name; };
-      $("patterns").replaceChildren(...Object.entries(patterns).map(([name, about]) => el("button", { class: "plain", title: about, click: choose(name) }, name)));
+      const shown = Object.entries(patterns).map(([name, about]) => {
+        const canvas = facelets?.[name] ? el("canvas", { "aria-hidden": "true" }) : null;
+        return { canvas, name, button: el("button", { class: "plain pattern", title: about, click: choose(name) }, canvas, name) };
+      });
+      $("patterns").replaceChildren(...shown.map(({ button }) => button));
+      for (const { canvas, name } of shown) if (canvas) drawPattern(canvas, facelets[name]);
     } catch (error) {
       $("answer").textContent = reasonOf(error);
     }
@@ -33,4 +40,10 @@ export class GoalForm {
       $("answer").textContent = t("Not started: {why}", { why: reasonOf(error) });
     }
   }
+}
+
+/** Draws the cube that has a pattern. */
+function drawPattern(canvas, facelets) {
+  const model = new CubeModel(Math.sqrt(facelets.length / 6));
+  new CubeDrawing(canvas, { turnable: false }).draw({ model, moving: [] }, [...facelets].map(plainColour), cubeTheme());
 }
