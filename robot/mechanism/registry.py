@@ -7,7 +7,7 @@ A kind is a folder beside this module. The folder itself has its settings in a p
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, Generic, TypeVar
 
@@ -20,7 +20,6 @@ from robot.settings.mechanisms import BUILT_IN_MECHANISMS, MechanismSettings
 from robot.settings.profile import RobotProfile
 from solver.cost import AXES
 from solver.cube.orientation import Orientation
-from solver.files import JsonMapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,26 +70,18 @@ class MechanismKind(Generic[Own]):
 
     ``build`` makes the graph and may raise BadProfile. A graph that is ``sound`` by
     construction is not searched for dead ends. ``home`` says how to home a robot whose motion broke
-    off. ``words`` are the kind's own operations for people, as templates of their fields.
+    off. The words of a kind's own operations are in :mod:`robot.text.operations`.
     """
 
     build: Callable[[RobotProfile, Own], Mechanism]
     sound: bool = False
     home: Callable[[RobotProfile, Own, HomingRequest], list[HomingStep]] = home_in_order
-    words: Mapping[str, str] = field(default_factory=dict)
 
 
 MECHANISMS: Kinds[MechanismKind[Any]] = Kinds(
     "kind of mechanism", "robot.mechanism.{kind}.graph", BUILT_IN_MECHANISMS
 )
 """Every kind of mechanism by the ``kind`` of its settings."""
-
-
-def words_of(operation: JsonMapping) -> str:
-    """A mechanism's own operation, as in JSON, in a person's words."""
-    op = operation["op"]
-    words = (kind.words[op] for kind in MECHANISMS.values() if op in kind.words)
-    return next(words, op).format(**operation)
 
 
 def build_mechanism(profile: RobotProfile) -> Mechanism:

@@ -12,13 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from robot.api.endpoints import RobotState
-from robot.mechanism.registry import words_of
 from robot.records.run_record import RunRecord
 from robot.simulate.progress import DemoProgress, Display, Stage
 from robot.simulate.session import DemoOutcome
+from robot.text.languages import chosen_catalogue
 from robot.text.outcomes import OUTCOMES, before_the_end, is_success
 from robot.text.terminal import FACE_COLOURS, moves_text, net_of, picture_text, progress_bar
-from solver.files import JsonMapping
 
 WIDTH = 88
 _FRAME = 6
@@ -72,18 +71,6 @@ def picture(progress: DemoProgress, width: int = WIDTH) -> RenderableType:
     )
 
 
-def operation_text(operation: JsonMapping) -> str:
-    """Return an operation in a person's words."""
-    quarters = {1: "a quarter", 2: "a half", -1: "a quarter back"}
-    if operation["op"] == "turn":
-        layers = operation.get("layers", 1)
-        taken = f"{layers} layers from" if layers > 1 else "layer"
-        return f"{taken} {operation['site']}: {quarters[operation['quarter_turns']]}"
-    if operation["op"] == "rotate":
-        return f"whole cube about {operation['axis']}: {quarters[operation['quarter_turns']]}"
-    return words_of(operation)
-
-
 def _stages(progress: DemoProgress) -> Table:
     table = Table.grid(padding=(0, 2))
     for stage in progress.stages:
@@ -125,8 +112,9 @@ def _remaining_text(progress: DemoProgress) -> str:
 
 def _running_operations(progress: DemoProgress, plan_us: float) -> str:
     """Return the operations under way."""
+    words = chosen_catalogue()
     found = [
-        operation_text(operation)
+        words.operation(operation)
         for operation in progress.operations
         if 0 <= plan_us - operation["start_us"] < operation["duration_us"]
     ]

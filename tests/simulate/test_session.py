@@ -24,7 +24,6 @@ from robot.simulate import session
 from robot.simulate.display import (
     LiveDisplay,
     display_for,
-    operation_text,
     print_outcome,
 )
 from robot.simulate.processes import SimulationError
@@ -211,7 +210,6 @@ def test_live_picture_shows_cube_plan_and_stages(
     assert ("38;2;200;30;40" in drawn) == (fraction is None and state is not RobotState.SOLVING)
     for word in ("CUBOTino", "2 violations", *words):
         assert word in text
-    assert operation_text(OPERATIONS[0]) == "lid to close"
 
 
 def status(**more: Any) -> Any:

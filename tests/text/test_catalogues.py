@@ -22,7 +22,7 @@ from robot.guide.texts import GuideText
 from robot.link.group import complaints
 from robot.records.run_record import FaultRecord, JobKind, LinkRecord, notes_of
 from robot.settings import list_profiles, load_profile
-from robot.text import languages
+from robot.text import languages, operations
 from robot.text.faults import FAULTS, RobotError, ScanError, describe
 from robot.text.languages import (
     ENGLISH,
@@ -89,6 +89,14 @@ def texts_of_the_guide() -> set[str]:
     return found - {""}
 
 
+def texts_of_operations() -> set[str]:
+    tables = (*operations.TURNS.values(), *operations.ROTATIONS.values())
+    sentences = {text for table in tables for text in table.values()}
+    parts = {text for both in operations.LAYERS.values() for text in both}
+    others = (operations.GRIPPERS, operations.HANDLING, operations.OTHERS)
+    return sentences | parts | {text for table in others for text in table.values()}
+
+
 def texts_of_the_page() -> set[str]:
     parser = Texts()
     parser.feed(STATIC.joinpath("index.html").read_text(encoding="utf-8"))
@@ -118,6 +126,7 @@ def wanted() -> dict[str, set[str]]:
             for robot in list_profiles()
             for name in load_profile(robot).actuators
         },
+        "operations": texts_of_operations(),
         "page": texts_of_the_page(),
         "calibration": texts_of_the_guide(),
         "terminal": {str(text) for text in TerminalText},

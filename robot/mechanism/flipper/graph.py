@@ -157,4 +157,4 @@ def _configuration(table: Rotary, flipper: FlipperSettings, pose: Pose) -> Confi
     return Configuration({table.actuator: table.position(angle), **arms})
 
 
-MECHANISMS["flipper"] = MechanismKind(build_flipper, words={"lid": "{arm} to {to}"})
+MECHANISMS["flipper"] = MechanismKind(build_flipper)

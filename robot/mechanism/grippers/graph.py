@@ -233,9 +233,4 @@ class GripperMoves:
 MECHANISMS["grippers"] = MechanismKind(
     build_grippers,
     home=home_grippers,
-    words={
-        "grip": "grip {gripper}",
-        "release": "release {gripper}",
-        "home": "home {gripper} to {to}",
-    },
 )

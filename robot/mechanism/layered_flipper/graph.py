@@ -210,13 +210,4 @@ class _Builder:
         return Transition(*ends, duration, motions, (operation,))
 
 
-MECHANISMS["layered-flipper"] = MechanismKind(
-    build_layered_flipper,
-    words={
-        "hold": "squisher holds the cube",
-        "let-go": "squisher lets go",
-        "raise": "{rows} rows into the turntable",
-        "swing": "flipper to {to}, empty",
-        "return": "{table} back, empty",
-    },
-)
+MECHANISMS["layered-flipper"] = MechanismKind(build_layered_flipper)

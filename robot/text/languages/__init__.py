@@ -13,12 +13,13 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from robot.text.faults import FAULTS, describe
 from robot.text.messages import NOTES, STAGES, STEPS
+from robot.text.operations import key_of, operation_texts
 from robot.text.outcomes import OUTCOMES
 from vision.reasons import NESTED
 
@@ -165,6 +166,17 @@ class Catalogue:
         """Return what a run's seconds were spent on."""
         return self.text("stages", STAGES.get(stage, stage))
 
+    def operation(self, operation: JsonMapping) -> str:
+        """Return an operation of a plan, as in JSON, in words; one without words by its name."""
+        texts = self.operations
+        words = texts.get(key_of(operation)) or texts.get(operation["op"], str(operation["op"]))
+        return words.format_map({**operation, "part": self.part(str(operation.get("arm", "")))})
+
+    @cached_property
+    def operations(self) -> dict[str, str]:
+        """The words of all operations, by :func:`robot.text.operations.key_of`."""
+        return operation_texts(partial(self.text, "operations"))
+
     def part(self, name: str) -> str:
         """Return the name of an actuator; one that only its owner has named stays as it is."""
         return self._texts.get("parts", {}).get(name.replace("-", " "), name)
@@ -196,6 +208,7 @@ class Catalogue:
                 english.replace(" ", "-"): text
                 for english, text in self._texts.get("parts", {}).items()
             },
+            "operations": self.operations,
             "page": dict(self._texts.get("page", {})),
             "calibration": dict(self._texts.get("calibration", {})),
         }

@@ -5,7 +5,7 @@ import { $, el } from "./util.js";
 const KEPT = "cubist-language";
 const SPOKEN = ["en", "de", "es", "it", "ja"];
 
-let texts = { language: "en", languages: {}, states: {}, outcomes: {}, endings: {}, faults: {}, english: {}, steps: {}, notes: {}, stages: {}, parts: {}, page: {}, calibration: {} };
+let texts = { language: "en", languages: {}, states: {}, outcomes: {}, endings: {}, faults: {}, english: {}, steps: {}, notes: {}, stages: {}, parts: {}, operations: {}, page: {}, calibration: {} };
 
 /** An English text of the page in its language, its {placeholders} filled. */
 export const t = (english, values = {}) => fill(texts.page[english] ?? english, values);
@@ -64,6 +64,14 @@ function noted(english, code, values) {
 }
 
 export const stageName = (code) => texts.stages[code] ?? code;
+
+/** An operation of a plan in words, with its place in the table that the server makes of them. */
+export function operationWords(o) {
+  const place = o.site ?? o.axis ?? o.gripper ?? o.to ?? o.rows;
+  const key = [o.op, place, o.quarter_turns, o.layers > 1 ? "several" : undefined].filter((word) => word !== undefined).join(" ");
+  const words = texts.operations[key] ?? texts.operations[o.op];
+  return words ? fill(words, { ...o, part: partName(o.arm) }) : o.op;
+}
 
 /** A part of the robot; one that its owner has named stays as it is. */
 export const partName = (name) => texts.parts[name] ?? name;

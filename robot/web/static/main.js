@@ -7,6 +7,7 @@ import { Plan } from "./plan.js";
 import { Runs } from "./runs.js";
 import { Statistics } from "./statistics.js";
 import { Calibration } from "./calibration.js";
+import { Doing } from "./doing.js";
 import { Audience } from "./audience.js";
 import { Watcher } from "./watcher.js";
 import { GoalForm } from "./goal.js";
@@ -14,7 +15,7 @@ import { $, NoSession, ask, msg } from "./util.js";
 
 const connection = new Connection();
 const watcher = new Watcher(connection);
-let panels = null, audience = null, goal = null;
+let panels = null, audience = null, goal = null, doing = null;
 
 async function begin() {
   const token = location.hash.startsWith("#/") ? "" : location.hash.slice(1);
@@ -54,6 +55,7 @@ async function enter() {
     statistics: new Statistics(watcher),
     calibration: new Calibration(watcher, connection),
   };
+  doing ??= new Doing(watcher);
   audience ??= new Audience(watcher);
   if (!viewer) goal ??= new GoalForm();
   follow();

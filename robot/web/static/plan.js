@@ -2,7 +2,7 @@
 
 import { movesDone } from "./live.js";
 import { workerOf } from "./mechanism.js";
-import { partName, seconds, spoken, t } from "./language.js";
+import { operationWords, partName, seconds, spoken, t } from "./language.js";
 import { $, ask, el, msg } from "./util.js";
 
 const ROW = 26, LEFT = 100, WIDTH = 900;
@@ -16,6 +16,8 @@ export class Plan {
   #cursor = null;
   #moves = null;
   #now = null;
+  #steps = [];
+  #step = null;
 
   constructor(watcher) {
     this.#watcher = watcher;
@@ -54,7 +56,7 @@ export class Plan {
     const title = motion.purpose === "look" ? t("Showing the camera the next face")
       : t(count === 1 ? "{count} move in {time}" : "{count} moves in {time}", { count, time: seconds(motion.duration_us / 1e6) });
     const moves = el("p", { id: "plan-moves" }, motion.moves.split(" ").filter(Boolean).map((m) => el("span", { class: "move" }, m)));
-    const { svg, cursor } = timeline(motion);
+    const { svg, cursor } = timeline(motion), steps = stepByStep(motion);
     this.#cursor = isNow ? cursor : null;
     this.#now = isNow ? moves : null;
     if (!isNow) cursor.remove();
@@ -63,7 +65,8 @@ export class Plan {
       el("div", { class: "card" },
         el("div", { class: "table", tabindex: 0, role: "group", "aria-label": t("Timeline") }, svg),
         el("p", { class: "legend" }, Object.entries(KINDS).map(([kind, text]) => el("span", {}, el("i", { class: kind }), t(text))))),
-      ...savings(motion), shares(motion));
+      steps, ...savings(motion), shares(motion));
+    this.#steps = isNow ? steps.querySelectorAll("li") : [];
   }
 
   #paint() {
@@ -75,7 +78,32 @@ export class Plan {
     [...(this.#now?.children ?? [])].forEach((span, i) => {
       span.dataset.state = i < done ? "done" : i === done && isMoving ? "now" : "";
     });
+    this.#paintSteps(atUs, isMoving);
   }
+
+  /** The steps under way stand out, and the first of them is kept in view. */
+  #paintSteps(atUs, isMoving) {
+    const steps = [...this.#steps];
+    for (const step of steps) {
+      const [from, to] = [Number(step.dataset.from), Number(step.dataset.to)];
+      const state = to <= atUs ? "done" : from <= atUs && isMoving ? "now" : "";
+      if (step.dataset.state !== state) step.dataset.state = state;
+    }
+    const now = steps.find((step) => step.dataset.state === "now");
+    if (!now || now === this.#step) return;
+    this.#step = now;
+    const list = now.parentElement;
+    list.scrollTop = now.offsetTop - list.offsetTop - list.clientHeight / 3;
+  }
+}
+
+/** What the robot does, one row for each operation, in people's words. */
+function stepByStep({ operations }) {
+  const inOrder = [...operations].sort((p, q) => p.start_us - q.start_us);
+  const rows = inOrder.map((o) => el("li", { class: kindOf(o), "data-from": o.start_us, "data-to": o.start_us + o.duration_us },
+    el("span", {}, operationWords(o)), el("span", { class: "quiet" }, seconds(o.start_us / 1e6, 1))));
+  return el("div", { class: "card" }, el("h2", {}, t("Step by step")),
+    el("ol", { id: "plan-steps", class: "steps", tabindex: 0, "aria-label": t("Step by step") }, rows));
 }
 
 const kindOf = (o) => (o.op === "turn" || o.op === "rotate" ? o.op : "other");
@@ -105,10 +133,7 @@ function timeline({ operations, duration_us }) {
 }
 
 function nameOf(o) {
-  const quarters = { 1: "", 2: "2", "-1": "'" }[o.quarter_turns] ?? "";
-  const place = o.layers > 1 ? `${o.layers > 2 ? o.layers : ""}${o.site}w` : o.site;
-  const what = { turn: `turn ${place}${quarters}`, rotate: `whole cube ${o.axis}${quarters}` }[o.op] ?? `${o.op} ${o.gripper ?? o.arm ?? ""} ${o.to ?? ""}`;
-  return t("{what}: {time} from {start}", { what: what.trim(), time: seconds(o.duration_us / 1e6, 2), start: seconds(o.start_us / 1e6, 2) });
+  return t("{what}: {time} from {start}", { what: operationWords(o), time: seconds(o.duration_us / 1e6, 2), start: seconds(o.start_us / 1e6, 2) });
 }
 
 /** Where the time goes: overlapping operations count for the first of turn, rotate, other. */
