@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import aiohttp
 
@@ -91,15 +91,20 @@ class AsyncControlClient:
         query: Mapping[str, object] | None = None,
         tag: str = "",
         urgent: bool = False,
+        limit_s: float | None = None,
     ) -> Reply:
         """Make one request and return the answer, whatever its status.
 
         An ``urgent`` one has connections of its own, of which :meth:`keep_ready` holds one open.
+        ``limit_s``: seconds for the answer, where that is not ``answer_limit_s``.
         """
+        more: dict[str, Any] = {}
+        if limit_s is not None:
+            more["timeout"] = aiohttp.ClientTimeout(total=limit_s, sock_connect=ANSWER_LIMIT_S)
         headers = {"Content-Type": "application/json"} if body is not None else {}
         headers |= {"If-None-Match": tag} if tag else {}
         asking = self._session(urgent=urgent).request(
-            endpoint.method, endpoint.target(parts, query), data=body, headers=headers
+            endpoint.method, endpoint.target(parts, query), data=body, headers=headers, **more
         )
         with self._explaining_errors():
             async with asking as response:

@@ -10,7 +10,8 @@ reach (the page over the network, the display by its buttons) has a socket of it
 only the endpoints that the program may call, so that taking over the program gains no others::
 
     control.sock   group cubist           every endpoint
-    page.sock      group cubist-page      watch; start, home, stop, acknowledge
+    page.sock      group cubist-page      watch; start, home, stop, acknowledge; log and check-ups
+    manage.sock    group cubist-manage    keep a profile, restart: only where the owner allows it
     guide.sock     group cubist-guide     watch; calibrate, stop: only where the owner allows it
     display.sock   group cubist-display   as the page; shut down; learn the colours
     mqtt.sock      group cubist-mqtt      status and events; start, stop
@@ -36,6 +37,9 @@ session; without it, those of the same process are."""
 
 AGE_HEADER = "Cubist-Age"
 """Name of a picture's age in seconds, in the head of its answer."""
+
+LOG_LEVELS = ("debug", "info", "warning", "error")
+"""Levels of lines of the daemon's log, the least first."""
 
 LIVE_EVENTS = frozenset({"cube", "look", "motion", "clock"})
 """Kinds of events about the cube and the motion, not of the job."""
@@ -374,6 +378,88 @@ class VersionListJson(TypedDict):
     others: dict[str, str]
 
 
+class LogLineJson(TypedDict):
+    """A line of the daemon's log."""
+
+    number: int
+    time: str
+    level: str
+    source: str
+    text: str
+
+
+class LogLinesJson(TypedDict):
+    """Lines of the daemon's log, the oldest first."""
+
+    lines: list[LogLineJson]
+    latest: int
+
+
+class CheckUpFindingJson(TypedDict):
+    """A finding of a check-up."""
+
+    about: str
+    verdict: str
+    text: str
+    remedy: str
+
+
+class CheckUpJson(TypedDict):
+    """All findings of a check-up."""
+
+    at: str
+    findings: list[CheckUpFindingJson]
+
+
+class ProfileComplaintJson(TypedDict):
+    """A fault of a profile."""
+
+    line: int
+    key: str
+    text: str
+
+
+class ProfileVerdictJson(TypedDict):
+    """The result of checking a profile."""
+
+    ok: bool
+    title: str
+    complaints: list[ProfileComplaintJson]
+
+
+class ProfileInForceJson(TypedDict):
+    """A version of the profile with its text."""
+
+    version: int
+    running: int | None
+    at: str | None
+    file: str
+    text: str
+
+
+class ProfileVersionSummaryJson(TypedDict):
+    """One version of the profile."""
+
+    version: int
+    at: str | None
+    is_original: bool
+    is_in_force: bool
+    is_running: bool
+
+
+class ProfileVersionListJson(TypedDict):
+    """All versions of the profile, the newest first."""
+
+    versions: list[ProfileVersionSummaryJson]
+
+
+class KeptProfileJson(TypedDict):
+    """The version that was kept."""
+
+    version: int
+    at: str
+
+
 class Started(TypedDict):
     """A job was started; its record has this number."""
 
@@ -415,6 +501,16 @@ IMPORT_CALIBRATION: Endpoint[CalibrationJson] = Endpoint("POST", "/calibration/i
 UNDO_CALIBRATION: Endpoint[CalibrationJson] = Endpoint("POST", "/calibration/undo")
 VERSIONS: Endpoint[VersionListJson] = Endpoint("GET", "/calibration/versions")
 RESTORE_CALIBRATION: Endpoint[RestoredJson] = Endpoint("POST", "/calibration/restore")
+LOG: Endpoint[LogLinesJson] = Endpoint("GET", "/log")
+CHECK_UP: Endpoint[CheckUpJson] = Endpoint("POST", "/checkup")
+PROFILE: Endpoint[ProfileInForceJson] = Endpoint("GET", "/profile")
+RUNNING_PROFILE: Endpoint[ProfileInForceJson] = Endpoint("GET", "/profile/running")
+KEEP_PROFILE: Endpoint[KeptProfileJson] = Endpoint("PUT", "/profile")
+CHECK_PROFILE: Endpoint[ProfileVerdictJson] = Endpoint("POST", "/profile/check")
+PROFILE_VERSIONS: Endpoint[ProfileVersionListJson] = Endpoint("GET", "/profile/versions")
+PROFILE_VERSION: Endpoint[ProfileInForceJson] = Endpoint("GET", "/profile/versions/{version}")
+RESTORE_PROFILE: Endpoint[KeptProfileJson] = Endpoint("POST", "/profile/restore")
+RESTART: Endpoint[StopReply] = Endpoint("POST", "/restart")
 
 
 def trial_endpoint(method: Method, name: str) -> Endpoint[JsonObject]:
@@ -431,11 +527,15 @@ Endpoints = frozenset[Endpoint[object]]
 
 WATCHING: Endpoints = frozenset(
     {STATUS, LIVE, EVENTS, PICTURE, RUNS, RUN, RUN_FILE, COLLAGE, STATISTICS, EXPORT, PATTERNS}
-    | {CALIBRATION}
+    | {CALIBRATION, RUNNING_PROFILE}
 )
 OPERATING: Endpoints = frozenset({START, HOME, STOP, ACKNOWLEDGE})
 CALIBRATING: Endpoints = frozenset({MAINTENANCE, SET_CALIBRATION})
 LEARNING: Endpoints = frozenset({trial_endpoint("POST", "colours")})
+EXAMINING: Endpoints = frozenset(
+    {LOG, CHECK_UP, PROFILE, CHECK_PROFILE, PROFILE_VERSIONS, PROFILE_VERSION}
+)
+MANAGING: Endpoints = frozenset({KEEP_PROFILE, RESTORE_PROFILE, RESTART})
 
 
 class Program(StrEnum):
@@ -443,6 +543,7 @@ class Program(StrEnum):
 
     PAGE = "page"
     GUIDE = "guide"
+    MANAGE = "manage"
     DISPLAY = "display"
     MQTT = "mqtt"
 
@@ -466,14 +567,16 @@ class Program(StrEnum):
 
 
 _ENDPOINTS: Mapping[Program, Endpoints] = {
-    Program.PAGE: WATCHING | OPERATING,
+    Program.PAGE: WATCHING | OPERATING | EXAMINING,
     Program.GUIDE: WATCHING | CALIBRATING | {UNDO_CALIBRATION, STOP},
+    Program.MANAGE: MANAGING | {STATUS},
     Program.DISPLAY: WATCHING | OPERATING | CALIBRATING | LEARNING | {SHUT_DOWN},
     Program.MQTT: frozenset({STATUS, EVENTS, START, STOP}),
 }
 _SECTIONS: Mapping[Program, frozenset[str] | None] = {
     Program.PAGE: frozenset(),
     Program.GUIDE: None,
+    Program.MANAGE: frozenset(),
     Program.DISPLAY: frozenset({"colours"}),
     Program.MQTT: frozenset(),
 }

@@ -77,6 +77,8 @@ SIMULATION_RUNS = "simulation-runs"
 """Code of a :class:`CubistError` if a simulation runs already."""
 
 SOCKET_NAME = "control.sock"
+HAND_NAME = "hand.sock"
+"""Name of the socket of a simulated robot that stands for the hands of a person."""
 
 UNIT = "cubistd.service"
 UNIT_FOLDERS = tuple(
@@ -119,7 +121,7 @@ class Simulation:
     @property
     def hand_socket(self) -> Path:
         """Return the socket at which it takes a person's actions with cube and robot."""
-        return self.folder / "hand.sock"
+        return self.folder / HAND_NAME
 
 
 def running_simulation(environ: Mapping[str, str] = os.environ) -> Simulation | None:

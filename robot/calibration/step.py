@@ -22,9 +22,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from robot.api.calibrations import Calibration, Source
-from robot.api.client import ControlClient
+from robot.api.client import ControlClient, RequestError
 from robot.api.endpoints import (
     CALIBRATION,
+    RUNNING_PROFILE,
     SET_CALIBRATION,
     UNDO_CALIBRATION,
     Endpoint,
@@ -34,7 +35,7 @@ from robot.api.endpoints import (
 from robot.calibration.values import apply
 from robot.machine.confirmed_range import ConfirmedRange
 from robot.records.documents import ApiDocument, ApiRequest, check_document
-from robot.settings import RobotProfile, load_profile
+from robot.settings import RobotProfile, load_profile, parse_profile
 from robot.settings.base import Kinds
 from robot.settings.profile import for_cube
 from solver.errors import CubistError
@@ -168,7 +169,16 @@ class Session:
         if self._given is not None and not self._given.other_cubes:
             return self._given
         calibration = self.calibration
-        return for_cube(self._given or load_profile(calibration.robot), calibration.size)
+        profile = self._given or self._load_profile(calibration.robot)
+        return for_cube(profile, calibration.size)
+
+    def _load_profile(self, robot: str) -> RobotProfile:
+        """Return the profile with which the daemon has started, also one that its owner kept."""
+        try:
+            text = self._client.call(RUNNING_PROFILE)["text"]
+        except RequestError:  # the file has gone since
+            return load_profile(robot)
+        return parse_profile(text, robot)
 
     @property
     def calibration(self) -> Calibration:

@@ -5,14 +5,15 @@ Whoever waits for a job sees its progress on standard error, and the record's su
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from robot.api.client import ControlClient
-from robot.api.endpoints import SHUT_DOWN
+from robot.api.client import ControlClient, DaemonError
+from robot.api.endpoints import RESTART, SHUT_DOWN
 from robot.cli.numbers import Whole
 from robot.cli.output import answer, daemon_client, json_option, note
 from robot.cli.texts import (
@@ -26,7 +27,7 @@ from robot.cli.texts import (
 )
 from robot.text.languages import chosen_catalogue
 from robot.text.outcomes import Outcome, exit_code, is_success, worst
-from solver.errors import ExitCode
+from solver.errors import CubistError, ExitCode
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -122,6 +123,30 @@ def shutdown(yes: bool, as_json: bool) -> int:
         click.confirm("Switch the robot off?", abort=True, err=True)
     text = "the robot is shutting down; wait for the light to go out"
     return answer(daemon_client().call(SHUT_DOWN, {}), as_json, text)
+
+
+RESTART_LIMIT_S = 120.0
+
+
+@click.command()
+@click.option("--force", is_flag=True, help="Stop a job or a calibration that is under way.")
+@json_option
+def restart(force: bool, as_json: bool) -> int:
+    """End the daemon and start it again, which puts a kept profile in force.
+
+    The robot has to home again. systemd, or `cubist simulate`, does the starting: a daemon that was
+    started by hand refuses.
+    """
+    client = daemon_client()
+    process = client.status()["process"]
+    client.call(RESTART, {"force": force})
+    deadline = time.monotonic() + RESTART_LIMIT_S
+    while time.monotonic() < deadline:
+        time.sleep(POLL_S)
+        with contextlib.suppress(DaemonError):
+            if client.status()["process"] != process:
+                return answer({"restarted": True}, as_json, "the daemon has started again")
+    raise CubistError(f"the daemon has not come back in {RESTART_LIMIT_S:g} s: see `cubist logs`")
 
 
 def run_job(kind: str, wait: bool, as_json: bool, **more: str | bool | None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from robot.api.client import ControlClient, DaemonError
-from robot.api.paths import Simulation, simulated_robot, state_directory
+from robot.api.client import ControlClient, DaemonError, RequestError
+from robot.api.paths import simulated_robot, state_directory
 from robot.cli.output import (
     complain,
     daemon_client,
@@ -23,7 +24,7 @@ from robot.cli.texts import calibration_lines, drift_lines
 from robot.computer.boot_config import BootChange, plan_fix, plan_undo
 from robot.computer.checkup import add_board_name, boards, check_up, firmware, worst
 from robot.computer.computer import CheckResult, Computer, Verdict
-from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile
+from robot.settings import DEFAULT_PROFILE, BadProfile, RobotProfile, load_profile
 from robot.text.messages import DRIFT_NOTES
 from solver.errors import ExitCode
 
@@ -53,11 +54,10 @@ def doctor(profile: str | None, fix: bool, unfix: bool, yes: bool, as_json: bool
     machine = this_computer()
     if unfix:
         return _change_boot_config(machine, None, "--unfix", yes=yes, as_json=as_json)
-    simulation = simulated_robot() if profile is None and not fix else None
-    if simulation is not None:
-        return _report(_examine_simulation(simulation), as_json)
+    if profile is None and not fix and (findings := _examine_simulation()) is not None:
+        return _report(findings, as_json)
     name = profile or os.environ.get("CUBIST_PROFILE") or machine.service_profile
-    settings = load_profile(name or DEFAULT_PROFILE)
+    settings = _load_settings(name or DEFAULT_PROFILE, is_own=profile is None)
     if fix:
         again = f"--fix --robot {name}" if name else "--fix"
         return _change_boot_config(machine, settings, again, yes=yes, as_json=as_json)
@@ -65,6 +65,18 @@ def doctor(profile: str | None, fix: bool, unfix: bool, yes: bool, as_json: bool
     if not machine.model:
         note("This is no Raspberry Pi. To try Cubist without a robot: cubist simulate")
     return code
+
+
+def _load_settings(name: str, *, is_own: bool) -> RobotProfile:
+    """Return a profile; of this machine's own robot the version that its owner has kept."""
+    if not is_own:
+        return load_profile(name)
+    from robot.records.profile_versions import ProfileVersions
+
+    try:
+        return ProfileVersions(state_directory(), name).load()
+    except BadProfile:
+        return load_profile(name)  # the daemon's fault says what is wrong with the other
 
 
 def _report(findings: Iterable[CheckResult], as_json: bool) -> ExitCode:
@@ -147,12 +159,26 @@ def _examine(settings: RobotProfile, machine: Computer) -> Iterator[CheckResult]
         yield CheckResult("daemon", "warning", "cubistd cannot be reached", str(error))
 
 
-def _examine_simulation(simulation: Simulation) -> Iterator[CheckResult]:
-    """Check a simulated robot: it needs nothing of this computer but its own processes."""
-    text = f"{simulation.about}, process {simulation.process}"
-    yield CheckResult("robot", "ok", f"{text}; `cubist doctor --robot NAME` checks this computer")
+def _examine_simulation() -> Iterator[CheckResult] | None:
+    """Check the simulated robot that commands find; None if they find none.
+
+    It needs nothing of this computer but its own processes.
+    """
+    simulation = simulated_robot()
+    if simulation is not None:
+        about = f"{simulation.about}, process {simulation.process}"
+        return _examine_simulated_daemon(about, ControlClient(simulation.control_socket))
+    client = daemon_client()
+    with contextlib.suppress(DaemonError, RequestError):
+        if (status := client.status())["simulated"]:
+            return _examine_simulated_daemon(f"simulated {status['robot']}", client)
+    return None
+
+
+def _examine_simulated_daemon(about: str, client: ControlClient) -> Iterator[CheckResult]:
+    yield CheckResult("robot", "ok", f"{about}; `cubist doctor --robot NAME` checks this computer")
     try:
-        status = ControlClient(simulation.control_socket).status()
+        status = client.status()
     except DaemonError as error:
         yield CheckResult("daemon", "bad", str(error), "end `cubist simulate` and start it again")
         return

@@ -6,6 +6,7 @@ import contextlib
 import shutil
 import subprocess
 import sys
+import time
 from datetime import datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -13,7 +14,8 @@ from urllib.parse import urlsplit
 import click
 
 from robot.api.client import ControlClient
-from robot.api.endpoints import LIVE_EVENTS, RobotState
+from robot.api.endpoints import LIVE_EVENTS, LOG, LOG_LEVELS, RobotState
+from robot.api.paths import simulated_robot
 from robot.cli.numbers import Whole
 from robot.cli.output import (
     answer,
@@ -40,13 +42,15 @@ from robot.cli.texts import (
     warning_lines,
 )
 from robot.text.languages import chosen_catalogue
-from solver.errors import CubistError, ExitCode
+from solver.errors import ExitCode
 
 if TYPE_CHECKING:
     from robot.api.endpoints import EventJson, JobStatusJson, PreparationJson, RobotStatusJson
 
-NO_JOURNAL = "no-journal"
-"""Code of a :class:`CubistError` on a computer without systemd's journal."""
+MOST_OWN_LINES = 1000
+"""Lines that a daemon keeps of its log."""
+
+OWN_LOG_PERIOD_S = 0.5
 
 
 @click.command()
@@ -128,22 +132,42 @@ def _tell_event(event: EventJson, as_json: bool) -> None:
     "--lines", "-n", type=Whole(1, 1_000_000), default=100, show_default=True, help="Lines to show."
 )
 @click.option("--since", help="Start time in journalctl's format: today, -1h, ...")
+@click.option("--level", type=click.Choice(LOG_LEVELS), help="Only lines of this level and above.")
 @json_option
-def logs(follow: bool, lines: int, since: str | None, as_json: bool) -> int:
-    """Show the daemon's journal."""
+def logs(follow: bool, lines: int, since: str | None, level: str | None, as_json: bool) -> int:
+    """Show the daemon's journal.
+
+    Of a simulated robot, and where there is no journal, the daemon's latest lines.
+    """
     program = shutil.which("journalctl")
-    if program is None:
-        raise CubistError(
-            "there is no systemd journal on this machine; a cubistd that you started yourself "
-            "writes to its own terminal",
-            code=NO_JOURNAL,
-        )
+    if program is None or simulated_robot() is not None:
+        if since is not None:
+            raise click.UsageError("--since needs the journal, which this daemon does not have")
+        return _show_own_log(follow, min(lines, MOST_OWN_LINES), level or "debug", as_json)
     command = [program, "--unit", "cubistd", "--lines", str(lines), "--no-pager"]
     command += ["--follow"] if follow else []
     command += ["--since", since] if since else []
+    command += ["--priority", level] if level else []
     command += ["--output", "json" if as_json else "short"]
     code = subprocess.run(command, check=False).returncode
     return ExitCode.DONE if code == 0 else ExitCode.FAILED
+
+
+def _show_own_log(follow: bool, count: int, level: str, as_json: bool) -> ExitCode:
+    """Show the lines that the daemon itself keeps, and new ones until Ctrl-C if ``follow``."""
+    client, after = daemon_client(), 0
+    while True:
+        found = client.call(LOG, query={"level": level, "after": after, "count": count})
+        for line in found["lines"]:
+            if as_json:
+                emit(line)
+                continue
+            local = datetime.fromisoformat(line["time"]).astimezone()
+            click.echo(f"{local:%b %d %H:%M:%S}  {line['level']:7}  {line['text']}")
+        after = found["latest"]
+        if not follow:
+            return ExitCode.DONE
+        time.sleep(OWN_LOG_PERIOD_S)
 
 
 @click.command()

@@ -74,6 +74,7 @@ class JobController:
         self._pictures = JpegCache()
         self.ended = asyncio.Event()
         self.power_off = False
+        self.restarts = False
         self._is_ending = False
         self.estop_open = False
         self.drift: DriftWatch | None = None
@@ -462,11 +463,14 @@ class JobController:
             raise Conflict(Note.of("no-picture-yet"))
         return shown
 
-    async def shut_down(self, *, power_off: bool) -> bool:
-        """Stop, then end the daemon, and switch the computer off if ``power_off``; return whether
-        there was anything to stop."""
-        log.info("shutting down")
-        self._is_ending, self.power_off = True, power_off
+    async def shut_down(self, *, power_off: bool, restart: bool = False) -> bool:
+        """Stop, then end the daemon; return whether there was anything to stop.
+
+        Then the computer is switched off if ``power_off``, and the daemon started again if
+        ``restart``.
+        """
+        log.info("restarting" if restart else "shutting down")
+        self._is_ending, self.power_off, self.restarts = True, power_off, restart
         stopped = await self._stop_in_any_case()
         self.ended.set()
         return stopped
@@ -514,6 +518,11 @@ class JobController:
     def _check_ending(self) -> None:
         if self._is_ending:
             raise Conflict(Note.of("ending"))
+
+    def check_at_rest(self) -> None:
+        """Raise :class:`Conflict` while the robot works."""
+        if self._run is not None:
+            self._refuse_busy()
 
     def check_estop(self) -> None:
         """Raise :class:`Conflict` while the emergency stop's circuit is open: nothing may move."""

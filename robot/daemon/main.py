@@ -8,6 +8,7 @@ import logging
 import signal
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -23,16 +24,27 @@ from robot.daemon.colour_watch import ColourWatch
 from robot.daemon.drift_watch import DriftWatch
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
+from robot.daemon.log_keeper import LogKeeper
 from robot.daemon.maintenance import Maintenance
+from robot.daemon.management import Management, Surroundings
 from robot.daemon.server import make_app, serving
-from robot.daemon.service import EndSignals, Notifier, Options, configure_logging, hold_lock, parse
+from robot.daemon.service import (
+    RESTART_CODE,
+    EndSignals,
+    Notifier,
+    Options,
+    configure_logging,
+    hold_lock,
+    parse,
+)
 from robot.link import LostPositions
-from robot.machine.assembly import make_gpio, make_machine, panel_pins
+from robot.machine.assembly import Machine, make_gpio, make_machine, panel_pins
 from robot.machine.confirmed_range import ConfirmedRange
 from robot.panel.gpio import PanelError
+from robot.records.profile_versions import ORIGINAL, ProfileVersions
 from robot.records.runs import RunStore
 from robot.records.storage import StorageError, write_atomically
-from robot.settings import RobotProfile, load_profile
+from robot.settings import BadProfile, RobotProfile
 from robot.text.faults import RobotError
 from solver.errors import CubistError
 from solver.tables import end_by_signal
@@ -51,7 +63,8 @@ _FOR_A_PERSON = (StorageError, ValueError)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point; exit codes: 0 stopped in order, 2 bad configuration, 3 the robot failed.
+    """Entry point; exit codes: 0 stopped in order, 2 bad configuration, 3 the robot failed,
+    :data:`RESTART_CODE` to be started again.
 
     For a signal that nobody sends to stop a daemon: 128 plus its number, after an orderly stop.
     """
@@ -61,38 +74,56 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parse(arguments)
     configure_logging(options.log_level)
     try:
-        profile = load_profile(options.profile)
+        versions = ProfileVersions(options.state_dir, options.profile, options.size)
+        loaded = _load_profile(versions)
         _make_directory(options.runtime_dir)
         _make_directory(options.state_dir)
         with hold_lock(options.lock_path):
-            asyncio.run(serve(profile, options, Notifier.from_environment(), signals))
+            notifier = Notifier.from_environment()
+            restarts = asyncio.run(serve(loaded, versions, options, notifier, signals))
     except CubistError as error:
         log.error("%s", error)
         sys.exit(BAD_CONFIGURATION if isinstance(error, _FOR_A_PERSON) else ROBOT_FAILED)
     if signals.exit_code:
         sys.exit(signals.exit_code)
+    if restarts:
+        sys.exit(RESTART_CODE)
+
+
+@dataclass(frozen=True)
+class LoadedProfile:
+    """The profile in force and its version; ``fault`` forbids all motion."""
+
+    profile: RobotProfile
+    version: int = ORIGINAL
+    fault: RobotError | None = None
 
 
 async def serve(
-    profile: RobotProfile, options: Options, notifier: Notifier, signals: EndSignals
-) -> None:
-    """Run until a signal or a very long press of the button; then stop safely."""
+    loaded: LoadedProfile,
+    versions: ProfileVersions,
+    options: Options,
+    notifier: Notifier,
+    signals: EndSignals,
+) -> bool:
+    """Run until a signal or a very long press of the button; then stop safely.
+
+    Return whether the daemon shall be started again.
+    """
     release = version(DISTRIBUTION)
-    sizes = CubeSizes(profile, options.size)
+    keeper = LogKeeper(options.runtime_dir)
+    logging.getLogger().addHandler(keeper)
+    sizes = CubeSizes(loaded.profile, options.size)
     profile = sizes.profile
     values = CalibrationStore(options.state_dir, sizes)
     with contextlib.suppress(OSError):  # what is left over takes room, nothing else
         values.settle()
-    calibrated, contact = _apply_calibration(profile, values, simulated=options.twin is not None)
+    calibrated, contact = _apply_calibration(
+        profile, values, simulated=options.twin is not None, unusable=loaded.fault
+    )
     make = partial(make_machine, contact=contact, port=options.port, twin=options.twin)
     robot = await asyncio.to_thread(make, calibrated)
-    broken_off = values.broken_off
-    if broken_off is not None:
-        by_job = broken_off == JOB
-        log.warning("%s was broken off: motors may stand askew", JOB if by_job else "calibration")
-        robot.motion.mark_positions_lost(
-            LostPositions.of_job() if by_job else LostPositions.of_calibration()
-        )
+    _mark_lost_positions(robot, values)
     controller = JobController(
         robot,
         RunStore(options.state_dir / "runs"),
@@ -102,6 +133,7 @@ async def serve(
     signals.call(asyncio.get_running_loop(), controller.ended.set)
     end_by_signal(signal.SIGQUIT)  # whatever moves comes to rest; systemd starts us again
     async with contextlib.AsyncExitStack() as stack:
+        stack.callback(logging.getLogger().removeHandler, keeper)
         stack.push_async_callback(controller.close)
         await controller.open()
         if robot.motion.has_lost_positions:
@@ -115,15 +147,26 @@ async def serve(
         await drift.begin()
         controller.drift = drift
         controller.colours = ColourWatch(profile, values, maintenance.learn)
+        management = Management(
+            controller,
+            keeper,
+            versions,
+            values,
+            Surroundings(
+                running=loaded.version,
+                environment=_environment(options),
+                is_supervised=options.supervised or notifier.address is not None,
+            ),
+        )
         for program in _programs(options):
-            app = make_app(controller, maintenance, release, program)
+            app = make_app(controller, maintenance, management, release, program)
             path = program.socket_beside(options.socket_path)
             await stack.enter_async_context(serving(app, path, program.group))
         # The last, because whoever finds it may expect the others.
-        app = make_app(controller, maintenance, release)
+        app = make_app(controller, maintenance, management, release)
         await stack.enter_async_context(serving(app, options.socket_path))
-        keeper = asyncio.create_task(_keep_manager_informed(controller, notifier))
-        stack.callback(keeper.cancel)
+        informing = asyncio.create_task(_keep_manager_informed(controller, notifier))
+        stack.callback(informing.cancel)
         resolving = asyncio.create_task(_forget_resolved(controller, values))
         stack.callback(resolving.cancel)
         await asyncio.to_thread(give_back)  # importing took more than what stays in use
@@ -137,10 +180,54 @@ async def serve(
     if controller.power_off:
         # cubist-poweroff.path waits for this file; the daemon itself may not power off.
         write_atomically(options.runtime_dir / POWER_OFF_MARK, b"")
+    return controller.restarts
+
+
+def _mark_lost_positions(robot: Machine, values: CalibrationStore) -> None:
+    """Mark the robot's positions as lost if a job or a calibration was broken off."""
+    broken_off = values.broken_off
+    if broken_off is not None:
+        by_job = broken_off == JOB
+        log.warning("%s was broken off: motors may stand askew", JOB if by_job else "calibration")
+        robot.motion.mark_positions_lost(
+            LostPositions.of_job() if by_job else LostPositions.of_calibration()
+        )
+
+
+def _load_profile(versions: ProfileVersions) -> LoadedProfile:
+    """Return the profile in force; raises :class:`BadProfile` if the original file is unusable.
+
+    Only a version that an earlier release found good can be unusable. The daemon then runs with the
+    original file, moves nothing, and says why.
+    """
+    versions.settle()
+    version = versions.latest
+    if version.is_original:
+        return LoadedProfile(versions.load_original(), version.number)
+    log.info("the profile is version %d, kept at %s", version.number, version.path)
+    try:
+        return LoadedProfile(versions.load(), version.number)
+    except BadProfile as error:
+        log.error("%s", error)
+        fault = RobotError("profile-unusable", str(error))
+        return LoadedProfile(versions.load_original(), fault=fault)
+
+
+def _environment(options: Options) -> dict[str, str]:
+    """Return the variables by which another program finds this daemon, its files and its robot."""
+    return {
+        "CUBIST_RUNTIME_DIR": str(options.runtime_dir),
+        "CUBIST_STATE_DIR": str(options.state_dir),
+        "CUBIST_PROFILE": options.profile,
+    }
 
 
 def _apply_calibration(
-    profile: RobotProfile, values: CalibrationStore, *, simulated: bool
+    profile: RobotProfile,
+    values: CalibrationStore,
+    *,
+    simulated: bool,
+    unusable: RobotError | None = None,
 ) -> tuple[RobotProfile, ConfirmedRange]:
     """Return the robot as calibrated, and how far it may go.
 
@@ -149,19 +236,20 @@ def _apply_calibration(
     try:
         calibration = values.load(profile)
         return apply(profile, calibration), ConfirmedRange(
-            calibration.confirmed, simulated=simulated
+            calibration.confirmed, simulated=simulated, unusable=unusable
         )
     except BadCalibration as error:
         path = str(values.path_of(profile.name))
         cause = str(error) if path in str(error) else f"{path}: {error}"
-        contact = ConfirmedRange({}, simulated=simulated)
+        contact = ConfirmedRange({}, simulated=simulated, unusable=unusable)
         contact.forbid(RobotError("calibration-unusable", cause))
         return profile, contact
 
 
 def _programs(options: Options) -> list[Program]:
-    """Return the programs that get a socket; the page may calibrate only if the owner allows it."""
-    return [one for one in Program if one is not Program.GUIDE or options.page_calibrates]
+    """Return the programs that get a socket; the owner decides on two of them."""
+    allowed = {Program.GUIDE: options.page_calibrates, Program.MANAGE: options.page_manages}
+    return [one for one in Program if allowed.get(one, True)]
 
 
 async def _open_panel(

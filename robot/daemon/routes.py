@@ -10,11 +10,12 @@ from typing import TypeVar, get_type_hints
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
-from robot.api import calibrations, endpoints, models
+from robot.api import calibrations, endpoints, management, models
 from robot.api.endpoints import Endpoint
 from robot.calibration.step import STEPS, AnyTrial
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
+from robot.daemon.management import Management
 from robot.records.documents import Nothing
 from robot.records.export import EXPORTS
 from robot.records.run_record import RunList, RunRecord
@@ -36,6 +37,7 @@ class Call:
 
     controller: JobController
     maintenance: Maintenance
+    management: Management
     body: BaseModel | None
     path: dict[str, str]
     query: dict[str, str]
@@ -173,6 +175,21 @@ async def _export(call: Call) -> Content:
 
 async def _collage(call: Call) -> Content:
     return Content("image/jpeg", await call.controller.collage(call.path["run"]))
+
+
+async def _log(call: Call) -> BaseModel:
+    get = call.query.get
+    after, count = int(get("after", "0")), int(get("count", "200"))
+    return call.management.log_lines(get("level", "info"), after, count)
+
+
+async def _restart(call: Call) -> Mapping[str, object]:
+    force = call.body_as(management.RestartRequest).force
+    return endpoints.StopReply(stopped=await call.management.restart(force=force))
+
+
+def _profile_text(call: Call) -> str:
+    return call.body_as(management.ProfileText).text
 
 
 async def _run_file(call: Call) -> Content:
@@ -327,6 +344,86 @@ ROUTES = (
         _export,
         parameters=(Parameter("name", "path", {"type": "string", "pattern": EXPORT_PATTERN}),),
         errors=(404,),
+    ),
+    Route(
+        endpoints.LOG,
+        "The latest lines of the daemon's log, of at least a level, after the one of a number",
+        management.LogLines,
+        _log,
+        parameters=(
+            Parameter("level", "query", {"type": "string", "maxLength": 10}),
+            Parameter("after", "query", {"type": "integer", "minimum": 0, "maximum": 999_999_999}),
+            Parameter("count", "query", {"type": "integer", "minimum": 1, "maximum": MAX_LISTED}),
+        ),
+    ),
+    Route(
+        endpoints.CHECK_UP,
+        "Check the computer and the robot, as `cubist doctor` does",
+        management.CheckUp,
+        lambda call: call.management.check_up(),
+        errors=(409, 503),
+    ),
+    Route(
+        endpoints.PROFILE,
+        "The profile in force from the next start on, as its owner wrote it",
+        management.ProfileInForce,
+        lambda call: call.management.profile(),
+        errors=(507,),
+    ),
+    Route(
+        endpoints.RUNNING_PROFILE,
+        "The profile with which the daemon has started",
+        management.ProfileInForce,
+        lambda call: call.management.running_profile(),
+        errors=(404, 507),
+    ),
+    Route(
+        endpoints.KEEP_PROFILE,
+        "Keep a profile as a new version, for the next start",
+        management.KeptProfile,
+        lambda call: call.management.keep_profile(_profile_text(call)),
+        body=management.ProfileText,
+        errors=(409, 507),
+    ),
+    Route(
+        endpoints.CHECK_PROFILE,
+        "What is wrong with a profile",
+        management.ProfileVerdict,
+        lambda call: call.management.check_profile(_profile_text(call)),
+        body=management.ProfileText,
+        errors=(409,),
+    ),
+    Route(
+        endpoints.PROFILE_VERSIONS,
+        "All versions of the profile, the newest first",
+        management.ProfileVersionList,
+        lambda call: call.management.versions(),
+    ),
+    Route(
+        endpoints.PROFILE_VERSION,
+        "One version of the profile",
+        management.ProfileInForce,
+        lambda call: call.management.profile(int(call.path["version"])),
+        parameters=(Parameter("version", "path", {"type": "string", "pattern": "^[0-9]{1,6}$"}),),
+        errors=(404,),
+    ),
+    Route(
+        endpoints.RESTORE_PROFILE,
+        "Keep a version of the profile again, for the next start",
+        management.KeptProfile,
+        lambda call: call.management.restore_profile(
+            call.body_as(management.RestoreProfileRequest).version
+        ),
+        body=management.RestoreProfileRequest,
+        errors=(404, 409, 507),
+    ),
+    Route(
+        endpoints.RESTART,
+        "End the daemon so that it is started again",
+        endpoints.StopReply,
+        _restart,
+        body=management.RestartRequest,
+        errors=(409,),
     ),
 )
 

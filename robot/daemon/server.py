@@ -26,12 +26,14 @@ from robot.api.models import ErrorReply
 from robot.calibration.values import BadCalibration
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
+from robot.daemon.management import Management
 from robot.daemon.motion_run import CALLER, Caller
 from robot.daemon.routes import ROUTES, Call, Content, Parameter, Route, document
 from robot.daemon.service import complaint
 from robot.records.documents import parse_document
 from robot.records.run_record import notes_of
 from robot.records.storage import NOT_STORED, StorageError
+from robot.settings import BadProfile
 from robot.text.faults import FAULTS, Conflict
 from robot.text.messages import Note
 from solver.errors import CubistError, InvalidRequest, shortened
@@ -39,7 +41,9 @@ from solver.files import BadFile, JsonObject
 
 log = logging.getLogger("cubistd.api")
 
-MAX_BODY = 64 * 1024
+MAX_BODY = 128 * 1024
+"""Bytes; the largest is a profile of 64 KB as JSON."""
+
 MOST_FOLLOWERS = 64
 """Most programs that follow the events at one socket."""
 
@@ -56,6 +60,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 def make_app(
     controller: JobController,
     maintenance: Maintenance,
+    management: Management,
     version: str,
     program: Program | None = None,
 ) -> web.Application:
@@ -66,7 +71,7 @@ def make_app(
     app = web.Application(client_max_size=MAX_BODY)
     for route in ROUTES:
         if program is None or program.may_ask(route.endpoint):
-            handler = _handler(controller, maintenance, route)
+            handler = _handler(controller, maintenance, management, route)
             app.router.add_route(route.method, route.path, _with_caller(handler, program))
     if program is not None:
         return app
@@ -140,7 +145,9 @@ def _with_caller(handler: Handler, program: Program | None) -> Handler:
     return handle
 
 
-def _handler(controller: JobController, maintenance: Maintenance, route: Route) -> Handler:
+def _handler(
+    controller: JobController, maintenance: Maintenance, management: Management, route: Route
+) -> Handler:
     handle = route.handler
     if handle is None:
         return _events(controller) if route.endpoint == EVENTS else _lease(maintenance)
@@ -149,7 +156,7 @@ def _handler(controller: JobController, maintenance: Maintenance, route: Route) 
         query = _checked_query(request, route)
         body = await _checked_body(request, route.body)
         _check_rights(body, CALLER.get().program)
-        call = Call(controller, maintenance, body, dict(request.match_info), query)
+        call = Call(controller, maintenance, management, body, dict(request.match_info), query)
         # If the client disconnects, the operation still finishes.
         asked = asyncio.ensure_future(handle(call))
         asked.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -306,5 +313,5 @@ def _status_of(error: CubistError) -> tuple[int, str]:
         return 503, TOO_MANY
     # One with a code of its own was found deep in the program, not in the client's request.
     invalid = isinstance(error, InvalidRequest) and error.code == InvalidRequest.code
-    bad = invalid or isinstance(error, BadCalibration)
+    bad = invalid or isinstance(error, (BadCalibration, BadProfile))
     return (400, "bad-request") if bad else (503, "robot")

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from robot.api.endpoints import LOG_LEVELS
 from robot.api.paths import runtime_directory, state_directory
 from robot.records.run_record import RunRecord
 from robot.records.storage import StorageError
@@ -22,7 +23,8 @@ from robot.settings import DEFAULT_PROFILE
 from solver.errors import InvalidRequest, advise, one_line
 from solver.files import BadFile, open_file
 
-LEVELS = ("debug", "info", "warning", "error")
+RESTART_CODE = 75
+"""Exit code that asks the service manager to start the daemon again (EX_TEMPFAIL)."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,9 @@ class Options:
     """``twin`` is the socket of a simulated robot; ``port`` overrides the profile's serial port.
 
     ``size``: layers of the cube, for a robot that takes several; None: as its profile says.
-    ``page_calibrates``: whether the page on the robot may calibrate it.
+    ``page_calibrates``: whether the page on the robot may calibrate it. ``page_manages``: whether
+    it may change the profile and restart the daemon. ``supervised``: something other than systemd
+    starts the daemon again when it ends with :data:`RESTART_CODE`.
     """
 
     profile: str
@@ -41,6 +45,8 @@ class Options:
     twin: str | None = None
     log_level: str = "info"
     page_calibrates: bool = False
+    page_manages: bool = False
+    supervised: bool = False
 
     @property
     def socket_path(self) -> Path:
@@ -57,10 +63,14 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.envir
     """Read flags; leaves with exit code 2 and a message when they are wrong."""
     parser = make_parser(environ)
     found = parser.parse_args(arguments)
-    page_calibrates = environ.get("CUBIST_WEB_CALIBRATE", "no")
-    if page_calibrates not in {"yes", "no"}:
-        parser.error(f"CUBIST_WEB_CALIBRATE: write yes or no, not {page_calibrates!r}")
-    found.page_calibrates |= page_calibrates == "yes"
+    for name, option in (
+        ("CUBIST_WEB_CALIBRATE", "page_calibrates"),
+        ("CUBIST_WEB_MANAGE", "page_manages"),
+    ):
+        allowed = environ.get(name, "no")
+        if allowed not in {"yes", "no"}:
+            parser.error(f"{name}: write yes or no, not {allowed!r}")
+        setattr(found, option, getattr(found, option) or allowed == "yes")
     found.runtime_dir = found.runtime_dir or runtime_directory(environ)
     try:
         found.state_dir = found.state_dir or state_directory(environ)
@@ -76,7 +86,7 @@ def make_parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         description="Controls a cube-solving robot: owns its serial port, cameras and panel.",
         epilog="Every flag can be set in the environment: CUBIST_PROFILE, CUBIST_RUNTIME_DIR, "
         "CUBIST_STATE_DIR, CUBIST_SIZE, CUBIST_PORT, CUBIST_TWIN, CUBIST_LOG_LEVEL, "
-        "CUBIST_WEB_CALIBRATE (yes or no).",
+        "CUBIST_WEB_CALIBRATE and CUBIST_WEB_MANAGE (yes or no).",
     )
     add = parser.add_argument
     default = environ.get("CUBIST_PROFILE", DEFAULT_PROFILE)
@@ -88,8 +98,12 @@ def make_parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     add("--port", default=environ.get("CUBIST_PORT"), help="serial port of the firmware")
     add("--twin", default=environ.get("CUBIST_TWIN"), help="socket of a simulated robot")
     add("--page-calibrates", action="store_true", help="let the page on the robot calibrate it")
+    more = "let the page change the robot's profile and restart the daemon"
+    add("--page-manages", action="store_true", help=more)
+    again = f"whoever started this starts it again after exit code {RESTART_CODE}"
+    add("--supervised", action="store_true", help=again)
     level = environ.get("CUBIST_LOG_LEVEL", "info")
-    add("--log-level", choices=LEVELS, default=level, help="what to log (info)")
+    add("--log-level", choices=LOG_LEVELS, default=level, help="what to log (info)")
     return parser
 
 

@@ -14,12 +14,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from robot.api.client import ControlClient, DaemonError, RequestError
-from robot.api.endpoints import LIVE, Program, RunRecordJson
+from robot.api.endpoints import LIVE, RUNNING_PROFILE, Program, RunRecordJson
 from robot.api.paths import control_socket
 from robot.display.device import DISPLAY_LOST, LumaDisplay
 from robot.display.menu import Menu, MenuAction, MenuButton, carry_out, pressed
 from robot.display.view import Screenful, menu_view, unreachable, view_of
-from robot.settings import load_profile
+from robot.settings import RobotProfile, load_profile, parse_profile
 from robot.settings.profile import DisplaySettings
 from robot.text.languages import ENGLISH, Catalogue, catalogue, chosen_catalogue
 from solver.errors import CubistError, InvalidRequest
@@ -54,17 +54,26 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
     found = make_parser(environ).parse_args(arguments)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(message)s")
     try:
-        settings = load_profile(found.profile).display
+        socket = found.socket or Program.DISPLAY.socket_beside(control_socket(environ))
+        client = ControlClient(socket)
+        settings = _load_profile(client, found.profile).display
         if settings is None:
             raise InvalidRequest(
                 f"the profile {found.profile} has no display: see `display:` in it"
             )
         with _ended_by(signal.SIGTERM, signal.SIGINT) as ended:
-            socket = found.socket or Program.DISPLAY.socket_beside(control_socket(environ))
-            show_until(ended, settings, ControlClient(socket), chosen_catalogue(environ))
+            show_until(ended, settings, client, chosen_catalogue(environ))
     except CubistError as error:
         log.error("%s", error)
         sys.exit(EXIT_LOST if error.code == DISPLAY_LOST else EXIT_USAGE)
+
+
+def _load_profile(client: ControlClient, name: str) -> RobotProfile:
+    """Return the profile with which the daemon runs; if it does not run yet, the file's."""
+    try:
+        return parse_profile(client.call(RUNNING_PROFILE)["text"], name)
+    except (DaemonError, RequestError):
+        return load_profile(name)
 
 
 @contextlib.contextmanager

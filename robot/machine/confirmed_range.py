@@ -52,7 +52,8 @@ class NotConfirmed(Conflict):
 class ConfirmedRange:
     """The confirmed range of a robot's actuators. Its methods raise :class:`NotConfirmed`.
 
-    After :meth:`forbid` they raise that error for every motion.
+    After :meth:`forbid` they raise that error for every motion. ``unusable`` is such an error that
+    lasts until the daemon restarts.
 
     ``confirmed`` are the values of the calibration that are, kept up to date by whoever changes
     them.
@@ -60,17 +61,24 @@ class ConfirmedRange:
     calibrate it (``calibrating``) is practice, for which it is as new as a real one.
     """
 
-    def __init__(self, confirmed: JsonMapping, *, simulated: bool = False) -> None:
+    def __init__(
+        self,
+        confirmed: JsonMapping,
+        *,
+        simulated: bool = False,
+        unusable: CubistError | None = None,
+    ) -> None:
         self.confirmed = confirmed
         self.calibrating = False
         self._simulated = simulated
         self._walked: dict[str, Range] = {}
         self._trusted: frozenset[str] = frozenset()
-        self._forbidden: CubistError | None = None
+        self._unusable = unusable
+        self._forbidden = unusable
 
     def forbid(self, reason: CubistError | None) -> None:
         """Refuse every motion for this reason, whoever watches; None: no longer."""
-        self._forbidden = reason
+        self._forbidden = reason or self._unusable
 
     @contextlib.contextmanager
     def trusting(self, names: Collection[str]) -> Iterator[None]:

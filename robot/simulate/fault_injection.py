@@ -98,6 +98,25 @@ def parse_injected_fault(text: str, profile: RobotProfile) -> InjectedFault:
     return InjectedFault(name, subject, stages[stage] if stage else usual)
 
 
+def subjects_of_faults(profile: RobotProfile) -> dict[str, list[str]]:
+    """Return the faults that a robot can have, each with the actuators or boards that can have it.
+
+    A fault without such a choice has none.
+    """
+    found: dict[str, list[str]] = {}
+    boards = list(profile.every_board)
+    for name in INJECTIONS:
+        if name in ACTUATOR_FAULTS:
+            fits, _ = ACTUATOR_FAULTS[name]
+            subjects = [actuator for actuator, its in profile.actuators.items() if fits(its)]
+            if not subjects:
+                continue
+        else:
+            subjects = boards if name in BOARD_FAULTS and len(boards) > 1 else []
+        found[name] = subjects
+    return found
+
+
 def _require_fitting(name: str, subject: str, profile: RobotProfile) -> None:
     """Refuse a fault of an actuator that cannot have it, such as a servo that loses steps."""
     fits, what = ACTUATOR_FAULTS[name]

@@ -26,22 +26,57 @@ class SimulationError(CubistError, RuntimeError):
 
 
 class Child:
-    """A running process and its log."""
+    """A running process and its log.
 
-    def __init__(self, name: str, process: asyncio.subprocess.Process, log: Path) -> None:
+    A process that ends with the exit code ``again_at`` is started again.
+    """
+
+    def __init__(
+        self, name: str, command: Sequence[str], log: Path, again_at: int | None = None
+    ) -> None:
         self.name = name
-        self.process = process
         self.log = log
+        self.process: asyncio.subprocess.Process
+        self._command = command
+        self._again_at = again_at
+        self._is_stopping = False
+
+    async def start(self) -> None:
+        """Start the process; raises :class:`SimulationError` if it cannot be."""
+        with self.log.open("ab") as output:
+            try:
+                self.process = await asyncio.create_subprocess_exec(
+                    *self._command,
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    start_new_session=True,
+                    preexec_fn=_end_with_parent(),
+                )
+            except OSError as error:
+                raise SimulationError(f"{self.name} cannot be started: {error}") from error
+
+    async def keep_running(self) -> None:
+        """Start it again whenever it asks for that, until it ends in another way."""
+        while await self.process.wait() == self._again_at and not self._is_stopping:
+            await self.start()
 
     async def wait_for_end(self) -> SimulationError:
         """Wait until the process ends; the fault that says so, with the end of its log."""
-        code = await self.process.wait()
+        while True:
+            process = self.process
+            code = await process.wait()
+            if code != self._again_at or self._is_stopping:
+                break
+            while self.process is process:  # until it has been started again
+                await asyncio.sleep(0.01)
         return SimulationError(
             f"{self.name} ended unexpectedly ({_how(code)}).{self._last_words()}"
         )
 
     async def stop(self, patience_s: float) -> None:
         """Ask it to end, then make it."""
+        self._is_stopping = True
         for number, wait_s in ((signal.SIGTERM, patience_s), (signal.SIGKILL, 5.0)):
             if self.process.returncode is not None:
                 return
@@ -57,26 +92,25 @@ class Child:
 
 @contextlib.asynccontextmanager
 async def running(
-    name: str, command: Sequence[str], folder: Path, patience_s: float = 5.0
+    name: str,
+    command: Sequence[str],
+    folder: Path,
+    patience_s: float = 5.0,
+    again_at: int | None = None,
 ) -> AsyncIterator[Child]:
-    """Run ``command`` with its output in ``folder``/NAME.log while the context lasts."""
-    log = folder / f"{name}.log"
-    with log.open("wb") as output:
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *command,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-                preexec_fn=_end_with_parent(),
-            )
-        except OSError as error:
-            raise SimulationError(f"{name} cannot be started: {error}") from error
-    child = Child(name, process, log)
+    """Run ``command`` with its output in ``folder``/NAME.log while the context lasts.
+
+    It is started again whenever it ends with the exit code ``again_at``.
+    """
+    child = Child(name, command, folder / f"{name}.log", again_at)
+    child.log.unlink(missing_ok=True)
+    await child.start()
+    keeping = asyncio.create_task(child.keep_running())
     try:
         yield child
     finally:
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
         await child.stop(patience_s)
 
 

@@ -17,6 +17,7 @@ import yaml
 from robot.api.client import DaemonError
 from robot.api.endpoints import LIVE_EVENTS, RobotState
 from robot.api.models import Event
+from robot.daemon.service import RESTART_CODE
 from robot.machine.scanner import from_jpeg
 from robot.planner import move_ends_us
 from robot.records.run_record import RunRecord
@@ -206,7 +207,9 @@ class Demo:
                 child, boards[name] = await self._board(stack, name, pins, folder)
                 children.append(child)
             command = self._daemon_command(folder, server.daemon_path)
-            cubistd = await stack.enter_async_context(running("cubistd", command, folder, 10.0))
+            cubistd = await stack.enter_async_context(
+                running("cubistd", command, folder, 10.0, again_at=RESTART_CODE)
+            )
             daemon = await stack.enter_async_context(
                 DaemonFollower(folder / "run" / "control.sock")
             )
@@ -265,7 +268,7 @@ class Demo:
             *("--profile", str(given or self._written_profile(folder))),
             *("--size", str(self._options.profile.cube.size)),
             *("--runtime-dir", str(folder / "run"), "--state-dir", str(folder / "state")),
-            "--page-calibrates",
+            *("--page-calibrates", "--page-manages", "--supervised"),
             *("--port", str(_port(folder, FIRST_BOARD)), "--twin", str(twin)),
         ]
 

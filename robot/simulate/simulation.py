@@ -3,7 +3,8 @@
 A socket of its own stands for the hands of a person at a real robot and takes a JSON object per
 line: ``{"do": "scramble", "seed": 7}`` or ``"moves"``, ``remove``, ``insert``, ``mend``,
 ``{"do": "fault", "fault": "jam:lid"}``. The answer is ``{}`` or ``{"error": why}``, with
-``"exists": false`` where something was named that does not exist.
+``"exists": false`` where something was named that does not exist. ``{"do": "list"}`` answers with
+the faults that this robot can have.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
 
+from robot.api.client import DaemonError
 from robot.api.endpoints import Program
 from robot.api.models import WORKING
 from robot.api.paths import SOCKET_NAME, Simulation, announced
 from robot.settings import RobotProfile
 from robot.simulate.boards import fastest
-from robot.simulate.fault_injection import parse_injected_fault
+from robot.simulate.fault_injection import parse_injected_fault, subjects_of_faults
 from robot.simulate.processes import Child, SimulationError, running, workspace
 from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import Demo, DemoOptions, DemoStage, unless_ended
@@ -74,11 +76,14 @@ async def stay(options: DemoOptions, ready: Ready, *, web: bool = True, drift: f
 
 async def _inject(stage: DemoStage, drift: float) -> None:
     """Inject the planned faults in their stages, and let the robot drift with each job."""
-    async with stage.daemon.events() as events:
-        async for event in events:
-            stage.injection.enter(event.state)
-            if event.event == "finished":
-                stage.scene.robot.drift(drift)
+    while True:
+        with contextlib.suppress(DaemonError):  # it is being started again
+            async with stage.daemon.events() as events:
+                async for event in events:
+                    stage.injection.enter(event.state)
+                    if event.event == "finished":
+                        stage.scene.robot.drift(drift)
+        await asyncio.sleep(POLL_S)
 
 
 async def _wait_for_shutdown(stage: DemoStage) -> None:
@@ -103,13 +108,15 @@ class SimulationController:
 
     def __init__(self, options: DemoOptions, stage: DemoStage) -> None:
         self._profile = options.profile
+        self._speed = options.speed
         self._stage = stage
-        self._actions: dict[str, Callable[[JsonObject], Awaitable[None]]] = {
+        self._actions: dict[str, Callable[[JsonObject], Awaitable[JsonObject | None]]] = {
             "scramble": self._scramble,
             "remove": self._remove,
             "insert": self._insert,
             "fault": self._fault,
             "mend": self._mend,
+            "list": self._list,
         }
 
     @contextlib.asynccontextmanager
@@ -120,12 +127,13 @@ class SimulationController:
             path.chmod(0o600)
             yield
 
-    async def perform(self, request: JsonObject) -> None:
-        """Carry out one request; raises :class:`solver.errors.CubistError` if it cannot."""
+    async def perform(self, request: JsonObject) -> JsonObject:
+        """Carry out one request and return the answer; raises
+        :class:`solver.errors.CubistError` if it cannot."""
         action = self._actions.get(str(request.get("do")))
         if action is None:
             raise InvalidRequest(f"choose from {', '.join(self._actions)}")
-        await action(request)
+        return await action(request) or {}
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError):
@@ -140,10 +148,9 @@ class SimulationController:
             limit = f"one JSON object of at most {LONGEST_REQUEST} bytes on a line"
             return {"error": f"{error}; send {limit}"}
         try:
-            await self.perform(request)
+            return await self.perform(request)
         except CubistError as error:
             return {"error": str(error), "exists": not isinstance(error, ValueError)}
-        return {}
 
     async def _scramble(self, request: JsonObject) -> None:
         await self._require_rest()
@@ -178,6 +185,10 @@ class SimulationController:
 
     async def _mend(self, _: JsonObject) -> None:
         self._stage.scene.mend()
+
+    async def _list(self, _: JsonObject) -> JsonObject:
+        """Return the faults that this robot can have, each with whom it can happen to."""
+        return {"faults": subjects_of_faults(self._profile), "speed": self._speed}
 
     async def _require_rest(self) -> None:
         """Raise ``SimulationError`` while the robot works, or calibrates itself with its cube."""

@@ -38,6 +38,11 @@ NOTES: Mapping[str, str] = {
     "no-picture-yet": "the robot works and has taken no picture yet",
     "estop-open": "the emergency stop is pressed, or its wire is broken; release it first",
     "ending": "the robot is shutting down",
+    "check-up-ended": "the check-up ended because the robot began to work",
+    "not-supervised": (
+        "nothing would start cubistd again, because it was started by hand: end it and start it "
+        "again where it runs"
+    ),
     "not-in-maintenance": "the robot is not in maintenance mode (`cubist calibrate` enters it)",
     "nothing-before": "nothing was kept before: there is no version to go back to",
     # What the robot does without a job.
@@ -208,6 +213,8 @@ class PageReason(StrEnum):
     STRANGE_ANSWER = "cubistd's answer cannot be used: it is a different version"
     NOT_YET = "cubistd has not answered yet"
     ENDED = "cubistd ended"
+    NO_MANAGING = "changing the profile and restarting on the page is switched off"
+    NO_SIMULATION = "this robot is not simulated"
     NO_GUIDE = "calibrating on the page is switched off"
     OTHER_GUIDE = "the robot is being calibrated in another tab"
     GUIDE_FAILED = "the guide ended unexpectedly; see the journal of cubist-web"

@@ -8,7 +8,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 from pydantic import BaseModel
 
-from robot.api import calibrations, endpoints, models
+from robot.api import calibrations, endpoints, management, models
 from robot.api.endpoints import RUN, RUNS, Endpoint
 from robot.daemon.routes import ROUTES
 from robot.records import runs, statistics
@@ -19,7 +19,7 @@ DOCUMENTS = {name: document for name, document in vars(endpoints).items() if nam
 def model_of(name: str) -> type[BaseModel]:
     found = [
         vars(module)[name]
-        for module in (models, calibrations, runs, statistics)
+        for module in (models, calibrations, management, runs, statistics)
         if name in vars(module)
     ]
     assert found, f"{name}Json stands for a model that does not exist"

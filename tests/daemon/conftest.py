@@ -22,6 +22,7 @@ from robot.machine.confirmed_range import ConfirmedRange
 from robot.records.runs import RunStore
 from robot.settings import load_profile
 from tests.rig.fake_robot import LIMIT_S, FakeMachine
+from tests.rig.management import management_of
 from tests.rig.simulated_run import kept_memory
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
@@ -93,8 +94,9 @@ def daemon(
         await controller.open()
         loop = asyncio.get_running_loop()
         ended.append(lambda: loop.call_soon_threadsafe(controller.ended.set))
+        management = management_of(controller, short_folder / "owner", is_supervised=True)
         async with serving(
-            make_app(controller, maintenance_of(controller, fake), "1.2.3"),
+            make_app(controller, maintenance_of(controller, fake), management, "1.2.3"),
             short_folder / "control.sock",
         ):
             ready.set()
@@ -117,7 +119,8 @@ async def path(
 ) -> AsyncIterator[Path]:
     """The control socket of the controller, in this test's event loop."""
     socket_path = short_folder / "control.sock"
-    app = make_app(controller, maintenance_of(controller, fake), "1.2.3")
+    management = management_of(controller, short_folder / "owner")
+    app = make_app(controller, maintenance_of(controller, fake), management, "1.2.3")
     async with serving(app, socket_path):
         yield socket_path
 

@@ -37,6 +37,7 @@ from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
 from robot.twin.cube import scrambled
 from tests.rig.gpio import FakeModule
+from tests.rig.management import management_of
 from tests.rig.simulated_run import SimulatedRun, SimulatedRunMotion
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
@@ -94,7 +95,8 @@ class Scene:
             return self.machine()
 
         self.maintenance = Maintenance(self.controller, self.profile, store, self.contact, again)
-        app = make_app(self.controller, self.maintenance, "1.2.3")
+        management = management_of(self.controller, self.folder / "state")
+        app = make_app(self.controller, self.maintenance, management, "1.2.3")
         async with serving(app, self.folder / "control.sock"):
             ready.set()
             await self.controller.ended.wait()
@@ -179,7 +181,8 @@ def bodies(profile: RobotProfile) -> Mapping[str, list[dict[str, Any]]]:
     }
 
 
-NOT_MOTION = {"/shutdown", "/maintenance"}
+NOT_MOTION = {"/shutdown", "/maintenance", "/restart", "/checkup"}
+NOT_MOTION |= {"/profile/check", "/profile/restore"}
 
 
 def asked(client: ControlClient, path: str, body: Mapping[str, Any]) -> RequestError | None:

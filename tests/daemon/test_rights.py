@@ -21,6 +21,7 @@ from robot.api.endpoints import Program
 from robot.daemon.job_control import JobController
 from robot.daemon.routes import ROUTES
 from robot.daemon.server import make_app, serving
+from tests.rig.management import management_of
 
 WATCHING = {
     "GET /status",
@@ -35,12 +36,23 @@ WATCHING = {
     "GET /patterns",
     "GET /exports/{name}",
     "GET /calibration",
+    "GET /profile/running",
 }
+EXAMINING = {
+    "GET /log",
+    "POST /checkup",
+    "GET /profile",
+    "POST /profile/check",
+    "GET /profile/versions",
+    "GET /profile/versions/{version}",
+}
+MANAGING = {"PUT /profile", "POST /profile/restore", "POST /restart"}
 OPERATING = {"POST /start", "POST /home", "POST /stop", "POST /acknowledge"}
 CALIBRATING = {"POST /maintenance", "PUT /calibration"}
 TRIALS = {f"{one.method} {one.path}" for one in ROUTES if one.path.startswith("/maintenance/")}
 RIGHTS = {
-    Program.PAGE: WATCHING | OPERATING,
+    Program.PAGE: WATCHING | OPERATING | EXAMINING,
+    Program.MANAGE: MANAGING | {"GET /status"},
     Program.GUIDE: WATCHING | CALIBRATING | TRIALS | {"POST /calibration/undo", "POST /stop"},
     Program.DISPLAY: WATCHING
     | OPERATING
@@ -65,11 +77,12 @@ async def sockets(
 ) -> AsyncIterator[Sockets]:
     """A client of each socket of one daemon."""
     control, maintenance = short_folder / "control.sock", maintenance_of(controller, fake)
+    management = management_of(controller, short_folder)
     async with contextlib.AsyncExitStack() as stack:
         sessions: Sockets = {}
         for program in (None, *Program):
             path = program.socket_beside(control) if program else control
-            app = make_app(controller, maintenance, "1", program)
+            app = make_app(controller, maintenance, management, "1", program)
             await stack.enter_async_context(serving(app, path))
             connector = aiohttp.UnixConnector(str(path))
             sessions[program] = await stack.enter_async_context(
@@ -86,7 +99,7 @@ async def test_a_program_that_was_taken_over_gets_no_other_route(
     session = sockets[program]
     denied = [(one.method, one.path) for one in ROUTES if not program.may_ask(one.endpoint)]
     for method, route in [*denied, ("GET", "/openapi.json")]:
-        target = route.replace("{run}", "1").replace("{name}", "run.json")
+        target = route.replace("{run}", "1").replace("{name}", "run.json").replace("{version}", "1")
         async with session.request(method, target, json={}) as response:
             assert response.status in {404, 405}, (method, route)
             assert (await response.json())["error"] in {"not-found", "method-not-allowed"}
@@ -148,7 +161,7 @@ async def test_only_the_program_that_calibrates_may_keep_and_move(
     owner, path = sockets[who], short_folder / "control.sock"
     async with owner.post("/maintenance", json={}) as lease:
         assert lease.status == 200
-        for other in sockets.keys() - {who, Program.PAGE, Program.MQTT}:
+        for other in sockets.keys() - {who, Program.PAGE, Program.MANAGE, Program.MQTT}:
             async with sockets[other].put("/calibration", json={"values": {}}) as answer:
                 assert answer.status == 409, other
         path = who.socket_beside(path) if who else path

@@ -29,9 +29,16 @@ from robot.calibration.store import CalibrationStore
 from robot.calibration.versions import CubeSizes
 from robot.daemon import main as daemon_main
 from robot.daemon.job_control import JobController
-from robot.daemon.main import POWER_OFF_MARK, _keep_manager_informed, main, serve
+from robot.daemon.main import (
+    POWER_OFF_MARK,
+    LoadedProfile,
+    _keep_manager_informed,
+    main,
+    serve,
+)
 from robot.daemon.service import END_SIGNALS, ON_PURPOSE, EndSignals, Notifier, hold_lock, parse
 from robot.panel.gpio import PanelError
+from robot.records.profile_versions import ProfileVersions
 from robot.records.runs import RunStore, utc_now
 from robot.records.storage import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
 from robot.settings import load_profile, profile_path
@@ -253,6 +260,7 @@ class Manager:
     then: Callable[[], object] = lambda: None
     told: list[tuple[str, str]] = field(default_factory=list)
     watchdog_s: float | None = None
+    address: str | None = None
 
     def ready(self, status: str) -> None:
         self.told.append(("ready", status))
@@ -289,7 +297,9 @@ class Served:
 
     async def run(self) -> JobController:
         async with asyncio.timeout(60):
-            await serve(CUBOTINO, self.options, self.manager, self.signals)  # type: ignore[arg-type]
+            loaded = LoadedProfile(CUBOTINO)
+            versions = ProfileVersions(self.options.state_dir, "cubotino")
+            await serve(loaded, versions, self.options, self.manager, self.signals)  # type: ignore[arg-type]
         return self.controllers[-1]
 
 

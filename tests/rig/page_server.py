@@ -15,6 +15,7 @@ from aiohttp import web
 
 from robot.api.calibrations import FORMAT
 from robot.api.endpoints import AGE_HEADER
+from robot.settings import profile_file
 from robot.web.main import PageOptions, serving
 from tests.rig.documents import live_json, status_json
 
@@ -79,6 +80,7 @@ class FakePageDaemon:
             "/status": STATUS,
             "/live": NOTHING,
             "/stop": {"stopped": True},
+            "/profile/running": {"text": profile_file("cubotino").read_text(encoding="utf-8")},
             "/calibration": {"format": FORMAT, "robot": "cubotino", "values": {}},
         }
         document = found.get(request.path, {"path": request.path})

@@ -38,6 +38,7 @@ from robot.settings import RobotProfile
 from robot.twin.render import Image
 from robot.twin.studio import Studio
 from solver.files import JsonMapping, JsonObject
+from tests.rig.management import management_of
 from tests.rig.simulated_run import SimulatedRun
 from tests.rig.simulated_time import VirtualLink, VirtualLoop
 from tests.rig.state_folder import SEEN
@@ -399,7 +400,8 @@ class VirtualDaemon:
         await self.controller.open()
         panel = FrontPanel(self.controller, self._gpio, PanelPins(start_button=Input(17)))
         panel.open()
-        app = make_app(self.controller, self.maintenance, "virtual")
+        management = management_of(self.controller, self.folder / "state")
+        app = make_app(self.controller, self.maintenance, management, "virtual")
         async with serving(app, self.folder / "control.sock"):
             yield panel
         await panel.close()

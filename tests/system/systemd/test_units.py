@@ -79,7 +79,7 @@ def test_the_units_are_understood(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("unit", "programs"),
     [
-        ("cubist-web", {Program.PAGE, Program.GUIDE}),
+        ("cubist-web", {Program.PAGE, Program.GUIDE, Program.MANAGE}),
         ("cubist-display", {Program.DISPLAY}),
         ("cubist-mqtt", {Program.MQTT}),
     ],
