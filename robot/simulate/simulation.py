@@ -23,7 +23,7 @@ from pathlib import Path
 from robot.api.client import DaemonError
 from robot.api.endpoints import Program
 from robot.api.models import WORKING
-from robot.api.paths import SOCKET_NAME, Simulation, announced
+from robot.api.paths import HAND_NAME, SOCKET_NAME, Simulation, announced
 from robot.settings import RobotProfile
 from robot.simulate.boards import fastest
 from robot.simulate.fault_injection import parse_injected_fault, subjects_of_faults
@@ -313,7 +313,8 @@ async def page_served(folder: Path, *, wanted: bool) -> AsyncIterator[str | None
         return
     run = folder / "run"
     command = [
-        *(sys.executable, "-m", "robot.web.main", "--port", "0", "--calibrate"),
+        *(sys.executable, "-m", "robot.web.main", "--port", "0", "--calibrate", "--manage"),
+        *("--simulated-by", str(folder / HAND_NAME)),
         *("--socket", str(Program.PAGE.socket_beside(run / SOCKET_NAME))),
         *("--runtime-dir", str(run)),
     ]

@@ -7,22 +7,34 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
 from aiohttp import web
 
 from robot.api.async_client import AsyncControlClient
 from robot.api.client import DaemonError
-from robot.api.endpoints import EVENTS, OPERATING, PICTURE, WATCHING, Endpoint
+from robot.api.endpoints import (
+    CHECK_UP,
+    EVENTS,
+    EXAMINING,
+    MANAGING,
+    OPERATING,
+    PICTURE,
+    RUNNING_PROFILE,
+    WATCHING,
+    Endpoint,
+)
 from robot.api.http_server import ErrorAnswer, SparingLog, keep_connection, read_body
 from robot.records.documents import ApiRequest, parse_document
 from robot.records.storage import StorageError
 from robot.text.languages import LANGUAGES, catalogue
 from robot.text.messages import PageReason
+from robot.web import simulated
 from robot.web.access import (
     HEADERS,
     Refusal,
@@ -39,7 +51,9 @@ from solver.files import BadFile
 
 log = logging.getLogger("cubist-web")
 
-MAX_BODY = 16 * 1024
+MAX_BODY = 128 * 1024
+"""Bytes; the largest is a profile of 64 KB as JSON."""
+
 HEARTBEAT_S = 20.0
 
 MEDIA: Final = {
@@ -52,18 +66,27 @@ MEDIA: Final = {
 
 SOCKETS = frozenset({"/ws", "/ws/guide"})
 
-OWNERS = frozenset({"/ws/guide", "/api/viewers"})
-"""Read-only paths that viewers may not use."""
+OWNERS = frozenset({"/ws/guide", "/api/viewers", "/api/manage", "/api/simulation"}) | {
+    f"/api{endpoint.path}" for endpoint in EXAMINING if "{" not in endpoint.path
+}
+"""Read-only paths that viewers may not use, nor any path below one of them."""
 
 PUBLIC = frozenset({"/", "/login"})
 """Paths that need no session, like the page's own files; none of them is secret."""
 
 FORWARDED = tuple(
     endpoint
-    for endpoint in sorted(WATCHING | OPERATING, key=lambda one: (one.path, one.method))
-    if endpoint not in {EVENTS, PICTURE}  # these come over the WebSocket
+    for endpoint in sorted(WATCHING | OPERATING | EXAMINING, key=lambda one: (one.path, one.method))
+    # The first two come over the WebSocket, and the page needs no profile but the one in force.
+    if endpoint not in {EVENTS, PICTURE, RUNNING_PROFILE}
 )
 """The daemon's routes that are available below ``/api``; it would answer no others."""
+
+SLOW: Final[Mapping[Endpoint[object], float]] = {CHECK_UP: 70.0}
+"""Seconds within which the daemon answers what takes it longer than usual."""
+
+QUERY = frozenset({"count", "level", "after"})
+"""Parameters of a query that are passed on to the daemon."""
 
 _PART = re.compile(r"(?!\.+$)[A-Za-z0-9._-]{1,64}")
 """A part of a path that may be passed on to the daemon."""
@@ -79,6 +102,28 @@ class Asset:
     media: str
     zipped: bytes
     tag: str
+
+
+@dataclass(frozen=True)
+class Care:
+    """What an owner may do besides operating the robot.
+
+    ``manager``: the daemon at its socket for managing, which exists only if the owner of the robot
+    lets the page manage it. ``hand``: the socket of a simulation, for handling its cube.
+    """
+
+    manager: AsyncControlClient | None = None
+    hand: Path | None = None
+
+    @property
+    def may_manage(self) -> bool:
+        """True if the page may change the profile and restart the daemon."""
+        return self.manager is not None and self.manager.path.is_socket()
+
+    @property
+    def is_simulated(self) -> bool:
+        """True if there is a simulated robot whose cube can be handled."""
+        return self.hand is not None and self.hand.is_socket()
 
 
 class Login(ApiRequest):
@@ -115,10 +160,12 @@ def make_app(
     sessions: Sessions,
     names: frozenset[str],
     withdraw_viewers: Callable[[], None],
+    care: Care,
 ) -> web.Application:
     """Return the application; ``names`` are the names of this machine.
 
-    ``withdraw_viewers`` makes a new token for viewers, and announces it.
+    ``withdraw_viewers`` makes a new token for viewers, and announces it. ``care``: what an owner
+    may do besides operating the robot.
     """
     app = web.Application(client_max_size=MAX_BODY)
     app.middlewares.append(_make_guard(sessions, names))
@@ -136,6 +183,12 @@ def make_app(
     for endpoint in FORWARDED:
         forward = partial(_forward, daemon, endpoint)
         app.router.add_route(endpoint.method, f"/api{endpoint.path}", forward)
+    app.router.add_get("/api/manage", partial(_describe_management, care))
+    for endpoint in MANAGING:
+        manage = partial(_manage, care, endpoint)
+        app.router.add_route(endpoint.method, f"/api{endpoint.path}", manage)
+    app.router.add_get("/api/simulation", partial(_describe_simulation, care))
+    app.router.add_post("/api/simulation", partial(_handle_simulation, care))
     return app
 
 
@@ -187,9 +240,13 @@ def _check_sender(request: web.Request, sessions: Sessions) -> None:
     if not sessions.is_open(session):
         raise Refusal(401, "no-session", PageReason.NO_SESSION)
     changes = request.method not in {"GET", "HEAD"} and request.path != "/logout"
-    if not sessions.is_owner(session) and (changes or request.path in OWNERS):
+    if not sessions.is_owner(session) and (changes or _is_for_owners(request.path)):
         raise Refusal(403, "viewer", PageReason.VIEWER)
     keep_connection(request)
+
+
+def _is_for_owners(path: str) -> bool:
+    return any(path == one or path.startswith(f"{one}/") for one in OWNERS)
 
 
 def _session_of(request: web.Request) -> str:
@@ -299,15 +356,48 @@ async def _serve_guide(guides: Guides, request: web.Request) -> web.StreamRespon
     return socket
 
 
+async def _describe_management(care: Care, request: web.Request) -> web.StreamResponse:
+    del request
+    return web.json_response({"allowed": care.may_manage, "simulated": care.is_simulated})
+
+
+async def _manage(
+    care: Care, endpoint: Endpoint[object], request: web.Request
+) -> web.StreamResponse:
+    if not care.may_manage or care.manager is None:
+        raise Refusal(403, "not-allowed", PageReason.NO_MANAGING)
+    return await _forward(care.manager, endpoint, request)
+
+
+async def _describe_simulation(care: Care, request: web.Request) -> web.StreamResponse:
+    del request
+    if care.hand is None or not care.is_simulated:
+        raise Refusal(404, "no-simulation", PageReason.NO_SIMULATION)
+    return web.json_response(await simulated.perform(care.hand, {"do": "list"}))
+
+
+async def _handle_simulation(care: Care, request: web.Request) -> web.StreamResponse:
+    if care.hand is None or not care.is_simulated:
+        raise Refusal(404, "no-simulation", PageReason.NO_SIMULATION)
+    try:
+        asked = parse_document(await read_body(request), simulated.HandRequest, "the request")
+    except BadFile as error:
+        raise Refusal(400, "bad-request", str(error)) from error
+    document = asked.model_dump(exclude_none=True)
+    return web.json_response(await simulated.perform(care.hand, document))
+
+
 async def _forward(
     daemon: AsyncControlClient, endpoint: Endpoint[object], request: web.Request
 ) -> web.StreamResponse:
     if not all(_PART.fullmatch(part) for part in request.match_info.values()):
         raise web.HTTPNotFound
     body = await read_body(request) if endpoint.method != "GET" else None
-    query = {"count": request.query["count"]} if "count" in request.query else None
+    query = {name: value for name, value in request.query.items() if name in QUERY}
     try:
-        answer = await daemon.request(endpoint, request.match_info, body=body, query=query)
+        answer = await daemon.request(
+            endpoint, request.match_info, body=body, query=query, limit_s=SLOW.get(endpoint)
+        )
     except DaemonError as error:
         raise Refusal(503, "no-daemon", reason_of(error)) from error
     return web.Response(status=answer.status, body=answer.body, content_type=answer.media)

@@ -22,7 +22,7 @@ from robot.records.storage import StorageError
 from robot.text.messages import PageReason
 from robot.web.access import HEADERS, Sessions, keep_token, load_token, own_names
 from robot.web.announcement import Announcement, announcement_file
-from robot.web.app import explain, is_api, make_app
+from robot.web.app import Care, explain, is_api, make_app
 from robot.web.hub import Guides, Hub
 from solver.errors import CubistError, InvalidRequest
 
@@ -40,7 +40,9 @@ class PageOptions:
 
     ``daemon``: its socket for the page. ``announce``: folder for the page's address. ``state``:
     folder for the token; None: a new one each time. ``names``: more names of this machine.
-    ``calibrates``: the robot may be calibrated on the page.
+    ``calibrates``: the robot may be calibrated on the page. ``manages``: its profile may be changed
+    and its daemon restarted there. ``simulated_by``: the socket of the simulation for a person's
+    hands.
     """
 
     bind: str
@@ -50,6 +52,8 @@ class PageOptions:
     announce: Path
     state: Path | None
     calibrates: bool
+    manages: bool = False
+    simulated_by: Path | None = None
 
 
 def make_parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
@@ -59,7 +63,8 @@ def make_parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         description="Serves the page on the robot. By default it listens on this machine only; "
         "`cubist web` prints its address and token.",
         epilog="Also in the environment: CUBIST_WEB_BIND, CUBIST_WEB_PORT, CUBIST_WEB_HOSTS, "
-        "CUBIST_WEB_RUNTIME_DIR, CUBIST_WEB_STATE_DIR, CUBIST_WEB_CALIBRATE (yes or no).",
+        "CUBIST_WEB_RUNTIME_DIR, CUBIST_WEB_STATE_DIR, CUBIST_WEB_CALIBRATE and CUBIST_WEB_MANAGE "
+        "(yes or no).",
     )
     add, get = parser.add_argument, environ.get
     add("--bind", default=get("CUBIST_WEB_BIND", LOOPBACK), help="address to listen at (127.0.0.1)")
@@ -70,6 +75,8 @@ def make_parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     add("--runtime-dir", type=Path, help="folder for the page's address")
     add("--state-dir", type=Path, help="folder for the token (default: a new token each time)")
     add("--calibrate", action="store_true", help="let the robot be calibrated on the page")
+    add("--manage", action="store_true", help="let the page change the profile and restart")
+    add("--simulated-by", type=Path, help="socket of the simulation for a person's hands")
     return parser
 
 
@@ -77,9 +84,10 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.envir
     """Parse flags; exits with code 2 and a message if they are wrong."""
     parser, get = make_parser(environ), environ.get
     found = parser.parse_args(arguments)
-    calibrates = get("CUBIST_WEB_CALIBRATE", "no")
-    if calibrates not in {"yes", "no"}:
-        parser.error(f"CUBIST_WEB_CALIBRATE: write yes or no, not {calibrates!r}")
+    allowed = {name: get(name, "no") for name in ("CUBIST_WEB_CALIBRATE", "CUBIST_WEB_MANAGE")}
+    for name, value in allowed.items():
+        if value not in {"yes", "no"}:
+            parser.error(f"{name}: write yes or no, not {value!r}")
     if not (found.port.isascii() and found.port.isdigit() and int(found.port) < 65536):
         parser.error(f"--port: 0..65535 is allowed, not {found.port!r}")
     daemon = found.socket or Program.PAGE.socket_beside(control_socket(environ))
@@ -92,7 +100,9 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.envir
         daemon=daemon,
         announce=Path(runtime) if runtime else announcement_file(daemon).parent,
         state=Path(state) if state else None,
-        calibrates=found.calibrate or calibrates == "yes",
+        calibrates=found.calibrate or allowed["CUBIST_WEB_CALIBRATE"] == "yes",
+        manages=found.manage or allowed["CUBIST_WEB_MANAGE"] == "yes",
+        simulated_by=found.simulated_by,
     )
 
 
@@ -149,7 +159,8 @@ async def serving(options: PageOptions, token: str) -> AsyncIterator[Announcemen
             announce().publish(options.announce)
             keep_token(options.state, VIEWER_TOKEN, new)
 
-        app = make_app(daemon, hub, sessions, own_names(options.names), withdraw_viewers)
+        care = Care(await _manager(stack, options), options.simulated_by)
+        app = make_app(daemon, hub, sessions, own_names(options.names), withdraw_viewers, care)
         server = HttpServer(app, log, explain, HEADERS, is_api, PageReason.INTERNAL)
         await stack.enter_async_context(server.serving(listener))
         stack.callback(hub.end_all)
@@ -157,6 +168,15 @@ async def serving(options: PageOptions, token: str) -> AsyncIterator[Announcemen
         written = page.publish(options.announce)
         stack.callback(written.unlink, missing_ok=True)
         yield page
+
+
+async def _manager(
+    stack: contextlib.AsyncExitStack, options: PageOptions
+) -> AsyncControlClient | None:
+    if not options.manages:
+        return None
+    socket_path = Program.MANAGE.socket_beside(options.daemon)
+    return await stack.enter_async_context(AsyncControlClient(socket_path))
 
 
 def _listen(bind: str, port: int) -> socket.socket:

@@ -16,12 +16,12 @@ import pytest
 from playwright.async_api import Browser, BrowserContext, async_playwright
 from playwright.async_api import Page as BrowserPage
 
-from robot.api.paths import SOCKET_NAME
+from robot.api.paths import SOCKET_NAME, Simulation
 from robot.settings import load_profile, profile_file
 from robot.simulate.processes import workspace
 from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import Demo, DemoOptions, DemoStage
-from robot.simulate.simulation import page_served
+from robot.simulate.simulation import SimulationController, page_served
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment
 
@@ -94,7 +94,11 @@ async def running_robot(
         misadjusted=misadjusted,
     )
     with workspace() as folder:
-        async with Demo(options, SilentDisplay()).running(folder) as stage:
+        simulation = Simulation(os.getpid(), profile.name, folder, speed)
+        async with (
+            Demo(options, SilentDisplay()).running(folder) as stage,
+            SimulationController(options, stage).listening(simulation),
+        ):
             yield stage, folder
 
 

@@ -18,7 +18,7 @@ from unittest.mock import Mock
 import aiohttp
 import pytest
 
-from robot.api.endpoints import Program
+from robot.api.endpoints import MANAGING, Program
 from robot.records.storage import StorageError
 from robot.simulate.processes import running
 from robot.simulate.session import DemoStage
@@ -305,7 +305,7 @@ async def test_what_the_daemon_sends_is_never_a_page_of_its_own(page: PageVisito
 
 async def test_large_bodies_and_messages_are_cut_off(page: PageVisitor) -> None:
     await page.log_in()
-    code, _ = await page.ask("POST", "/api/start", page.own, data=b"x" * 20_000)
+    code, _ = await page.ask("POST", "/api/start", page.own, data=b"x" * (app.MAX_BODY + 1))
     assert code == 413
     async with page.tab() as tab:
         await tab.socket.send_str("x" * (hub.LONGEST_MESSAGE + 1))
@@ -477,7 +477,7 @@ async def assert_usable(flooded: FloodScene, watcher: aiohttp.ClientSession, tab
 
 def routes_for_owners() -> list[tuple[str, str]]:
     """Every route that changes something, by the route table itself, and those only owners read."""
-    table = app.make_app(Mock(), Mock(), Mock(), frozenset(), Mock()).router.routes()
+    table = app.make_app(Mock(), Mock(), Mock(), frozenset(), Mock(), Mock()).router.routes()
     own = {"/login", "/logout"}  # a viewer's own session
     found = {
         (route.method, re.sub(r"{[^}]*}", "1", route.resource.canonical))
@@ -497,7 +497,8 @@ async def viewer(page: PageVisitor, options: PageOptions) -> str:
 
 
 def test_the_routes_for_owners_are_those_of_the_daemon_and_more() -> None:
-    changing = {(end.method, f"/api{end.path}") for end in app.FORWARDED if end.method != "GET"}
+    forwarded = {*app.FORWARDED, *MANAGING}
+    changing = {(end.method, f"/api{end.path}") for end in forwarded if end.method != "GET"}
     assert len(changing) >= 4 and changing < set(routes_for_owners())
 
 

@@ -81,7 +81,7 @@ export class Live {
     const isStopped = fault?.code === "emergency-stop";
     $("acknowledging").hidden = !isStopped;
     const busy = job !== null || status.state === "maintenance" || gone !== null;
-    for (const button of document.querySelectorAll("button.hold")) button.disabled = busy;
+    for (const button of document.querySelectorAll("button.hold:not([data-always])")) button.disabled = busy;
     // Buttons that cannot be used leave their room to the rest.
     $("holds").hidden = job !== null || isStopped;
     $("cube").setAttribute("aria-label", describeCube(cube, this.#watcher));

@@ -8,6 +8,7 @@ import { Runs } from "./runs.js";
 import { Statistics } from "./statistics.js";
 import { Calibration } from "./calibration.js";
 import { Doing } from "./doing.js";
+import { Owner } from "./owner.js";
 import { Audience } from "./audience.js";
 import { Watcher } from "./watcher.js";
 import { GoalForm } from "./goal.js";
@@ -54,6 +55,7 @@ async function enter() {
     runs: new Runs(watcher),
     statistics: new Statistics(watcher),
     calibration: new Calibration(watcher, connection),
+    ...(viewer ? {} : { owner: new Owner(watcher) }),
   };
   doing ??= new Doing(watcher);
   audience ??= new Audience(watcher);

@@ -1,0 +1,139 @@
+"""An owner's part of the page in a real browser, in front of a whole simulated robot."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Page as BrowserPage
+
+from tests.rig.browser import (
+    PHONE,
+    Scene,
+    assert_shape,
+    hold,
+    hold_down,
+    needs_browser,
+    scene,
+    until,
+)
+
+pytestmark = needs_browser
+DESK = {"width": 1280, "height": 800}
+
+
+def text_of(element: str) -> str:
+    return f"document.getElementById('{element}').textContent"
+
+
+async def open_owner(page: BrowserPage) -> None:
+    await page.click("#tab-owner")
+    await until(page, "document.querySelector('#simulation-fault option')")
+    await until(page, "document.getElementById('profile-text').value")
+    await until(page, text_of("log"))
+
+
+async def keep_a_profile(page: BrowserPage) -> None:
+    """A bad profile is named with its line and cannot be kept, a good one can."""
+    before = await page.input_value("#profile-text")
+    await page.fill("#profile-text", before.replace("title:", "titel:", 1))
+    await until(page, "document.querySelector('#profile-complaints .line')")
+    assert await page.locator("#profile-keep").is_disabled()
+    await page.locator("#profile-complaints .line").last.click()
+    chosen = await page.evaluate("getSelection().toString()")
+    assert "titel" in chosen, "the line is shown"
+    written = f"{before}\n# The lid was replaced.\n"
+    await page.fill("#profile-text", written)
+    await page.select_option("#language", "it")
+    await until(page, "document.documentElement.lang === 'it'")
+    assert await page.input_value("#profile-text") == written, "what somebody writes stays"
+    await page.click("#profile-keep")
+    await until(page, f"{text_of('profile-answer')}.includes('1')")
+    await page.select_option("#language", "en")
+    await until(page, f"{text_of('profile-answer')}.includes('after a restart')")
+
+
+async def restart(page: BrowserPage) -> None:
+    before = await page.evaluate("cubist.status.process")
+    await page.locator("#restart").click()
+    assert "hold" in str(await page.text_content("#restart-answer"))
+    await hold_down(page, "#restart")
+    await until(page, f"cubist.status.process !== {before} && cubist.gone === null")
+    await until(page, f"{text_of('restart-answer')}.includes('again')")
+
+
+async def handle_the_cube(here: Scene, page: BrowserPage) -> None:
+    """A class lets a fault happen and mends it; a cube comes and goes."""
+    await page.click("#simulation-remove")
+    await until(page, text_of("simulation-answer"))
+    await page.fill("#simulation-moves", "R U2")
+    await page.click("#simulation-own")
+    await until(page, f"{text_of('simulation-answer')} === 'Done.'")
+    assert not here.robot.solved
+    await page.fill("#simulation-moves", "R9")
+    await page.click("#simulation-own")
+    await until(page, f"{text_of('simulation-answer')}.startsWith('Not done')")
+    await page.select_option("#simulation-fault", "jam")
+    await page.select_option("#simulation-subject", "lid")
+    await page.click("#simulation-happen")
+    await page.click("#simulation-mend")
+    await until(page, f"{text_of('simulation-answer')} === 'Done.'")
+
+
+async def test_an_owner_looks_after_the_robot_on_the_page() -> None:
+    async with scene() as here:
+        page = await here.open(DESK, bypass_csp=True)  # axe is a script of ours
+        phone = await here.open(PHONE, locale="de-DE", color_scheme="dark", bypass_csp=True)
+        await open_owner(page)
+        await page.click("#check-up")
+        await until(page, "document.querySelectorAll('.findings li').length > 1")
+        assert "cubistd" in str(await page.text_content(".findings"))
+        await keep_a_profile(page)
+        await handle_the_cube(here, page)
+        await restart(page)
+        await until(page, f"{text_of('log')}.includes('version 1')")
+        await phone.bring_to_front()
+        await open_owner(phone)
+        for one, where in ((page, "desk"), (phone, "phone")):
+            await assert_shape(one, where)
+            found = await Axe().run(one)
+            assert found.violations_count == 0, f"{where}: {found.generate_report()}"
+        await page.bring_to_front()
+        await page.click("#tab-live")
+        await hold(page, "#start")
+        await until(page, text_of("doing"))
+        await page.click("#tab-plan")
+        rows = page.locator("#plan-steps li")
+        assert re.match("(Turn|Flip|Roll|Hold|Let|Look)", str(await rows.first.text_content()))
+        await until(page, "document.querySelector('#plan-steps li[data-state=now]')")
+        await page.click("#tab-owner")
+        await page.wait_for_selector("#simulation-own:disabled")
+        await until(page, "!cubist.status.job")
+        assert here.robot.violations == []
+        errors = [text for text in here.complaints if not re.search("status of (40|503)", text)]
+        assert errors == [], "requests may be refused, as while the daemon restarts"
+
+
+@pytest.mark.long
+async def test_pictures_of_the_owner_s_page(tmp_path: str) -> None:
+    """Where CUBIST_PICTURES names a folder, they are kept there: docs/pictures."""
+    import os
+    from pathlib import Path
+
+    kept = Path(os.environ.get("CUBIST_PICTURES", tmp_path))
+    async with scene(speed=3) as here:
+        desk = await here.open({"width": 1180, "height": 760})
+        phone = await here.open(PHONE, color_scheme="dark")
+        for page, name in ((desk, "page-owner.png"), (phone, "page-owner-phone.png")):
+            await page.bring_to_front()
+            await open_owner(page)
+            await page.click("#check-up")
+            await until(page, "document.querySelectorAll('.findings li').length > 1")
+            await page.screenshot(path=kept / name)
+        await desk.bring_to_front()
+        await desk.click("#tab-live")
+        await hold(desk, "#start")
+        await desk.click("#tab-plan")
+        await until(desk, "document.querySelector('#plan-steps li[data-state=now]')")
+        await desk.screenshot(path=kept / "page-plan.png")
