@@ -103,6 +103,12 @@ void link_watch(uint8_t byte)
     stop_matched_elsewhere = match_stop(stop_matched_elsewhere, byte);
 }
 
+void link_discard(void)
+{
+    rx_out = rx_in;
+    block_length = 0;
+}
+
 bool link_transmit(uint8_t *byte)
 {
     if (tx_sent == tx_length) {

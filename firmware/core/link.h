@@ -18,6 +18,9 @@ void link_lost_byte(void);
 /* For the transmitter: gets the next byte to send. Returns false if there is none. */
 bool link_transmit(uint8_t *byte);
 
+/* For the main loop: forgets what was received and is not handled yet. */
+void link_discard(void);
+
 /* For the main loop: handles received bytes and sends pending replies. */
 void link_poll(void);
 

@@ -4,6 +4,7 @@
 #include "board.h"
 #include "faults.h"
 #include "homing.h"
+#include "link.h"
 #include "player.h"
 #include "protocol.h"
 #include "timer.h"
@@ -92,6 +93,7 @@ static void watch_host(void)
 void safety_poll(void)
 {
     if (stopped) {
+        link_discard(); /* a command sent before the stop must not follow it */
         fault_clear();
         player_fail(stopped, 0);
         make_safe();

@@ -60,6 +60,23 @@ static void a_stop_works_at_both_ports_whichever_has_the_link(void)
     fault_clear();
 }
 
+/* The interrupt sees the stop before the main loop gets to what came earlier in the same packet. */
+static void nothing_sent_before_a_stop_follows_it(void)
+{
+    struct frame clear = {.session = 20, .type = MESSAGE_CLEAR};
+    uint8_t packet[64] = {0};
+    const unsigned before = 30; /* more than the main loop takes at once */
+    chip_skip_ms(1001);
+    hello(chip_usb, clear.session);
+    uint8_t whole = frame_seal(&clear, 0);
+    unsigned length = before + cobs_encode(&clear.session, whole, packet + before);
+    memcpy(packet + length, stop, sizeof stop);
+    chip_usb(packet, length + sizeof stop);
+    chip_run_ms(5);
+    CHECK(fault_code() == FAULT_EMERGENCY_STOP);
+    fault_clear();
+}
+
 static void request(uint8_t type, uint8_t number, uint8_t value, uint8_t high, uint8_t length)
 {
     chip_usb_setup((const uint8_t[]){type, number, value, high, 0, 0, length, 0});
@@ -147,8 +164,10 @@ static void a_long_answer_goes_in_two_packets(void)
     chip_skip_ms(1001);
     hello(chip_usb, 30);
     configure_all_actuators();
-    chip_run_ms(5);
-    chip_usb_sent();
+    for (unsigned i = 0; i < 4; i++) {
+        chip_run_ms(2);
+        chip_usb_sent();
+    }
     chip_sent_usb = 0;
     say(chip_usb, 30, MESSAGE_LOCATE, "", 0);
     CHECK(chip_sent_usb == 63);
@@ -162,6 +181,7 @@ int main(void)
     chip_boot();
     the_link_is_at_the_port_that_speaks();
     a_stop_works_at_both_ports_whichever_has_the_link();
+    nothing_sent_before_a_stop_follows_it();
     a_host_learns_what_the_device_is();
     only_1200_baud_at_rest_restart_into_the_bootloader();
     a_long_answer_goes_in_two_packets();
