@@ -44,7 +44,9 @@ class JobVideo:
         self._is_turning = is_turning
         self._has_failed = False
         self._added = 0
-        self._lapse = TimeLapse() if machine.policy.time_lapse else None
+        self._camera = _first_camera(machine)
+        wanted = machine.policy.time_lapse and self._camera is not None
+        self._lapse = TimeLapse() if wanted else None
 
     @property
     def is_camera_free(self) -> bool:
@@ -82,10 +84,9 @@ class JobVideo:
             await self._add(self._lapse)  # the last look, after which the job ended at once
 
     async def _gather(self, lapse: TimeLapse) -> None:
-        camera = self._machine.scanner.camera_named(None)
         while True:
-            if self.is_camera_free:
-                await self.take(camera)
+            if self.is_camera_free and self._camera is not None:
+                await self.take(self._camera)
             await self._add(lapse)
             await asyncio.sleep(lapse.interval_s)
 
@@ -94,13 +95,13 @@ class JobVideo:
 
         Those of other cameras are left out: a time-lapse that changes its point of view flickers.
         """
-        shown = self._pictures.latest(self._machine.scanner.camera_named(None))
+        shown = self._pictures.latest(self._camera)
         if shown is not None and shown.number != self._added:
             self._added = shown.number
             await asyncio.to_thread(lapse.add, self._job.elapsed_s, shown.jpeg)
 
     def _number_shown(self) -> int:
-        shown = self._pictures.latest(self._machine.scanner.camera_named(None))
+        shown = self._pictures.latest(self._camera)
         return 0 if shown is None else shown.number
 
     async def save_time_lapse(self) -> bool:
@@ -115,6 +116,14 @@ class JobVideo:
             log.exception("run %s: no time-lapse could be made", self._job.record.id)
             return False
         return bool(animation) and await self._job.add_photo(TIME_LAPSE_NAME, animation)
+
+
+def _first_camera(machine: Machine) -> str | None:
+    """Return the name of a robot's first camera; None if it has no camera."""
+    try:
+        return machine.scanner.camera_named(None)
+    except CubistError:
+        return None
 
 
 def _animate_behind_others(lapse: TimeLapse) -> bytes:

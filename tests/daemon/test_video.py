@@ -21,6 +21,7 @@ from robot.records.run_record import LinkRecord
 from robot.records.runs import unrecorded, utc_now
 from robot.records.time_lapse import TimeLapse
 from robot.text.faults import Conflict, RobotError
+from solver.errors import InvalidRequest
 from solver.solution import Progress
 from tests.rig.fake_robot import FakeMachine
 
@@ -111,6 +112,18 @@ async def test_a_job_of_no_interest_to_anybody_takes_no_picture_beside_its_looks
     await controller.start(StartRequest())
     await controller.finished()
     assert fake.scanner.previews == 0
+
+
+async def test_a_robot_without_a_camera_works_all_the_same(
+    fake: FakeMachine, controller: JobController, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: str | None) -> str:
+        raise InvalidRequest("there is none")
+
+    monkeypatch.setattr(fake.scanner, "camera_named", refuse)
+    run = await controller.start(StartRequest(kind="scramble", moves="R U F2"))
+    await controller.finished()
+    assert controller.store.load(run).outcome == "done"
 
 
 @pytest.mark.parametrize("wanted", [True, False])
