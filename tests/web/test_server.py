@@ -247,3 +247,9 @@ def test_a_demo_serves_its_page() -> None:
         assert process.wait(60) == 4
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(url)
+
+
+def test_the_whole_page_is_at_most_150_kilobytes_on_the_wire() -> None:
+    sizes = {path: len(asset.zipped) for path, asset in load_assets().items()}
+    languages = [size for path, size in sizes.items() if path.endswith(".json")]
+    assert sum(sizes.values()) - sum(languages) + max(languages) < 150_000
