@@ -211,6 +211,7 @@ class SimulatedRun:
             PolicySettings(
                 solve_retries=self.profile.policy.solve_retries,
                 improve_while_turning=False,
+                time_lapse=False,  # this scanner has no cameras
                 idle=self.profile.policy.idle,
             ),
             RECONNECT_S,
