@@ -185,8 +185,8 @@ OPERATIONS: list[dict[str, Any]] = [
     [
         (RobotState.SCANNING, None, ("● look", "looking at F")),
         (RobotState.SOLVING, None, ("R U2", "think")),
-        (RobotState.TURNING, 0.3, ("layer D: a quarter back", "30 %")),
-        (RobotState.TURNING, 0.6, ("whole cube about x", "60 %")),
+        (RobotState.TURNING, 0.3, ("Turn the bottom layer", "30 %")),
+        (RobotState.TURNING, 0.6, ("Flip the cube", "60 %")),
         (RobotState.CHECKING, None, ("check",)),
     ],
 )
