@@ -80,7 +80,11 @@ def eventually() -> Callable[[threading.Event], Any]:
 
 @pytest.fixture
 def daemon(
-    fake: Any, maintenance_of: Any, short_folder: Path, monkeypatch: pytest.MonkeyPatch
+    fake: Any,
+    maintenance_of: Any,
+    profile_name: str,
+    short_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Any]:
     """The fake robot's daemon on a thread; yields the fake."""
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(short_folder))
@@ -94,7 +98,9 @@ def daemon(
         await controller.open()
         loop = asyncio.get_running_loop()
         ended.append(lambda: loop.call_soon_threadsafe(controller.ended.set))
-        management = management_of(controller, short_folder / "owner", is_supervised=True)
+        management = management_of(
+            controller, short_folder / "owner", profile=profile_name, is_supervised=True
+        )
         async with serving(
             make_app(controller, maintenance_of(controller, fake), management, "1.2.3"),
             short_folder / "control.sock",

@@ -95,7 +95,9 @@ class Scene:
             return self.machine()
 
         self.maintenance = Maintenance(self.controller, self.profile, store, self.contact, again)
-        management = management_of(self.controller, self.folder / "state")
+        management = management_of(
+            self.controller, self.folder / "state", profile=self.profile.name
+        )
         app = make_app(self.controller, self.maintenance, management, "1.2.3")
         async with serving(app, self.folder / "control.sock"):
             ready.set()

@@ -400,7 +400,9 @@ class VirtualDaemon:
         await self.controller.open()
         panel = FrontPanel(self.controller, self._gpio, PanelPins(start_button=Input(17)))
         panel.open()
-        management = management_of(self.controller, self.folder / "state")
+        management = management_of(
+            self.controller, self.folder / "state", profile=self.run.profile.name
+        )
         app = make_app(self.controller, self.maintenance, management, "virtual")
         async with serving(app, self.folder / "control.sock"):
             yield panel
