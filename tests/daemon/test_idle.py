@@ -58,6 +58,21 @@ def test_a_motor_with_a_sensor_finds_its_place_again() -> None:
     assert verdict.solved and not verdict.violations and verdict.fault is None
 
 
+@pytest.mark.long
+def test_motors_of_two_boards_rest_together_and_home_again() -> None:
+    arms = ["right", "front", "left", "back"]
+    changes = {f"actuators.{arm}.pins.enable": 6 for arm in arms}
+
+    def turn(run: SimulatedRun) -> None:
+        assert run.motion is not None
+        assert {run.motion.position(arm) for arm in arms} == {None}
+        for arm in ("right", "left"):  # one of each board, not so far that jaws meet
+            run.robot.turn_by_hand(arm, 8)
+
+    verdict = solve("soltvvo", {**changes, "policy.idle": {"release": arms}}, turn)
+    assert verdict.solved and not verdict.violations and verdict.fault is None
+
+
 def test_motors_without_a_sensor_are_asked_for_once() -> None:
     asked: list[str] = []
 
