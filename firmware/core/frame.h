@@ -1,4 +1,5 @@
-/* Frames: COBS( session | seq | ack | type | payload | crc16 ) 00. */
+/* Frames: COBS( session | seq | ack | type | payload | crc16 ) 00. The board's `seq` is the number of
+ * emergency stops, and the host's `ack` returns it. */
 #ifndef CUBIST_FRAME_H
 #define CUBIST_FRAME_H
 

@@ -2,6 +2,10 @@
  * The receiver's side of go-back-N. It handles and acknowledges only the next expected frame. It
  * drops any other frame and repeats its last acknowledgement. Replies to the host report states,
  * never events, so it never has to keep them for retransmission.
+ *
+ * A frame that the host sent before an emergency stop must not be executed after it, even if it was
+ * lost at first and the host sends it again. Replies therefore carry the number of stops, which the
+ * host returns with each frame. A frame with an earlier number is dropped.
  */
 #include "link.h"
 
@@ -52,11 +56,11 @@ static uint16_t bad_frames;
 static uint8_t tx_block[REPLY_MAX + COBS_EXTRA];
 static volatile uint8_t tx_length;
 static volatile uint8_t tx_sent;
-static uint8_t tx_seq;
 
 static uint8_t session; /* 0: none */
 static uint16_t nonce;
 static uint8_t expected; /* sequence number */
+static uint8_t stops;    /* since the session began */
 static bool ack_due;
 static bool status_due;
 static uint8_t echo; /* from the last ping */
@@ -103,10 +107,11 @@ void link_watch(uint8_t byte)
     stop_matched_elsewhere = match_stop(stop_matched_elsewhere, byte);
 }
 
-void link_discard(void)
+void link_drop_earlier(void)
 {
     rx_out = rx_in;
     block_length = 0;
+    stops++;
 }
 
 bool link_transmit(uint8_t *byte)
@@ -120,7 +125,7 @@ bool link_transmit(uint8_t *byte)
 
 static void send(uint8_t type, const void *payload, uint8_t length)
 {
-    struct frame frame = {.session = session, .seq = tx_seq++, .ack = expected - 1, .type = type};
+    struct frame frame = {.session = session, .seq = stops, .ack = expected - 1, .type = type};
     memcpy(frame.payload, payload, length);
     uint8_t encoded = cobs_encode(&frame.session, frame_seal(&frame, length), tx_block);
     tx_sent = 0;
@@ -177,6 +182,7 @@ static void handle_hello(const struct frame *frame, uint8_t length)
     if (frame->session != session || hello.nonce != nonce) {
         session = frame->session;
         expected = 0;
+        stops = 0;
         echo = 0;
         commands_new_session();
     }
@@ -208,7 +214,8 @@ static void handle_frame(const struct frame *frame, uint8_t length)
         echo = locate ? echo : frame->payload[0];
         return;
     }
-    if (frame->seq == expected && commands_handle(frame->type, frame->payload, length)) {
+    bool is_next = frame->seq == expected && frame->ack == stops;
+    if (is_next && commands_handle(frame->type, frame->payload, length)) {
         expected++;
     }
     ack_due = true;

@@ -18,8 +18,9 @@ void link_lost_byte(void);
 /* For the transmitter: gets the next byte to send. Returns false if there is none. */
 bool link_transmit(uint8_t *byte);
 
-/* For the main loop: forgets what was received and is not handled yet. */
-void link_discard(void);
+/* For the main loop, after a stop: drops received bytes that are not handled yet, and from now on
+ * all frames that the host sent before it learned of the stop. */
+void link_drop_earlier(void);
 
 /* For the main loop: handles received bytes and sends pending replies. */
 void link_poll(void);

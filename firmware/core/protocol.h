@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 6 /* version of this protocol; both sides must have the same */
+#define PROTOCOL_VERSION 7 /* version of this protocol; both sides must have the same */
 #define PROTOCOL_FIRMWARE_VERSION "0.5.0" /* version of the firmware built from this tree */
 #define PROTOCOL_TICKS_PER_US 2 /* clock of all motion */
 #define PROTOCOL_MAX_PAYLOAD 48 /* bytes of payload in a frame of the host */

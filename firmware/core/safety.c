@@ -93,7 +93,7 @@ static void watch_host(void)
 void safety_poll(void)
 {
     if (stopped) {
-        link_discard(); /* a command sent before the stop must not follow it */
+        link_drop_earlier(); /* a command sent before the stop must not follow it */
         fault_clear();
         player_fail(stopped, 0);
         make_safe();

@@ -152,12 +152,15 @@ class Link:
         """
         self._uploaded = ()
         self._refuse_too_many()
+        stops = self._open_session.stops
         await self._command(Abort())
         status = await self._wait_for_rest()
         anew = anew or bool(status.fault and FAULTS[code_of(Fault(status.fault))].loses_outputs)
         wanted = configuration(self.actuators, self._silence_hold_ms)
         told = await self._open_session.positions()
         known = not anew and told.config_crc == configuration_crc(wanted)
+        if self._open_session.stops != stops:  # a stop since then is not an old fault
+            self._raise_fault(await self._open_session.fresh_status())
         await self._command(Clear(), *([] if known else wanted))
         await self._wait_for_drivers()
         self.ledger.note_reported(reported_positions(told, self.actuators) if known else {})

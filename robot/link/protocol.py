@@ -11,7 +11,7 @@ from enum import IntEnum, IntFlag
 from struct import Struct
 from typing import ClassVar, Self
 
-VERSION = 6
+VERSION = 7
 """Version of this protocol; both sides must have the same."""
 FIRMWARE_VERSION = "0.5.0"
 """Version of the firmware built from this tree."""

@@ -259,18 +259,29 @@ class LinkSession:
             await self._wait(ASK_AGAIN_S)
         return self._drivers
 
+    @property
+    def stops(self) -> int:
+        """The number of emergency stops that the board has reported, modulo 256."""
+        return self._window.stops
+
     async def emergency_stop(self, patience_s: float) -> None:
-        """Repeat the emergency stop until the microcontroller confirms it."""
-        self._window.discard()
+        """Repeat the emergency stop until the microcontroller confirms it.
+
+        No message from before is sent again. Without a confirmation the session ends.
+        """
+        self._window.suspend()
+        before = self.stops
         deadline = self._clock() + patience_s
-        while True:
+        while self.stops == before:
+            if self._clock() > deadline:
+                self.fail(LinkError(Fault.NO_ANSWER, detail="emergency stop not confirmed"))
+            self._raise_failure()
             self._transport.write_now(EMERGENCY_STOP * 2)
             self._ping()
-            await self._wait(STOP_EVERY_S)
-            if self.status and self.status.fault == Fault.EMERGENCY_STOP:
-                return
-            if self._clock() > deadline:
-                raise LinkError(Fault.NO_ANSWER, detail="emergency stop not confirmed")
+            again_at = self._clock() + STOP_EVERY_S
+            while self.stops == before and (rest_s := again_at - self._clock()) > TIMER_S:
+                await self._wait(rest_s)
+        await self.fresh_status()  # the repeated stops count, too
 
     def fail(self, fault: RobotError) -> None:
         """End the session; everybody waiting gets ``fault``."""
@@ -368,7 +379,7 @@ class LinkSession:
         return self.capabilities is not None and self.capabilities.most_actuators > WIDE_MASKS
 
     def _send(self, message: Message, seq: int) -> None:
-        frame = WireFrame(self._number, seq, 0, message.TYPE, message.payload(self._wide))
+        frame = WireFrame(self._number, seq, self.stops, message.TYPE, message.payload(self._wide))
         self._transport.write(frame.encode())
 
     def _handle(self, frame: WireFrame) -> None:
@@ -396,6 +407,8 @@ class LinkSession:
             if self._echo_due and self.status.echo == self._echo:
                 self._echo_due = False
                 self.board_clock.compare(self._asked_at, self._heard_at, self.status.now)
+            if self.status.fault and frame.seq != self.stops:
+                self._window.restart(frame.ack, frame.seq)
             self._acknowledge(frame, self.status.free)
         elif frame.type == Positions.TYPE and frame.ack == self._window.handled:
             self._told = Positions.parse(frame.payload, self._wide)

@@ -120,6 +120,9 @@ class SendWindow:
         self._free = 0
         self._last_progress = 0.0
         self._patience_s = RESEND_AFTER_S
+        self._suspended = False
+        self.stops = 0
+        """Emergency stops that the board had reported when the messages under way were sent."""
 
     @property
     def idle(self) -> bool:
@@ -145,6 +148,22 @@ class SendWindow:
         """Forget what was not sent yet."""
         self._waiting.clear()
 
+    def suspend(self) -> None:
+        """Forget what was not sent yet, and send nothing until :meth:`restart`."""
+        self.discard()
+        self._suspended = True
+
+    def restart(self, ack: int, stops: int) -> None:
+        """Forget all messages after an emergency stop: the board drops those from before it.
+
+        ``ack`` is the last sequence number that the board handled.
+        """
+        self.discard()
+        self._under_way.clear()
+        self._next_seq = (ack + 1) % 256
+        self.stops = stops
+        self._suspended = False
+
     def acknowledge(self, ack: int, now: float, free: int | None = None) -> None:
         """Note that everything up to ``ack`` was handled; ignore one of nothing under way."""
         count = (ack - self.handled) % 256
@@ -161,6 +180,8 @@ class SendWindow:
     def pump(self, now: float) -> list[tuple[int, Message]]:
         """Return messages to send now, overdue ones again, with their sequence numbers."""
         out: list[tuple[int, Message]] = []
+        if self._suspended:
+            return out
         if self._under_way and now - self._last_progress >= self._patience_s:
             out += [(sent.seq, sent.message) for sent in self._under_way]
             self.resent += len(out)

@@ -14,12 +14,13 @@ from robot.link import Link, ServoSetup, StepperSetup, TurnCheckSetup
 from robot.link.plans import Capabilities
 from robot.link.protocol import HEARTBEAT_AT_REST_MS, VERSION, BoardState, Ping, Welcome
 from robot.link.session import LOST_AFTER_S, LinkSession
-from robot.link.wire import WireFrame
+from robot.link.wire import EMERGENCY_STOP, WireFrame
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
 from robot.settings.board_table import MAX_STEPS_PER_S
-from robot.text.faults import LinkError, RobotError, Stopped
+from robot.simulate.boards import nothing
+from robot.text.faults import Fault, LinkError, RobotError, Stopped
 from tests.rig.boards import (
     LIMITS,
     Rig,
@@ -30,6 +31,7 @@ from tests.rig.boards import (
     running,
     to_and_fro,
 )
+from tests.rig.simulated_time import silence
 
 STEP_PIN, SERVO_PIN, LID_PIN = 6, 9, 10
 BEYOND_US = 60
@@ -126,6 +128,44 @@ async def test_emergency_stop_is_immediate_and_latched(rig: Rig) -> None:
     await link.home(["pusher"])
     await link.run(to_and_fro(1))
     assert len(rig.pins.rises(STEP_PIN)) == steps + 200
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+@every_board
+async def test_a_clear_sent_before_an_emergency_stop_does_not_end_it(
+    rig: Rig, elsewhere: bool
+) -> None:
+    """The host sends it again, also if the stop came from another program or port."""
+    link = await rig.homed_link("pusher")
+    await link.emergency_stop()
+    rig.port.outwards.damage = silence
+    clearing = asyncio.create_task(link.clear())
+    await asyncio.sleep(0)
+    rig.port.outwards.damage = nothing
+    if elsewhere:
+        rig.port.write(EMERGENCY_STOP)
+    else:
+        await link.emergency_stop()
+    with pytest.raises(RobotError, match="mergency"):
+        await clearing
+    assert (await link.status()).fault == Fault.EMERGENCY_STOP
+    await link.clear()
+    await link.home(["pusher"])
+
+
+async def test_a_stop_while_a_board_is_set_up_is_not_cleared_as_an_old_fault(
+    host_rig: Rig,
+) -> None:
+    link = await host_rig.homed_link("pusher")
+    run = await running(link, to_and_fro(200))
+    configuring = asyncio.create_task(link.configure())
+    await asyncio.sleep(0)
+    host_rig.port.write(EMERGENCY_STOP)
+    with pytest.raises(RobotError, match="mergency"):
+        await configuring
+    with pytest.raises(RobotError, match="mergency"):
+        await run
+    assert (await link.status()).fault == Fault.EMERGENCY_STOP
 
 
 def reset(rig: Rig) -> None:

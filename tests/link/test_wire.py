@@ -69,9 +69,10 @@ class LossyLine(RuleBasedStateMachine):
         self.window = SendWindow()
         self.now = 0.0
         self.given: list[Message] = []
-        self.to_firmware: list[tuple[int, Message]] = []
-        self.to_host: list[tuple[int, int]] = []
+        self.to_firmware: list[tuple[int, int, Message]] = []
+        self.to_host: list[tuple[int, int, int]] = []
         self.taken: list[Message] = []
+        self.stops = 0
         self.queued = 0
         self.window.acknowledge(255, 0.0, QUEUE_BYTES)
 
@@ -84,34 +85,51 @@ class LossyLine(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([0.0, 0.01, 0.1, 1.0]))
     def pump(self, seconds: float) -> None:
         self.now += seconds
-        self.to_firmware += self.window.pump(self.now)
+        sent = self.window.pump(self.now)
+        self.to_firmware += [(seq, self.window.stops, message) for seq, message in sent]
 
     @precondition(lambda self: self.to_firmware)
     @rule(times=st.sampled_from([1, 1, 1, 0, 2]))
     def deliver(self, times: int) -> None:
-        seq, message = self.to_firmware.pop(0)
+        frame = self.to_firmware.pop(0)
         for _ in range(times):
-            self._receive(seq, message)
+            self._receive(*frame)
 
-    def _receive(self, seq: int, message: Message) -> None:
+    def _receive(self, seq: int, stops: int, message: Message) -> None:
         room = len(message.turns) if isinstance(message, Turns) else 0
-        if seq == len(self.taken) % 256 and self.queued + room <= QUEUE_BYTES:
+        is_next = seq == len(self.taken) % 256 and stops == self.stops
+        if is_next and self.queued + room <= QUEUE_BYTES:
             self.taken.append(message)
             self.queued += room
-        self.to_host.append(((len(self.taken) - 1) % 256, QUEUE_BYTES - self.queued))
+        self._answer()
+
+    def _answer(self) -> None:
+        ack, free = (len(self.taken) - 1) % 256, QUEUE_BYTES - self.queued
+        self.to_host.append((ack, self.stops, free))
+
+    @rule()
+    def stop(self) -> None:
+        """The firmware sees an emergency stop, which the host has not sent."""
+        self.stops += 1
+        self.queued = 0
+        self._answer()
 
     @precondition(lambda self: self.to_host)
     @rule(lost=st.booleans())
     def acknowledge(self, lost: bool) -> None:
-        ack, free = self.to_host.pop(0)
-        if not lost:
-            self.window.acknowledge(ack, self.now, free)
+        ack, stops, free = self.to_host.pop(0)
+        if lost:
+            return
+        if stops != self.window.stops:
+            self.window.restart(ack, stops)
+            self.given = self.taken[:]
+        self.window.acknowledge(ack, self.now, free)
 
     @rule()
     def play(self) -> None:
         """The firmware plays some of its queue and says so, as it does for every heartbeat."""
         self.queued = max(0, self.queued - 10)
-        self.to_host.append(((len(self.taken) - 1) % 256, QUEUE_BYTES - self.queued))
+        self._answer()
 
     @invariant()
     def taken_once_and_in_order(self) -> None:
