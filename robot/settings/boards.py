@@ -72,12 +72,20 @@ NAMED_PINS: Mapping[str, Mapping[str, int]] = {"skr-pico": SKR_PICO_PINS}
 
 
 def pin_number(given: object) -> object:
-    """The number of a channel or pin that is given by its name; anything else as it is."""
+    """Return the number of a channel or pin that is given by its name; anything else as it is.
+
+    Raises :class:`ValueError` that lists the plugs or the boards if there is none of that name.
+    """
     if not isinstance(given, str):
         return given
-    board, _, channel = given.partition(":")
+    board, colon, channel = given.partition(":")
     if board in NAMED_PINS:
-        return NAMED_PINS[board].get(channel, given)
+        if channel not in NAMED_PINS[board]:
+            raise ValueError(f"the plugs of {board} are {', '.join(NAMED_PINS[board])}")
+        return NAMED_PINS[board][channel]
+    if colon and board not in SERVO_BOARDS:
+        boards = ", ".join([*NAMED_PINS, *SERVO_BOARDS])
+        raise ValueError(f"boards whose pins have names are {boards}")
     numbers = SERVO_BOARDS.get(board, range(0))
     if not channel.isascii() or not channel.isdecimal() or str(int(channel)) != channel:
         return given

@@ -251,6 +251,14 @@ def test_no_name_of_a_channel(name: str) -> None:
         changed(OWN, {PULSE: name})
 
 
+@pytest.mark.parametrize(
+    ("name", "named"), [("skr-pico:x-stepp", "x-step, x-dir"), ("skrpico:x-step", "skr-pico")]
+)
+def test_an_unknown_plug_or_board_is_answered_with_those_there_are(name: str, named: str) -> None:
+    with pytest.raises(BadProfile, match=named):
+        parse_profile(profile_path(UNO).read_text().replace("pulse: 9", f"pulse: {name}", 1))
+
+
 @pytest.mark.parametrize("held", [False, True])
 def test_travels_take_a_frame_longer_where_the_board_repeats_pulses(held: bool) -> None:
     own, uno = load_profile(OWN), load_profile(UNO)
