@@ -218,6 +218,12 @@ class StepMotor(SimulatedMotor):
             self._rotor.forget()
             self._stalled_us = time_us
             self._count_lost(True)
+        elif self._driver is not None and self._driver.has_lost_settings:
+            # Steps of another size and current: the rotor slips, however the board ends its turn.
+            self._rotor.forget()
+            self._count_lost(True)
+            self._turn(self._step if self._forward else -self._step)
+            self._note_step(time_us, self._lag)
         elif self._stalls(time_us):
             self._count_lost(True)
             self._note_step(time_us, lag=1.0)

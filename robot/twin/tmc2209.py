@@ -133,6 +133,8 @@ class Tmc2209:
     registers: dict[Register, int] = field(default_factory=lambda: dict(AFTER_RESET))
     load: int = 0
     writes: int = 0
+    has_lost_settings: bool = False
+    """True from a reset until the board has set it up again."""
     _flags: GlobalStatus = GlobalStatus.RESET
     _stepped_us: float = -math.inf
     _interval_us: float = math.inf
@@ -165,6 +167,7 @@ class Tmc2209:
         """Lose the settings, as after a dip of the supply."""
         self.registers = dict(AFTER_RESET)
         self.writes = 0
+        self.has_lost_settings = True
         self._flags |= GlobalStatus.RESET
 
     def suffer(self, trouble: DriverStatus) -> None:
@@ -268,6 +271,7 @@ class Tmc2209:
     def _write(self, number: int, value: int) -> None:
         if number == Register.GSTAT:
             self._flags &= ~GlobalStatus(value & 3)
+            self.has_lost_settings = self.has_lost_settings and not value & GlobalStatus.RESET
         elif number in AFTER_RESET:
             self.registers[Register(number)] = value
         self.writes = (self.writes + 1) % 256

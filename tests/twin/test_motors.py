@@ -13,6 +13,7 @@ from robot.twin.misadjustment import ServoTruth
 from robot.twin.registry import Build, Stop
 from robot.twin.servo import ServoMotor
 from robot.twin.stepper import Rotor, StepMotor, StepperEndStop, wire_stepper
+from robot.twin.tmc2209 import Tmc2209
 from robot.twin.violations import Incidents
 from tests.rig.boards import rises_of
 
@@ -129,6 +130,20 @@ def test_a_stepper_follows_a_ramp(
 def stop_dead(motor: StepMotor) -> None:
     step(motor, FULL_RUN)
     motor.advance(FULL_RUN[-1], FULL_RUN[-1] + 100_000)
+
+
+def test_a_motor_whose_driver_was_reset_slips_and_may_be_stopped_dead(
+    stepper: StepMotor, incidents: Incidents
+) -> None:
+    driver = Tmc2209(address=0)
+    stepper.attach_driver(driver, driver.microsteps, None)
+    half = len(FULL_RUN) // 2
+    step(stepper, FULL_RUN[:half])
+    driver.reset()
+    step(stepper, FULL_RUN[half:])
+    stepper.advance(FULL_RUN[-1], FULL_RUN[-1] + 100_000)
+    assert stepper.lost_steps == len(FULL_RUN) - half
+    assert not kinds(incidents)
 
 
 def turn_round(motor: StepMotor) -> None:
