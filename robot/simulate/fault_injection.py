@@ -86,10 +86,10 @@ def parse_injected_fault(text: str, profile: RobotProfile) -> InjectedFault:
     if stage and stage not in stages:
         names = ", ".join(title for _, title in STAGES)
         raise InvalidRequest(f"there is no stage named {stage}; choose from {names}")
-    if name == "undervoltage" and not any(map(_has_driver, profile.actuators.values())):
-        raise InvalidRequest(f"{name} needs a stepper with a TMC2209, and {profile.name} has none")
     if name in ACTUATOR_FAULTS:
         _require_fitting(name, subject, profile)
+    if name in SUPPLY_FAULTS and not any(map(_has_driver, profile.actuators.values())):
+        raise InvalidRequest(f"{name} needs {WITH_DRIVER}, and {profile.name} has none")
     if name in BOARD_FAULTS and subject and subject not in boards:
         raise InvalidRequest(f"no board is called {subject}; choose from {', '.join(boards)}")
     if subject and name not in ACTUATOR_FAULTS.keys() | BOARD_FAULTS:
@@ -105,7 +105,10 @@ def subjects_of_faults(profile: RobotProfile) -> dict[str, list[str]]:
     """
     found: dict[str, list[str]] = {}
     boards = list(profile.every_board)
+    has_drivers = any(map(_has_driver, profile.actuators.values()))
     for name in INJECTIONS:
+        if name in SUPPLY_FAULTS and not has_drivers:
+            continue
         if name in ACTUATOR_FAULTS:
             fits, _ = ACTUATOR_FAULTS[name]
             subjects = [actuator for actuator, its in profile.actuators.items() if fits(its)]
@@ -253,17 +256,18 @@ the supply, and an end stop never closes again."""
 STANDING_FAULTS = frozenset(map(str, OddScene))
 """Those that are there from the start rather than happen; unless told, before the first look."""
 
+WITH_DRIVER = "a stepper with a TMC2209"
+
 ACTUATOR_FAULTS: Mapping[str, tuple[Callable[[ActuatorSettings], bool], str]] = {
     "jam": (lambda _: True, "an actuator"),
     "lost-steps": (lambda its: isinstance(its, Stepper), "a stepper"),
     "end-stop": (_has_end_stop, "a stepper with an end stop"),
-    **{
-        name: (_has_driver, "a stepper with a TMC2209")
-        for name in INJECTIONS
-        if name.startswith("driver-")
-    },
+    **{name: (_has_driver, WITH_DRIVER) for name in INJECTIONS if name.startswith("driver-")},
 }
 """Those that happen to an actuator: which can have them, and what such a one is called."""
+
+SUPPLY_FAULTS = frozenset({"undervoltage"})
+"""Those that only the drivers of motors notice."""
 
 BOARD_FAULTS = frozenset({"reset", "unplug", "noise"})
 """Those that happen to a board; to the first unless another is named."""

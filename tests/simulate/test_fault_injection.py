@@ -22,6 +22,7 @@ from robot.simulate.fault_injection import (
     FaultInjection,
     Scene,
     parse_injected_fault,
+    subjects_of_faults,
 )
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
@@ -31,13 +32,13 @@ from solver.errors import InvalidRequest
 StartDemo = Callable[..., Any]
 Solved = Callable[[Any], dict[str, Any]]
 
-ROBOT, HOMED = load_profile("mindcuber"), load_profile("soltvvo")
+ROBOT, HOMED, DRIVEN = map(load_profile, ("mindcuber", "soltvvo", "four-arm-skr-pico"))
 
 
 @pytest.mark.parametrize("name", INJECTIONS)
 def test_names_are_understood(name: str) -> None:
-    robot = HOMED if name in ACTUATOR_FAULTS else ROBOT
-    subject = next(iter(robot.actuators)) if name in ACTUATOR_FAULTS else ""
+    robot = next(one for one in (ROBOT, HOMED, DRIVEN) if name in subjects_of_faults(one))
+    subject = subjects_of_faults(robot)[name][0] if name in ACTUATOR_FAULTS else ""
     asked = f"{name}:{subject}".removesuffix(":")
     usual = RobotState.HOMING if name in STANDING_FAULTS else RobotState.TURNING
     assert parse_injected_fault(asked, robot).stage is usual
@@ -54,6 +55,7 @@ def test_names_are_understood(name: str) -> None:
         ("mindcuber", "slip:arm", "slip takes no actuator"),
         ("cubotino", "lost-steps:lid", "lost-steps needs a stepper, and cubotino has none"),
         ("six-motor", "end-stop:up", "end-stop needs a stepper with an end stop, and six-motor"),
+        ("six-motor", "undervoltage", "undervoltage needs a stepper with a TMC2209, and six-motor"),
         ("crane", "end-stop:turntable", "as in end-stop:elevator; choose from elevator$"),
         ("mindcuber", "lost-steps:arm", "as in lost-steps:table; choose from table$"),
         ("soltvvo", "unplug:third", "no board is called third; choose from first, second"),
@@ -63,8 +65,11 @@ def test_names_are_understood(name: str) -> None:
 )
 def test_what_cannot_happen_is_refused(robot: str, text: str, told: str) -> None:
     """Else it would be asked for, and never happen."""
+    profile = load_profile(robot)
     with pytest.raises(InvalidRequest, match=told):
-        parse_injected_fault(text, load_profile(robot))
+        parse_injected_fault(text, profile)
+    name, _, subject = text.partition(":")
+    assert subject not in subjects_of_faults(profile).get(name, ())
 
 
 class Reached:
