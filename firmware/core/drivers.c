@@ -1,14 +1,14 @@
 /*
- * The drivers share one wire on which the board speaks and a driver answers: one exchange at a time,
- * without an interrupt, because the board's UART holds a whole exchange. What is sent is received as
- * well, before the answer. The values of the registers come from the host. This module writes them,
- * checks by the counter IFCNT that each write arrived, and then looks at one register every
- * SLOT_TICKS: at GSTAT of each driver in turn, which shows everything that needs a quick answer, and
- * once a round at DRV_STATUS or SG_RESULT of one of them.
+ * All drivers share one wire, so there is one exchange at a time: the board sends a datagram,
+ * receives its own echo and then the answer. The UART's FIFO holds a whole exchange, so this needs
+ * no interrupt. The values of the registers come from the host. This module writes them, checks by
+ * the counter IFCNT that each write arrived, and then reads one register every SLOT_TICKS: GSTAT of
+ * each driver in turn, which shows everything that needs a quick reaction, and once a round
+ * DRV_STATUS or SG_RESULT of one of them.
  *
- * A driver that reports a fault has stopped its motor, or turns it by wrong steps. Its turn ends at
- * once and its position is lost. The others finish their turns, as after any other fault of the plan,
- * and so does the motor of a driver that does not answer.
+ * A driver that reports a fault has switched its motor off, or makes steps of the wrong size. The
+ * motor's turn ends at once and its position is lost. The other motors finish their turns, as after
+ * any other fault in a plan. So does the motor of a driver that does not answer.
  */
 #include "drivers.h"
 
@@ -22,7 +22,7 @@
 
 #define TICKS_PER_MS (1000ul * PROTOCOL_TICKS_PER_US)
 #define SLOT_TICKS (10 * TICKS_PER_MS)
-#define ANSWER_TICKS (5 * TICKS_PER_MS) /* most a datagram and its answer take */
+#define ANSWER_TICKS (5 * TICKS_PER_MS) /* longest time of a datagram with its answer */
 #define MOST_ATTEMPTS 5
 
 #define SYNC 0x05
@@ -49,7 +49,7 @@
 #define DRV_STATUS_OPEN_B (1u << 7)
 #define DRV_STATUS_AT_REST (1u << 31)
 
-/* An open load is believed after so many looks in a row, all of them in slow motion. */
+/* Readings in a row, all in slow motion, that make an open load a fault. */
 #define OPEN_LOOKS 2
 
 /* Steps of the set-up before the registers, and after them. */
@@ -62,7 +62,7 @@ struct driver {
     struct driver_state state;
     uint8_t count;    /* of registers */
     uint8_t step;     /* of the set-up */
-    uint8_t attempts; /* without an answer, or with a wrong one */
+    uint8_t attempts; /* in a row that failed */
     uint8_t writes;   /* IFCNT before the set-up */
     uint8_t open_looks;
     bool was_ready;
@@ -74,7 +74,7 @@ static uint8_t driver_count;
 
 static struct {
     struct driver *driver; /* 0: idle */
-    bool settles;          /* bytes of an exchange that went wrong may still come */
+    bool settles;          /* bytes of a failed exchange may still arrive */
     uint8_t reg;
     bool reads;
     uint8_t sent;
@@ -129,7 +129,7 @@ static void ask(struct driver *driver, uint8_t reg)
     send(driver, reg, true, 0);
 }
 
-/* True when the exchange is over, with or without an answer. */
+/* Returns true if the exchange is over, with or without an answer. */
 static bool exchange_is_over(void)
 {
     uint8_t byte;
@@ -175,7 +175,7 @@ static void begin_set_up(struct driver *driver)
     driver->step = STEP_FLAGS;
 }
 
-/* Lets what is under way on the line pass, since bytes are told apart by their number alone. */
+/* Waits until the line is quiet, because an exchange is recognised only by its number of bytes. */
 static void let_settle(void)
 {
     line.driver = 0;
@@ -183,12 +183,12 @@ static void let_settle(void)
     line.since = timer_now();
 }
 
-/* Asks again, or gives up. A set-up begins anew. */
+/* Retries, or gives up. A set-up starts over. */
 static void repeat(struct driver *driver)
 {
     let_settle();
     if (++driver->attempts == MOST_ATTEMPTS) {
-        driver->state.phase = DRIVER_PHASE_FAILED; /* its motor may well turn as it should */
+        driver->state.phase = DRIVER_PHASE_FAILED; /* its motor may still turn correctly */
         player_fail(FAULT_DRIVER_SILENT, driver->setup.actuator);
     } else if (driver->state.phase == DRIVER_PHASE_SETTING_UP) {
         begin_set_up(driver);
@@ -220,7 +220,7 @@ static uint8_t fault_in_status(const struct driver *driver)
         }
     }
     if (driver->state.flags & GSTAT_ERROR) {
-        return FAULT_DRIVER_HOT; /* a short stays in the status, heat passes */
+        return FAULT_DRIVER_HOT; /* it has cooled down: a short would still show */
     }
     if (driver->open_looks < OPEN_LOOKS) {
         return FAULT_NONE;
@@ -228,7 +228,7 @@ static uint8_t fault_in_status(const struct driver *driver)
     return status & DRV_STATUS_OPEN_A ? FAULT_DRIVER_OPEN_A : FAULT_DRIVER_OPEN_B;
 }
 
-/* The drivers report open loads by mistake at rest and in fast motion. */
+/* At rest and in fast motion, the drivers report open loads that do not exist. */
 static void look_for_open_load(struct driver *driver)
 {
     const struct stepper *motor = &actuators[driver->setup.actuator].motor.stepper;
@@ -241,7 +241,7 @@ static void look_for_open_load(struct driver *driver)
     }
 }
 
-/* Keeps what a register says. Returns the fault that it shows. */
+/* Stores the value of a register. Returns the fault that it shows. */
 static uint8_t note(struct driver *driver, uint8_t reg, uint32_t value)
 {
     if (reg == GSTAT) {
@@ -290,7 +290,7 @@ static void set_up(struct driver *driver)
     }
 }
 
-/* Takes the answer of a step of the set-up. Returns false if the step went wrong. */
+/* Handles the answer to a step of the set-up. Returns false if the step failed. */
 static bool follow_set_up(struct driver *driver, uint32_t value)
 {
     uint8_t behind = driver->step - STEP_REGISTERS - driver->count;
@@ -362,7 +362,7 @@ static bool is_turning(const struct driver *driver)
     return actuators[driver->setup.actuator].motor.stepper.active;
 }
 
-/* The next driver whose motor turns, because most can be seen there; else the next one. */
+/* Returns the next driver whose motor turns, because its registers show most, or else the next. */
 static struct driver *next_driver(void)
 {
     static uint8_t last;
@@ -377,7 +377,7 @@ static struct driver *next_driver(void)
     return &drivers[last];
 }
 
-/* Looks at a register in this slot. */
+/* Reads the register of this slot. */
 static void watch(void)
 {
     if (slot < driver_count) {

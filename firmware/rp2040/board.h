@@ -15,7 +15,7 @@
 #define BOARD_STEPPERS PROTOCOL_STEPPERS_RP2040
 #define BOARD_PROFILE_UNITS 4096
 #define BOARD_QUEUE_BYTES 20480 /* 4,096 turns of the longest kind */
-#define BOARD_RX_BYTES 1024 /* more than the host has under way: USB brings it all at once */
+#define BOARD_RX_BYTES 1024 /* more than the host has in flight, which USB delivers all at once */
 
 #define BOARD_MIN_INTERVAL PROTOCOL_MIN_INTERVAL_RP2040
 #define BOARD_RATE_ONE PROTOCOL_RATE_ONE_RP2040

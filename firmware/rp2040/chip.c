@@ -9,7 +9,7 @@
 #define USB_DIVIDERS (5u << 16 | 5u << 12)
 #define TICK_CYCLES 6u /* of 12 MHz: the timer counts half microseconds */
 
-/* The watchdog counts two for every tick of the timer (erratum RP2040-E1): 250 ms. */
+/* The watchdog counts down by two on every tick of the timer (erratum RP2040-E1): 250 ms. */
 #define WATCHDOG_COUNTS 1000000u
 
 static uint8_t cause;
@@ -85,7 +85,7 @@ void boot_start(void)
     boot_id = draw_number();
 }
 
-/* The ROM has a table of its functions, by two letters, and a function that looks one up. */
+/* The ROM has a table of its functions, named by two letters, and a function that looks one up. */
 void board_enter_bootloader(void)
 {
     typedef void *look_up(uint16_t *table, uint32_t code);

@@ -23,7 +23,7 @@ void step_timer_start(void);
 void uart_start(void);
 void usb_start(void);
 
-/* Gives the transmitter of the port that carries the link what there is to send. */
+/* Passes pending output to the transmitter of the port that carries the link. */
 void ports_poll(void);
 void uart_poll(void);
 void usb_poll(void);
@@ -48,7 +48,7 @@ void ports_wake(void);
 /* Returns true once after such an interrupt. */
 bool ports_have_news(void);
 
-/* Restarts into the USB bootloader as soon as the main loop comes round, unless anything moves. */
+/* Restarts into the USB bootloader in the main loop's next round, unless anything moves. */
 void ports_ask_for_bootloader(void);
 
 /* Interrupts. */

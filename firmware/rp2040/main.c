@@ -1,4 +1,4 @@
-/* The vectors, what runs first, and the main loop. */
+/* The vectors, the entry point and the main loop. */
 #include "board.h"
 #include "firmware.h"
 #include "hardware.h"
@@ -38,8 +38,8 @@ static void feed_watchdog(void)
     }
 }
 
-/* Sleeps until a port has news, or for the time of a round. Any interrupt ends the sleep: an event
- * at least every millisecond. */
+/* Sleeps until a port needs service, for a round at most. Any interrupt wakes the processor, and there
+ * is one at least every millisecond. */
 static void rest(uint32_t since)
 {
     while (!ports_have_news() && !time_reached(timer_now(), since + ROUND_TICKS)) {
@@ -75,7 +75,7 @@ static void start(void)
     run();
 }
 
-/* A program that went astray: the watchdog resets the chip. */
+/* After a hard fault the watchdog resets the chip. */
 static void hang(void)
 {
     for (;;) {

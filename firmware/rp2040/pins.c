@@ -1,4 +1,4 @@
-/* The pins, but for the steps (steppers.c) and the pulses of servos (servos.c). */
+/* The pins, except for step pulses (steppers.c) and servo pulses (servos.c). */
 #include "board.h"
 #include "hardware.h"
 

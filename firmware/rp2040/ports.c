@@ -1,8 +1,8 @@
 /*
- * The board has two serial ports, the UART at its header and USB, and one link. The link is at the
- * port that bytes come in at. Another port takes it over once that one has been silent for a second,
- * which is longer than the pauses of a host that is there. So a cable may be moved at any time, two
- * hosts do not mix, and nothing has to be configured. An emergency stop works at either port.
+ * The board has two serial ports, the UART at its header and USB, and one link. The port that receives
+ * bytes carries the link. The other port takes over after a second of silence, which is longer than
+ * any pause of a connected host. So a cable can be moved at any time, two hosts do not mix, and nothing
+ * has to be configured. An emergency stop works at either port.
  */
 #include "actuators.h"
 #include "board.h"
@@ -16,7 +16,7 @@
 static volatile bool news;
 static volatile bool bootloader_wanted;
 static volatile enum port carrier;
-static uint32_t heard_ms = (uint32_t)-SILENT_MS; /* whoever comes first has it */
+static uint32_t heard_ms = (uint32_t)-SILENT_MS; /* the first port to receive gets the link */
 
 void port_receive(enum port port, uint8_t byte)
 {

@@ -1,6 +1,6 @@
 /*
  * Servo pulses by the chip's PWM: each of the eight slices counts half microseconds in frames of
- * 20 ms, one 2.5 ms after the other, and takes a new pulse length when a frame begins. Shortly before,
+ * 20 ms, which start 2.5 ms apart, and takes a new pulse length when a frame begins. Shortly before,
  * the main loop computes the pulse of the coming frame. As in servo_edges.c it is the position due at
  * the end of that frame, so the last pulse of a slew is out by the end of the slew.
  */
@@ -10,9 +10,9 @@
 #include "timer.h"
 
 #define SLICES 8
-#define CHANNELS (2 * SLICES) /* GPIOs after these have the same again */
+#define CHANNELS (2 * SLICES) /* the GPIOs after these share them */
 #define STAGGER (PROTOCOL_SERVO_FRAME / SLICES)
-#define LEAD 4000 /* ticks: the main loop takes less for a round */
+#define LEAD 4000 /* ticks, longer than a round of the main loop */
 #define DIVIDER_62_5 (62u << 4 | 8u)
 
 static struct servo *servos[BOARD_ACTUATORS];
@@ -66,7 +66,7 @@ bool board_can_pulse(uint8_t number)
 
 board_pin board_open_servo(uint8_t number, bool level)
 {
-    (void)level; /* a pulse that is high goes on */
+    (void)level; /* a pulse in progress continues */
     pin_connect(number, FUNCTION_PWM, 0);
     return (board_pin){0, 0};
 }
@@ -82,7 +82,7 @@ bool servo_is_high(uint8_t number)
     return is_pulsed && REGISTER(GPIO_STATUS(number)) & GPIO_TO_PAD;
 }
 
-/* Pulses that are high end by themselves, and none follows. */
+/* Pulses in progress end by themselves, and none follow. */
 void servo_detach_all(void)
 {
     for (uint8_t i = 0; i < BOARD_ACTUATORS; i++) {

@@ -1,7 +1,7 @@
 /*
- * The chip's timer counts half microseconds; its first alarm is the next event. The alarm rings when
- * the count is equal, so one that is set too late never would: the interrupt looks at the count after
- * it has set the alarm, and serves an event that is due itself.
+ * The chip's timer counts half microseconds. Its first alarm is the next event. The alarm fires when
+ * the count equals it, so one that is set too late would not fire. The interrupt therefore reads the
+ * count after it has set the alarm, and serves an event that is already due.
  */
 #include "board.h"
 #include "hardware.h"
@@ -45,7 +45,7 @@ void step_timer_interrupt(void)
 {
     uint16_t in_a_row = 0;
     REGISTER(TIMER_INTR) = 1;
-    /* An alarm that rang after its event was served leaves an interrupt without one. */
+    /* If the alarm fired after its event was served, this interrupt has no event. */
     for (int32_t late; (late = lateness()) >= 0;) {
         if (late > TOO_LATE || ++in_a_row == TOO_MANY) {
             safety_stop(FAULT_OVERLOAD);

@@ -1,14 +1,14 @@
 /*
  * Step pulses by the PIO. Each motor has a state machine of its own, which takes the time until the
  * next step from its queue, counts it down in cycles of its clock, and makes the pulse. The
- * interrupt keeps the queues filled; when it comes does not matter as long as none runs dry. So every
- * edge is where the plan has it, however many motors step at once.
+ * interrupt keeps the queues filled. Its exact time does not matter as long as no queue runs dry, so
+ * every edge comes when it is planned, however many motors step at once.
  *
  * The machines' clock and the timer come from the same crystal. A machine only counts from one step to
- * the next, so the first step after a rest has to be put on the timer's grid: the processor waits for
- * the timer to count, at most half a microsecond, and gives the machine what is left until the step.
- * Steps after a change of direction, and those that may be the last because they look for an end stop,
- * are given one at a time in this way, as the queue must be empty before anything else happens.
+ * the next, so the first step after a rest has to be aligned with the timer: the processor waits for
+ * the timer's next count, half a microsecond at most, and gives the machine the rest of the time until
+ * the step. Steps after a change of direction are given one at a time in this way, because the queue
+ * must be empty before the direction changes. So are steps of homing, each of which may be the last.
  *
  * One step takes a machine 1 (pull) + 1 (mov) + x + 1 (count) + 1 (set) + 1 (mov) + y + 1 (count) + 1
  * (set) = x + y + 7 cycles, of which the pin is high for y + 3.
@@ -49,10 +49,10 @@ static const uint16_t program[PROGRAM_END + 1] = {
     SET_PIN_LOW,
 };
 
-#define SOON_TICKS 32  /* the interrupt fills queues that it would have to fill so soon */
-#define NEAR_TICKS 4   /* a machine is no longer given more so shortly before its last step */
-#define START_TICKS 80 /* ... nor a first step so shortly before its time */
-#define TOO_LATE 200   /* ticks that a motion may fall behind in all */
+#define SOON_TICKS 32  /* the interrupt also fills queues that are due within this time */
+#define NEAR_TICKS 4   /* a machine gets no more steps this shortly before its last one */
+#define START_TICKS 80 /* ... and no first step this shortly before its time */
+#define TOO_LATE 200   /* total ticks that a motion may fall behind */
 
 /* Longest wait for a first step. */
 #define LONGEST_WAIT UINT16_MAX
@@ -61,7 +61,7 @@ static const uint16_t program[PROGRAM_END + 1] = {
 struct machine {
     uint8_t pin;
     uint8_t pulse; /* ticks */
-    bool drains;   /* it is looked at again only when it has made all steps */
+    bool drains;   /* gets no more until it has made all steps */
     uint8_t given; /* steps, modulo QUEUE */
     uint16_t late; /* ticks that the motion is behind its plan */
     uint32_t beyond; /* cycles of a step beyond x */
@@ -162,7 +162,7 @@ void steppers_release(uint8_t pin)
     }
 }
 
-/* Gives a machine that waits the next step by the timer, or at once if that has passed. */
+/* Gives a waiting machine its next step by the timer, or at once if the step is overdue. */
 static void give_by_timer(struct stepper *motor, struct machine *machine)
 {
     machine->last += motor->interval;
@@ -247,7 +247,7 @@ static void await_end(const struct machine *machine)
     }
 }
 
-/* Does what a motor needs now. Returns false if its motion has ended. */
+/* Serves a motor. Returns false if its motion has ended. */
 static bool serve(struct stepper *motor, struct machine *machine)
 {
     if (machine->drains) {

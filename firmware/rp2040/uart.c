@@ -1,6 +1,5 @@
-/* UART 0 at 500 kbaud, which divides 125 MHz exactly. Its interrupt takes what was received, which
- * includes the emergency stop; the main loop does the sending, and sleeps while the transmitter is
- * full. */
+/* UART 0 at 500 kbaud, which divides 125 MHz exactly. Its interrupt handles received bytes,
+ * including the emergency stop. The main loop sends, and sleeps while the transmitter is full. */
 #include "board.h"
 #include "hardware.h"
 #include "link.h"
@@ -34,7 +33,7 @@ void uart_interrupt(void)
         }
         port_receive(PORT_UART, (uint8_t)received);
     }
-    REGISTER(UART_IMSC) = UART_RX | UART_RX_TIMEOUT; /* the main loop asks for the other */
+    REGISTER(UART_IMSC) = UART_RX | UART_RX_TIMEOUT; /* uart_poll() enables the transmitter's */
     ports_wake();
 }
 

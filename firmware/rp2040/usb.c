@@ -1,20 +1,20 @@
 /*
  * A serial port at USB: a device of the class CDC ACM, for which operating systems have a driver.
  * Endpoint 0 takes the host's requests, endpoint 2 carries the bytes in both directions, and
- * endpoint 1, which the class wants, never has anything to report. The interrupt takes what came,
- * which includes the emergency stop, and frees the buffer at once, so nothing can be in a stop's way.
+ * endpoint 1, which the class requires, never reports anything. The interrupt handles received
+ * bytes, including the emergency stop, and frees the buffer at once, so nothing can delay a stop.
  *
- * A host that sets 1200 baud wants the bootloader: what programs that flash do to boards at USB.
+ * A host requests the bootloader by setting 1200 baud, as flashing programs commonly do.
  *
- * Not worked around: erratum RP2040-E5 of chips before revision B2, which may need another try at
- * plugging in behind a hub with much traffic.
+ * Erratum RP2040-E5 of chips before revision B2 has no workaround here. Behind a busy hub such a
+ * board may have to be plugged in again.
  */
 #include "board.h"
 #include "hardware.h"
 #include "link.h"
 #include "string.h"
 
-#define LOWER_THAN_STEPS 2 /* as that of the UART: one of the two waits for the other */
+#define LOWER_THAN_STEPS 2 /* the same as the UART's, so that neither interrupts the other */
 #define PACKET 64
 #define CONTROL 0
 #define NOTICES 1
@@ -24,7 +24,7 @@
 #define SEND_BUFFER 0x200
 #define IN false
 #define OUT true
-#define MOST_SENT (PACKET - 1) /* a full packet would say that more follows at once */
+#define MOST_SENT (PACKET - 1) /* after a full packet the host would wait for more */
 #define TOUCH_BAUD 1200u
 
 /* Requests, as type << 8 | number; of standard requests for any recipient. */
@@ -144,11 +144,11 @@ static struct __attribute__((packed)) {
     uint16_t length;
 } setup;
 
-/* The answer to a request, as far as it was not sent yet. */
+/* The part of the answer to a request that is not sent yet. */
 static struct {
     const uint8_t *bytes;
     uint16_t left;
-    bool ends_short; /* an empty packet tells the host that there is no more */
+    bool ends_short; /* an empty packet ends the answer */
 } answer;
 
 static uint8_t text[PACKET];
@@ -339,7 +339,7 @@ static void take_setup(void)
     uint32_t words[2] = {REGISTER(USB_SETUP), REGISTER(USB_SETUP + 4)};
     memcpy(&setup, words, sizeof setup);
     data1[CONTROL][IN] = data1[CONTROL][OUT] = true;
-    REGISTER(USB_BUFFER_CONTROL(CONTROL, IN)) = 0; /* the rest of an answer nobody waited for */
+    REGISTER(USB_BUFFER_CONTROL(CONTROL, IN)) = 0; /* drops the rest of an abandoned answer */
     REGISTER(USB_BUFFER_CONTROL(CONTROL, OUT)) = 0;
     new_address = 0;
     serve_request();

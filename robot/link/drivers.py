@@ -1,4 +1,4 @@
-"""Stepper drivers as the board is told of them, and as it reports them."""
+"""The set-up of stepper drivers for the board, and the states that it reports."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ DRIVER_FAULTS = frozenset(fault for fault in Fault if fault.name.startswith("DRI
 """Faults of a driver that a board reports."""
 OVER_120_C = 1 << 0
 _TEMPERATURES = {11: 157, 10: 150, 9: 143, 8: 120}
-"""Bits of DRV_STATUS, and the temperature that each says is exceeded."""
+"""Temperatures that DRV_STATUS reports as exceeded, by its bits."""
 _CURRENT_SHIFT, _CURRENT_MASK = 16, 0x1F
 
 
 @dataclass(frozen=True, slots=True)
 class DriverSetup:
-    """The set-up of a stepper's driver: its address, and what its registers get.
+    """The set-up of a stepper's driver: its address and the values of its registers.
 
-    ``slow_interval``: ticks between steps from which on it can tell an open load. ``stall_blank``:
-    steps after which a stall counts, where the motor homes by that; else 0.
+    ``slow_interval``: shortest ticks between steps at which it detects an open load reliably.
+    ``stall_blank``: steps before a stall counts if the motor homes by stall, else 0.
     """
 
     address: int

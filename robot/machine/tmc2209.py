@@ -12,30 +12,33 @@ SGTHRS, CHOPCONF, PWMCONF = 0x40, 0x6C, 0x70
 
 SPREADCYCLE = 1 << 2
 BY_UART = 1 << 6 | 1 << 7 | 1 << 8
-"""The UART's pin is no power-down input, microsteps are those of CHOPCONF, step pulses filtered."""
+"""PDN_UART serves the UART only, CHOPCONF sets the microsteps, and step pulses are filtered."""
 ANSWER_LATER = 2 << 8
-"""Several drivers share the wire: each leaves three bytes' time before it answers."""
+"""Drivers on a shared wire wait for the time of three bytes before they answer."""
 HOLD_DELAY = 8 << 16
 CHOPPER = 1 << 28 | 2 << 15 | 5 << 4 | 3
-"""Interpolation to 256 microsteps; blank time, hysteresis and off time of the usual motors."""
+"""Interpolation to 256 microsteps, with blank time, hysteresis and off time for common motors."""
 HIGH_SENSITIVITY = 1 << 17
 RESOLUTION_SHIFT = 24
 STEALTHCHOP_PWM = 0xC10D0024
-"""The value after a reset: PWM that tunes itself."""
+"""PWM that tunes itself, as after a reset."""
 CLOCK_HZ = 12_000_000
 FINEST = 256
-"""Microsteps in which the driver measures speed."""
+"""Microsteps of a full step in which the driver measures speed."""
 LONGEST_TSTEP = (1 << 20) - 1
 STALL_SPEED_MARGIN = 0.75
-"""StallGuard is on from this part of the homing speed on."""
+"""StallGuard works from this fraction of the slow homing speed."""
 OPEN_LOAD_FULL_STEPS_PER_S = 200
-"""Up to this speed the driver's report of an open load can be trusted."""
+"""Up to this speed the driver detects open loads reliably."""
 
 
 def driver_setup(
     stepper: Stepper, driver: DriverSettings, board_sense_ohm: float | None
 ) -> DriverSetup:
-    """Return the set-up of a stepper's driver on a board with such sense resistors."""
+    """Return the set-up of a stepper's driver.
+
+    ``board_sense_ohm``: the sense resistors on the board, which the profile may override.
+    """
     sense_ohm = driver.sense_ohm or board_sense_ohm
     assert sense_ohm is not None, "profiles without one are refused"
     is_fine = is_sensitive(driver, sense_ohm)
@@ -65,5 +68,5 @@ def driver_setup(
 
 
 def _tstep(full_steps_per_s: float) -> int:
-    """Return the driver's measure of a speed: clock cycles between two of its finest microsteps."""
+    """Return a speed as the driver measures it: clock cycles between its finest microsteps."""
     return min(LONGEST_TSTEP, round(CLOCK_HZ / (full_steps_per_s * FINEST)))
