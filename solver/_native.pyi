@@ -347,12 +347,10 @@ class LayeredGeometry:
     def turn(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], turns: Sequence[tuple[int, int, int, int]]) -> None:
         """Turn uint8[6 * size**2] in place."""
 
-    @property
-    def few(self) -> int:
-        """Number of turns up to which few_turns finds all solutions."""
-
-    def few_turns(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> list[tuple[int, int, int, int]] | None:
-        """Turns that solve the cube; None when it takes more than `few`."""
+    def few_turns(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[list[tuple[int, int, int, int]], int] | None:
+        """
+        Turns that solve a cube a few turns from solved, and the least number of block turns that any solution has. None if it finds none.
+        """
 
     def finish(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], progress: Callable[[float], bool]) -> list[list[tuple[int, int, int, int]]] | None:
         """

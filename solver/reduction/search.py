@@ -92,23 +92,16 @@ def _make_ready(cube: StickerCube, request: Request) -> None:
 
 def _solve_few_turns(cube: StickerCube, request: Request, watch: SearchClock) -> Solution | None:
     """The solution of a cube that is hardly scrambled, or not at all, which needs no tables."""
-    turning = geometry(cube.size)
-    turns = turning.few_turns(_stickers(cube))
-    if turns is None:
+    found = geometry(cube.size).few_turns(_stickers(cube))
+    if found is None:
         return None
+    turns, least = found
     moves = moves_from(turns, cube.size)
-    solution = answer(cube, request, moves, watch, lower_bound=int(bool(moves)), phases=(moves,))
-    is_least = request.metric == "obtm" and solution.length <= turning.few
-    least = solution.length if is_least else solution.lower_bound
+    least = least if request.metric == "obtm" else int(bool(moves))
+    solution = answer(cube, request, moves, watch, lower_bound=least, phases=(moves,))
     costs = request.block_costs
     cost_us = None if costs is None else costs.time_us(moves)
-    solution = replace(
-        solution,
-        phase_names=(FEW_TURNS,),
-        optimal=solution.length == least,
-        lower_bound=least,
-        cost_us=cost_us,
-    )
+    solution = replace(solution, phase_names=(FEW_TURNS,), cost_us=cost_us)
     if request.on_better is not None:
         request.on_better(solution)
     return solution

@@ -288,11 +288,25 @@ def test_a_cube_a_few_turns_from_solved_is_solved_by_as_few(size, rng, solves, m
             assert solution.lower_bound == solution.length <= 4
 
 
-@pytest.mark.parametrize("size", [12, 40])
-def test_a_large_cube_a_turn_or_two_from_solved_is_solved_by_as_few(size, solves) -> None:
-    for scramble, turns in (("3Rw", 1), ("y 5Uw2 7Fw'", 2)):
-        cube = StickerCube.solved(size).apply(scramble)
-        assert solved(cube, solves).length == turns
+@pytest.mark.parametrize(("size", "turns"), [(4, 6), (5, 7), (8, 9), (12, 9), (20, 3), (40, 10)])
+def test_a_shortest_solution_of_several_block_turns_is_proven(size, turns, rng, solves) -> None:
+    scramble = [
+        f"{rng.integers(1, size // 2 + 1)}{face}w"
+        for face in rng.permutation([*"URFDLB", *"URFDLB"])[:turns]
+    ]
+    cube = StickerCube.solved(size).apply(" ".join(scramble))
+    solution = solved(cube, solves)
+    assert solution.phase_names == ("few turns",)
+    assert solution.lower_bound == solution.length <= turns
+
+
+def test_no_shorter_sequence_solves_what_is_said_to_need_three_block_turns(solves) -> None:
+    """Tries all pairs, but for opposite blocks, which do the same after a rotation of the cube."""
+    cube = StickerCube.solved(8).apply("3Rw 2Uw' 4Fw2")
+    blocks = [f"{n}{face}w{end}" for n in range(1, 8) for face in "URF" for end in ("", "2", "'")]
+    firsts = [cube.apply(first) for first in blocks]
+    assert solved(cube, solves).lower_bound == 3
+    assert not any(after.apply(second).is_solved for after in firsts for second in blocks)
 
 
 # ---- requests -----------------------------------------------------------------------------------

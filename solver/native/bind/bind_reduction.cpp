@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -54,12 +55,12 @@ std::optional<std::vector<PlainTurns>> finish(const Geometry& geometry, const Ta
     return std::vector{plain(found.parity), plain(found.centres), plain(found.edges)};
 }
 
-std::optional<PlainTurns> plain_few_turns(const Geometry& geometry, const TableBytes& stickers) {
+std::optional<std::pair<PlainTurns, int>> plain_few_turns(const Geometry& geometry, const TableBytes& stickers) {
     const Colours colours = colours_of(stickers, geometry.size());
     const nb::gil_scoped_release released;
     const auto found = few_turns(geometry, colours);
     if (!found) return std::nullopt;
-    return plain(*found);
+    return std::pair{plain(found->turns), found->least};
 }
 
 BlockTurns block_turns(const PlainTurns& turns) {
@@ -167,11 +168,9 @@ void bind_reduction(nb::module_& module) {
         .def(nb::init<int>(), nb::arg("size"))
         .def("turn", &turn, nb::arg("stickers"), nb::arg("turns"),
              "Turn uint8[6 * size**2] in place.")
-        .def_prop_ro(
-            "few", [](const Geometry& geometry) { return few_turns_of(geometry.size()); },
-            "Number of turns up to which few_turns finds all solutions.")
         .def("few_turns", &plain_few_turns, nb::arg("stickers"),
-             "Turns that solve the cube; None when it takes more than `few`.")
+             "Turns that solve a cube a few turns from solved, and the least number of block turns "
+             "that any solution has. None if it finds none.")
         .def("finish", &finish, nb::arg("stickers"), nb::arg("progress"),
              "Reduce a legal cube to a 3x3x3 by exchanges of three pieces: turns for parity, "
              "centres and edges; None when stopped.");

@@ -277,9 +277,129 @@ bool finish_reduction(const Geometry& geometry, Colours stickers,
 
 namespace {
 
+// IDA* over block turns for cubes a few turns from solved.
+//
+// Neighbouring stickers on the faces of a solved cube are alike. A block turn moves one part of the
+// cube against the other, so only the N pairs across their border change on each of four faces. A
+// cube with k unlike pairs therefore needs at least k / 4N block turns. A wrong turn usually adds
+// nearly 4N unlike pairs, after which the turns that are left cannot suffice. So the search follows
+// hardly any wrong turn, on large cubes least of all.
+class BorderSearch {
+public:
+    BorderSearch(const Geometry& geometry, const Colours& stickers)
+        : geometry_(geometry), size_(geometry.size()), around_(4 * size_), stickers_(stickers) {
+        rings_.reserve(3 * size_);
+        for (int axis = 0; axis < 3; ++axis)
+            for (int layer = 1; layer <= size_; ++layer) rings_.push_back(ring(axis, layer));
+    }
+
+    // Returns a shortest solution; nothing if it takes more than kMostTurns or too long to find.
+    std::optional<BlockTurns> run() {
+        int unlike = 0;
+        for (int axis = 0; axis < 3; ++axis)
+            for (int border = 1; border < size_; ++border) {
+                read_border(axis, border);
+                unlike += count_unlike(0);
+            }
+        const int least = (unlike + around_ - 1) / around_;
+        for (int turns = least; turns <= kMostTurns && !is_over(); ++turns)
+            if (walk(unlike, turns, -1, 0)) return path_;
+        return std::nullopt;
+    }
+
+private:
+    static constexpr int kMostTurns = 12;
+    static constexpr int kMostWork = 100'000;  // positions times layers, a few tenths of a second
+
+    // The stickers around a layer, N of each face; a quarter turn brings each N places further.
+    std::vector<int> ring(int axis, int layer) const {
+        const Place normal = normal_of(axis);
+        std::vector<int> stickers;
+        stickers.reserve(around_);
+        Place side = normal_of((axis + 1) % 3);
+        for (int face = 0; face < 4; ++face) {
+            const Place next = cross(side, normal);
+            for (int number = 1; number <= size_; ++number) {
+                Place place{};
+                for (int i = 0; i < 3; ++i)
+                    place[i] = size_ * side[i] + geometry_.coordinate(layer) * normal[i] +
+                               geometry_.coordinate(number) * next[i];
+                stickers.push_back(geometry_.sticker_at(place));
+            }
+            side = next;
+        }
+        return stickers;
+    }
+
+    // Reads the stickers on both sides of the border after so many layers.
+    void read_border(int axis, int border) {
+        const std::vector<int>*const near = &rings_[axis * size_ + border - 1], *const far = near + 1;
+        near_.resize(2 * around_);
+        far_.resize(around_);
+        for (int k = 0; k < around_; ++k) {
+            near_[k] = near_[k + around_] = stickers_[(*near)[k]];
+            far_[k] = stickers_[(*far)[k]];
+        }
+    }
+
+    // Counts the unlike pairs across the border that was read, after quarter turns of its near side.
+    int count_unlike(int quarters) const {
+        const std::uint8_t* const turned = near_.data() + (4 - quarters) * size_;
+        int count = 0;
+        for (int k = 0; k < around_; ++k) count += turned[k] != far_[k] ? 1 : 0;
+        return count;
+    }
+
+    // Turns the smaller part; the other one is the same from the opposite side.
+    BlockTurn turn_at(int axis, int border, int quarters) const {
+        const bool is_near = 2 * border <= size_;
+        const int face = is_near ? axis : axis + 3, last = is_near ? border : size_ - border;
+        return {static_cast<std::uint8_t>(face), 1, static_cast<std::uint8_t>(last),
+                static_cast<std::uint8_t>(quarters)};
+    }
+
+    bool is_over() const { return work_ > kMostWork; }
+
+    // Returns whether so many turns solve the cube; then they are in `path_`. Turns on one axis
+    // follow each other by their borders.
+    bool walk(int unlike, int left, int last_axis, int last_border) {
+        if (unlike == 0) return true;
+        if (left == 0 || is_over()) return false;
+        work_ += size_;
+        for (int axis = 0; axis < 3; ++axis)
+            for (int border = axis == last_axis ? last_border + 1 : 1; border < size_; ++border) {
+                read_border(axis, border);
+                const int others = unlike - count_unlike(0);
+                std::array<int, 4> after{};
+                for (int quarters = 1; quarters < 4; ++quarters)
+                    after[quarters] = others + count_unlike(quarters);
+                for (int quarters = 1; quarters < 4; ++quarters) {
+                    if (after[quarters] > around_ * (left - 1)) continue;
+                    const BlockTurn turn = turn_at(axis, border, quarters);
+                    geometry_.turn(turn, stickers_);
+                    path_.push_back(turn);
+                    if (walk(after[quarters], left - 1, axis, border)) return true;
+                    path_.pop_back();
+                    geometry_.turn(turn.inverse(), stickers_);
+                }
+            }
+        return false;
+    }
+
+    const Geometry& geometry_;
+    int size_, around_;
+    Colours stickers_;
+    std::vector<std::vector<int>> rings_;  // axis after axis, layers from U, R, F
+    std::vector<std::uint8_t> near_, far_;  // around the layers at a border; near ones twice over
+    BlockTurns path_;
+    int work_ = 0;
+};
+
 // From either end; turns that are not needed are of no quarters.
 using Few = std::array<BlockTurn, 2>;
 constexpr BlockTurn kNoTurn{0, 1, 1, 0};
+constexpr int kMostMet = 4;
+constexpr int kLargestToMeet = 11;  // layers; larger cubes have too many turns and stickers
 
 // Blocks of up to half of the layers, and single layers in them. The others are the same seen from
 // the opposite side, after a rotation of the whole cube.
@@ -295,16 +415,14 @@ BlockTurns turns_to_try(int size) {
     return turns;
 }
 
-// Calls `visit` with every position up to `count` turns away, one or two.
+// Calls `visit` with every position up to two turns away.
 template <class Visit>
-void walk(const Geometry& geometry, const BlockTurns& turns, int count, const Colours& from,
-          Visit visit) {
+void walk(const Geometry& geometry, const BlockTurns& turns, const Colours& from, Visit visit) {
     visit(from, Few{kNoTurn, kNoTurn});
     for (const BlockTurn first : turns) {
         Colours after = from;
         geometry.turn(first, after);
         visit(after, Few{first, kNoTurn});
-        if (count == 1) continue;
         for (const BlockTurn second : turns) {
             Colours end = after;
             geometry.turn(second, end);
@@ -331,18 +449,21 @@ void append(BlockTurns& turns, BlockTurn turn) {
 
 }  // namespace
 
-std::optional<BlockTurns> few_turns(const Geometry& geometry, const Colours& stickers) {
-    const int size = geometry.size(), each = few_turns_of(size) / 2;
+namespace {
+
+// Compares all positions two turns away with those two turns away from solved.
+std::optional<FewTurns> meet(const Geometry& geometry, const Colours& stickers) {
+    const int size = geometry.size();
     Colours solved(stickers.size());
     for (std::size_t k = 0; k < solved.size(); ++k)
         solved[k] = static_cast<std::uint8_t>(k / (solved.size() / kFaces));
     const BlockTurns turns = turns_to_try(size);
     std::unordered_multimap<std::size_t, Few> near;
-    walk(geometry, turns, each, solved,
+    walk(geometry, turns, solved,
          [&](const Colours& at, const Few& few) { near.emplace(hash_of(at), few); });
     std::optional<BlockTurns> best;
     int least = 0;
-    walk(geometry, turns, each, stickers, [&](const Colours& at, const Few& few) {
+    walk(geometry, turns, stickers, [&](const Colours& at, const Few& few) {
         const auto [from, to] = near.equal_range(hash_of(at));
         for (auto met = from; met != to; ++met) {
             BlockTurns whole;
@@ -359,7 +480,16 @@ std::optional<BlockTurns> few_turns(const Geometry& geometry, const Colours& sti
             if (is_solved) best = whole, least = count;
         }
     });
-    return best;
+    if (!best) return std::nullopt;
+    return FewTurns{*best, std::min(least, kMostMet + 1)};
+}
+
+}  // namespace
+
+std::optional<FewTurns> few_turns(const Geometry& geometry, const Colours& stickers) {
+    if (const auto turns = BorderSearch(geometry, stickers).run())
+        return FewTurns{*turns, static_cast<int>(turns->size())};
+    return geometry.size() <= kLargestToMeet ? meet(geometry, stickers) : std::nullopt;
 }
 
 }  // namespace cubist

@@ -32,15 +32,16 @@ struct Finish {
 bool finish_reduction(const Geometry& geometry, Colours stickers,
                       const std::function<bool(double)>& progress, Finish& finish);
 
-// Cubes a few turns from solved, found from both ends.
+// A solution of a cube a few turns from solved.
+struct FewTurns {
+    BlockTurns turns;
+    int least;  // no solution has fewer block turns
+};
 
-// Returns the largest number of turns searched exhaustively: fewer for large cubes, which have more
-// turns and more stickers. Turns of single inner layers count as one here, so a solution may have
-// up to twice as many block turns.
-constexpr int few_turns_of(int size) { return size <= 11 ? 4 : 2; }
-
-// Returns the fewest block turns that solve the cube, however it is held, or nothing if that takes
-// more than few_turns_of(size). No shorter solution exists up to that number of block turns.
-std::optional<BlockTurns> few_turns(const Geometry& geometry, const Colours& stickers);
+// Returns a solution of a cube that is a few turns from solved, however it is held, or nothing. It
+// finds a shortest one of up to twelve block turns, but gives up if the stickers do not show the
+// way. On cubes of up to 11 layers it then finds any four turns, where one of a single inner layer
+// counts as one.
+std::optional<FewTurns> few_turns(const Geometry& geometry, const Colours& stickers);
 
 }  // namespace cubist
