@@ -74,7 +74,7 @@ def test_solutions_from_both_ends_are_as_short_as_those_from_one(metric, rng):
     assert _native.make_optimal(metric, shape, data, 2, lambda _: True)
     searches = _native.OptimalTable(shape, data), optimal.kernel(Request(metric=metric))
     options = _native.OptimalOptions(0, 20, 600.0, 1, None)
-    for cube in (scramble(metric, rng, turns) for turns in (10, 11, 12, 13, 14)):
+    for cube in (scramble(metric, rng, turns) for turns in (10, 11, 12, 13)):
         found = [search.solve(metric, cube.states, options, None).turns for search in searches]
         assert all(cube.apply(moves_of(turns)).is_solved for turns in found)
         assert len(found[0]) == len(found[1])
@@ -94,18 +94,20 @@ def test_a_search_that_is_stopped_claims_only_what_it_proved(threads, rng):
 @pytest.mark.parametrize(("tables", "mean"), [("medium", 10.1), ("large", 10.5)])
 def test_a_larger_table_agrees(rng, tables, mean):
     """Its bounds hold, reach the default table's up to where it is cut off, and prove the same."""
-    large, default = optimal.kernel(Request(tables=tables)), optimal.kernel(Request())
+    larger, default = optimal.kernel(Request(tables=tables)), optimal.kernel(Request())
     options = _native.OptimalOptions(0, 20, 600.0, 2, None)
     for turns in (1, 4, 8, 12, 15):
         for cube in (scramble("htm", rng, turns) for _ in range(20)):
             least = min(optimal.FAR[tables]["htm"], default.bound("htm", cube.states))
-            assert least <= large.bound("htm", cube.states) <= turns
+            assert least <= larger.bound("htm", cube.states) <= turns
     for cube in (scramble("htm", rng, 12) for _ in range(4)):
-        found = [table.solve("htm", cube.states, options, None).turns for table in (large, default)]
+        found = [
+            table.solve("htm", cube.states, options, None).turns for table in (larger, default)
+        ]
         assert len({len(turns) for turns in found if turns is not None}) == 1
         assert cube.apply(moves_of(found[0] or ())).is_solved
     random = [Cube.random(rng) for _ in range(200)]
-    assert np.mean([large.bound("htm", cube.states) for cube in random]) > mean
+    assert np.mean([larger.bound("htm", cube.states) for cube in random]) > mean
 
 
 def test_two_phase_goes_on_while_its_solution_is_unusually_long(monkeypatch):

@@ -55,7 +55,8 @@ std::optional<std::vector<PlainTurns>> finish(const Geometry& geometry, const Ta
     return std::vector{plain(found.parity), plain(found.centres), plain(found.edges)};
 }
 
-std::optional<std::pair<PlainTurns, int>> plain_few_turns(const Geometry& geometry, const TableBytes& stickers) {
+std::optional<std::pair<PlainTurns, int>> plain_few_turns(const Geometry& geometry,
+                                                          const TableBytes& stickers) {
     const Colours colours = colours_of(stickers, geometry.size());
     const nb::gil_scoped_release released;
     const auto found = few_turns(geometry, colours);

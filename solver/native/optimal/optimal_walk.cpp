@@ -79,16 +79,7 @@ OptimalStart OptimalNodes::root(const CubieCube& cube) const {
 }
 
 int OptimalNodes::bound(const CubieCube& cube) const {
-    const int bound = root(cube).node.bound();
-    if (!table_.inverse()) return bound;
-    const auto positions = table_.inverse()->positions(cube);
-    OptimalNode inverse;
-    for (int axis = 0; axis < kViews; ++axis) {
-        inverse.views[axis] = table_.view_of(positions[axis]);
-        inverse.views[axis].distance =
-            static_cast<std::int8_t>(table_.least_distance(inverse.views[axis]));
-    }
-    return std::max(bound, inverse.bound());
+    return std::max(root(cube).node.bound(), root(cube.inverse()).node.bound());
 }
 
 std::vector<OptimalStart> OptimalNodes::next(const OptimalStart& start) const {

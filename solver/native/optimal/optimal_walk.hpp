@@ -60,8 +60,7 @@ public:
     OptimalNodes(const OptimalTable& table, OptimalMetric metric);
 
     OptimalStart root(const CubieCube& cube) const;
-    // Returns a lower bound on the solution, from the table's entries of the cube and, if the table
-    // is cut off, of its inverse.
+    // Returns a lower bound on the solution, from the distances of the cube and of its inverse.
     int bound(const CubieCube& cube) const;
     // Returns the positions after each turn that may follow.
     std::vector<OptimalStart> next(const OptimalStart& start) const;

@@ -333,7 +333,8 @@ private:
 
     // Reads the stickers on both sides of the border after so many layers.
     void read_border(int axis, int border) {
-        const std::vector<int>*const near = &rings_[axis * size_ + border - 1], *const far = near + 1;
+        const std::vector<int>*const near = &rings_[axis * size_ + border - 1], *const far =
+                                                                                    near + 1;
         near_.resize(2 * around_);
         far_.resize(around_);
         for (int k = 0; k < around_; ++k) {
@@ -342,7 +343,8 @@ private:
         }
     }
 
-    // Counts the unlike pairs across the border that was read, after quarter turns of its near side.
+    // Counts the unlike pairs across the border that was read, after quarter turns of its near
+    // side.
     int count_unlike(int quarters) const {
         const std::uint8_t* const turned = near_.data() + (4 - quarters) * size_;
         int count = 0;
@@ -389,7 +391,7 @@ private:
     const Geometry& geometry_;
     int size_, around_;
     Colours stickers_;
-    std::vector<std::vector<int>> rings_;  // axis after axis, layers from U, R, F
+    std::vector<std::vector<int>> rings_;   // axis after axis, layers from U, R, F
     std::vector<std::uint8_t> near_, far_;  // around the layers at a border; near ones twice over
     BlockTurns path_;
     int work_ = 0;
