@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from solver import _native, two_phase
+from solver import _native, optimal, two_phase
 from solver.cube.cube import Cube
 from solver.cube.metrics import METRICS
 from solver.search import solve
@@ -142,13 +142,13 @@ THREADS = 2
 
 def measure_tables() -> None:
     """Emit the processor time to make every table a first solve waits for, in memory."""
-    shape = _native.OptimalShape(1, 0)
     for metric in METRICS:
         _emit_making(f"phase1-{metric}", _native.phase1_size(metric), _native.make_phase1, metric)
         _emit_making(f"phase2-{metric}", _native.phase2_size(metric), _native.make_phase2, metric)
     for metric in METRICS[:2]:
+        shape = _native.OptimalShape(optimal.KINDS["default"], optimal.FAR["default"][metric])
         size = _native.optimal_size(shape)
-        _emit_making(f"optimal-{metric}-1", size, _native.make_optimal, metric, shape)
+        _emit_making(f"optimal-{metric}", size, _native.make_optimal, metric, shape)
 
 
 def _emit_making(name: str, size: int, make: Callable[..., bool], *arguments: Any) -> None:
