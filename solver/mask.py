@@ -59,7 +59,7 @@ class Mask:
         example = find_fitting(placements)
         if example is None:
             raise IllegalCube(
-                "no turns lead to such a cube: its pieces cannot all be placed so",
+                "no turns lead to such a cube: its pieces cannot all be in these places",
                 {"kind": "partial"},
             )
         return cls(text, placements, example)
@@ -254,7 +254,7 @@ def read_part(text: str, given: GivenCube) -> Mask | None:
     _check_size(given.cube.size)
     if not part.has_face:
         if letter:
-            raise InvalidRequest(f"{name!r} is of no face", f"omit {letter!r}")
+            raise InvalidRequest(f"{name!r} has no face", f"omit {letter!r}")
         return _make_part(name, "")
     return _make_part(name, _find_face(letter, given) if letter else part.face)
 
@@ -278,16 +278,19 @@ def _find_face(letter: str, given: GivenCube) -> str:
 
 def _check_size(size: int) -> None:
     if size != 3:
-        raise InvalidRequest("Goals that leave pieces free are for a 3x3x3")
+        raise InvalidRequest("Only a 3x3x3 has goals that leave pieces free")
 
 
 # ---- drawings with gaps --------------------------------------------------------------------------
 
 
 def is_drawing(letters: str, size: int) -> bool:
-    """Tell whether ``letters``, without blanks, are facelets with gaps."""
+    """Tell whether ``letters``, without blanks, are facelets with gaps, or are meant to be.
+
+    Names and moves have no full stops, so letters with one are a drawing of whatever length.
+    """
     return (
-        len(letters) == 6 * size * size
+        (len(letters) == 6 * size * size or _GAP in letters)
         and any(gap in letters for gap in GAPS)
         and all(letter.isalpha() or letter in GAPS for letter in letters)
     )
@@ -301,6 +304,8 @@ def read_drawing(letters: str, given: GivenCube) -> Mask:
     cube can show and InvalidRequest for other sizes than 3.
     """
     _check_size(given.cube.size)
+    if len(letters) != 54:
+        raise BadNotation(f"A drawing of a 3x3x3 has 54 facelets, not {len(letters)}.")
     letters = letters.upper().translate(str.maketrans(GAPS, _GAP * len(GAPS)))
     if given.colours != FACES and set(letters) <= {_GAP, *given.colours}:
         letters = letters.translate(str.maketrans(given.colours, FACES))
@@ -340,12 +345,13 @@ def _find_holding(letters: str, usual: Orientation) -> Orientation:
         return fitting[0]
     if fitting:
         raise IllegalCube(
-            f"the centres {' '.join(centres)} leave open how the cube is held: draw two that are"
+            f"the centres {' '.join(centres)} do not say how the cube is held: draw two that are"
             " neighbours",
             {"kind": "centre", "shown": centres},
         )
     raise IllegalCube(
-        f"the middle centres of U R F D L B are {' '.join(centres)}: no cube is held so",
+        f"the middle centres of U R F D L B are {' '.join(centres)}:"
+        " no way to hold a cube shows these",
         {"kind": "centre", "shown": centres},
     )
 
@@ -353,7 +359,7 @@ def _find_holding(letters: str, usual: Orientation) -> Orientation:
 # ---- cubes that fit ------------------------------------------------------------------------------
 
 _TRIES = 100
-"""Random cubes that are begun before it is said that none was found."""
+"""Attempts to draw a random cube that fits."""
 
 
 class _Placed(NamedTuple):
@@ -394,7 +400,7 @@ def _fill_slots(
     """Return pieces for all slots of a kind whose orientations cancel, by parity.
 
     Slot by slot it keeps one way to every set of pieces and their sums, at most 4096 sets of 12
-    edges. So it needs no luck, and finds as fast that there is no way. Free slots come last.
+    edges. So it also finds out quickly that there is no way. Free slots come last.
     """
     count = len(placements)
     free = [slot for slot, right in enumerate(placements) if len(right) == count * ways]
@@ -428,7 +434,7 @@ def draw_fitting(
 ) -> Cube | None:
     """Return a random legal cube with one of the ``placements`` in every slot.
 
-    None where luck does not find one soon.
+    None if a hundred attempts find none.
     """
     for _ in range(_TRIES):
         corners = _draw_slots(placements[:_CORNERS], 3, rng)

@@ -1,7 +1,7 @@
 """Searches for goals that leave pieces free: shortest solutions, or the best found in time.
 
 Half of the time goes to IDA* over the pieces that matter, length by length, with proof. What is
-left goes to the two phases, which solve the cube towards one of the many that fit after the other.
+left goes to the two phases, which solve the cube towards one fitting cube after another.
 On a robot the first half does not end with the shortest solutions: longer ones may take less time.
 """
 
@@ -56,7 +56,7 @@ def search(cube: AnyCube, request: Request, mask: Mask) -> list[Solution]:
             f"use one of {', '.join(REPLACES)}",
         )
     if request.centres is not None:
-        raise InvalidRequest("Centres are kept upright for goals that are whole cubes only")
+        raise InvalidRequest("Centres stay upright only with goals that are whole cubes")
     return _PartialSearch(cube, request, mask).run()
 
 

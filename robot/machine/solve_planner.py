@@ -129,7 +129,9 @@ class SolvePlanner:
         if not centres:
             return Aim(goal)
         if self._size != 3 or (goal is not None and goal.mask is not None):
-            raise InvalidRequest("centres: they are kept upright on a 3x3x3, and for whole cubes")
+            raise InvalidRequest(
+                "centres: they stay upright only on a 3x3x3, with a goal that is a whole cube"
+            )
         try:
             return Aim(goal, count_turns(parse_moves(centres_turned or "")))
         except CubistError as error:

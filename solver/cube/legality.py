@@ -56,7 +56,8 @@ def held_by_centres(facelets: str, size: int) -> Orientation:
     held = held_with(shown)
     if held is None:
         raise IllegalCube(
-            f"the middle centres of U R F D L B are {' '.join(shown)}: no cube is held so",
+            f"the middle centres of U R F D L B are {' '.join(shown)}:"
+            " no way to hold a cube shows these",
             {"kind": "centre", "shown": shown},
         )
     return held

@@ -120,10 +120,11 @@ def test_a_robot_s_plan_reaches_a_part(robot: str) -> None:
     [
         ("cross X", "neither a face nor a colour"),
         ("corners U", "no face"),
-        ("......... ....U.... ......... ......... ......... .........", "leave open"),
-        ("....U.... ....D.... ......... ......... ......... .........", "no cube is held so"),
+        ("UUUUUUUUU...R.R...", "54 facelets, not 18"),
+        ("......... ....U.... ......... ......... ......... .........", "how the cube is held"),
+        ("....U.... ....D.... ......... ......... ......... .........", "no way to hold a cube"),
         ("........U D........ ......... ......... ......... .........", "no corner is coloured"),
-        ("UUUUUUUUU RFRRRRRRR FRFFFFFFF DDDDDDDDD LLLLLLLLL BBBBBBB.B", "placed so"),
+        ("UUUUUUUUU RFRRRRRRR FRFFFFFFF DDDDDDDDD LLLLLLLLL BBBBBBB.B", "in these places"),
     ],
 )
 def test_what_no_cube_can_show_is_refused(to: str, words: str) -> None:

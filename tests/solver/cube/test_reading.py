@@ -95,7 +95,7 @@ def test_states_that_other_programs_call_illegal(letters: str, held: str, moves:
         (CENTRED.translate(COLOURS).replace("W", "Y", 1), 3, "colour W appears 8 times"),
         ("WYWWRRRRGGGGYWYYOOOOBBBB", 2, "no cube has corners of these colours"),
         ("WRWWRWRRGGGGYYYYOOOOBBBB", 2, "RUB, which is seen at URB; U is W, R is R, F is G"),
-        (CENTRED[:13] + "F" + CENTRED[14:22] + "R" + CENTRED[23:], 3, "no cube is held so"),
+        (CENTRED[:13] + "F" + CENTRED[14:22] + "R" + CENTRED[23:], 3, "no way to hold a cube"),
         ("W" * 8 + "R" + "R" * 8 + "W" + "W" * 4 + "GGGGGGGG", 3, "54 facelets, not 30"),
         (CENTRED.translate(COLOURS).replace("B", "X", 1), 3, "7 different letters, B G O R W X Y"),
         ("w" * 27 + "W" * 27, 3, "1 different letters"),
