@@ -141,7 +141,7 @@ def export(file: Path, name: str | None, run_id: str | None) -> int:
             raise click.UsageError("--run goes with --collage and --time-lapse")
         data = export_runs(name, _store().readable())[1]
     elif is_standard_output(file) and sys.stdout.isatty():
-        raise click.UsageError(f"{name} is no text for a terminal: add a FILE, such as {name}")
+        raise click.UsageError(f"a terminal cannot show a picture: add a FILE, such as {name}")
     else:
         data = of_one_run(_store(), run_id)
     write_given(file, data)

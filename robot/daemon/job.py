@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import ParamSpec, TypeVar
 
 from robot.api.endpoints import RobotState
@@ -35,6 +37,9 @@ Report = Callable[[RobotState, str], None]
 
 TOLD_EVERY = 0.1
 """Fraction of a step after which its progress is published again."""
+
+LEAST_PRIORITY = 10
+"""Of a thread that nobody waits for (``nice``)."""
 
 ENOUGH_TO_ESTIMATE = 0.02
 """Fraction of a motion from which its remaining time can be estimated."""
@@ -297,3 +302,14 @@ async def run_in_own_thread(function: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(pool, function)
     finally:
         pool.shutdown(wait=False)
+
+
+async def run_behind_others(function: Callable[[], T]) -> T:
+    """Run it in a thread of its own, of low priority: nobody waits for it."""
+
+    def run() -> T:
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LEAST_PRIORITY)
+        return function()
+
+    return await run_in_own_thread(run)

@@ -19,7 +19,7 @@ from robot.daemon import jobs
 from robot.daemon.colour_watch import ColourWatch
 from robot.daemon.condition import EMERGENCY, EventBoard, RobotCondition
 from robot.daemon.drift_watch import DriftWatch
-from robot.daemon.job import Job, run_in_own_thread
+from robot.daemon.job import Job, run_behind_others, run_in_own_thread
 from robot.daemon.live import JpegCache, LiveBoard, NumberedJpeg
 from robot.daemon.motion_run import CalibratingProgram, MotionRun, TrialStop, clock_text
 from robot.daemon.service import ending
@@ -434,10 +434,11 @@ class JobController:
         """Return the photographs of a run as one JPEG; raises ``StorageError`` if it has none."""
         record = await self.run_record(run_id)
         async with self._drawing:
-            key = (record.id, record.outcome, len(record.photos))
+            known = (record.outcome, record.facelets, record.moves, len(record.photos))
+            key = (record.id, record.started_at, *known)
             if self._collage is None or self._collage[0] != key:
                 draw = partial(draw_collage, record, partial(self.store.photo, record.id))
-                self._collage = (key, await run_in_own_thread(draw))
+                self._collage = (key, await run_behind_others(draw))
             return self._collage[1]
 
     def age_of(self, picture: NumberedJpeg) -> float:

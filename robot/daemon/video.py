@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import partial
 
-from robot.daemon.job import Job, run_in_own_thread
+from robot.daemon.job import Job, run_behind_others
 from robot.daemon.live import JpegCache
 from robot.machine.assembly import Machine
 from robot.records.runs import TIME_LAPSE_NAME
@@ -24,9 +22,6 @@ from robot.records.time_lapse import TimeLapse
 from solver.errors import CubistError
 
 log = logging.getLogger("cubistd")
-
-LEAST_PRIORITY = 10
-"""Of a thread that nobody waits for (``nice``)."""
 
 
 class JobVideo:
@@ -67,6 +62,10 @@ class JobVideo:
         except CubistError as error:
             self._has_failed = True
             log.warning("run %s: no more video: %s", self._job.record.id, error)
+        except Exception:
+            # Whatever a picture for viewers fails for, the job goes on.
+            self._has_failed = True
+            log.exception("run %s: no more video", self._job.record.id)
 
     @asynccontextmanager
     async def gathering(self) -> AsyncIterator[None]:
@@ -96,9 +95,15 @@ class JobVideo:
         Those of other cameras are left out: a time-lapse that changes its point of view flickers.
         """
         shown = self._pictures.latest(self._camera)
-        if shown is not None and shown.number != self._added:
-            self._added = shown.number
-            await asyncio.to_thread(lapse.add, self._job.elapsed_s, shown.jpeg)
+        if shown is None or shown.number == self._added:
+            return
+        self._added = shown.number
+        taken_s = self._job.elapsed_s - self._pictures.age_s(shown)
+        try:
+            await asyncio.to_thread(lapse.add, taken_s, shown.jpeg)
+        except Exception:
+            # Whatever a picture fails for, the job ends as it would without a time-lapse.
+            log.exception("run %s: a picture is missing in the time-lapse", self._job.record.id)
 
     def _number_shown(self) -> int:
         shown = self._pictures.latest(self._camera)
@@ -110,7 +115,7 @@ class JobVideo:
         if lapse is None:
             return False
         try:
-            animation = await run_in_own_thread(partial(_animate_behind_others, lapse))
+            animation = await run_behind_others(lapse.animate)
         except Exception:
             # Whatever a drawing fails for, the job ended as it did.
             log.exception("run %s: no time-lapse could be made", self._job.record.id)
@@ -124,10 +129,3 @@ def _first_camera(machine: Machine) -> str | None:
         return machine.scanner.camera_named(None)
     except CubistError:
         return None
-
-
-def _animate_behind_others(lapse: TimeLapse) -> bytes:
-    """Make the animation while all other threads have precedence."""
-    with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LEAST_PRIORITY)
-    return lapse.animate()

@@ -50,19 +50,22 @@ def draw_collage(record: RunRecord, load: Callable[[str], bytes]) -> bytes:
     """Return the collage as JPEG; ``load`` returns the bytes of a photograph.
 
     A photograph whose record does not say where the face is in it (of an older version) is shown
-    whole. Raises :class:`StorageError`, with the code ``NOT_STORED`` for a run without photographs
-    of faces.
+    whole. Raises :class:`StorageError`, with the code ``NOT_STORED``, for a run without photographs
+    of faces, or if none of them can be read.
     """
     names = faces_of(record)
-    if not names:
-        number = int(record.id)
-        raise StorageError(f"run {number}: it has no photographs of faces", code=NOT_STORED)
+    images = {face: _photograph(name, load) for face, name in names.items()}
+    if all(image is None for image in images.values()):
+        why = (
+            "its photographs of faces cannot be read" if names else "it has no photographs of faces"
+        )
+        raise StorageError(f"run {int(record.id)}: {why}", code=NOT_STORED)
     width, height = (2 * _MARGIN + count * _SIDE + (count - 1) * _GAP for count in (4, 3))
     canvas = Canvas(width, height, _BACKGROUND)
     for face, (column, row) in _PLACES.items():
         at = (_MARGIN + column * (_SIDE + _GAP), _MARGIN + row * (_SIDE + _GAP))
         canvas.box(at, (_SIDE, _SIDE), _PLASTIC)
-        if (image := _photograph(names.get(face), load)) is not None:
+        if (image := images.get(face)) is not None:
             _paste_face(canvas, at, image, record.corners.get(names[face]))
         if letters := _letters_of(record.facelets or "", face):
             _draw_dots(canvas, at, letters)
@@ -120,13 +123,13 @@ def _write_facts(canvas: Canvas, record: RunRecord) -> None:
         canvas.text((left, _MARGIN + 140 + 30 * number), line, _QUIET, 16)
 
 
-def _photograph(name: str | None, load: Callable[[str], bytes]) -> NDArray[np.uint8] | None:
-    """Return a photograph, uint8[h, w, 3] RGB; None if there is none, or it cannot be read."""
+def _photograph(name: str, load: Callable[[str], bytes]) -> NDArray[np.uint8] | None:
+    """Return a photograph, uint8[h, w, 3] RGB; None if it cannot be read."""
     try:
-        jpeg = load(name) if name is not None else b""
-    except StorageError:
+        jpeg = load(name)
+        bgr = cv2.imdecode(np.frombuffer(jpeg, dtype=np.uint8), cv2.IMREAD_COLOR) if jpeg else None
+    except (StorageError, cv2.error):
         return None
-    bgr = cv2.imdecode(np.frombuffer(jpeg, dtype=np.uint8), cv2.IMREAD_COLOR) if jpeg else None
     return None if bgr is None else np.asarray(bgr[..., ::-1], dtype=np.uint8)
 
 

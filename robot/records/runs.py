@@ -203,8 +203,8 @@ class RunStore:
         return media, read_regular(self.directory_of(run_id) / name, LARGEST_FILE_BYTES)
 
     def photo(self, run_id: str, name: str) -> bytes:
-        """Return a picture of a run; see :meth:`file`."""
-        return self.file(run_id, name)[1]
+        """Return a picture that the record of a run names, also if it does so only in memory."""
+        return read_regular(self.directory_of(run_id) / name, LARGEST_FILE_BYTES)
 
     def directory_of(self, run_id: str) -> Path:
         """Return the folder of a run; raises :class:`StorageError` unless it is a number."""

@@ -2,8 +2,7 @@
 
 The animation is a WebP file, which every current browser plays by itself. OpenCV's wheels have no
 encoder for H.264, so there is no MP4, and OpenCV writes animations from 4.11 on only. So OpenCV
-compresses each picture, as every version can, and
-:func:`join` puts them into the container
+compresses each picture, as every version can, and :func:`join` puts them into the container
 (developers.google.com/speed/webp/docs/riff_container)::
 
     "RIFF" size "WEBP"
@@ -18,6 +17,8 @@ number of them.
 from __future__ import annotations
 
 import struct
+import threading
+from bisect import insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -36,7 +37,7 @@ LARGEST_KEPT_BYTES = 64 * 1024
 WIDTH = 320
 QUALITY = 60
 LONGEST_S = 8.0
-"""Seconds that an animation lasts; a shorter run is shown as fast as it was."""
+"""Longest duration of an animation; a shorter run is shown as fast as it was."""
 
 SHORTEST_SHOWN_S, LONGEST_SHOWN_S, LAST_SHOWN_S = 0.04, 1.0, 1.5
 _ANIMATED, _BLACK = 0x02, 0xFF000000
@@ -53,21 +54,26 @@ class TimedJpeg:
 
 
 class TimeLapse:
-    """The pictures of one run, at most :data:`MOST_KEPT`, evenly spread however long it lasts."""
+    """The pictures of one run, at most :data:`MOST_KEPT`, evenly spread however long it lasts.
+
+    Threads may add pictures at the same time: whoever gives up waiting for one leaves it running.
+    """
 
     def __init__(self) -> None:
         self.kept: list[TimedJpeg] = []
         self.interval_s = FIRST_INTERVAL_S
+        self._adding = threading.Lock()
 
     def add(self, at_s: float, jpeg: bytes) -> None:
         """Add a picture. Blocks for a few milliseconds if it has to be made smaller."""
-        if len(self.kept) >= MOST_KEPT:
-            del self.kept[1::2]
-            self.interval_s *= 2
         if len(jpeg) > LARGEST_KEPT_BYTES and (image := _decode(jpeg)) is not None:
             small = _fit(image, WIDTH)
             jpeg = cv2.imencode(".jpg", small, [cv2.IMWRITE_JPEG_QUALITY, 85])[1].tobytes()
-        self.kept.append(TimedJpeg(at_s, jpeg))
+        with self._adding:
+            if len(self.kept) >= MOST_KEPT:
+                del self.kept[1::2]
+                self.interval_s *= 2
+            insort(self.kept, TimedJpeg(at_s, jpeg), key=lambda one: one.at_s)
 
     def animate(self) -> bytes:
         """Return the animation; empty unless there are two pictures. Blocks for a while.
@@ -77,7 +83,9 @@ class TimeLapse:
         chunks: list[bytes] = []
         times: list[float] = []
         size: tuple[int, int] | None = None
-        for one in self.kept:
+        with self._adding:
+            kept = list(self.kept)
+        for one in kept:
             if (image := _decode(one.jpeg)) is None:
                 continue
             small = _fit(image, WIDTH)
@@ -94,7 +102,7 @@ class TimeLapse:
 def durations_s(times: Sequence[float]) -> list[float]:
     """Return the seconds for which to show pictures that were taken at these times."""
     lasted = times[-1] - times[0]
-    factor = min(1.0, LONGEST_S / lasted) if lasted else 1.0
+    factor = min(1.0, (LONGEST_S - LAST_SHOWN_S) / lasted) if lasted else 1.0
     gaps = (factor * (after - at) for at, after in pairwise(times))
     shown = [min(max(gap, SHORTEST_SHOWN_S), LONGEST_SHOWN_S) for gap in gaps]
     return [*shown, LAST_SHOWN_S]

@@ -17,13 +17,15 @@ from robot.daemon.job import Job
 from robot.daemon.job_control import JobController
 from robot.daemon.live import JpegCache
 from robot.daemon.video import JobVideo
+from robot.records import time_lapse
 from robot.records.run_record import LinkRecord
 from robot.records.runs import unrecorded, utc_now
 from robot.records.time_lapse import TimeLapse
 from robot.text.faults import Conflict, RobotError
+from solver.cube.cube import Cube
 from solver.errors import InvalidRequest
 from solver.solution import Progress
-from tests.rig.fake_robot import FakeMachine
+from tests.rig.fake_robot import LIMIT_S, FakeMachine
 
 
 class Turning:
@@ -103,15 +105,103 @@ async def test_a_camera_that_fails_is_left_to_its_looks(turning: Turning) -> Non
     assert await turning.count() == 1
 
 
+@pytest.fixture
+def long_motions(fake: FakeMachine, monkeypatch: pytest.MonkeyPatch) -> FakeMachine:
+    """A robot that turns until the test goes on, and whose motions are long enough for pictures."""
+    fake.motion.hold = threading.Event()
+    fake.motion.reports = [0.1, 0.2, 0.3]
+    monkeypatch.setattr(live, "LEAST_MARGIN_S", -3600.0)  # what is left is too little at any pace
+    monkeypatch.setattr(time_lapse, "FIRST_INTERVAL_S", 0.0)
+    return fake
+
+
+async def turn(controller: JobController, fake: FakeMachine, eventually: Any) -> str:
+    """Start a scramble and return its number once the robot turns."""
+    run = await controller.start(StartRequest(kind="scramble", moves="R U F2"))
+    await eventually(fake.motion.moving)
+    while controller.state is not RobotState.TURNING:
+        await asyncio.sleep(0.001)
+    return run
+
+
+def go_on(fake: FakeMachine) -> None:
+    assert fake.motion.hold is not None
+    fake.motion.hold.set()
+
+
 async def test_a_job_of_no_interest_to_anybody_takes_no_picture_beside_its_looks(
-    fake: FakeMachine, controller: JobController
+    long_motions: FakeMachine, controller: JobController, eventually: Any
 ) -> None:
-    machine = controller.machine
-    policy = machine.policy.model_copy(update={"time_lapse": False})
-    controller.machine = replace(machine, policy=policy)
-    await controller.start(StartRequest())
+    policy = controller.machine.policy.model_copy(update={"time_lapse": False})
+    controller.machine = replace(controller.machine, policy=policy)
+    await turn(controller, long_motions, eventually)
+    for _ in range(100):
+        await asyncio.sleep(0)
+    go_on(long_motions)
     await controller.finished()
-    assert fake.scanner.previews == 0
+    assert long_motions.scanner.previews == 0
+
+
+@pytest.mark.parametrize("emergency", [False, True])
+async def test_a_stop_does_not_wait_for_a_picture_under_way(
+    long_motions: FakeMachine,
+    controller: JobController,
+    eventually: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    emergency: bool,
+) -> None:
+    begun, done = threading.Event(), threading.Event()
+
+    def hang(_: str) -> bytes:
+        begun.set()
+        done.wait(LIMIT_S)
+        return b"preview"
+
+    monkeypatch.setattr(long_motions.scanner, "preview", hang)
+    run = await turn(controller, long_motions, eventually)
+    await eventually(begun)
+    try:
+        await controller.stop(emergency=emergency)
+        assert not done.is_set()
+        assert controller.store.load(run).outcome == "stopped"
+    finally:
+        done.set()
+
+
+async def test_whatever_the_time_lapse_fails_for_the_job_ends_as_it_did(
+    controller: JobController, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise ValueError("no such picture")
+
+    monkeypatch.setattr(TimeLapse, "add", fail)
+    run = await controller.start(StartRequest())
+    await controller.finished()
+    kept = controller.store.load(run)
+    assert (kept.outcome, kept.faults) == ("solved", [])
+
+
+async def test_the_time_lapse_shows_the_first_camera_at_the_time_of_each_picture(
+    turning: Turning, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added: list[tuple[float, bytes]] = []
+    monkeypatch.setattr(TimeLapse, "add", lambda _, *picture: added.append(picture))
+    async with turning.video.gathering():
+        turning.now += 3.0
+        turning.pictures.show("top", b"top")
+        turning.pictures.show("side", b"side")
+        turning.now += 5.0
+    assert added == [(3.0, b"top")]
+
+
+async def test_a_collage_shows_what_is_known_of_the_run_by_now(controller: JobController) -> None:
+    run = await controller.start(StartRequest())
+    await controller.finished()
+    record = await controller.run_record(run)
+    record.facelets = None
+    before = await controller.collage(run)
+    record.facelets = Cube.solved().facelets()
+    assert await controller.collage(run) != before
 
 
 async def test_a_robot_without_a_camera_works_all_the_same(
@@ -128,29 +218,19 @@ async def test_a_robot_without_a_camera_works_all_the_same(
 
 @pytest.mark.parametrize("wanted", [True, False])
 async def test_viewers_see_the_turns_unless_the_profile_forbids_it(
-    fake: FakeMachine,
-    controller: JobController,
-    eventually: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    wanted: bool,
+    long_motions: FakeMachine, controller: JobController, eventually: Any, wanted: bool
 ) -> None:
     update = {"time_lapse": False, "live_video": wanted}
     policy = controller.machine.policy.model_copy(update=update)
     controller.machine = replace(controller.machine, policy=policy)
-    fake.motion.hold = threading.Event()
-    fake.motion.reports = [0.1, 0.2, 0.3]
-    monkeypatch.setattr(live, "LEAST_MARGIN_S", -3600.0)  # what is left is too little at any pace
-    await controller.start(StartRequest(kind="scramble", moves="R U F2"))
-    await eventually(fake.motion.moving)
-    while controller.state is not RobotState.TURNING:
-        await asyncio.sleep(0.001)
+    await turn(controller, long_motions, eventually)
     if wanted:
         assert (await controller.picture(None)).jpeg == b"preview"
     else:
         with pytest.raises(Conflict):
             await controller.picture(None)
-    assert fake.scanner.previews == wanted
-    fake.motion.hold.set()
+    assert long_motions.scanner.previews == wanted
+    go_on(long_motions)
     await controller.finished()
     if not wanted:
         with pytest.raises(Conflict):

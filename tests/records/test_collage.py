@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import cv2
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 
 from robot.records.collage import MOST_BYTES, draw_collage
 from robot.records.run_record import RunRecord
+from robot.records.runs import RunStore
 from robot.records.storage import NOT_STORED, StorageError
 from solver.cube.cube import Cube
 
@@ -97,6 +100,17 @@ def test_a_run_without_photographs_has_no_collage() -> None:
     assert error.value.code == NOT_STORED
 
 
+def test_a_run_under_way_shows_photographs_that_its_record_does_not_name_yet(
+    tmp_path: Path,
+) -> None:
+    store = RunStore(tmp_path)
+    writer = store.begin("solve", "toy", datetime(2026, 11, 26, tzinfo=UTC))
+    writer.save_photo("scanning-1-F.jpg", load("scanning-1-F.jpg"))
+    data = draw_collage(writer.record, partial(store.photo, writer.record.id))
+    image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
+    assert image[FIRST + CELL + 120, FIRST + CELL + 4, 1] == pytest.approx(90, abs=12)
+
+
 def test_a_photograph_that_is_gone_leaves_the_rest() -> None:
     def lose_one(name: str) -> bytes:
         if name.endswith("U.jpg"):
@@ -104,3 +118,5 @@ def test_a_photograph_that_is_gone_leaves_the_rest() -> None:
         return load(name)
 
     assert draw_collage(record(), lose_one).startswith(b"\xff\xd8")
+    with pytest.raises(StorageError, match="cannot be read"):
+        draw_collage(record(), lambda _: b"no picture")
