@@ -1,4 +1,5 @@
-"""The page: its weight, what four viewers cost the daemon, how soon its emergency stop acts."""
+"""The page: its weight, what four viewers cost the daemon, how many pictures a second one sees
+while the robot turns, how soon its emergency stop acts."""
 
 from __future__ import annotations
 
@@ -26,8 +27,11 @@ VIEWERS = 4
 FRAMES_A_SECOND = 5
 STOPS = int(chosen("STOPS", "20"))
 SOLVES = 3
+VIDEO_SOLVES = int(chosen("SOLVES", "3"))
 SPEED = 10.0
 """Of the robot that four watch; the one that is stopped is as fast as a real one."""
+ASKED_EVERY_S = 0.09
+"""Shortest time between two pictures that a tab asks for."""
 POLL_S = 0.0005
 MB = 1000
 OWN = {"X-Cubist": "1", "Sec-Fetch-Site": "same-origin"}
@@ -38,6 +42,8 @@ def measure_page() -> None:
     _emit_weight()
     for watching in (0, VIEWERS):
         asyncio.run(_emit_cost(watching))
+    for robot in ("six-motor", "cubotino"):
+        asyncio.run(_emit_video(robot))
     asyncio.run(_emit_stops())
 
 
@@ -120,6 +126,51 @@ async def _emit_cost(watching: int) -> None:
     name = f"page-{watching}-watching"
     emit(f"{name}-daemon", round(held.anonymous_kb / MB, 1), "MB", SOLVES)
     emit(f"{name}-later-than-planned", round(max(late), 2), "ms", SOLVES, {"each": late})
+
+
+async def _emit_video(robot: str) -> None:
+    """Emit the new pictures a second that a tab gets while a robot turns, as fast as a real one."""
+    turning_s, late, numbers = 0.0, [], set[int]()
+    async with (
+        _standing(robot, 1, 1.0) as (_, stage, visitor),
+        visitor.ws_connect("/ws", max_msg_size=0) as socket,
+    ):
+        asking = asyncio.create_task(_ask_often(socket))
+        for number in range(VIDEO_SOLVES):
+            run = await _perform(visitor, "/start", kind="solve")
+            turning_s += await _note_pictures(socket, numbers)
+            await _ended(stage)
+            record = await stage.daemon.run(run)
+            assert record.executed_us is not None and record.planned_us is not None, record
+            late.append(record.executed_us - record.planned_us)
+            if number < VIDEO_SOLVES - 1:
+                await _perform(visitor, "/start", kind="scramble")
+                turning_s += await _note_pictures(socket, numbers)
+                await _ended(stage)
+        asking.cancel()
+    detail = {"turning_s": round(turning_s, 1), "late_us": max(late)}
+    emit(f"page-video-{robot}", round(len(numbers) / turning_s, 1), "1/s", len(numbers), detail)
+
+
+async def _note_pictures(socket: aiohttp.ClientWebSocketResponse, numbers: set[int]) -> float:
+    """Add the numbers of the pictures that come while a robot turns; return for how long it did."""
+    began = None
+    async for message in socket:
+        if message.type is aiohttp.WSMsgType.TEXT:
+            state = json.loads(message.data).get("event", {}).get("state")
+            if state == "turning" and began is None:
+                began = time.perf_counter()
+            elif state not in {None, "turning"} and began is not None:
+                return time.perf_counter() - began
+        elif began is not None:
+            numbers.add(int.from_bytes(message.data[:4], "big"))
+    raise AssertionError("the page was closed")
+
+
+async def _ask_often(socket: aiohttp.ClientWebSocketResponse) -> None:
+    while True:
+        await socket.send_str('{"do": "frame"}')
+        await asyncio.sleep(ASKED_EVERY_S)
 
 
 async def _emit_stops() -> None:
