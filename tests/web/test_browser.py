@@ -220,7 +220,7 @@ async def test_a_german_page_follows_an_emergency_stop_and_the_death_of_the_daem
         await foreign.bring_to_front()
         await foreign.wait_for_selector("#gone:not([hidden])")
         age = "document.getElementById('picture-age').textContent"
-        await until(foreign, f"/^[1-9][0-9]* s ago$/.test({age})")
+        await until(foreign, rf"/^[1-9][0-9]*\s+s ago$/.test({age})")
         assert "cubistd" in str(await foreign.text_content("#gone"))
         assert await foreign.locator("#start").is_disabled()
         await foreign.locator("#estop").click()

@@ -2,9 +2,9 @@
 
 import { CubeDrawing, CubeModel, plainColour } from "./cube.js";
 import { Hold } from "./hold.js";
-import { cubeTheme } from "./live.js";
+import { cubeTheme, tellStarted } from "./live.js";
 import { reasonOf, t } from "./language.js";
-import { $, ask, el, msg } from "./util.js";
+import { $, ask, el } from "./util.js";
 
 export class GoalForm {
   constructor() {
@@ -35,7 +35,7 @@ export class GoalForm {
     }
     try {
       await ask("POST", "/api/start", request);
-      $("answer").textContent = t(msg("{what}: started"), { what: button.textContent });
+      tellStarted(button);
     } catch (error) {
       $("answer").textContent = t("Not started: {why}", { why: reasonOf(error) });
     }

@@ -76,7 +76,7 @@ export function operationWords(o) {
 /** A part of the robot; one that its owner has named stays as it is. */
 export const partName = (name) => texts.parts[name] ?? name;
 
-export const seconds = (s, digits = 1) => `${figures(digits).format(s)} s`;
+export const seconds = (s, digits = 1) => `${figures(digits).format(s)}\u00a0s`;
 
 export function when(time) {
   return new Date(time).toLocaleString(locale(), { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });

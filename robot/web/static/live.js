@@ -4,7 +4,7 @@ import { CubeDrawing, CubeModel } from "./cube.js";
 import { Hold } from "./hold.js";
 import { causeOf, outcomeName, reasonOf, remedyOf, seconds, stateName, stepOf, t } from "./language.js";
 import { drawMechanism } from "./mechanism.js";
-import { $, ask, el, endedWell, msg, themed } from "./util.js";
+import { $, ask, el, endedWell, themed } from "./util.js";
 
 /** Pictures come several times a second while the robot rests or turns. */
 const LIVE_S = 1, OLD_S = 3, LONG_S = 120;
@@ -15,11 +15,17 @@ export function cubeTheme() {
   return { plastic: themed("--plastic"), unknown: themed("--unknown"), hatch: themed("--hatch") };
 }
 
+/** Tells that a job has begun; the text goes once the robot rests again. */
+export function tellStarted(button) {
+  $("answer").textContent = $("answer").dataset.started = t("{what}: started", { what: button.textContent });
+}
+
 export class Live {
   #watcher;
   #connection;
   #drawing = new CubeDrawing($("cube"));
   #seen = null;
+  #hadJob = false;
   #shown = true;
 
   constructor(watcher, connection) {
@@ -52,8 +58,8 @@ export class Live {
     $("answer").textContent = "";
     try {
       await ask("POST", `/api${path}`, kind ? { kind } : undefined);
-      const done = button === $("acknowledge") ? msg("{what}: done") : msg("{what}: started");
-      $("answer").textContent = t(done, { what: button.textContent });
+      if (button === $("acknowledge")) $("answer").textContent = t("{what}: done", { what: button.textContent });
+      else tellStarted(button);
     } catch (error) {
       $("answer").textContent = t("Not started: {why}", { why: reasonOf(error) });
     }
@@ -70,6 +76,8 @@ export class Live {
     const { status, gone, cube, motion } = this.#watcher;
     if (!status) return;
     const job = status.job, fault = status.fault;
+    if (!job && this.#hadJob && $("answer").textContent === $("answer").dataset.started) $("answer").textContent = "";
+    this.#hadJob = Boolean(job);
     $("step").textContent = job ? sentence(stepOf(job)) : status.preparation ? sentence(stepOf(status.preparation)) : resting(status);
     const done = status.state === "turning" || !job ? null : job.progress;
     $("bar").hidden = !job && !status.preparation;
