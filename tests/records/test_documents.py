@@ -199,6 +199,7 @@ ELSEWHERE = {
     "robot/web/app.py": "files of the package",
     "robot/computer/memory.py": "what the kernel says of this process",
     "robot/text/faults.py": "our own table, beside the code",
+    "robot/cubist_robot/__init__.py": "pip's list of files, before any of ours can be imported",
     "robot/simulate/processes.py": "what a process of our own has logged",
 }
 
