@@ -180,10 +180,7 @@ def measure_memory() -> None:
                 held.anonymous_peak_kb,
                 {at: one.anonymous_kb for at, one in after.items()},
             ),
-            "resident-peak": (
-                held.resident_peak_kb,
-                {at: one.resident_kb for at, one in after.items()},
-            ),
+            "resident-peak": (held.resident_peak_kb, {}),
             "growth": (held.growth_kb, {}),
         }
         for figure, (kb, at_rest_kb) in figures.items():
