@@ -73,8 +73,8 @@ class SolveCommand(click.Command):
 @click.option(
     "--to",
     metavar="PATTERN|STATE|MOVES",
-    help="Bring the cube to this instead of solving it; a part, as cross, and facelets with gaps "
-    "are goals, too. list shows the names.",
+    help="Bring the cube to this instead of solving it. It may be a part such as cross, or "
+    "facelets with gaps. list shows the names.",
 )
 @click.option(
     "--centres",
