@@ -243,10 +243,12 @@ class Job:
 
     async def save_explanation(self) -> None:
         """Draw how the cube was read, if it was, and keep the drawing."""
-        if self.explanation is None:
+        # It holds the pictures, and the memory is given back while the job is still there.
+        drawing, self.explanation = self.explanation, None
+        if drawing is None:
             return
         try:
-            drawn = await run_in_own_thread(self.explanation)
+            drawn = await run_in_own_thread(drawing)
             await self._keep(self.writer.save_photo, EXPLANATION_NAME, drawn)
         except Exception:
             # Whatever a drawing fails for, the job ended as it did.
