@@ -150,6 +150,7 @@ async def test_pictures_and_the_record_are_kept_at_the_end(
     assert kept.duration_s == 2.5
     assert sorted(kept.photos) == ["a.jpg", "b.jpg", "c.jpg", "reading.png"]
     assert (watched.store.directory_of("1") / "reading.png").read_bytes() == b"png"
+    assert job.explanation is None  # it holds the pictures
     shown = job.pictures.latest("top")
     assert shown is not None and shown.number == 2
 
