@@ -352,7 +352,7 @@ def built_with(homed: str) -> RobotProfile:
     return profile.model_copy(update={"actuators": {**profile.actuators, homed: elevator}})
 
 
-def test_it_supports_robots_with_one_servo_for_an_arm_that_has_all_positions() -> None:
+def test_only_robots_with_one_servo_per_arm_and_all_positions_are_supported() -> None:
     assert FlipperFinder.supports(load_profile("mindcuber"))
     assert not any(FlipperFinder.supports(built_with(name)) for name in ("arm", "table"))
     for places in ((1000, 1500, 1400), (1500, 1000, 1100)):

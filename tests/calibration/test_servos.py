@@ -313,7 +313,7 @@ def test_two_films_agree_within_a_twentieth(other: float, agree: bool) -> None:
         (1390, [1450, 1400, 1390]),
     ],
 )
-def test_it_walks_there_in_steps(target: int, steps: list[int]) -> None:
+def test_a_distant_position_is_approached_in_steps(target: int, steps: list[int]) -> None:
     client = FakeCalibrationClient()
     session = client.session
     position = named_position(session, "lid", "open", "servo")

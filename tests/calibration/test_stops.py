@@ -170,7 +170,9 @@ def cases() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("command", "how", "part"), [*cases()])
-def test_it_rests_with_the_true_reason(command: tuple[str, ...], how: str, part: float) -> None:
+def test_a_stopped_command_leaves_the_robot_at_rest_and_says_why(
+    command: tuple[str, ...], how: str, part: float
+) -> None:
     began_s, ended_s = lasts(command)
     with daemon(command) as there:
         before = there.store.load(there.run.profile)
@@ -218,7 +220,7 @@ def degrees(run: SimulatedRun) -> float:
 
 
 @pytest.mark.parametrize("steps", [-ASKEW, TURN // 4])
-def test_its_motors_turn_back(steps: int) -> None:
+def test_motors_return_to_where_a_stopped_command_began(steps: int) -> None:
     """Also by what a profile takes for a quarter turn: it may be half of one."""
     with robot() as (run, session):
         with session.maintenance():

@@ -85,7 +85,7 @@ SHIPPED = {
         (QUAD, [[0.3, 2], [0.7, 0.2], [0.7, 0.7], [0.2, 0.7]], r"^cameras\[0\]\.views\[0\]\.quad"),
     ],
 )
-def test_what_does_not_fit_is_named(key: str, value: object, why: str) -> None:
+def test_values_that_do_not_fit_are_named(key: str, value: object, why: str) -> None:
     with pytest.raises(BadCalibration, match=why):
         apply(CUBOTINO, Calibration(robot="cubotino", values={key: value}))
 
@@ -98,7 +98,7 @@ def test_lists_are_entered_by_number_or_name() -> None:
     assert CUBOTINO.actuators["lid"].places["open"] == 1335
 
 
-def test_what_differs_is_listed_in_order() -> None:
+def test_differences_are_listed_in_order() -> None:
     flip = "actuators.lid.positions_us.flip"
     found = Calibration(
         robot="cubotino", values={OPEN: 1340, flip: 1050, "policy.solve_retries": 9}

@@ -78,7 +78,7 @@ def test_the_board_is_found_by_its_port_or_by_its_robot(
 
 
 @pytest.mark.usefixtures("terminal")
-def test_who_sits_at_a_terminal_is_asked_for_port_and_board(avrdude: Path) -> None:
+def test_at_a_terminal_port_and_board_are_asked_for(avrdude: Path) -> None:
     done = flashed(ports=[UNO, CLONE], answers="2\nmega\n")
     assert done.exception is None, done.output
     assert "1: /dev/ttyACM0 (Arduino Uno)\n2: /dev/ttyUSB0 (USB Serial)" in done.output
@@ -95,7 +95,7 @@ def test_who_sits_at_a_terminal_is_asked_for_port_and_board(avrdude: Path) -> No
         ([CLONE, SECOND], ("--robot", "soltvvo", "--board", "uno"), "name its --port"),
     ],
 )
-def test_what_is_not_known_is_no_guess(
+def test_an_unknown_board_or_port_is_asked_for_and_not_guessed(
     avrdude: Path, ports: Sequence[SerialPort], arguments: Sequence[str], said: str
 ) -> None:
     done = flashed(*arguments, ports=ports)

@@ -88,7 +88,7 @@ def test_ctrl_c_stops_the_robot_and_tells_what_there_was(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("outcome", Outcome)
-def test_only_what_was_reached_was_reached_in_its_time(outcome: Outcome) -> None:
+def test_only_a_success_is_said_to_take_its_time(outcome: Outcome) -> None:
     """A fault comes after some seconds: it does not take them."""
     told = ending_text(str(outcome), 4.7)
     assert (" in " in told, " after " in told) == (is_success(outcome), not is_success(outcome))

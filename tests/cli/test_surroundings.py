@@ -133,7 +133,7 @@ def test_a_search_that_is_interrupted_again_and_again_says_so_once(
 
 
 @pytest.mark.parametrize("encoding", ["utf-8:strict", "ascii"])
-def test_bytes_that_are_no_text_spoil_their_line_alone(encoding: str) -> None:
+def test_undecodable_bytes_spoil_only_their_line(encoding: str) -> None:
     """A mark of the byte order at the start is no facelet."""
     line = TURNED.encode() + b"\n"
     done = subprocess.run(

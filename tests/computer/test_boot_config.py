@@ -227,5 +227,7 @@ NOT_OURS = "line 1 of config.txt sets PWM up, but not for GPIO 12 and 13"
         ("two boards", SOUND_OFF, ZERO, [Need("no PWM at GPIO 12", ONE_SERVO)]),
     ],
 )
-def test_what_a_robot_lacks(profile: str, text: str, model: str, found: list[Need]) -> None:
+def test_lines_missing_from_config_txt_are_named(
+    profile: str, text: str, model: str, found: list[Need]
+) -> None:
     assert needs(PROFILES[profile], text.encode(), model) == found

@@ -46,7 +46,9 @@ def machine(tmp_path: Path) -> Computer:
         ("5", "bad", "the supply voltage is too low now; the processor is throttled now"),
     ],
 )
-def test_power(machine: Computer, flags: str | None, verdict: str, text: str) -> None:
+def test_undervoltage_and_throttling_are_reported(
+    machine: Computer, flags: str | None, verdict: str, text: str
+) -> None:
     if flags is not None:
         put(machine.sys / "devices/platform/soc/soc:firmware/get_throttled", f"{flags}\n")
     found = checkup.power(machine)
@@ -251,7 +253,9 @@ def test_a_maestro_is_looked_for_where_servos_hang_on_it(machine: Computer) -> N
         ((), None, (), ["systemd-sysusers", "usermod"]),
     ],
 )
-def test_groups(machine: Computer, people: Any, gpio: Any, ours: Any, remedies: list[str]) -> None:
+def test_missing_groups_are_named_with_the_remedy(
+    machine: Computer, people: Any, gpio: Any, ours: Any, remedies: list[str]
+) -> None:
     members = {"cubist": people, "gpio": gpio}
     there = replace(machine, members_of=members.get, own_groups=lambda: ours)
     found = list(linux.check_groups(there))

@@ -196,7 +196,7 @@ def asked(client: ControlClient, path: str, body: Mapping[str, Any]) -> RequestE
     return None
 
 
-def test_every_order_is_tried() -> None:
+def test_every_writing_route_is_tried() -> None:
     """What will be added to the daemon has to be added to what is tried here."""
     orders = {route.path for route in ROUTES if route.method == "POST"}
     assert orders == set(bodies(load_profile("cubotino"))) | NOT_MOTION

@@ -298,7 +298,7 @@ async def test_states_are_shown_and_endings_heard(
 
 
 @pytest.mark.parametrize("ending", ["job", "stuck", "estop", "stop", "close"])
-async def test_whatever_else_happens_ends_the_inspection(
+async def test_any_other_event_ends_the_inspection(
     pads: FrontPanel, controller: JobController, fake: Any, ending: str
 ) -> None:
     assert controller.status().inspection_left_s is None

@@ -143,7 +143,7 @@ def test_a_picture_that_is_done_while_the_robot_moves_on_does_not_end_the_motion
     assert board.view.cube is not None and board.view.cube.orientation == Orientation(5).name
 
 
-async def test_who_comes_later_gets_the_whole(
+async def test_a_late_listener_gets_the_whole_state(
     client: aiohttp.ClientSession, controller: JobController, fake: Any, eventually: Any
 ) -> None:
     nothing = dict.fromkeys(("cube", "motion", "at_us", "look", "positions", "mechanism"))

@@ -224,7 +224,7 @@ async def test_a_correction_at_the_end_of_a_job_is_all_or_nothing(maintained: Ma
     [({DIRECTION: True}, ["table"]), ({DIRECTION: True, STEPS: 3200}, [])],
 )
 @pytest.mark.parametrize("lost", [(), ("table",)])
-def test_they_turn_back_while_their_count_is_known(
+def test_motors_turn_back_while_their_count_is_known(
     daemon: Any, tried: dict[str, object], guessed: list[str], lost: tuple[str, ...]
 ) -> None:
     daemon.motion.lost = lost

@@ -98,7 +98,7 @@ def make_link(path: Path) -> None:
         ("run/cubistd.lock", make_link),
     ],
 )
-def test_what_is_in_the_way_of_its_directory_or_lock_is_named(
+def test_a_file_in_place_of_the_state_directory_or_lock_is_named(
     tmp_path: Path, name: str, make: Callable[[Path], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / name

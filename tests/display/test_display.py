@@ -97,7 +97,9 @@ IDLE = status(last_run=RUNS[0])
         (status(inspection_left_s=7.2), NOTHING, RUNS, Screenful("Inspection", "busy", "8")),
     ],
 )
-def test_what_is_shown(now: Any, live: Any, runs: list[Any], shown: Screenful) -> None:
+def test_the_display_shows_state_progress_and_result(
+    now: Any, live: Any, runs: list[Any], shown: Screenful
+) -> None:
     assert view_of(now, live, runs, ENGLISH) == shown
 
 
@@ -112,7 +114,7 @@ def test_a_fault_is_shown_with_its_remedy_and_texts_are_translated() -> None:
 
 
 @pytest.mark.parametrize(("at_us", "left"), [(0, 4), (999_999, 4), (1_000_000, 3), (5_000_000, 0)])
-def test_moves_left(at_us: int, left: int) -> None:
+def test_moves_left_are_counted_from_the_plan(at_us: int, left: int) -> None:
     assert moves_left(TURNING | {"at_us": at_us}) == left
 
 

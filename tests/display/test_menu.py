@@ -255,6 +255,6 @@ SPI = "\ndisplay: {controller: st7789, width: 240, height: 135, dc_gpio: 25, but
         ("next_gpio: 23, select_gpio: 24, active: high, pull: up", "where it counts as pressed"),
     ],
 )
-def test_pins_that_cannot_be(buttons: str, complaint: str) -> None:
+def test_impossible_button_pins_are_refused(buttons: str, complaint: str) -> None:
     with pytest.raises(BadProfile, match=complaint):
         parse_profile(profile_path("cubotino-pocket").read_text() + SPI % buttons)

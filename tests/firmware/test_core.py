@@ -31,7 +31,7 @@ def run(*command: str | Path) -> None:
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_core(unit_tests: Path, subject: str) -> None:
+def test_the_unit_tests_in_c_pass(unit_tests: Path, subject: str) -> None:
     run(unit_tests / f"test_{subject}")
 
 

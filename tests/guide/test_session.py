@@ -71,7 +71,7 @@ class SessionRig(DialogRig):
         return self.settle()
 
 
-def test_the_state_has_all_that_is_said_and_is_shown_once() -> None:
+def test_a_state_holds_all_messages_and_is_shown_once() -> None:
     rig = SessionRig("menu")
     rig.guide.later(partial(rig.guide.say, "well", "good", "lid", count=2))
     state = rig.settle()

@@ -80,7 +80,7 @@ async def test_a_successor_learns_where_everything_stands(
     assert (await heir.status()).homed == 0b1111
 
 
-async def test_another_configuration_knows_of_nothing(link: Link, rig: Rig) -> None:
+async def test_positions_of_another_configuration_are_not_taken_over(link: Link, rig: Rig) -> None:
     """A servo that it lacks gets no pulses."""
     await link.run(in_turn(servo_slew("lid", 1500, 1900, 100_000)))
     await link.close()
@@ -95,7 +95,7 @@ async def test_another_configuration_knows_of_nothing(link: Link, rig: Rig) -> N
     assert sum(pin == STEP_PIN and level for _, pin, level in since) == AWAY
 
 
-async def test_what_was_stopped_in_motion_is_not_told(link: Link, rig: Rig) -> None:
+async def test_positions_of_motors_stopped_in_motion_are_unknown(link: Link, rig: Rig) -> None:
     """The silence ends a homing in its middle; turns in a plan would end by themselves."""
     rig.pins.turner_steps = 900
     session = link._session
@@ -121,7 +121,7 @@ async def test_a_fault_of_the_old_host_is_not_the_new_ones(link: Link, rig: Rig)
 @pytest.mark.parametrize(
     ("fraction", "moving"), [(0.0, "holder"), (0.38, "holder"), (0.4, "lid"), (0.6, "lid")]
 )
-def test_what_a_fault_catches_in_motion(fraction: float, moving: str) -> None:
+def test_motors_caught_in_motion_by_a_fault_are_noted(fraction: float, moving: str) -> None:
     ledger = PositionLedger(lambda: 0.0)
     with pytest.raises(RobotError), ledger.performing(longest_silence_s=0.7):
         ledger.board_ledger("first").begin(two_turns())
@@ -140,7 +140,7 @@ def test_what_a_fault_catches_in_motion(fraction: float, moving: str) -> None:
         ([(0.1, 0.1)], 9.0, ("lid",)),
     ],
 )
-def test_what_is_moving_by_the_time_a_link_is_found_lost(
+def test_motors_that_move_when_a_link_is_lost_are_noted(
     heard: list[tuple[float, float]], after_s: float, moving: tuple[str, ...]
 ) -> None:
     """At the pace heard of. Other boards are stopped before anybody asks: no later time counts."""

@@ -261,7 +261,7 @@ async def test_silence_of_the_host_holds_and_the_plan_goes_on(link: Link, rig: R
     assert len(rig.pins.rises(STEP_PIN)) == 5000
 
 
-async def test_a_host_that_slept_too_long_is_told_so(link: Link, rig: Rig) -> None:
+async def test_a_host_that_slept_too_long_gets_a_fault(link: Link, rig: Rig) -> None:
     """The board made itself safe meanwhile; the line is as good as ever."""
     run = await running(link, to_and_fro(200))
     rig.loop.pass_time(3.5)

@@ -57,7 +57,7 @@ PIECES = st.tuples(
 
 @settings(max_examples=100)
 @given(st.lists(PIECES, min_size=1, max_size=30))
-def test_starts_survive(pieces: list[tuple[int, int, bool]]) -> None:
+def test_start_times_survive_the_way_over_the_wire(pieces: list[tuple[int, int, bool]]) -> None:
     durations = [100_000, 250_000, 333_333]
     profiles = tuple(profile(name, us) for name, us in zip(NAMES, durations, strict=True))
     free = [0, 0, 0]

@@ -163,7 +163,9 @@ async def test_whatever_the_library_raises_is_a_fault_in_its_words_and_the_port_
         (errno.EAGAIN, "port-refused", "another program has it"),  # it has locked it
     ],
 )
-async def test_why_a_port_does_not_open(port: Port, number: int, fault: str, told: str) -> None:
+async def test_a_port_that_does_not_open_is_explained(
+    port: Port, number: int, fault: str, told: str
+) -> None:
     port.fail("__init__", in_context(OSError(number, os.strerror(number))))
     with pytest.raises(LinkError) as error:
         await SerialTransport(port.name).open()

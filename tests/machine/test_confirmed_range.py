@@ -58,7 +58,9 @@ def test_what_is_confirmed_is_what_was_kept_and_where_somebody_walked() -> None:
     ("target", "next_one"),
     [(1450, None), (1449, 1450), (1700, None), (2050, None), (2051, 2050), (900, 1450)],
 )
-def test_beyond_it_goes_a_step_at_a_time(target: int, next_one: int | None) -> None:
+def test_beyond_the_confirmed_range_only_one_step_is_allowed(
+    target: int, next_one: int | None
+) -> None:
     contact = ConfirmedRange({f"{POSITIONS}.home": 1500, f"{POSITIONS}.cw": 2000})
     if next_one is None:
         contact.require_step("holder", HOLDER, 1500, target)
@@ -67,7 +69,7 @@ def test_beyond_it_goes_a_step_at_a_time(target: int, next_one: int | None) -> N
         contact.require_step("holder", HOLDER, 1500, target)
 
 
-def test_steps_are_small() -> None:
+def test_the_largest_step_of_each_actuator() -> None:
     assert largest_step(HOLDER) == LARGEST_STEP_US
     assert largest_step(TO_AND_FRO.actuators["right"]) == 10
     table = load_profile("mindcuber").actuators["table"]
@@ -79,7 +81,7 @@ def test_steps_are_small() -> None:
 
 
 @pytest.mark.parametrize("pulse", [900, 1444, 2100, None, 899, 2101])
-def test_somebody_says_which_pulse_is_the_first(pulse: int | None) -> None:
+def test_the_first_pulse_must_be_given_and_within_the_limits(pulse: int | None) -> None:
     if pulse in (900, 1444, 2100):
         assert first_pulse("holder", LIMITS, pulse) == pulse
         return

@@ -322,7 +322,7 @@ def test_a_servo_takes_a_millisecond_for_each_microsecond() -> None:
 @pytest.mark.parametrize(
     ("target", "is_within"), [(900, True), (2100, True), (899, False), (2101, False)]
 )
-def test_limits_are_kept(target: int, is_within: bool) -> None:
+def test_a_jog_beyond_the_limits_is_refused(target: int, is_within: bool) -> None:
     if is_within:
         require_within("lid", target, 900, 2100, "us")
         assert jog_profile(LID, 1500, target) is not None

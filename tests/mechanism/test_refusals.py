@@ -61,7 +61,7 @@ NO_HAT = "no actuator named hat; there is"
         ("six-motor", "mechanism.motors.U", "hat", f"{NO_HAT} back, down, front, left, right, up"),
     ],
 )
-def test_what_is_wrong_is_named_at_its_key(name: str, key: str, value: object, told: str) -> None:
+def test_wrong_values_are_named_at_their_key(name: str, key: str, value: object, told: str) -> None:
     ((place, text),) = findings(name, key, value)
     assert place == key
     assert told in text
@@ -90,7 +90,7 @@ def test_what_is_wrong_is_named_at_its_key(name: str, key: str, value: object, t
         ("cubotino", f"{ARM}.look_part", 0.859, []),
     ],
 )
-def test_what_a_mechanism_lacks_is_named(
+def test_missing_actuators_are_named(
     name: str, key: str, value: object, told: list[tuple[str, str]]
 ) -> None:
     assert findings(name, key, value) == told

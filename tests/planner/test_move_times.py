@@ -88,7 +88,7 @@ def random_plan(robot: str, seed: int) -> Plan:
 
 
 @pytest.mark.parametrize("robot", ["cubotino", "four-arm", "crane"])
-def test_it_is_the_sum_of_a_plan_for_each_move(robot: str) -> None:
+def test_greedy_time_is_the_sum_of_a_plan_for_each_move(robot: str) -> None:
     plan = random_plan(robot, 1)
     found = greedy_us(plan.mechanism, plan.start, plan.moves)
     parts = one_by_one(plan)
@@ -97,7 +97,7 @@ def test_it_is_the_sum_of_a_plan_for_each_move(robot: str) -> None:
     assert found >= plan.duration_us, "a plan is never slower than its moves one at a time"
 
 
-def test_two_layers() -> None:
+def test_moves_of_a_2x2x2_are_timed_one_by_one() -> None:
     """Turning one layer of a 2x2x2 is turning the other back and the whole cube with it, so plans
     of each move alone cannot be put one after the other; each of them is known."""
     plan = random_plan("two-arm-2x2x2", 1)

@@ -65,12 +65,12 @@ def figures(mechanism: Mechanism) -> dict[str, Any]:
 
 
 @each_robot
-def test_its_figures_are_as_written(name: str, size: int) -> None:
+def test_figures_of_a_robot_equal_the_documented_ones(name: str, size: int) -> None:
     assert figures(built(name, size)) == json.loads(FIGURES.read_text())[f"{name} {size}"]
 
 
 @each_robot
-def test_it_sees_every_face_and_solves(name: str, size: int) -> None:
+def test_each_robot_sees_every_face_and_solves(name: str, size: int) -> None:
     mechanism, body = built(name, size), scrambled(size, 4)
     cube = from_facelets(body.facelets(), size)
     pins = PinDriver(mechanism.profile, body)

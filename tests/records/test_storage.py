@@ -125,7 +125,7 @@ def test_a_pipe_is_written_into_and_not_waited_for(tmp_path: Path) -> None:
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_a_folder_is_no_place_to_write_to(tmp_path: Path) -> None:
+def test_writing_to_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="Name a file in it"):
         write_given(tmp_path, NEW)
     with pytest.raises(StorageError, match="Create the directory first"):
@@ -162,13 +162,13 @@ NOT_READ: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("kind", NOT_READ)
-def test_what_is_no_ordinary_file_is_neither_read_nor_waited_for(tmp_path: Path, kind: str) -> None:
+def test_special_files_are_neither_read_nor_waited_for(tmp_path: Path, kind: str) -> None:
     NOT_READ[kind](tmp_path / "it")
     with pytest.raises(StorageError, match=f"it: .*{kind}"):
         read_regular(tmp_path / "it", LIMIT)
 
 
-def test_an_ordinary_file_is_read_up_to_the_limit(tmp_path: Path) -> None:
+def test_a_regular_file_is_read_up_to_the_limit(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="it: cannot be read"):
         read_regular(tmp_path / "it", LIMIT)
     (tmp_path / "it").write_bytes(bytes(LIMIT))

@@ -104,7 +104,9 @@ def progress_of(state: RobotState, size: int, **more: Any) -> DemoProgress:
 @terminals
 @pytest.mark.parametrize("size", [2, 3, 4])
 @pytest.mark.parametrize("state", [*RobotState][1:6])
-def test_the_demo(state: RobotState, size: int, columns: int, rows: int) -> None:
+def test_the_picture_of_the_demo_fits_the_terminal(
+    state: RobotState, size: int, columns: int, rows: int
+) -> None:
     progress = progress_of(state, size)
     text = "\n".join(assert_fits(lambda width: demo_picture(progress, width), columns, rows))
     assert "64 %, 123 s left" in text

@@ -80,7 +80,7 @@ ALLOWED: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("robot", "changes"), ALLOWED)
-def test_what_is_just_allowed(robot: str, changes: dict[str, Any]) -> None:
+def test_values_just_inside_the_bounds_are_accepted(robot: str, changes: dict[str, Any]) -> None:
     assert findings(robot, changes) == []
 
 
@@ -160,7 +160,9 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("robot", "changes", "key", "text"), REFUSED)
-def test_what_just_is_not(robot: str, changes: dict[str, Any], key: str, text: str) -> None:
+def test_values_just_outside_the_bounds_are_refused_by_key(
+    robot: str, changes: dict[str, Any], key: str, text: str
+) -> None:
     """The complaint names the changed key unless another is given."""
     own = next(iter(changes))
     if key == "" and own.startswith((f"{RIGHT}.homing.", f"{RIGHT}.turn_check.")):
@@ -246,7 +248,7 @@ def test_actuators_and_motors_beyond_a_board_are_named(target: str, more: int, b
 @pytest.mark.parametrize(
     "name", ["pca9685:16", "pca9685:-1", "pca9685", "maestro:24", "maestro:01", "pwmchip0:1", "12"]
 )
-def test_no_name_of_a_channel(name: str) -> None:
+def test_wrong_names_of_pulse_channels_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match="pulse"):
         changed(OWN, {PULSE: name})
 

@@ -211,7 +211,7 @@ def test_a_person_stops_it_however_often_they_press(
 @pytest.mark.long
 @pytest.mark.parametrize("victim", PROCESSES)
 @pytest.mark.parametrize("after_s", [0.05 * 1.5**step for step in range(14)])
-def test_any_moment(
+def test_a_process_killed_at_any_moment_ends_the_demo_safely(
     start_demo: StartDemo, solved: Solved, demo_folder: Path, victim: str, after_s: float
 ) -> None:
     run = start_demo("--speed", "5")

@@ -127,7 +127,7 @@ def test_the_verdict_says_what_really_happened(
 
 
 @pytest.mark.parametrize("ended", [str(one) for one in Outcome])
-def test_no_ending_is_praised_that_did_not_go_well(ended: str) -> None:
+def test_only_a_success_is_called_solved(ended: str) -> None:
     """Only a run that the daemon calls a success may be called solved without more."""
     stream = io.StringIO()
     print_outcome(outcome(ended=ended), stream)

@@ -221,7 +221,7 @@ REFUSED: list[tuple[str, Callable[..., object], list[tuple[object, ...]]]] = [
 
 
 @pytest.mark.parametrize(("complaint", "call", "misfits"), REFUSED)
-def test_misfits_are_refused(
+def test_arrays_of_the_wrong_size_are_refused(
     complaint: str, call: Callable[..., object], misfits: list[tuple[object, ...]]
 ) -> None:
     for arguments in misfits:
@@ -229,7 +229,7 @@ def test_misfits_are_refused(
             call(*arguments)
 
 
-def test_sizes_that_fit_are_accepted() -> None:
+def test_arrays_of_the_right_size_are_accepted() -> None:
     two_phase(0, 0)
     for far in (0, 1):
         optimal(far, 0)

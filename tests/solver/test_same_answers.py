@@ -307,7 +307,7 @@ def answers() -> dict[str, object]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_an_answer_is_as_before(case: str, answers: dict[str, object]) -> None:
+def test_answers_equal_the_stored_ones(case: str, answers: dict[str, object]) -> None:
     assert as_stored(CASES[case]()) == answers[case]
 
 

@@ -32,7 +32,7 @@ SOLVED = solved().facelets()
         ),
     ],
 )
-def test_turns_as_everybody_knows_them(moves: str, facelets: str) -> None:
+def test_well_known_sequences_give_their_facelets(moves: str, facelets: str) -> None:
     body = solved()
     for move in moves.split():
         body.turn(move[0], {"": 1, "2": 2, "'": -1}[move[1:]])
@@ -68,7 +68,7 @@ def test_rotation_keeps_the_cube_solved_and_names_its_faces() -> None:
 
 
 @pytest.mark.parametrize("facelets", ["", "U" * 53, "X" * 54])
-def test_what_is_no_cube_is_refused(facelets: str) -> None:
+def test_impossible_cubes_are_refused(facelets: str) -> None:
     with pytest.raises(ValueError, match="facelets"):
         CubeBody(facelets)
 

@@ -64,7 +64,7 @@ def test_a_servo_moves_at_its_own_speed_and_goes_limp_without_pulses(incidents: 
 
 
 @pytest.mark.parametrize(("width", "kind"), [(150.0, "bad-pulse"), (2600.0, "past-limits")])
-def test_pulses_that_are_wrong(incidents: Incidents, width: float, kind: str) -> None:
+def test_wrong_pulses_are_reported(incidents: Incidents, width: float, kind: str) -> None:
     """A reset in a pulse is no pulse."""
     servo = servo_of(incidents)
     servo.pulse_edge(0, True)

@@ -135,11 +135,11 @@ LINEAR, GRID = plain_face()
         (LINEAR * 2.5, "too bright"),
     ],
 )
-def test_bad_light_is_told_with_its_place(linear: np.ndarray, told: str) -> None:
+def test_bad_light_is_reported_with_its_place(linear: np.ndarray, told: str) -> None:
     assert told in matters(linear, GRID)[Matter.LIGHT]
 
 
-def test_blur_is_told_and_grows_with_the_blur() -> None:
+def test_blur_is_reported_in_proportion() -> None:
     widths = []
     for sigma in (0.5, 2.0, 6.0, 10.0):
         blurred = cv2.GaussianBlur(LINEAR, (0, 0), sigma)
@@ -148,7 +148,7 @@ def test_blur_is_told_and_grows_with_the_blur() -> None:
     assert widths == sorted(widths)
 
 
-def test_framing_is_told() -> None:
+def test_bad_framing_is_reported() -> None:
     assert "10 pixels wide" in matters(*plain_face(side=30))[Matter.FRAMING]
     assert "edge of the picture" in matters(*plain_face(side=474))[Matter.FRAMING]
     squeezed = np.array([[1, 0, 0], [0, 0.6, 96], [0, 0, 1.0]])

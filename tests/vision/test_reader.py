@@ -204,7 +204,7 @@ def test_light_lost_towards_the_borders_of_the_picture_is_found():
 @pytest.mark.parametrize(
     ("size", "count", "least"), [(2, 60, 0.98), (3, 60, 0.98), (5, 12, 0.75), (7, 12, 0.75)]
 )
-def test_first_looks(size, count, least):
+def test_first_looks_are_read_right_and_never_wrong(size, count, least):
     found = Counter(reading_of(synthetic_scan(seed, size)) for seed in range(count))
     assert found["wrong"] == 0
     assert found["right"] >= least * count, found

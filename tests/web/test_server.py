@@ -154,7 +154,7 @@ def test_options_come_from_the_environment_and_flags() -> None:
         ([], {"CUBIST_WEB_CALIBRATE": "perhaps"}),
     ],
 )
-def test_options_that_cannot_be_are_bad_usage(flags: list[str], environ: dict[str, str]) -> None:
+def test_impossible_options_are_bad_usage(flags: list[str], environ: dict[str, str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         parse(flags, environ | {"CUBIST_RUNTIME_DIR": "/r"})
 

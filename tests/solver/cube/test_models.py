@@ -154,7 +154,7 @@ def test_texts_that_are_no_states_are_refused_and_wrong_words_named(text, said):
 # ---- orientations -------------------------------------------------------------------------------
 
 
-def test_there_are_24_and_the_first_is_the_reference():
+def test_there_are_24_rotations_and_the_first_is_the_reference():
     assert len(set(NAMES)) == 24
     first = Orientation(0)
     assert first.name == "UF"

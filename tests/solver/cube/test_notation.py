@@ -185,7 +185,7 @@ def test_face_turns_name_faces_by_their_centres(text, turns):
         ("Rw 2R 3Rw2 x U M 4Rw'", 5, {"obtm": 8}),
     ],
 )
-def test_lengths(text, size, lengths):
+def test_the_length_in_each_metric(text, size, lengths):
     """An inner layer alone takes two turns of outer blocks."""
     moves = parse_moves(text)
     assert {metric: length(moves, metric, size) for metric in lengths} == lengths

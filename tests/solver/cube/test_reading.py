@@ -106,7 +106,7 @@ def test_states_that_other_programs_call_illegal(letters: str, held: str, moves:
         ("UF RU", 3, "20 words, not 2"),
     ],
 )
-def test_what_is_no_cube_is_refused_with_what_is_wrong(
+def test_impossible_cubes_are_refused_with_the_reason(
     text: str, size: int | None, reason: str
 ) -> None:
     with pytest.raises(CubistError, match=reason):

@@ -102,7 +102,7 @@ async def test_after_a_power_cut_motors_that_may_stand_askew_are_asked_for(
 
 
 @pytest.mark.long
-async def test_travel_is_seen(make_bench: MakeBench) -> None:
+async def test_the_camera_measures_the_travel_time_of_a_servo(make_bench: MakeBench) -> None:
     # Slower than real: however busy the computer is, there are pictures of the motion.
     async with make_bench(speed=0.2) as bench, bench.firmware(), bench.daemon():
         await bench.confirm()

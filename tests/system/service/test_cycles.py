@@ -43,7 +43,9 @@ LONG = pytest.mark.long, pytest.mark.timeout(3600)
         *(pytest.param(name, 50, 5, marks=LONG) for name in ("cubotino", "two-arm", "six-motor")),
     ],
 )
-async def test_nothing_grows(name: str, count: int, settled: int, short_folder: Path) -> None:
+async def test_memory_and_descriptors_do_not_grow_with_jobs(
+    name: str, count: int, settled: int, short_folder: Path
+) -> None:
     assert_small(await footprints_of(seen_by_large_cameras(name), short_folder, count, settled))
 
 

@@ -116,7 +116,9 @@ async def assert_solves(bench: Bench) -> None:
     ("seed", "kills", "every"),
     [(1, 5, 5), *(pytest.param(1000 + n, 50, 25, marks=pytest.mark.long) for n in range(20))],
 )
-async def test_kills(make_bench: MakeBench, seed: int, kills: int, every: int) -> None:
+async def test_a_daemon_killed_at_any_moment_recovers(
+    make_bench: MakeBench, seed: int, kills: int, every: int
+) -> None:
     pick = random.Random(seed)
     async with make_bench(seed=seed) as bench:
         scene = Scene(bench)
