@@ -54,7 +54,6 @@ def test_a_motor_with_a_sensor_finds_its_place_again() -> None:
         "cubotone",
         {"policy.idle": {"release": ["table"]}},
         lambda run: run.robot.turn_by_hand("table", 33),
-        firmware="linux",
     )
     assert verdict.solved and not verdict.violations and verdict.fault is None
 

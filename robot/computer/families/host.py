@@ -13,6 +13,7 @@ from robot.computer.board_family import (
 )
 from robot.settings import RobotProfile
 from robot.settings.board_table import MAX_STEPS_PER_S
+from robot.settings.boards import BOARD_TARGETS
 from robot.settings.profile import FIRST_BOARD
 
 
@@ -30,6 +31,10 @@ class HostSimulation(BoardSimulation):
         """Return the program with the board that it stands for."""
         del folder
         target = profile.every_board[board].target
+        if BOARD_TARGETS[target].servo_boards:
+            # Chips make the pulses of its servos, so few steps a second are enough for it. This
+            # build makes the pulses itself, between steps at its own rates.
+            return [executable("cubist-firmware-host")]
         # A board that is no chip of its own, such as a printer board, has its family's first.
         names = (target, *family_of(target).targets)
         stands_for = [("--stands-for", name) for name in names if name in MAX_STEPS_PER_S]
