@@ -25,8 +25,18 @@ from robot.api.endpoints import (
 )
 from robot.api.paths import state_directory
 from robot.cli.numbers import Whole
-from robot.cli.output import Listing, answer, complain, daemon_client, emit, json_option, note
-from solver.errors import CubistError, ExitCode
+from robot.cli.output import (
+    Listing,
+    answer,
+    complain,
+    daemon_client,
+    emit,
+    json_option,
+    note,
+    require_terminal,
+)
+from robot.text.faults import Conflict
+from solver.errors import ExitCode
 from solver.files import STANDARD_INPUT, read_text
 
 if TYPE_CHECKING:
@@ -185,6 +195,7 @@ def keep(file: Path, as_json: bool) -> int:
 @profile.command()
 def edit() -> int:
     """Change the profile in your editor ($EDITOR), check it, and keep it once it is right."""
+    require_terminal("keep a changed file by `cubist profile keep FILE`")
     profiles = own_profiles()
     before = str(profiles.show(None)["text"])
     text = before
@@ -231,7 +242,7 @@ def restore(version: int | None, as_json: bool) -> int:
     if version is None:
         numbers = [int(one["version"]) for one in profiles.versions()]
         if len(numbers) < 2:
-            raise CubistError("there is no version to go back to")
+            raise Conflict("there is no version to go back to")
         version = numbers[1]
     kept = profiles.restore(version)
     text = f"version {version} is kept again as version {kept['version']}; it counts after"
