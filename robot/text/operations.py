@@ -71,7 +71,7 @@ HANDLING: Final[Mapping[str, str]] = {
 }
 """Sentences for the operations of a gripper."""
 
-OTHERS: Final[Mapping[str, str]] = {
+OTHERS: Final[dict[str, str]] = {
     "lid": "Move the {part} to position {to}",
     "lid close": "Hold the upper layers",
     "lid hold": "Hold the upper layers",
@@ -86,7 +86,8 @@ OTHERS: Final[Mapping[str, str]] = {
     "return": "Turn the turntable back, empty",
     "look": "Look at the face in view",
 }
-"""Sentences for the other operations, by their keys."""
+"""Sentences for the other operations, by their keys. A new kind of mechanism adds those of its own
+operations; they are English in all languages."""
 
 _SEVERAL = "several"
 

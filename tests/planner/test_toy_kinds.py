@@ -30,7 +30,8 @@ from robot.settings.mechanisms import (
     missing,
 )
 from robot.settings.profile import RobotProfile
-from robot.simulate.display import operation_text
+from robot.text.languages import catalogue
+from robot.text.operations import OTHERS
 from robot.twin.cube import CubeBody, Pose, Slipping, TwistingCube, scrambled
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.registry import SIMULATED_MECHANISMS, MechanismParts
@@ -159,7 +160,8 @@ def gimbal_parts(profile: RobotProfile, _: Misadjustment | None) -> MechanismPar
 
 @pytest.fixture
 def gimbal(monkeypatch: pytest.MonkeyPatch) -> RobotProfile:
-    kind = MechanismKind(build_gimbal, words={"clamp": "clamp {rings} rings"})
+    kind = MechanismKind(build_gimbal)
+    monkeypatch.setitem(OTHERS, "clamp", "Clamp {rings} rings")
     monkeypatch.setitem(MECHANISM_SETTINGS, "gimbal", GimbalSettings)
     monkeypatch.setitem(MECHANISMS, "gimbal", kind)
     monkeypatch.setitem(SIMULATED_MECHANISMS, "gimbal", gimbal_parts)
@@ -209,8 +211,8 @@ def test_a_new_kind_is_planned_simulated_and_drawn(gimbal):
     pins.play(plan.schedule())
     assert pins.robot.solved
     assert not pins.robot.violations
-    words = {operation_text(operation.as_dict()) for operation in plan.operations}
-    assert words >= {"layer D: a quarter back", "clamp both rings"}
+    words = {catalogue("en").operation(operation.as_dict()) for operation in plan.operations}
+    assert words >= {"Turn the bottom layer a quarter to the left", "Clamp both rings"}
 
 
 def test_a_new_kind_is_set_up_and_homed(gimbal):

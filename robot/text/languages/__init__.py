@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from robot.text.faults import FAULTS, describe
 from robot.text.messages import NOTES, STAGES, STEPS
-from robot.text.operations import key_of, operation_texts
+from robot.text.operations import OTHERS, key_of, operation_texts
 from robot.text.outcomes import OUTCOMES
 from vision.reasons import NESTED
 
@@ -169,7 +169,8 @@ class Catalogue:
     def operation(self, operation: JsonMapping) -> str:
         """Return an operation of a plan, as in JSON, in words; one without words by its name."""
         texts = self.operations
-        words = texts.get(key_of(operation)) or texts.get(operation["op"], str(operation["op"]))
+        op = str(operation["op"])
+        words = texts.get(key_of(operation)) or texts.get(op) or OTHERS.get(op, op)
         return words.format_map({**operation, "part": self.part(str(operation.get("arm", "")))})
 
     @cached_property
