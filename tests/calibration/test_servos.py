@@ -388,7 +388,7 @@ def test_positions_are_listed_with_what_is_known_of_them() -> None:
     measured = Source(how="auto", at=datetime(2026, 5, 4, 12, tzinfo=UTC))
     found = kept("cubotino", {OPEN: 1340}).changed({close: 1500}, {close: measured})
     daemon: Any = SimpleNamespace(call=lambda *_: found.model_dump(mode="json"))
-    cells = [item.cells for item in position_items(Session(daemon))]
+    cells = [item.cells for item in position_items(Session(daemon, CUBOTINO))]
     assert cells[-3:] == [
         ("lid", "open", "1340 us", "1335", "by a person", "2026-05-03"),
         ("lid", "close", "1500 us", "", "by the robot", "2026-05-04"),

@@ -209,17 +209,17 @@ def holder_times(ms: float) -> list[dict[str, Any]]:
         ("four-arm", {f"{RIGHT}.steps_per_turn": 16}, "no microstep switch makes 16 steps"),
         ("four-arm", {f"{RIGHT}.steps_per_turn": 2200}, "no microstep switch"),
         ("four-arm", {f"{RIGHT}.max_speed_steps_per_s": 100}, ""),
-        ("four-arm", {f"{RIGHT}.max_speed_steps_per_s": 80_000}, "far from the"),
+        ("four-arm", {f"{RIGHT}.max_speed_steps_per_s": 60_000}, "far from the"),
         ("four-arm", {f"{RIGHT}.max_acceleration_steps_per_s2": 9_999_999}, "far from the"),
         (
             "four-arm",
             {
                 f"{RIGHT}.held": {
-                    "max_speed_steps_per_s": 80_000,
+                    "max_speed_steps_per_s": 60_000,
                     "max_acceleration_steps_per_s2": 8000,
                 }
             },
-            "held.max_speed_steps_per_s: 80000 is far",
+            "held.max_speed_steps_per_s: 60000 is far",
         ),
         ("cubotino", {HOLDER: holder_times(150)}, ""),
         ("cubotino", {HOLDER: holder_times(10)}, "10 ms from ccw to home cannot be"),

@@ -139,7 +139,8 @@ def test_a_goal_and_the_centres_are_told(ask: Ask) -> None:
 
 @pytest.mark.parametrize("size", [4, pytest.param(9, marks=pytest.mark.long)])
 def test_large_cubes_are_solved_by_reduction(ask: Ask, size: int) -> None:
-    limit, scramble = ("--time-limit", "0.05"), "R Uw 2F 3Rw2 x D' Bw"
+    limit = ("--time-limit", "0.05")
+    scramble = "R Uw 2F 3Rw2 x D' Bw L2 U Rw F2 Dw B' L Uw2 R F' Lw D"
     code, (answer,), _ = ask("--size", str(size), "--scramble", scramble, *limit)
     assert (code, answer["algorithm"], answer["metric"]) == (0, "reduction", "obtm")
     assert StickerCube(answer["state"], size).apply(answer["moves"]).is_solved

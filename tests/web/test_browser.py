@@ -143,7 +143,7 @@ async def replay(page: BrowserPage) -> None:
     saved = str(await page.text_content("#plan-savings"))
     record = await page.evaluate("fetch('/api/runs/1').then((answer) => answer.json())")
     assert record["greedy_us"] >= record["planned_us"]
-    told = [float(time) for time in re.findall(r"(\d+\.\d+) s", saved)]
+    told = [float(time) for time in re.findall(r"(\d+\.\d+)\ss", saved)]
     assert told == pytest.approx([record["planned_us"] / 1e6, record["greedy_us"] / 1e6], abs=0.01)
     await page.click("#tab-runs")
     await page.locator("#runs td button").first.click()
@@ -369,6 +369,7 @@ async def test_a_viewer_sees_a_fast_robot_turn_live_and_it_loses_nothing_by_that
         count = await viewer.evaluate("pictures.size")
         assert count >= 5 * run.executed_us / 1e6, f"{count} in {run.executed_us} us"
         await viewer.evaluate("location.hash = '#/runs/1'")
+        await viewer.wait_for_selector("#run-collage")
         assert await viewer.evaluate(SIZE_OF_IMAGE, "run-collage") == [1016, 768]
         await viewer.wait_for_selector("#run-time-lapse")  # made after the run, on this very page
         assert await viewer.evaluate(SIZE_OF_IMAGE, "run-time-lapse") == [320, 240]
