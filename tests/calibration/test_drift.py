@@ -211,7 +211,6 @@ def drifting(
 ) -> DriftingRobot:
     document = robot.model_dump(mode="json")
     document["policy"] |= {"self_adjust": self_adjust, "improve_while_turning": False, **policy}
-    document["policy"]["time_lapse"] = False  # simulated time goes on while a picture is painted
     document["policy"]["solve_retries"] = 0
     document["simulation"]["tolerance_degrees"] = TOLERANCE
     return DriftingRobot(RobotProfile.model_validate(document), state_dir)

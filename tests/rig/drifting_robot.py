@@ -38,6 +38,9 @@ class DriftingRobot(SimulatedRun):
     """
 
     def __init__(self, profile: RobotProfile, state_dir: Path) -> None:
+        # Simulated time would go on, or wait for ever, while a picture of a time-lapse is painted.
+        policy = profile.policy.model_copy(update={"time_lapse": False})
+        profile = profile.model_copy(update={"policy": policy})
         super().__init__(profile, scrambled(profile.cube.size, 1))
         self.today = FIRST_DAY
         self.records: list[RunRecord] = []
