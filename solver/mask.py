@@ -43,7 +43,7 @@ class Placement(NamedTuple):
 
 @dataclass(frozen=True)
 class Mask:
-    """What a partial goal wants of a 3x3x3.
+    """The pieces that a partial goal asks for on a 3x3x3.
 
     ``text`` is a name of a part or a drawing by which the goal can be read again. ``placements``
     are those that are right, for each of the 20 slots. ``example`` is one cube that fits.

@@ -45,7 +45,7 @@ DOCTOR = (sys.executable, "-m", "robot.cli.main", "doctor", "--json")
 
 @dataclass(frozen=True)
 class Surroundings:
-    """How the daemon was started.
+    """The way in which the daemon was started.
 
     ``running``: the number of its version of the profile. ``environment``: variables by which a
     check-up finds it. ``is_supervised``: something starts it again when it ends.
@@ -58,7 +58,7 @@ class Surroundings:
 
 
 class Management:
-    """What an owner may ask of the daemon besides jobs and calibration."""
+    """The requests of an owner besides jobs and calibration."""
 
     def __init__(
         self,

@@ -21,7 +21,7 @@ from vision.explain import Canvas, wrap_words
 
 MOST_BYTES = 200 * 1024
 QUALITIES = (88, 75, 60, 45)
-"""Of the JPEG: the first with which it is no larger than :data:`MOST_BYTES`."""
+"""Quality of the JPEG: the first with which it is no larger than :data:`MOST_BYTES`."""
 
 _SIDE, _GAP, _MARGIN = 240, 8, 16
 _PLACES = {"U": (1, 0), "L": (0, 1), "F": (1, 1), "R": (2, 1), "B": (3, 1), "D": (1, 2)}

@@ -32,7 +32,7 @@ ONE_PLACE_STEPS = 160
 SLIP_FULL_STEPS = 2
 """A rotor further behind its field is drawn on to the next place where that looks the same."""
 NOTICED_FULL_STEPS = 1.4
-"""So much a field is ahead of a rotor whose stall is noticed."""
+"""Full steps by which the field is ahead of a rotor when its stall is noticed."""
 STALL_MARGIN = 1.5
 """A stepper of unknown torque stalls this much above what its profile allows."""
 

@@ -106,7 +106,7 @@ class Asset:
 
 @dataclass(frozen=True)
 class Care:
-    """What an owner may do besides operating the robot.
+    """The rights of an owner besides operating the robot.
 
     ``manager``: the daemon at its socket for managing, which exists only if the owner of the robot
     lets the page manage it. ``hand``: the socket of a simulation, for handling its cube.
