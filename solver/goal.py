@@ -67,7 +67,7 @@ class Goal:
 
     @property
     def text(self) -> str:
-        """What :func:`read_goal` reads as this goal, for a cube that is held as usual.
+        """The text that :func:`read_goal` reads as this goal, for a cube that is held as usual.
 
         Only for goals in colours.
         """

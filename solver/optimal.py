@@ -24,7 +24,7 @@ TABLE_VERSION = 3
 """Changes whenever the kernel would fill a table otherwise, as when FAR changes."""
 
 KINDS = {"default": 1, "medium": 6, "large": 24}
-"""How many orders of the middle edges a table tells apart: 41, 227 and 895 MB."""
+"""Orders of the middle edges that a table tells apart: 41, 227 and 895 MB."""
 
 FAR = {
     "default": {"htm": 10, "qtm": 12},
@@ -56,7 +56,7 @@ WORTH_LOOKING = 2.0
 """Two-phase looks if the next depth may take so many times longer than looking."""
 
 LOOK_AGAIN = 2.0
-"""It looks again for so many times what IDA* took for the last depth."""
+"""Two-phase then looks for so many times what IDA* took for the last depth."""
 
 
 def search(cube: Cube, request: Request) -> list[Solution]:

@@ -39,7 +39,7 @@ TOLD_EVERY = 0.1
 """Fraction of a step after which its progress is published again."""
 
 LEAST_PRIORITY = 10
-"""Of a thread that nobody waits for (``nice``)."""
+"""Niceness of a thread that nobody waits for."""
 
 ENOUGH_TO_ESTIMATE = 0.02
 """Fraction of a motion from which its remaining time can be estimated."""

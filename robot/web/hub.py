@@ -42,7 +42,7 @@ MOST_MESSAGES = 100
 RETRY_S = 0.5
 FRAME_PERIOD_S = 0.25
 VIDEO_PERIOD_S = 0.1
-"""The same while the robot turns."""
+"""Seconds between two pictures while the robot turns."""
 NO_FRAME_S = 1.0
 LONGEST_AGE_MS = 2**32 - 1
 LONGEST_LINE = 8 * 1024 * 1024

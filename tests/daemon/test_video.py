@@ -47,7 +47,7 @@ class Turning:
         await asyncio.sleep(0)
 
     async def count(self) -> int:
-        """How many pictures were taken, after a viewer has asked for another."""
+        """Let a viewer ask for a picture; return how many were taken so far."""
         await self.video.take("top")
         return int(self.fake.scanner.previews)
 

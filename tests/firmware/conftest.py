@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FIRMWARE = ROOT / "firmware"
 BUILD = ROOT / "build"
 FUZZ_TARGETS = ("fuzz_link_edges", "fuzz_link_frames", "fuzz_rp2040")
-"""With a board that makes edges, with one that sets pulses, and with the ports of an RP2040."""
+"""Boards that make edges or set pulses, and the ports of an RP2040."""
 
 
 def checked(*command: str | Path) -> None:

@@ -106,7 +106,7 @@ async def test_every_edge_is_where_the_plan_has_it(pico: Rig, motors: int, speed
 @pytest.mark.long
 @pytest.mark.parametrize("rig", ["pico", "usb_pico"], indirect=True)
 async def test_an_emergency_stop_ends_all_steps_within_a_millisecond(rig: Rig) -> None:
-    """From the order to the last step of six motors, the way of the bytes included."""
+    """Time from the order to the last step of six motors, the way of the bytes included."""
     limits = StepperLimits(start_speed=2_000, max_speed=94_000, acceleration=5e6)
     setups = tuple(
         StepperSetup(f"motor{pin}", step_pin=pin, direction_pin=20, limits=limits)

@@ -29,7 +29,7 @@ cryptography==42.0.5 frozenlist idna ifaddr==0.2.0 lru-dict==1.3.0 multidict orj
 packaging paho-mqtt pycparser python-slugify==8.0.4 text-unidecode==1.3 typing_extensions
 ulid-transform==0.9.0 voluptuous==0.13.1 voluptuous-serialize==2.6.0 yarl==1.9.4 zlib-ng
 """
-"""What the schemas import; the package as a whole takes much longer to install."""
+"""Packages that the schemas import; the package as a whole takes much longer to install."""
 
 VALIDATE = """
 import importlib, json, sys
