@@ -19,20 +19,18 @@ from robot.daemon import jobs
 from robot.daemon.colour_watch import ColourWatch
 from robot.daemon.condition import EMERGENCY, EventBoard, RobotCondition
 from robot.daemon.drift_watch import DriftWatch
-from robot.daemon.job import Job, run_behind_others, run_in_own_thread
+from robot.daemon.job import Job, run_in_own_thread
 from robot.daemon.live import JpegCache, LiveBoard, NumberedJpeg
 from robot.daemon.motion_run import CalibratingProgram, MotionRun, TrialStop, clock_text
+from robot.daemon.run_library import RunLibrary
 from robot.daemon.service import ending
 from robot.daemon.video import JobVideo
 from robot.link import LostPositions
 from robot.link.drivers import DriverState, warm_drivers
 from robot.link.group import RecentTraffic, complaints
 from robot.machine.assembly import Machine
-from robot.records.collage import draw_collage
-from robot.records.export import export_runs
-from robot.records.run_record import FaultRecord, RunList, RunRecord, notes_of
+from robot.records.run_record import FaultRecord, RunRecord, notes_of
 from robot.records.runs import RunStore, RunWriter, unrecorded, utc_now
-from robot.records.statistics import Statistics, compute_statistics
 from robot.records.storage import StorageError
 from robot.text.faults import FAULTS, Conflict, RobotError, Stopped, outcome_of
 from robot.text.messages import Note
@@ -43,9 +41,6 @@ log = logging.getLogger("cubistd")
 
 CallLater = Callable[[float, Callable[[], None]], asyncio.TimerHandle]
 """Calls something after so many seconds, unless the handle is cancelled before."""
-
-MOST_LAPSES = 3
-"""Time-lapses that may wait to be made, each with its pictures; of more jobs there is none."""
 
 STOP_LIMIT_S = 10.0
 """Seconds from a stop to the end of the run, after which an emergency stop follows."""
@@ -68,7 +63,7 @@ class JobController:
         call_later: CallLater | None = None,
     ) -> None:
         self.machine = machine
-        self.store = store
+        self.store, self.library = store, RunLibrary(store)
         self.condition = RobotCondition(now)
         self.live = LiveBoard(self.condition.publish, mechanism=machine.mechanism)
         self._pictures = JpegCache()
@@ -95,14 +90,9 @@ class JobController:
         self._idle_timer: asyncio.TimerHandle | None = None
         self._releasing: asyncio.Task[None] | None = None
         self._last: RunRecord | None = None
-        self._last_whole: RunRecord | None = None
         self._not_recorded: Note | None = None
         self.preparation = jobs.TablePreparation()
         self._video: JobVideo | None = None
-        self._drawing = asyncio.Lock()
-        """One picture of a run is drawn at a time: each takes some 15 MB."""
-        self._collage: tuple[tuple[object, ...], bytes] | None = None
-        self._lapses: set[asyncio.Task[None]] = set()
 
     @property
     def state(self) -> RobotState:
@@ -208,6 +198,7 @@ class JobController:
             self._end(run)
             raise
         self._job, self.condition.run = job, job.record.id
+        self.library.present = job.record
         self._task = asyncio.create_task(self._perform_job(job, perform, run), name=request.kind)
         log.info("run %s: %s started", job.record.id, request.kind)
         return job.record.id
@@ -396,51 +387,6 @@ class JobController:
             self.condition.emergency = None
             self.machine.motion.clear_emergency()
 
-    async def runs(self, count: int) -> RunList:
-        """Return summaries of the latest records, newest first."""
-        listed = await asyncio.to_thread(self.store.latest, count)
-        known = {record.id: record.summary() for record in self._known_records()}
-        runs = [known.get(record.id, record) for record in listed.runs]
-        return listed.model_copy(update={"runs": runs})
-
-    async def run_record(self, run_id: str) -> RunRecord:
-        """Return one record; raises ``StorageError`` if there is none."""
-        number = self.store.directory_of(run_id).name
-        known = {record.id: record for record in self._known_records()}
-        if number in known:
-            return known[number]
-        return await asyncio.to_thread(self.store.load, run_id)
-
-    async def statistics(self) -> Statistics:
-        """Return the times of all attempts so far."""
-        return await asyncio.to_thread(lambda: compute_statistics(self.store.readable()))
-
-    async def export(self, name: str) -> tuple[str, bytes]:
-        """Return the media type and content of one of :data:`robot.records.export.EXPORTS`."""
-        return await asyncio.to_thread(lambda: export_runs(name, self.store.readable()))
-
-    def _known_records(self) -> Iterator[RunRecord]:
-        """Yield the records of the last job and of the present one, which the disk may lack."""
-        if self._last_whole is not None:
-            yield self._last_whole
-        if self._job is not None:
-            yield self._job.record
-
-    async def run_file(self, run_id: str, name: str) -> tuple[str, bytes]:
-        """Return the media type and content of a run's file; raises ``StorageError`` if missing."""
-        return await asyncio.to_thread(self.store.file, run_id, name)
-
-    async def collage(self, run_id: str) -> bytes:
-        """Return the photographs of a run as one JPEG; raises ``StorageError`` if it has none."""
-        record = await self.run_record(run_id)
-        async with self._drawing:
-            known = (record.outcome, record.facelets, record.moves, len(record.photos))
-            key = (record.id, record.started_at, *known)
-            if self._collage is None or self._collage[0] != key:
-                draw = partial(draw_collage, record, partial(self.store.photo, record.id))
-                self._collage = (key, await run_behind_others(draw))
-            return self._collage[1]
-
     def age_of(self, picture: NumberedJpeg) -> float:
         """Return the seconds since a picture was taken."""
         return self._pictures.age_s(picture)
@@ -509,8 +455,7 @@ class JobController:
         if self._idle_timer is not None:
             self._idle_timer.cancel()
         self.preparation.cancel()
-        for task in tuple(self._lapses):
-            task.cancel()
+        self.library.close()
         await self._stop_in_any_case()
         await self.preparation.finished()
         self.events.close()
@@ -688,16 +633,8 @@ class JobController:
                 job.record.reason = job.record.faults[-1].cause
             self._video = None
             await self._finish(job, outcome, None if outcome is Outcome.STOPPED else fault)
-        if len(self._lapses) < MOST_LAPSES:
-            task = asyncio.create_task(self._make_time_lapse(job, video), name="time-lapse")
-            self._lapses.add(task)
-            task.add_done_callback(self._lapses.discard)
-
-    async def _make_time_lapse(self, job: Job, video: JobVideo) -> None:
-        """Add its time-lapse to the record of a job that is over; one is drawn at a time."""
-        async with self._drawing:
-            if await video.save_time_lapse():
-                self.condition.publish("record", "", run=job.record.id)
+        changed = partial(self.condition.publish, "record", "", run=job.record.id)
+        self.library.begin_time_lapse(video, changed)
 
     async def _finish(self, job: Job, outcome: Outcome, fault: CubistError | None) -> None:
         job.record.outcome = outcome
@@ -709,8 +646,8 @@ class JobController:
             log.exception("run %s: its record could not be closed", job.record.id)
         if adjusted:
             await self._connect()
-        self._last_whole, self._last = job.record, job.record.summary()
-        self._job = self.condition.run = None
+        self.library.last, self._last = job.record, job.record.summary()
+        self._job = self.library.present = self.condition.run = None
         self.condition.is_homed = fault is None and outcome is not Outcome.STOPPED and not adjusted
         if fault is not None:
             self.condition.set_fault(fault)

@@ -170,11 +170,11 @@ async def _list_patterns(call: Call) -> BaseModel:
 
 
 async def _export(call: Call) -> Content:
-    return Content(*await call.controller.export(call.path["name"]))
+    return Content(*await call.controller.library.export(call.path["name"]))
 
 
 async def _collage(call: Call) -> Content:
-    return Content("image/jpeg", await call.controller.collage(call.path["run"]))
+    return Content("image/jpeg", await call.controller.library.collage(call.path["run"]))
 
 
 async def _log(call: Call) -> BaseModel:
@@ -193,7 +193,7 @@ def _profile_text(call: Call) -> str:
 
 
 async def _run_file(call: Call) -> Content:
-    return Content(*await call.controller.run_file(call.path["run"], call.path["name"]))
+    return Content(*await call.controller.library.run_file(call.path["run"], call.path["name"]))
 
 
 ROUTES = (
@@ -293,7 +293,7 @@ ROUTES = (
         endpoints.RUNS,
         "Records of past jobs, newest first, and which of them cannot be read",
         RunList,
-        lambda call: call.controller.runs(int(call.query.get("count", "20"))),
+        lambda call: call.controller.library.runs(int(call.query.get("count", "20"))),
         parameters=(
             Parameter("count", "query", {"type": "integer", "minimum": 1, "maximum": MAX_LISTED}),
         ),
@@ -302,7 +302,7 @@ ROUTES = (
         endpoints.RUN,
         "One record",
         RunRecord,
-        lambda call: call.controller.run_record(call.path["run"]),
+        lambda call: call.controller.library.run_record(call.path["run"]),
         parameters=(RUN_NUMBER,),
         errors=(404,),
     ),
@@ -335,7 +335,7 @@ ROUTES = (
         endpoints.STATISTICS,
         "Best, mean and averages of all attempts, and of each day",
         Statistics,
-        lambda call: call.controller.statistics(),
+        lambda call: call.controller.library.statistics(),
     ),
     Route(
         endpoints.EXPORT,

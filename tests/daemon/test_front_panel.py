@@ -71,7 +71,7 @@ async def test_a_short_press_starts_and_the_next_one_stops_a_very_long_one_ends_
         assert controller.state is RobotState.SCANNING
         await panel.pressed(press)
         assert controller.state is RobotState.IDLE
-        assert (await controller.runs(1)).runs[0].outcome == "stopped"
+        assert (await controller.library.runs(1)).runs[0].outcome == "stopped"
         is_off = press is Press.VERY_LONG
         assert (controller.power_off, controller.ended.is_set()) == (is_off, is_off)
 
@@ -91,7 +91,7 @@ async def test_the_emergency_stop(
     assert "home" not in fake.motion.done, "who presses again and again means no start"
     await panel.pressed(Press.LONG)
     await controller.finished()
-    assert (await controller.runs(1)).runs[0].kind == "home"
+    assert (await controller.library.runs(1)).runs[0].kind == "home"
     assert controller.status().fault is None
     told.clear()
 
@@ -131,7 +131,7 @@ async def test_a_pressed_button_at_the_start_is_shown_by_the_light(
                 await asyncio.sleep(0.01)
         module.drive(17, level)
     await front.close()
-    assert (await controller.runs(1)).runs == []
+    assert (await controller.library.runs(1)).runs == []
     assert not controller.ended.is_set()
 
 
@@ -143,7 +143,9 @@ async def test_a_panel_that_fails_is_an_open_emergency_stop_if_it_has_one(
     await front.failed(PanelError("GPIO 23: gone"))
     await front.pressed(Press.SHORT)
     await controller.finished()
-    assert [run.outcome for run in (await controller.runs(1)).runs] == ["solved"] * (not estop)
+    assert [run.outcome for run in (await controller.library.runs(1)).runs] == ["solved"] * (
+        not estop
+    )
     if estop:
         with pytest.raises(Conflict, match="emergency stop"):
             await controller.start(StartRequest())
@@ -191,7 +193,7 @@ async def test_lifting_the_hands_starts(controller: JobController, gpio: RpiGpio
     async with asyncio.timeout(LIMIT_S):
         while controller.status().last_run is None:
             await asyncio.sleep(0.01)
-    assert (await controller.runs(1)).runs[0].outcome == "solved"
+    assert (await controller.library.runs(1)).runs[0].outcome == "solved"
 
 
 async def test_an_inspection_is_counted_down_with_warnings() -> None:
@@ -254,7 +256,7 @@ async def test_a_short_press_only_ends_the_inspection_and_others_do_what_they_do
         await pads.pressed(press)
         await controller.finished()
         kinds = [kind, *kinds] if kind else kinds
-        assert [run.kind for run in (await controller.runs(9)).runs] == kinds
+        assert [run.kind for run in (await controller.library.runs(9)).runs] == kinds
     await settled(pads)
     told.clear()
     fake.motion.done.clear()
@@ -323,4 +325,6 @@ async def test_any_other_event_ends_the_inspection(
     else:
         await pads.close()
     assert controller.status().inspection_left_s is None
-    assert [run.kind for run in (await controller.runs(9)).runs] == ["home"] * (ending == "job")
+    assert [run.kind for run in (await controller.library.runs(9)).runs] == ["home"] * (
+        ending == "job"
+    )

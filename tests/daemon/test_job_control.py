@@ -71,7 +71,7 @@ async def test_only_one_job_at_a_time(
     with pytest.raises(Conflict, match="run `cubist stop`"):
         await controller.start(SOLVE)
     assert await controller.stop()
-    assert (await controller.run_record(first)).outcome == "stopped"
+    assert (await controller.library.run_record(first)).outcome == "stopped"
     assert (controller.state, controller.status().homed) == (RobotState.IDLE, False)
     assert "stop" in fake.motion.done
     assert await controller.stop() is False
@@ -106,7 +106,7 @@ async def test_an_emergency_stop_that_nobody_confirms_ends_the_job_all_the_same(
     assert fake.motion.done == []
     fault = controller.status().fault
     assert (controller.state, fault and fault.code) == (RobotState.FAULT, "emergency-stop")
-    assert (await controller.run_record(run_id)).outcome == "stopped"
+    assert (await controller.library.run_record(run_id)).outcome == "stopped"
 
 
 async def test_what_the_search_reports_after_an_emergency_stop_is_ignored(
@@ -234,7 +234,7 @@ async def test_a_bad_cable_is_reported(
     run_id = await controller.start(SOLVE)
     fake.motion.line = LinkRecord(sent=1300, received=1300, damaged=13, resent=9, held=1)
     await controller.finished()
-    record = await controller.run_record(run_id)
+    record = await controller.library.run_record(run_id)
     assert record.link == LinkRecord(sent=300, received=300, damaged=12, resent=9, held=1)
     cable, _ = record.warnings
     assert [note.code for note in record.notes] == ["line-damaged", "paused-once"]
@@ -282,7 +282,7 @@ async def test_a_disk_that_fails_does_not_keep_the_cube_unsolved(
         full.setattr("robot.records.runs.RunWriter.save_photo", fail)
         await controller.finished()
     last = controller.status().last_run
-    (listed,) = (await controller.runs(5)).runs
+    (listed,) = (await controller.library.runs(5)).runs
     assert last is not None
     assert (last.id, last.outcome) == (listed.id, listed.outcome) == (run_id, "solved")
     controller.store.directory = controller.store.directory / run_id / "run.json"

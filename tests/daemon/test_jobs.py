@@ -435,7 +435,7 @@ async def test_a_robot_that_waits_can_be_stopped(fake: Any, controller: JobContr
         job = controller.status().job
         assert job is not None and job.step_code == "wait-for-hand"
         assert await controller.stop()
-    assert (await controller.run_record(run_id)).outcome == "stopped"
+    assert (await controller.library.run_record(run_id)).outcome == "stopped"
     assert fake.motion.done.count("perform") == 1
 
 
@@ -479,7 +479,7 @@ async def test_no_motion_waits_for_the_disk(
         await asyncio.sleep(0.001)
     disk.set()
     await controller.finished()
-    record = await controller.run_record(run_id)
+    record = await controller.library.run_record(run_id)
     assert record.outcome == "solved"
     assert record.photos[:6] == [f"scanning-{i}-{face}.jpg" for i, face in enumerate("URFDLB", 1)]
     kept = controller.store.directory_of(run_id)

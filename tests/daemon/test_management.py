@@ -83,7 +83,7 @@ async def test_nothing_is_checked_or_restarted_while_the_robot_works(
     assert not controller.ended.is_set()
     assert await management.restart(force=True)
     assert controller.ended.is_set() and controller.restarts
-    assert (await controller.run_record("1")).outcome == "stopped"
+    assert (await controller.library.run_record("1")).outcome == "stopped"
 
 
 async def test_a_daemon_that_nobody_starts_again_does_not_end(

@@ -356,7 +356,7 @@ async def test_motion_is_stopped_before_anything_that_could_stop_it_is_closed(
     served.manager.then = lambda: begun.append(asyncio.create_task(end_a_job()))
     controller = await served.run()
     assert was_open[0]
-    (ended,) = (await controller.runs(1)).runs
+    (ended,) = (await controller.library.runs(1)).runs
     assert ended.outcome == "stopped"
 
 

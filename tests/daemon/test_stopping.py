@@ -193,7 +193,7 @@ async def test_nothing_begins_once_the_daemon_ends(
     with pytest.raises(Conflict, match="shutting down"):
         maintenance.enter()
     await ending
-    assert (await controller.runs(1)).runs[0].outcome == "stopped"
+    assert (await controller.library.runs(1)).runs[0].outcome == "stopped"
 
 
 async def test_a_stop_between_two_trials_ends_the_program_that_makes_them(
@@ -261,7 +261,7 @@ async def test_a_stop_ends_a_job_that_still_connects(
     opening.may_end.set()
     run_id = await start
     assert await stop
-    assert (await controller.run_record(run_id)).outcome == "stopped"
+    assert (await controller.library.run_record(run_id)).outcome == "stopped"
     assert "home" not in fake.motion.done
 
 
@@ -332,7 +332,7 @@ async def test_an_emergency_stop_lasts_until_a_person_acknowledges_it(
     assert (controller.state, controller.status().fault) == (RobotState.IDLE, None)
     await controller.start(SOLVE)
     await controller.finished()
-    assert (await controller.runs(1)).runs[0].outcome == "solved"
+    assert (await controller.library.runs(1)).runs[0].outcome == "solved"
 
 
 async def test_nothing_begins_while_the_robot_is_taken_into_use_again(

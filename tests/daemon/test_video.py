@@ -197,11 +197,11 @@ async def test_the_time_lapse_shows_the_first_camera_at_the_time_of_each_picture
 async def test_a_collage_shows_what_is_known_of_the_run_by_now(controller: JobController) -> None:
     run = await controller.start(StartRequest())
     await controller.finished()
-    record = await controller.run_record(run)
+    record = await controller.library.run_record(run)
     record.facelets = None
-    before = await controller.collage(run)
+    before = await controller.library.collage(run)
     record.facelets = Cube.solved().facelets()
-    assert await controller.collage(run) != before
+    assert await controller.library.collage(run) != before
 
 
 async def test_a_robot_without_a_camera_works_all_the_same(

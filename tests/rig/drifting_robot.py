@@ -110,7 +110,7 @@ class DriftingRobot(SimulatedRun):
                 self.robot.insert(random if moves is None else cube_after(size, moves))
                 run = await controller.start(StartRequest(kind="solve"))
                 await controller.finished()
-                self.records.append(await controller.run_record(run))
+                self.records.append(await controller.library.run_record(run))
                 in_order = self.records[-1].outcome in IN_ORDER and self.robot.solved
                 if not in_order or self.robot.violations:
                     return solved

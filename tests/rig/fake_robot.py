@@ -389,4 +389,4 @@ async def run_job(controller: JobController, request: StartRequest | None = None
     """Start a job (None: a solve), wait for its end and return its record."""
     run_id = await controller.start(request or StartRequest())
     await controller.finished()
-    return await controller.run_record(run_id)
+    return await controller.library.run_record(run_id)

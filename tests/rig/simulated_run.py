@@ -240,7 +240,7 @@ class SimulatedRun:
                 await controller.finished()
             status = controller.status()
             fault = status.fault.code if status.fault else None
-            record = await controller.run_record(run)
+            record = await controller.library.run_record(run)
             violations = tuple(self.robot.violations)
             return Verdict(self.robot.solved, violations, record, status.state, fault)
         finally:
