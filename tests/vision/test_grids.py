@@ -13,7 +13,7 @@ import pytest
 
 from vision.locate import face as finding
 from vision.locate import windows
-from vision.locate.evidence import GridEvidence, gather
+from vision.locate.evidence import GridEvidence, Pyramid, gather
 from vision.locate.face import FaceGrid
 from vision.locate.lattice import (
     Blobs,
@@ -259,7 +259,7 @@ FACE = stickers(3, 100, 60)
 
 
 def evidence(image: np.ndarray = FACE, reflections: bool = False) -> GridEvidence:
-    return gather(image, laid(115.5, 75.5), (0, 0), (2, 2), reflections=reflections)
+    return gather(Pyramid(image), laid(115.5, 75.5), (0, 0), (2, 2), reflections=reflections)
 
 
 def test_cells_of_a_face_look_like_stickers_and_nothing_beside_it_does() -> None:
@@ -289,7 +289,7 @@ def test_cells_beyond_the_picture_are_told(
 ) -> None:
     inside = np.zeros((7, 7), dtype=bool)
     inside[:rows, first_column:columns] = True
-    assert (gather(image, laid(left, top), (0, 0), (2, 2)).inside == inside).all()
+    assert (gather(Pyramid(image), laid(left, top), (0, 0), (2, 2)).inside == inside).all()
 
 
 def test_a_sticker_of_two_colours_is_not_even_unless_a_reflection_may_lie_on_it() -> None:
@@ -308,18 +308,18 @@ def test_a_sticker_of_two_colours_is_not_even_unless_a_reflection_may_lie_on_it(
 
 
 def test_the_window_on_the_face_is_marked_and_what_goes_on_past_it_is_not() -> None:
-    image, homography = stickers(4, 80, 40), laid(95.5, 55.5)
+    picture, homography = Pyramid(stickers(4, 80, 40)), laid(95.5, 55.5)
     blobs = squares(32.0 * nodes(4) + np.array([95.5, 55.5]), 28.0)
     lattice = Lattice(nodes(4).astype(int), np.arange(16), homography, 0.0)
-    (best, *rest) = windows.find_windows(image, blobs, lattice, (2, 3, 4, 5))
+    (best, *rest) = windows.find_windows(picture, blobs, lattice, (2, 3, 4, 5))
     assert (best.size, best.start, best.seen) == (4, (0, 0), 1.0)
     assert best.mark > 0.95
     assert all(window.mark < 0.3 for window in rest)
-    (three, *_) = windows.find_windows(image, blobs, lattice, (3,))
+    (three, *_) = windows.find_windows(picture, blobs, lattice, (3,))
     assert three.mark < 0.1  # a row goes on beside it
     for off, found in ((0.0, True), (0.25, True), (0.35, False)):
         hinted = laid(95.5 + 32 * off, 55.5)
-        near = windows.window_at(image, blobs, hinted, 4)
+        near = windows.window_at(picture, blobs, hinted, 4)
         assert (near is not None) == found
         if near is not None:
             assert near.mark > 0.95 and near.start == (0, 0)

@@ -41,6 +41,25 @@ _UNEVEN = (0.07, 0.25)
 """Deviation inside a cell as a share of brightness: even, not a sticker."""
 
 
+class Pyramid:
+    """A picture uint8[H, W, 3] to be looked at several times, with its averages over squares of
+    pixels, each made once.
+    """
+
+    def __init__(self, image: Image) -> None:
+        self.image = image
+        self._averages = {1: image}
+
+    def average(self, side: int) -> Image:
+        """Return the averages over squares of ``side`` pixels, uint8[H // side, W // side, 3]."""
+        if side not in self._averages:
+            height, width = (whole // side for whole in self.image.shape[:2])
+            whole = self.image[: height * side, : width * side]
+            small = cv2.resize(whole, (width, height), interpolation=cv2.INTER_AREA)
+            self._averages[side] = np.asarray(small, dtype=np.uint8)
+        return self._averages[side]
+
+
 @dataclass(frozen=True, eq=False)
 class GridEvidence:
     """Marks 0..1 for R x C cells; cell (0, 0) is node ``first`` (column, row).
@@ -66,7 +85,7 @@ class GridEvidence:
 
 
 def gather(
-    image: Image,
+    pyramid: Pyramid,
     homography: Floats,
     low: tuple[int, int],
     high: tuple[int, int],
@@ -76,17 +95,17 @@ def gather(
 ) -> GridEvidence:
     """Look at the cells of nodes ``low`` to ``high`` (column, row; inclusive) and around them.
 
-    ``homography`` float64[3, 3] leads from nodes (centres of cells) to pixels of ``image``. With
+    ``homography`` float64[3, 3] leads from nodes (centres of cells) to pixels of the picture. With
     ``reflections``, cells are even that would be without one. Without ``weak``, lines between
     smooth cells must be as dark as any.
     """
     first = (low[0] - MARGIN, low[1] - MARGIN)
     columns = high[0] - low[0] + 1 + 2 * MARGIN
     rows = high[1] - low[1] + 1 + 2 * MARGIN
-    planes = _rectify(image, homography, first, columns, rows)
+    planes = _rectify(pyramid, homography, first, columns, rows)
     across = _bands(planes, rows)
     along = _bands(np.ascontiguousarray(planes.transpose(0, 2, 1)), columns)
-    even = _evenness(across, _bands(np.square(planes), rows), columns)
+    even = _evenness(planes, columns, rows)
     if reflections:
         even = np.maximum(even, _REFLECTING * _bare_share(across, columns))
     return GridEvidence(
@@ -94,12 +113,12 @@ def gather(
         even,
         _borders(across, columns, weak),
         _borders(along, rows, weak).T,
-        _inside(image, homography, first, columns, rows),
+        _inside(pyramid.image, homography, first, columns, rows),
     )
 
 
 def _rectify(
-    image: Image, homography: Floats, first: tuple[int, int], columns: int, rows: int
+    pyramid: Pyramid, homography: Floats, first: tuple[int, int], columns: int, rows: int
 ) -> NDArray[np.float32]:
     """The grid seen straight on with half a cell around it, by channels: float32[3, H, W]."""
     width, height = (columns + 1) * CELL, (rows + 1) * CELL
@@ -111,7 +130,7 @@ def _rectify(
             [0, 0, 1],
         ]
     )
-    image, homography = _average(image, homography, first, columns, rows)
+    image, homography = _average(pyramid, homography, first, columns, rows)
     flat = cv2.warpPerspective(
         image,
         homography @ to_nodes,
@@ -123,7 +142,7 @@ def _rectify(
 
 
 def _average(
-    image: Image, homography: Floats, first: tuple[int, int], columns: int, rows: int
+    pyramid: Pyramid, homography: Floats, first: tuple[int, int], columns: int, rows: int
 ) -> tuple[Image, Floats]:
     """Average squares of pixels while cells have at least twice the pixels that they are looked at
     in: between samples thin lines are lost, and noise is not.
@@ -133,22 +152,18 @@ def _average(
     middle, right, down = project(homography, steps)
     pitch = min(float(np.linalg.norm(beside - middle)) for beside in (right, down))
     part = 1
-    while 2 * part * CELL <= pitch and 4 * part * CELL <= min(image.shape[:2]):
+    while 2 * part * CELL <= pitch and 4 * part * CELL <= min(pyramid.image.shape[:2]):
         part *= 2
-    if part == 1:
-        return image, homography
-    height, width = (side // part for side in image.shape[:2])
-    whole = image[: height * part, : width * part]
-    small = cv2.resize(whole, (width, height), interpolation=cv2.INTER_AREA)
     shift = 0.5 / part - 0.5
     scale = np.array([[1 / part, 0, shift], [0, 1 / part, shift], [0, 0, 1.0]])
-    return np.asarray(small, dtype=np.uint8), scale @ homography
+    return pyramid.average(part), scale @ homography
 
 
 def _bands(planes: NDArray[np.float32], rows: int) -> NDArray[np.float32]:
     """Means along two bands in the middle of every row of cells, float32[3, 2 * rows, W]."""
     body = planes[:, CELL // 2 : -CELL // 2].reshape(3, rows, 4, CELL // 4, -1)
-    return np.asarray(body[:, :, 1:3].mean(axis=3).reshape(3, 2 * rows, -1))
+    means = body[:, :, 1:3].sum(axis=3) * np.float32(4 / CELL)
+    return np.asarray(means.reshape(3, 2 * rows, -1))
 
 
 def _borders(bands: NDArray[np.float32], count: int, weak: bool) -> Floats:
@@ -156,24 +171,23 @@ def _borders(bands: NDArray[np.float32], count: int, weak: bool) -> Floats:
 
     ``bands`` float32[3, 2 * rows, pixels] are the colours along the two bands of each row.
     """
-    dip, step, rise = _contrasts(bands.reshape(3, -1, count + 1, CELL))
-    step = (step - _STEP[0]) / (_STEP[1] - _STEP[0])
-    rise = (rise - _RISE[0]) / (_RISE[1] - _RISE[0])
-    certain = np.full_like(dip, _DIP[2])
+    halves = bands.reshape(3, -1, 2 * (count + 1), CELL // 2)
+    stretches = np.concatenate([halves[:, :, :-1], halves[:, :, 1:]], axis=3)
+    # Borders and, between them, the middles of cells.
+    dip, step, rise = _contrasts(stretches)
+    step = (step[:, ::2] - _STEP[0]) / (_STEP[1] - _STEP[0])
+    rise = (rise[:, ::2] - _RISE[0]) / (_RISE[1] - _RISE[0])
+    dip, middles = dip[:, ::2], dip[:, 1::2]
+    certain: NDArray[np.float32] | float = _DIP[2]
     if weak:
         # Between smooth cells a weak line is one as well; in wood grain it is none.
-        certain = np.minimum(_DIP[0] + _DIP[1] * _middles_beside(bands, count), _DIP[2])
-    mark = np.clip(np.maximum(dip / certain, np.maximum(step, rise)), 0.0, 1.0)
+        beside = np.zeros_like(dip)
+        np.maximum(middles, 0.0, out=beside[:, :-1])
+        np.maximum(beside[:, 1:], middles, out=beside[:, 1:])
+        certain = np.minimum(_DIP[0] + _DIP[1] * beside, _DIP[2])
+    mark = np.minimum(np.maximum(np.maximum(dip / certain, np.maximum(step, rise)), 0.0), 1.0)
     # A border runs the whole length of a cell; what only crosses it is in one of the bands.
     return np.asarray(mark.reshape(-1, 2, count + 1).min(axis=1), dtype=np.float64)
-
-
-def _middles_beside(bands: NDArray[np.float32], count: int) -> NDArray[np.float32]:
-    """Return how much darker than their sides the middles of the cells beside each border are."""
-    half = CELL // 2
-    plain, _, _ = _contrasts(bands[..., half:-half].reshape(3, -1, count, CELL))
-    beside = np.pad(np.maximum(plain, 0.0), ((0, 0), (1, 1)), mode="edge")
-    return np.asarray(np.maximum(beside[:, :-1], beside[:, 1:]))
 
 
 def _contrasts(around: NDArray[np.float32]) -> tuple[NDArray[np.float32], ...]:
@@ -183,8 +197,9 @@ def _contrasts(around: NDArray[np.float32]) -> tuple[NDArray[np.float32], ...]:
     """
     half = CELL // 2
     reach, near, far = round(0.19 * CELL), round(0.25 * CELL), round(0.47 * CELL)
-    before = around[..., half - far : half - near].mean(axis=3)
-    after = around[..., half + near : half + far].mean(axis=3)
+    share = np.float32(1 / (far - near))
+    before = around[..., half - far : half - near].sum(axis=3) * share
+    after = around[..., half + near : half + far].sum(axis=3) * share
     stretch = around[..., half - reach : half + reach]
     line = stretch.max(axis=0).min(axis=2) + _DARK
     bright_before, bright_after = before.max(axis=0) + _DARK, after.max(axis=0) + _DARK
@@ -196,14 +211,19 @@ def _contrasts(around: NDArray[np.float32]) -> tuple[NDArray[np.float32], ...]:
     return dip, step, rise
 
 
-def _evenness(bands: NDArray[np.float32], squares: NDArray[np.float32], columns: int) -> Floats:
-    """Marks float64[rows, columns] from the bands of the colours and of their squares."""
-    mean, square = (_middles(values, columns) for values in (bands, squares))
+def _evenness(planes: NDArray[np.float32], columns: int, rows: int) -> Floats:
+    """Marks float64[rows, columns] from the middles of the cells."""
+    edge, inner = CELL // 2, slice(CELL // 4, -CELL // 4)
+    body = planes[:, edge:-edge, edge:-edge].reshape(3, rows, CELL, columns, CELL)
+    middles = body[:, :, inner, :, inner]
+    count = np.float32(middles.shape[2] * middles.shape[4])
+    mean = middles.sum(axis=(2, 4)) / count
     # Levels are below 256: squares in single precision are exact enough for a deviation.
+    square = np.square(middles).sum(axis=(2, 4)) / count
     deviation = np.sqrt(np.maximum(square - np.square(mean), 0.0)).max(axis=0)
     brightness = mean.max(axis=0) + _DARK
     uneven = (deviation / brightness - _UNEVEN[0]) / (_UNEVEN[1] - _UNEVEN[0])
-    return np.asarray(1.0 - np.clip(uneven, 0.0, 1.0), dtype=np.float64)
+    return np.asarray(1.0 - np.minimum(np.maximum(uneven, 0.0), 1.0), dtype=np.float64)
 
 
 def _bare_share(bands: NDArray[np.float32], columns: int) -> Floats:
@@ -221,18 +241,12 @@ def _bare_share(bands: NDArray[np.float32], columns: int) -> Floats:
     return np.asarray(np.maximum(share, 0.0) * (white > 0), dtype=np.float64)
 
 
-def _middles(bands: NDArray[np.float32], columns: int) -> NDArray[np.float32]:
-    """Means over the middle halves of the cells, float32[3, rows, columns]."""
-    body = bands[..., CELL // 2 : -CELL // 2].reshape(3, -1, 2, columns, CELL)
-    return np.asarray(body[..., CELL // 4 : -CELL // 4].mean(axis=(2, 4)))
-
-
 def _inside(
     image: Image, homography: Floats, first: tuple[int, int], columns: int, rows: int
 ) -> Bools:
-    grid = np.stack(
-        np.meshgrid(first[0] + np.arange(columns), first[1] + np.arange(rows)), axis=-1
-    ).astype(np.float64)
-    places = project(homography, grid)
+    grid = np.empty((rows, columns, 2))
+    grid[..., 0] = first[0] + np.arange(columns)
+    grid[..., 1] = first[1] + np.arange(rows)[:, None]
+    x, y = project(homography, grid).transpose(2, 0, 1)
     height, width = image.shape[:2]
-    return np.asarray(((places >= 0) & (places < (width, height))).all(axis=-1))
+    return np.asarray((x >= 0) & (x < width) & (y >= 0) & (y < height))

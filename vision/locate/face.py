@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from types import MappingProxyType
 
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from solver.errors import CubistError, ExitCode
 from vision.frame import Floats, Image
-from vision.locate.evidence import GridEvidence, gather
+from vision.locate.evidence import GridEvidence, Pyramid, gather
 from vision.locate.lattice import (
     EDGE_LEVELS,
     Blobs,
@@ -106,7 +107,7 @@ class FaceGrid:
         corners = cells + np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
         return project(self.homography, corners).astype(np.float32)
 
-    @property
+    @cached_property
     def corners(self) -> Floats:
         """The face's corners float64[4, 2]: top left, top right, bottom right, bottom left."""
         n = float(self.size)
@@ -119,7 +120,7 @@ class FaceGrid:
         cells = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
         return project(self.homography, cells)
 
-    @property
+    @cached_property
     def pitch(self) -> float:
         """Mean side of a cell in pixels."""
         sides = np.linalg.norm(self.corners - np.roll(self.corners, 1, axis=0), axis=1)
@@ -175,7 +176,7 @@ def locate_grids(
         if not holds(grids):
             grids += locate_far(image, sizes)
     else:
-        grids = _search_at(_WORK_SIDE, image, sizes)
+        grids = _Search(image, _WORK_SIDE).find_grids(sizes)
     return [grid for grid in _drop_parts(grids) if grid.fit >= WORST]
 
 
@@ -183,12 +184,16 @@ def locate_candidates(image: Image, sizes: Collection[int] = SIZES) -> list[Face
     """Whatever may be a face in the picture, likeliest first: for several pictures of a cube that
     decide together. Small faces are left to :func:`locate_far`.
     """
-    grids = _search_at(_WORK_SIDE, image, sizes)
+    usual = _Search(image, _WORK_SIDE)
+    grids = usual.find_grids(sizes)
+    coarse: dict[int, _Search] = {}
     for side, levels in _COARSE_LOOKS:
         if not holds(grids) and _longer(image) > side:
-            grids += _search_at(side, image, sizes, levels=levels)
+            if side not in coarse:
+                coarse[side] = _Search(image, side)
+            grids += coarse[side].find_grids(sizes, levels=levels)
     if not holds(grids):
-        grids += _search_at(_WORK_SIDE, image, sizes, reflections=True)
+        grids += usual.find_grids(sizes, reflections=True)
     return sorted(grids, key=lambda grid: -grid.fit)
 
 
@@ -206,20 +211,6 @@ def _longer(image: Image) -> int:
     return int(max(image.shape[:2]))
 
 
-def _search_at(
-    side: int,
-    image: Image,
-    sizes: Collection[int],
-    *,
-    levels: Sequence[int] = EDGE_LEVELS,
-    reflections: bool = False,
-) -> list[FaceGrid]:
-    """Faces that may be in the picture, its longer side made ``side`` pixels if it is longer."""
-    work, factor = shrink(image, side)
-    grids = _search(work, sizes, levels=levels, reflections=reflections)
-    return [grid.scale(factor) for grid in grids]
-
-
 def locate_far(image: Image, sizes: Collection[int] = SIZES) -> list[FaceGrid]:
     """Small faces that may be in a large picture, looked for square by square."""
     if _longer(image) <= _FINER * _WORK_SIDE:
@@ -230,31 +221,49 @@ def locate_far(image: Image, sizes: Collection[int] = SIZES) -> list[FaceGrid]:
     starts = (range(0, max(side - _FAR_FACE, 1), step) for side in work.shape[:2])
     for top, left in product(*starts):
         tile = np.ascontiguousarray(work[top : top + _TILE, left : left + _TILE])
-        grids += [grid.shift_by(left, top).scale(factor) for grid in _search(tile, sizes)]
+        found = _Search(tile, _TILE).find_grids(sizes)
+        grids += [grid.shift_by(left, top).scale(factor) for grid in found]
         if holds(grids):
             break
     return grids
 
 
-def _search(
-    work: Image,
-    sizes: Collection[int],
-    *,
-    levels: Sequence[int] = EDGE_LEVELS,
-    reflections: bool = False,
-) -> list[FaceGrid]:
-    """Faces that may be in a picture of working size."""
-    edges = edge_strength(work)
-    every: Blobs | None = None
-    grids: list[FaceGrid] = []
-    for level in levels:
-        blobs = find_blobs(edges, level).distinct()
-        grids += _grids_of(work, blobs, sizes, reflections)
-        if _is_settled(grids):
-            return grids
-        every = blobs if every is None else every.join_with(blobs)
-    assert every is not None
-    return grids + _grids_of(work, every.distinct(), sizes, reflections)
+class _Search:
+    """A picture shrunk to a longer side of at most ``side``, with its edges and the patches at each
+    edge level, which several searches share.
+    """
+
+    def __init__(self, image: Image, side: int) -> None:
+        work, self.factor = shrink(image, side)
+        self.pyramid = Pyramid(work)
+        self._edges = edge_strength(work)
+        self._patches: dict[int, Blobs] = {}
+
+    def patches(self, level: int) -> Blobs:
+        """Return the patches at an edge level."""
+        if level not in self._patches:
+            self._patches[level] = find_blobs(self._edges, level).distinct()
+        return self._patches[level]
+
+    def find_grids(
+        self,
+        sizes: Collection[int],
+        *,
+        levels: Sequence[int] = EDGE_LEVELS,
+        reflections: bool = False,
+    ) -> list[FaceGrid]:
+        """Faces that may be in the picture, in the pixels of the whole one."""
+        every: Blobs | None = None
+        grids: list[FaceGrid] = []
+        for level in levels:
+            blobs = self.patches(level)
+            grids += _grids_of(self.pyramid, blobs, sizes, reflections)
+            if _is_settled(grids):
+                return [grid.scale(self.factor) for grid in grids]
+            every = blobs if every is None else every.join_with(blobs)
+        assert every is not None
+        grids += _grids_of(self.pyramid, every.distinct(), sizes, reflections)
+        return [grid.scale(self.factor) for grid in grids]
 
 
 def _is_settled(grids: list[FaceGrid]) -> bool:
@@ -272,22 +281,24 @@ class HintedSearch:
     can be seen to find them alone."""
 
     def __init__(self, image: Image) -> None:
-        self._work, self._factor = shrink(image)
-        edges = edge_strength(self._work)
-        self._blobs = [find_blobs(edges, level).distinct() for level in EDGE_LEVELS]
+        self._work = _Search(image, _WORK_SIDE)
 
     def near(self, hint: FaceGrid) -> FaceGrid | None:
         """Return the face near the hint, of its size; None if there is none."""
-        placed = _node_homography(hint.scale(1.0 / self._factor))
+        placed = _node_homography(hint.scale(1.0 / self._work.factor))
         windows = [
             window
-            for blobs in self._blobs
-            if (window := window_at(self._work, blobs, placed, hint.size))
+            for level in EDGE_LEVELS
+            if (
+                window := window_at(
+                    self._work.pyramid, self._work.patches(level), placed, hint.size
+                )
+            )
         ]
         best = max(windows, key=lambda window: window.mark, default=None)
         if best is None or best.mark < _WORST_HINTED:
             return None
-        return _face_grid(best).scale(self._factor)
+        return _face_grid(best).scale(self._work.factor)
 
 
 def confirm_grid(image: Image, hint: FaceGrid) -> FaceGrid | None:
@@ -300,7 +311,7 @@ def cell_evidence(image: Image, grid: FaceGrid) -> GridEvidence:
     work, factor = shrink_to_cells(image, grid)
     last = (grid.size - 1, grid.size - 1)
     nodes = _node_homography(grid.scale(1.0 / factor))
-    return gather(work, nodes, (0, 0), last, weak=False)
+    return gather(Pyramid(work), nodes, (0, 0), last, weak=False)
 
 
 def shrink_to_cells(image: Image, grid: FaceGrid) -> tuple[Image, float]:
@@ -361,19 +372,19 @@ def candidate_faces(
     ``flattest`` as for :func:`vision.locate.lattice.find_blobs`. A picture of several faces has
     several; the best of them does not end the search.
     """
-    edges = edge_strength(work)
+    edges, pyramid = edge_strength(work), Pyramid(work)
     levels = [find_blobs(edges, level, flattest).distinct() for level in EDGE_LEVELS]
     windows = [
         window
         for blobs in levels
         for lattice in find_lattices(blobs, gaps=reflections)
-        for window in find_windows(work, blobs, lattice, sizes, reflections=reflections)
+        for window in find_windows(pyramid, blobs, lattice, sizes, reflections=reflections)
     ]
     return [_face_grid(window) for window in windows if window.mark >= _WORST_HINTED], levels
 
 
 def _grids_of(
-    work: Image, blobs: Blobs, sizes: Collection[int], reflections: bool
+    pyramid: Pyramid, blobs: Blobs, sizes: Collection[int], reflections: bool
 ) -> list[FaceGrid]:
     """Search faces among the patches, in the largest lattices first, until one is sure.
 
@@ -385,7 +396,7 @@ def _grids_of(
     grids: list[FaceGrid] = []
     for lattices, own in searches:
         for lattice in lattices:
-            windows = find_windows(work, blobs, lattice, own, reflections=reflections)
+            windows = find_windows(pyramid, blobs, lattice, own, reflections=reflections)
             grids += [_face_grid(window) for window in windows if window.mark >= _LEAST]
             if windows and windows[0].mark >= _SURE:
                 return grids

@@ -14,9 +14,9 @@ from vision.locate.face import (
     SIZES,
     WORST,
     FaceGrid,
+    HintedSearch,
     NoFace,
     SearchResult,
-    confirm_grid,
     holds,
     is_far,
     locate_candidates,
@@ -308,7 +308,8 @@ def _confirm(
     image: Image, hints: Sequence[FaceGrid], candidates: Sequence[FaceGrid]
 ) -> FaceGrid | None:
     """The face where other pictures have it: most cameras stand still between pictures."""
-    grids = [grid for hint in hints if (grid := confirm_grid(image, hint)) is not None]
+    search = HintedSearch(image)
+    grids = [grid for hint in hints if (grid := search.near(hint)) is not None]
     steady = [grid for grid in (*grids, *candidates) if not _is_odd(grid, hints)]
     return max(steady, key=lambda grid: grid.fit, default=None)
 

@@ -7,10 +7,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
+from numpy.lib.stride_tricks import as_strided
 
-from vision.frame import Bools, Floats, Image
-from vision.locate.evidence import MARGIN, GridEvidence, gather
+from vision.frame import Bools, Floats
+from vision.locate.evidence import MARGIN, GridEvidence, Pyramid, gather
 from vision.locate.lattice import (
     Blobs,
     Lattice,
@@ -64,7 +64,7 @@ class Window:
 
 
 def find_windows(
-    image: Image,
+    pyramid: Pyramid,
     blobs: Blobs,
     lattice: Lattice,
     sizes: Collection[int],
@@ -74,16 +74,28 @@ def find_windows(
     """The likeliest window of each size on a lattice, after a closer look, best first. With
     ``reflections`` these may lie on the stickers.
     """
-    board = _Board.from_image(image, lattice, *_extent(lattice), reflections=reflections)
-    rough = [window for size in sizes if (window := _best_of_size(board, size)) is not None]
+    board = _Board.from_image(pyramid, lattice, *_extent(lattice), reflections=reflections)
+    rough: list[Window] = []
+    for size in sizes:
+        least = _RUNNERS_UP * max((window.mark for window in rough), default=0.0)
+        window = _best_of_size(board, size, least)
+        if window is not None:
+            rough.append(window)
     rough.sort(key=lambda window: -window.mark)
     close: list[Window] = []
     for window in rough:
         if window.mark < _RUNNERS_UP * rough[0].mark or window.mark == 0.0:
             break
         if not any(_is_part(window, other) for other in close):
-            close.append(_refit(image, blobs, window, reflections))
+            close.append(_refit(pyramid, blobs, window, reflections))
     return sorted(close, key=lambda window: -window.mark)
+
+
+def _view_windows(values: Floats, shape: tuple[int, int]) -> Floats:
+    """View all windows of a shape in a table: [down, across, *shape]."""
+    starts = [side - own + 1 for side, own in zip(values.shape, shape, strict=True)]
+    # numpy's sliding_window_view checks for longer than these tables take to add up.
+    return np.asarray(as_strided(values, (*starts, *shape), values.strides * 2, writeable=False))
 
 
 def _is_part(window: Window, whole: Window) -> bool:
@@ -97,7 +109,7 @@ def _is_part(window: Window, whole: Window) -> bool:
     )
 
 
-def window_at(image: Image, blobs: Blobs, homography: Floats, size: int) -> Window | None:
+def window_at(pyramid: Pyramid, blobs: Blobs, homography: Floats, size: int) -> Window | None:
     """The window near a place where a face was in another picture of the same camera.
 
     ``homography`` leads from nodes (0..size - 1) to pixels; it is shifted to the patches that are
@@ -113,7 +125,7 @@ def window_at(image: Image, blobs: Blobs, homography: Floats, size: int) -> Wind
     shift = np.median(blobs.centres[numbers] - project(homography, nodes[near]), axis=0)
     moved = np.array([[1, 0, shift[0]], [0, 1, shift[1]], [0, 0, 1.0]]) @ homography
     lattice = Lattice(found, numbers, moved, 0.0)
-    board = _Board.from_image(image, lattice, (0, 0), (size - 1, size - 1))
+    board = _Board.from_image(pyramid, lattice, (0, 0), (size - 1, size - 1))
     return board.window(size, (0, 0), least_seen=0.0)
 
 
@@ -129,16 +141,19 @@ def _extent(lattice: Lattice) -> tuple[tuple[int, int], tuple[int, int]]:
     return (int(low[0]), int(low[1])), (int(high[0]), int(high[1]))
 
 
-def _best_of_size(board: _Board, size: int) -> Window | None:
+def _best_of_size(board: _Board, size: int, least: float) -> Window | None:
     """The likeliest window of a size on a lattice that may be bent by patches beside the face:
     what lies beyond does not count yet, but a window that leaves many patches out is wrong.
+
+    None if no window has a mark of ``least``.
     """
     columns, rows = _starts(board.lattice, size)
     if not columns or not rows:
         return None
-    marks, seen = board.marks(size, columns, rows)
+    seen = board.share_seen(size, columns, rows)
     share = seen * size**2 / len(board.lattice.nodes)
-    marks = np.where(share >= _LEAST_SHARE, marks * share, 0.0)
+    share[share < _LEAST_SHARE] = 0.0
+    marks = board.marks(size, columns, rows, board.most(seen) * share, least)
     row, column = np.unravel_index(marks.argmax(), marks.shape)
     if marks[row, column] == 0.0:
         return None
@@ -159,7 +174,7 @@ def _starts(lattice: Lattice, size: int) -> tuple[range, range]:
     return columns, rows
 
 
-def _refit(image: Image, blobs: Blobs, window: Window, reflections: bool) -> Window:
+def _refit(pyramid: Pyramid, blobs: Blobs, window: Window, reflections: bool) -> Window:
     """The window fitted to the patches inside it alone, and looked at again through that."""
     lattice = window.lattice
     offsets = lattice.nodes - np.array(window.start)
@@ -179,7 +194,7 @@ def _refit(image: Image, blobs: Blobs, window: Window, reflections: bool) -> Win
         lattice.nodes[fits], lattice.blobs[fits], homography, float(misses[inside].mean())
     )
     last = (window.start[0] + window.size - 1, window.start[1] + window.size - 1)
-    board = _Board.from_image(image, fitted, window.start, last, reflections=reflections)
+    board = _Board.from_image(pyramid, fitted, window.start, last, reflections=reflections)
     return board.window(window.size, window.start) or replace(window, mark=0.0)
 
 
@@ -198,14 +213,14 @@ class _Board:
     @classmethod
     def from_image(
         cls,
-        image: Image,
+        pyramid: Pyramid,
         lattice: Lattice,
         low: tuple[int, int],
         high: tuple[int, int],
         *,
         reflections: bool = False,
     ) -> _Board:
-        evidence = gather(image, lattice.homography, low, high, reflections=reflections)
+        evidence = gather(pyramid, lattice.homography, low, high, reflections=reflections)
         rows, columns = evidence.even.shape
         patches = np.zeros((rows, columns))
         places = lattice.nodes - np.array(evidence.first)
@@ -219,41 +234,59 @@ class _Board:
     ) -> Window | None:
         """The window with its mark, lowered by what lies beyond it; None if the mark is 0."""
         columns, rows = (range(first, first + 1) for first in start)
-        marks, seen = self.marks(size, columns, rows, least_seen)
+        seen = self.share_seen(size, columns, rows, least_seen)
+        marks = self.marks(size, columns, rows, self.most(seen))
         if marks[0, 0] == 0.0:
             return None
         c, r = start[0] - self.evidence.first[0], start[1] - self.evidence.first[1]
         mark = float(marks[0, 0]) * (1.0 - self._continuation(r, c, size))
         return Window(self.lattice, size, start, mark, float(seen[0, 0]))
 
-    def marks(
-        self, size: int, columns: range, rows: range, least_seen: float = _SEEN
-    ) -> tuple[Floats, Floats]:
-        """Return marks of the windows that start in these columns and rows, and the shares of cells
-        with a patch; float64[rows, columns] each. A mark is the product of all that makes a face;
-        it is 0 off the picture and with too few patches.
+    def share_seen(self, size: int, columns: range, rows: range, least: float = _SEEN) -> Floats:
+        """Return the shares of cells with a patch, float64[rows, columns], of the windows that
+        start in these columns and rows: 0 off the picture and if there are fewer than ``least``.
         """
+        part = self._part(size, columns, rows)
+        inside = np.where(self.evidence.inside[part], self.patches[part], -np.inf)
+        seen = _view_windows(inside, (size, size)).sum(axis=(2, 3)) / size**2
+        return np.where(seen >= least, seen, 0.0)
+
+    def most(self, seen: Floats) -> Floats:
+        """Return the marks of windows with such shares if all their cells look like stickers."""
+        return np.asarray((seen > 0.0) * self.regular * (0.5 + 0.5 * seen))
+
+    def marks(
+        self, size: int, columns: range, rows: range, most: Floats, least: float = 0.0
+    ) -> Floats:
+        """Return marks of the windows that start in these columns and rows, float64[rows, columns]:
+        the products of all that makes a face and of ``most``, the same for other reasons.
+
+        Zeros if none can have a mark of ``least``: the cells are not looked at closely then.
+        """
+        part = self._part(size, columns, rows)
+        if float(most.max()) > least:
+            most = most * (0.2 + 0.8 * self._rims(part, size))
+        if float(most.max()) <= least:
+            return np.zeros_like(most)
+        return np.asarray(most * self._shapes(part, size))
+
+    def _part(self, size: int, columns: range, rows: range) -> tuple[slice, slice]:
+        """The cells of all windows of a size that start in these columns and rows."""
         c, r = columns[0] - self.evidence.first[0], rows[0] - self.evidence.first[1]
-        part = (slice(r, r + len(rows) + size - 1), slice(c, c + len(columns) + size - 1))
-        cells = (size, size)
-        seen: Floats = sliding_window_view(self.patches[part], cells).mean(axis=(2, 3))
-        inside = sliding_window_view(self.evidence.inside[part], cells).all(axis=(2, 3))
-        marks = self._shapes(part, size) * self.regular * (0.5 + 0.5 * seen)
-        marks *= 0.2 + 0.8 * self._rims(part, size)
-        return np.where(inside & (seen >= least_seen), marks, 0.0), seen
+        return slice(r, r + len(rows) + size - 1), slice(c, c + len(columns) + size - 1)
 
     def _shapes(self, part: tuple[slice, slice], size: int) -> Floats:
         """Marks for cells like stickers: of one colour each, with borders all around."""
         down, across = part
         upright = self.evidence.upright[down, across.start : across.stop + 1]
-        upright = sliding_window_view(upright, (size, size + 1)).sum(axis=2)
+        upright = _view_windows(upright, (size, size + 1)).sum(axis=2)
         level = self.evidence.level[down.start : down.stop + 1, across]
-        level = sliding_window_view(level, (size + 1, size)).sum(axis=3)
+        level = _view_windows(level, (size + 1, size)).sum(axis=3)
         borders = upright + level
         outer = (borders[..., 0] + borders[..., -1]) / (4 * size)
         inner = borders[..., 1:-1].sum(axis=2) / (2 * size * (size - 1))
         # Glare, a logo or a shadow's edge may lie on some of the stickers.
-        even = sliding_window_view(self.evidence.even[part], (size, size))
+        even = _view_windows(self.evidence.even[part], (size, size))
         even = np.sort(even.reshape(*even.shape[:2], -1), axis=2)
         filled: Floats = even[..., size * size // 5 :].mean(axis=2)
         return np.asarray(filled * inner * (0.5 + 0.5 * outer))
@@ -264,7 +297,7 @@ class _Board:
         A window one row larger than the face has a row without stickers.
         """
         marks = np.maximum(self.patches[part], self.stickers[part])
-        cells = sliding_window_view(marks, (size, size))
+        cells = _view_windows(marks, (size, size))
         outermost = cells.sum(axis=3)[..., [0, -1]], cells.sum(axis=2)[..., [0, -1]]
         return np.asarray(np.minimum(*outermost).min(axis=2) / size)
 
