@@ -347,9 +347,9 @@ class LayeredGeometry:
     def turn(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], turns: Sequence[tuple[int, int, int, int]]) -> None:
         """Turn uint8[6 * size**2] in place."""
 
-    def few_turns(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[list[tuple[int, int, int, int]], int] | None:
+    def few_turns(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], most: int = 1, longer: int = 0) -> tuple[list[list[tuple[int, int, int, int]]], int] | None:
         """
-        Turns that solve a cube a few turns from solved, and the least number of block turns that any solution has. None if it finds none.
+        Solutions of a cube a few turns from solved, and the least number of block turns that any has; the first is a shortest one, `most` in all with up to `longer` turns more. None if it finds none.
         """
 
     def finish(self, stickers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], progress: Callable[[float], bool]) -> list[list[tuple[int, int, int, int]]] | None:

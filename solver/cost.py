@@ -149,6 +149,10 @@ class BlockTurnTimes:
         """``S``."""
         return int(self.first.shape[-1])
 
+    def least_us(self, turns: int) -> int:
+        """Return a lower bound on the time of so many turns, whichever they are."""
+        return turns and int(self.first.min()) + (turns - 1) * int(self.next.min())
+
 
 class BlockTurnCosts(Protocol):
     """Costs of turns of any number of layers on a robot, from one start; for 4 and more layers."""

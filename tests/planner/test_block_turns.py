@@ -11,7 +11,7 @@ from robot.mechanism.compile.closure import path_closure
 from robot.mechanism.compile.cost_model import compile_mechanism
 from robot.planner import PlanningError, build_mechanism
 from robot.planner.block_turns import BlockTurns, block_turns
-from robot.planner.solve import plan_scramble
+from robot.planner.solve import plan_scramble, plan_solve
 from robot.planner.survey import random_cube
 from robot.settings import load_profile
 from robot.settings.profile import for_cube
@@ -152,6 +152,36 @@ def near_turns(rng, count):
         (face, 1, int(rng.integers(1, 3)) if face < 3 else 1, int(rng.integers(1, 4)))
         for face in faces
     ]
+
+
+@pytest.mark.parametrize(
+    ("scramble", "first_found", "faster"),
+    [
+        ("R2 L2 U2 D2 F2 B2", "R2 L2 F2 B2 U2 D2", "U2 D2 F2 B2 R2 L2"),
+        ("R2 D2 B2 L2 F2 U2 R2 D2", "D2 R2 U2 F2 L2 B2 D2 R2", "D2 F' B U2 F' B' L2 B2 R2"),
+    ],
+    ids=["other axes first", "one turn more"],
+)
+def test_a_few_turns_are_planned_only_if_nothing_else_is_faster(
+    crane, scramble, first_found, faster
+):
+    cube = StickerCube.solved(crane.size).apply(scramble)
+    turns = block_turns(crane).start(crane.start)
+    slow_us, fast_us = (turns.time_us(parse_moves(one)) for one in (first_found, faster))
+    assert cube.apply(first_found).is_solved and cube.apply(faster).is_solved
+    plan = plan_solve(cube, crane, time_limit=0.5)
+    assert plan.duration_us <= fast_us < slow_us
+    assert performed(plan.operations, cube.facelets()) in every_way_held(
+        StickerCube.solved(crane.size)
+    )
+
+
+def test_one_turn_that_the_crane_can_make_at_once_is_not_searched_for(crane, monkeypatch):
+    turns = block_turns(crane).start(crane.start)
+    quickest = min((turns.time_us([move]), move) for move in parse_moves("U D R L F B"))[1]
+    monkeypatch.setattr("solver.reduction.phased.load", None)  # the tables of a search
+    plan = plan_solve(StickerCube.solved(crane.size).move(quickest.inverse), crane)
+    assert plan.moves == (str(quickest),)
 
 
 @pytest.mark.parametrize("held", ["URFDLB", "LFDRBU"])

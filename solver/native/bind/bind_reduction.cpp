@@ -55,13 +55,17 @@ std::optional<std::vector<PlainTurns>> finish(const Geometry& geometry, const Ta
     return std::vector{plain(found.parity), plain(found.centres), plain(found.edges)};
 }
 
-std::optional<std::pair<PlainTurns, int>> plain_few_turns(const Geometry& geometry,
-                                                          const TableBytes& stickers) {
+std::optional<std::pair<std::vector<PlainTurns>, int>> plain_few_turns(const Geometry& geometry,
+                                                                       const TableBytes& stickers,
+                                                                       std::size_t most,
+                                                                       int longer) {
     const Colours colours = colours_of(stickers, geometry.size());
     const nb::gil_scoped_release released;
-    const auto found = few_turns(geometry, colours);
+    const auto found = few_turns(geometry, colours, most, longer);
     if (!found) return std::nullopt;
-    return std::pair{plain(found->turns), found->least};
+    std::vector<PlainTurns> ways;
+    for (const BlockTurns& turns : found->ways) ways.push_back(plain(turns));
+    return std::pair{ways, found->least};
 }
 
 BlockTurns block_turns(const PlainTurns& turns) {
@@ -169,9 +173,11 @@ void bind_reduction(nb::module_& module) {
         .def(nb::init<int>(), nb::arg("size"))
         .def("turn", &turn, nb::arg("stickers"), nb::arg("turns"),
              "Turn uint8[6 * size**2] in place.")
-        .def("few_turns", &plain_few_turns, nb::arg("stickers"),
-             "Turns that solve a cube a few turns from solved, and the least number of block turns "
-             "that any solution has. None if it finds none.")
+        .def("few_turns", &plain_few_turns, nb::arg("stickers"), nb::arg("most") = 1,
+             nb::arg("longer") = 0,
+             "Solutions of a cube a few turns from solved, and the least number of block turns "
+             "that any has; the first is a shortest one, `most` in all with up to `longer` turns "
+             "more. None if it finds none.")
         .def("finish", &finish, nb::arg("stickers"), nb::arg("progress"),
              "Reduce a legal cube to a 3x3x3 by exchanges of three pieces: turns for parity, "
              "centres and edges; None when stopped.");
@@ -212,6 +218,7 @@ void bind_reduction(nb::module_& module) {
             nb::arg("five"), nb::keep_alive<1, 2>());
 }
 
+// NOLINTNEXTLINE(bugprone-throwing-static-initialization): no memory, no module.
 const Bindings registered("reduction", &bind_reduction);
 
 }  // namespace

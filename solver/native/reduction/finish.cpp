@@ -293,8 +293,10 @@ public:
             for (int layer = 1; layer <= size_; ++layer) rings_.push_back(ring(axis, layer));
     }
 
-    // Returns a shortest solution; nothing if it takes more than kMostTurns or too long to find.
-    std::optional<BlockTurns> run() {
+    // Returns up to `most` solutions, a shortest one first, with up to `longer` turns more; none if
+    // it takes more than kMostTurns or too long to find.
+    std::vector<BlockTurns> run(std::size_t most, int longer) {
+        most_ = most;
         int unlike = 0;
         for (int axis = 0; axis < 3; ++axis)
             for (int border = 1; border < size_; ++border) {
@@ -302,9 +304,11 @@ public:
                 unlike += count_unlike(0);
             }
         const int least = (unlike + around_ - 1) / around_;
-        for (int turns = least; turns <= kMostTurns && !is_over(); ++turns)
-            if (walk(unlike, turns, -1, 0)) return path_;
-        return std::nullopt;
+        int longest = kMostTurns;
+        for (int turns = least; turns <= longest && !walk(unlike, turns, -1, 0); ++turns)
+            if (!found_.empty())
+                longest = std::min(kMostTurns, static_cast<int>(found_.front().size()) + longer);
+        return std::move(found_);
     }
 
 private:
@@ -362,11 +366,14 @@ private:
 
     bool is_over() const { return work_ > kMostWork; }
 
-    // Returns whether so many turns solve the cube; then they are in `path_`. Turns on one axis
-    // follow each other by their borders.
+    // Adds the solutions of exactly so many turns; returns whether the search is over. Turns on one
+    // axis follow each other by their borders.
     bool walk(int unlike, int left, int last_axis, int last_border) {
-        if (unlike == 0) return true;
-        if (left == 0 || is_over()) return false;
+        if (unlike == 0) {
+            if (left == 0) found_.push_back(path_);
+            return found_.size() >= most_;
+        }
+        if (left == 0 || is_over()) return is_over();
         work_ += size_;
         for (int axis = 0; axis < 3; ++axis)
             for (int border = axis == last_axis ? last_border + 1 : 1; border < size_; ++border) {
@@ -380,9 +387,10 @@ private:
                     const BlockTurn turn = turn_at(axis, border, quarters);
                     geometry_.turn(turn, stickers_);
                     path_.push_back(turn);
-                    if (walk(after[quarters], left - 1, axis, border)) return true;
+                    const bool over = walk(after[quarters], left - 1, axis, border);
                     path_.pop_back();
                     geometry_.turn(turn.inverse(), stickers_);
+                    if (over) return true;
                 }
             }
         return false;
@@ -394,6 +402,8 @@ private:
     std::vector<std::vector<int>> rings_;   // axis after axis, layers from U, R, F
     std::vector<std::uint8_t> near_, far_;  // around the layers at a border; near ones twice over
     BlockTurns path_;
+    std::vector<BlockTurns> found_;
+    std::size_t most_ = 1;
     int work_ = 0;
 };
 
@@ -483,14 +493,17 @@ std::optional<FewTurns> meet(const Geometry& geometry, const Colours& stickers) 
         }
     });
     if (!best) return std::nullopt;
-    return FewTurns{*best, std::min(least, kMostMet + 1)};
+    return FewTurns{{*best}, std::min(least, kMostMet + 1)};
 }
 
 }  // namespace
 
-std::optional<FewTurns> few_turns(const Geometry& geometry, const Colours& stickers) {
-    if (const auto turns = BorderSearch(geometry, stickers).run())
-        return FewTurns{*turns, static_cast<int>(turns->size())};
+std::optional<FewTurns> few_turns(const Geometry& geometry, const Colours& stickers,
+                                  std::size_t most, int longer) {
+    if (auto ways = BorderSearch(geometry, stickers).run(most, longer); !ways.empty()) {
+        const auto least = static_cast<int>(ways.front().size());
+        return FewTurns{std::move(ways), least};
+    }
     return geometry.size() <= kLargestToMeet ? meet(geometry, stickers) : std::nullopt;
 }
 

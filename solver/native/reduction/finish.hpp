@@ -32,16 +32,18 @@ struct Finish {
 bool finish_reduction(const Geometry& geometry, Colours stickers,
                       const std::function<bool(double)>& progress, Finish& finish);
 
-// A solution of a cube a few turns from solved.
+// Solutions of a cube a few turns from solved.
 struct FewTurns {
-    BlockTurns turns;
-    int least;  // no solution has fewer block turns
+    std::vector<BlockTurns> ways;  // never none
+    int least;                     // no solution has fewer block turns
 };
 
-// Returns a solution of a cube that is a few turns from solved, however it is held, or nothing. It
+// Returns solutions of a cube that is a few turns from solved, however it is held, or nothing. It
 // finds a shortest one of up to twelve block turns, but gives up if the stickers do not show the
-// way. On cubes of up to 11 layers it then finds any four turns, where one of a single inner layer
+// way. Others follow, `most` in all, with up to `longer` turns more: one may be faster on a robot.
+// On cubes of up to 11 layers it also finds any four turns, where one of a single inner layer
 // counts as one.
-std::optional<FewTurns> few_turns(const Geometry& geometry, const Colours& stickers);
+std::optional<FewTurns> few_turns(const Geometry& geometry, const Colours& stickers,
+                                  std::size_t most, int longer);
 
 }  // namespace cubist
