@@ -19,6 +19,9 @@ from solver.goal import Goal, rename_moves
 from solver.mask import Mask
 from solver.solution import CancelFlag, Progress, Request, SearchClock, Solution
 
+OPTIONS = ("solutions", "tables", "depth")
+"""Parts of a request that only some algorithms heed."""
+
 PATTERN = "pattern"
 """The last phase of a solution whose goal's own moves end it."""
 
@@ -28,7 +31,8 @@ class Algorithm:
     """A search by name. ``function`` is ``module:name``, imported when first used.
 
     ``sizes`` are the cubes it solves (empty: any), ``metrics`` those it counts in, the usual one
-    first, ``timed`` the function that minimises the time on a robot, where it can do that.
+    first, ``timed`` the function that minimises the time on a robot, where it can do that,
+    ``options`` those of :data:`OPTIONS` that it heeds.
     """
 
     function: str
@@ -36,6 +40,7 @@ class Algorithm:
     metrics: tuple[str, ...]
     about: str
     timed: str = ""
+    options: tuple[str, ...] = ()
 
     def load(self, *, timed: bool) -> Callable[[AnyCube, Request], list[Solution]]:
         """The function behind the name."""
@@ -52,6 +57,7 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
             METRICS,
             "Kociemba's two phases; good at once, better with time",
             timed="solver.two_phase:search",
+            options=("solutions",),
         ),
         "optimal": Algorithm(
             "solver.optimal:search",
@@ -59,6 +65,7 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
             ("htm", "qtm"),
             "IDA*: a shortest solution, or the fastest on a robot, with proof",
             timed="solver.fastest:search",
+            options=("tables",),
         ),
         "thistlethwaite": Algorithm(
             "solver.thistlethwaite:search", (3,), ("htm",), "four phases, each reported separately"
@@ -94,6 +101,7 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
             (),
             ("htm", "qtm"),
             "any size, shallow scrambles: breadth-first database and IDA*",
+            options=("depth",),
         ),
         "bfs": Algorithm("solver.pocket:search_bfs", (2,), ("htm", "qtm"), "2x2x2 breadth-first"),
     }
@@ -227,6 +235,10 @@ def _solve(cube: AnyCube, request: Request, mask: Mask | None = None) -> list[So
     timed = request.cost is not None or request.block_costs is not None
     found = algorithm_for(request.algorithm, cube.size, metric=request.metric, timed=timed)
     function = found.load(timed=timed) if mask is None else _load_partial(mask)
+    if mask is None:
+        _refuse_unheeded(request, request.algorithm, found.options)
+    else:
+        _refuse_unheeded(request, "The search for a goal that leaves pieces free", ("solutions",))
     cuts_before, watch = _native.clock_cuts(), SearchClock()
     try:
         solutions = function(cube, request)
@@ -242,6 +254,14 @@ def _solve(cube: AnyCube, request: Request, mask: Mask | None = None) -> list[So
     if _native.clock_cuts() == cuts_before:
         return solutions
     return [replace(solution, cut_by_clock=True) for solution in solutions]
+
+
+def _refuse_unheeded(request: Request, searcher: str, heeded: Sequence[str]) -> None:
+    """Raise InvalidRequest if the request sets an option that would change nothing."""
+    for option in OPTIONS:
+        value = getattr(request, option)
+        if option not in heeded and value != getattr(Request(), option):
+            raise InvalidRequest(f"{searcher} has no option {option} ({value})", f"omit {option}")
 
 
 def _load_partial(mask: Mask) -> Callable[[AnyCube, Request], list[Solution]]:

@@ -26,7 +26,7 @@ HOSTILE = [
     *("R U", "R" * 30_000, "U" * 54, "none.yaml", "cubotino", "pipe.yaml", "{", "'", "@", "--json"),
 ]
 BRIEF = {
-    "solve": ["--time-limit", "0.01", "--tables", "default", "--threads", "1", "--depth", "1"],
+    "solve": ["--time-limit", "0.01", "--tables", "default", "--threads", "1"],
     "robot check": ["--cubes", "0"],
     "robot compare": ["--cubes", "0"],
     "demo": ["--speed", "0"],
