@@ -123,6 +123,10 @@ USUAL_LEVEL = 90.0
 MOST_GAIN = 1.25
 SUBPIXEL_BITS = 4
 GAMMA = np.float32(2.2)
+GLARE_SIZE = (0.16, 0.11)
+"""Width and height of a reflection, in half pictures."""
+LEAST_GLARE = 1e-5
+"""Part of the brightest glare that changes no level any more."""
 SPARE_GRAIN = 1 << 16
 """Values of noise beyond a picture's: so many pictures may differ in theirs."""
 
@@ -177,6 +181,8 @@ class Painter:
         self._light: StudioLight | None = None
         self._field: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
         self._brightness: NDArray[np.float32] = self._field
+        self._glare_at = slice(0), slice(0)
+        self._glare: NDArray[np.float32] = self._field
         self._grain = np.zeros(0, dtype=np.float32)
         self._empty = self._background()
 
@@ -279,12 +285,13 @@ class Painter:
         if light != self._light:
             self._light, self._field = light, self._illumination(light)
             self._brightness = np.asarray(self._field ** (1 / GAMMA), dtype=np.float32)
+            self._glare_at, self._glare = self._find_glare(light)
+        # (scene^g * field)^(1/g), without powers of every pixel.
+        levels = scene * self._brightness
         if light.glare:
-            linear = self._to_linear[scene] * self._field + self._glare(light)
-            levels = np.asarray(255 * np.clip(linear, 0, 1) ** (1 / GAMMA), dtype=np.float32)
-        else:
-            # (scene^g * field)^(1/g), without powers of every pixel.
-            levels = scene * self._brightness
+            at = self._glare_at
+            linear = self._to_linear[scene[at]] * self._field[at] + self._glare
+            levels[at] = 255 * np.clip(linear, 0, 1) ** (1 / GAMMA)
         if gain != 1:
             levels *= np.float32(gain)
         levels += 0.5
@@ -319,11 +326,17 @@ class Painter:
         field = np.maximum(level, 0.0)[..., None] * np.array(light.gains)
         return np.asarray(field, dtype=np.float32)
 
-    def _glare(self, light: StudioLight) -> NDArray[np.float32]:
-        x, y = self._grid()
-        at_x, at_y = (2 * part - 1 for part in light.glare_at)
-        spot = np.exp(-(((x - at_x) / 0.16) ** 2 + ((y - at_y) / 0.11) ** 2))
-        return np.asarray(light.glare * spot[..., None], dtype=np.float32)
+    def _find_glare(self, light: StudioLight) -> tuple[tuple[slice, slice], NDArray[np.float32]]:
+        """Return the part of the picture in which glare shows, and the light that it adds there."""
+        along, spots = [], []
+        for line, at, width in zip(self._grid(), light.glare_at, GLARE_SIZE, strict=True):
+            off = (line.ravel() - (2 * at - 1)) / width
+            within = np.flatnonzero(off**2 <= -math.log(LEAST_GLARE))
+            part = slice(int(within[0]), int(within[-1]) + 1) if len(within) else slice(0, 0)
+            along.append(part)
+            spots.append(np.exp(-(off[part] ** 2)))
+        spot = light.glare * spots[1][:, None, None] * spots[0][None, :, None]
+        return (along[1], along[0]), np.asarray(spot, dtype=np.float32)
 
     def _grid(self) -> tuple[FloatArray, FloatArray]:
         """x and y from -1 to 1 over the picture; broadcastable."""
