@@ -11,6 +11,7 @@ import base64
 import hashlib
 import importlib
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
@@ -50,6 +51,9 @@ def mqtt() -> None:
 
 
 def _run(module: str) -> None:
+    # Our matrices are small: another thread of NumPy's library would take longer to wake than
+    # any of them takes. The library reads this when it is imported, in child processes too.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     home = _find_home(Path(__file__).resolve().parent)
     if complaint := find_hidden(home) or find_overwritten(home, ("__init__.py",)):
         _refuse(complaint)
