@@ -50,7 +50,7 @@ struct __attribute__((packed)) config_actuator {
 
 struct __attribute__((packed)) config_driver {
     uint8_t actuator; /* number of the stepper */
-    uint8_t address; /* of the driver on the UART */
+    uint8_t address; /* address of the driver on the UART */
     uint16_t slow_interval; /* ticks between steps from which on the driver's report of an open load counts */
     uint16_t stall_blank; /* 0: its sensor is a switch. Else homing ends where the motor stalls, its sensor is the driver's DIAG output, and a stall counts after so many steps of a motion */
 };

@@ -159,7 +159,7 @@ def _quote(text: str) -> str:
 
 
 class SparingLog:
-    """One line a minute of each kind, with how many there were since the last one.
+    """At most one line a minute of each kind, with the number of those left out.
 
     Strangers decide how often such a line is due, and the journal is on an SD card.
     """
@@ -271,7 +271,7 @@ class _Connection(RequestHandler):
         super().connection_lost(exc)
 
     def abort(self) -> None:
-        """Close it at once, whatever was to be sent."""
+        """Close it at once; data not yet sent is lost."""
         if isinstance(self.transport, asyncio.WriteTransport):
             self.transport.abort()
 

@@ -185,7 +185,7 @@ def everything(
 def _perform_all(
     session: Session, steps: Sequence[Step], given: dict[str, int], as_json: bool
 ) -> ExitCode:
-    """Perform the steps that nobody has to watch, in one session: a stop ends all of them.
+    """Perform the steps that need no supervision, in one session: a stop ends all of them.
 
     Returns the exit code of the worst result.
     """

@@ -325,7 +325,7 @@ def summary(records: Sequence[RunRecordJson]) -> JsonObject:
 
 
 def _cycle(client: ControlClient, about: str) -> RunRecordJson:
-    """One scramble and one solve; the record of whichever ended the cycle."""
+    """Run one scramble and one solve; return the record of the job that ended the cycle."""
     scrambled = perform(client, "scramble", f"{about}scramble: ")
     if scrambled["outcome"] != Outcome.DONE:
         return scrambled

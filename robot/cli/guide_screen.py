@@ -169,7 +169,7 @@ class CalibrationApp(App[int]):
         self.set_interval(HANG_UP_S, self._end_without_terminal)
 
     def action_leave(self) -> None:
-        """Leave; kept values stay kept, and whatever moves comes to rest."""
+        """Leave. Kept values stay, and all motion comes to rest."""
         self._end(0)
 
     def _end_without_terminal(self) -> None:

@@ -147,7 +147,7 @@ def _end_in_json(code: str, reason: str, exit_code: ExitCode) -> ExitCode:
 
 
 def _reader_left() -> int:
-    """Whoever read our output has gone (``| head``): not our failure, and nothing more to say."""
+    """End quietly because the reader of our output has gone (``| head``)."""
     _drop_output()
     return ExitCode.DONE
 

@@ -96,7 +96,7 @@ def _remedy_by_socket(path: Path, board: str, machine: Computer) -> str:
 
 
 def firmware(port: str, baud: int, ask: Callable[[str, int], Capabilities] = ask) -> CheckResult:
-    """Check the board's firmware. This resets it: only for when nobody else uses its port."""
+    """Check the board's firmware. This resets the board, so its port must not be in use."""
     try:
         found = ask(port, baud)
     except RobotError as fault:

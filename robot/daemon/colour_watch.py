@@ -41,7 +41,7 @@ class ColourWatch:
         self._today = today
 
     async def follow(self, job: Job) -> None:
-        """Learn from a job that is over. Whatever goes wrong here leaves how it ended as it is.
+        """Learn from a job that is over. A failure here does not change its outcome.
 
         Only a job teaches whose last look has found the cube solved by the turns of its first plan:
         then the first look has read the right cube.

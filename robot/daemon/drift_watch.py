@@ -86,7 +86,7 @@ class DriftWatch:
     async def follow(self, job: Job) -> bool:
         """Update the record with the pictures of a job. Return whether the robot was adjusted.
 
-        The job is over. Whatever goes wrong here leaves the robot, and how the job ended, as it is.
+        The job is over. A failure here changes neither the robot nor the outcome of the job.
         """
         looks, job.looks = job.looks, []
         try:

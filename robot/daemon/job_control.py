@@ -272,7 +272,7 @@ class JobController:
     async def trial(self, *, moves: bool = True) -> AsyncIterator[MotionRun]:
         """Begin a run of motion for calibrating, or look at the robot at rest.
 
-        Raises ``RobotError`` where it was stopped, whatever its motion made of that, and where an
+        Raises ``RobotError`` if it was stopped, even if its motion ignored that, and while an
         emergency stop is not acknowledged.
         """
         self._check_ending()
@@ -425,9 +425,9 @@ class JobController:
     async def end(self) -> None:
         """Stop the motion under way, and refuse all further starts.
 
-        Call it before closing whatever could stop the robot. It leaves a program that calibrates
-        alone while nothing moves: when its connection closes, motors that only count their steps
-        still turn back.
+        Call it before closing anything that could stop the robot. A calibrating program is not
+        disturbed while nothing moves: when its connection closes, motors that only count their
+        steps still turn back.
         """
         self._is_ending = True
         self.call_off_start()
@@ -609,7 +609,7 @@ class JobController:
         return None
 
     async def _perform_job(self, job: Job, perform: jobs.Performer, run: MotionRun) -> None:
-        """Perform a job to its end, whatever that is, and leave a closed record."""
+        """Perform a job, however it ends, and close its record."""
         fault: CubistError | None = None
         self.machine.stopwatch.take()
         self._video = video = JobVideo(

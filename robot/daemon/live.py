@@ -201,8 +201,8 @@ PICTURE_PERIOD_S = 0.2
 """Shortest time between two pictures that are taken for viewers while the robot is at rest."""
 
 VIDEO_PERIOD_S = 0.08
-"""The same while it turns. The page asks ten times a second, but not to the millisecond: a request
-that comes a little early gets a new picture, too."""
+"""Shortest time between two pictures for viewers while the robot turns. The page asks ten times a
+second, but not to the millisecond: a request that comes a little early still gets a new picture."""
 
 UNKNOWN_TAKE_S, LEAST_MARGIN_S = 0.15, 0.03
 """Time that a first picture is expected to take, and what is left before a look in any case."""
@@ -220,8 +220,8 @@ class NumberedJpeg:
 class JpegCache:
     """The last picture of each camera, encoded once for all viewers.
 
-    Only the last one is kept, and one at a time is taken, when a viewer asks for it: whoever is
-    late gets a later picture, and while nobody asks none is taken. Used from the event loop's
+    It keeps only the last one. A picture is taken when a viewer asks for one, one at a time: a slow
+    viewer gets a later picture, and without viewers none is taken. Used from the event loop's
     thread only. ``clock`` gives seconds.
     """
 

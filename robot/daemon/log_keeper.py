@@ -72,7 +72,7 @@ class LogKeeper(logging.Handler):
             file.write(data)
 
     def _rewrite(self) -> None:
-        """Write the file anew, with the lines kept in memory."""
+        """Rewrite the file with the lines kept in memory."""
         text = "".join(one.model_dump_json() + "\n" for one in self._lines)
         self._written = len(text)
         with contextlib.suppress(OSError):

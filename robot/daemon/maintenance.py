@@ -183,7 +183,7 @@ class Maintenance:
         await self._renew()
 
     async def _renew(self) -> None:
-        """Put the robot together anew, if anything was saved since the last time."""
+        """Rebuild the robot if anything was saved since it was built."""
         if self._changed:
             calibrated = apply(self._profile, await self.values())
             await self._controller.replace(await asyncio.to_thread(self._make_machine, calibrated))
@@ -341,7 +341,7 @@ class Maintenance:
             )
 
     async def adjust(self, values: JsonMapping) -> None:
-        """Correct calibrated values at the end of a job; the robot is put together anew.
+        """Correct calibrated values at the end of a job and rebuild the robot.
 
         Corrections that follow each other are one version, so that a person's version is the one
         before. Raises :class:`BadCalibration` and :class:`robot.records.storage.StorageError`:

@@ -154,10 +154,10 @@ class EndSignals:
 
     @property
     def exit_code(self) -> int:
-        """0 if nobody sent a signal but :data:`ON_PURPOSE`, else 128 and its number.
+        """0 unless a signal other than :data:`ON_PURPOSE` arrived, else 128 plus its number.
 
-        systemd then starts the daemon again, as after a failure. It would take an end by SIGHUP
-        itself for one that was meant.
+        systemd then starts the daemon again, as after a failure. Left to itself, systemd takes an
+        end by SIGHUP for an intended one.
         """
         by = self._received
         return 0 if by is None or by in ON_PURPOSE else 128 + by

@@ -24,7 +24,7 @@ DISPLAY_ABSENT, DISPLAY_LOST = "display-fault", "display-lost"
 
 
 class LumaDisplay:
-    """A display over luma: whatever luma, or a bus below it, raises becomes a PanelError.
+    """A display over luma, whose errors become ``PanelError``, as do those of the bus below it.
 
     Opening the display that the profile describes raises one, too.
     """

@@ -141,7 +141,7 @@ def _learn_colours(socket: Path) -> None:
 
 
 class Buttons:
-    """Debounced presses of some buttons; one that is stuck does nothing until it was let go.
+    """Debounced presses of some buttons. A stuck button does nothing until it has been released.
 
     ``clock`` gives microseconds.
     """

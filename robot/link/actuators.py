@@ -110,7 +110,7 @@ class ServoSetup:
 
     @property
     def keeps_position_unpowered(self) -> bool:
-        """Always true: whatever has moved it meanwhile, it goes back to its last pulse."""
+        """Always true: it returns to its last pulse even if something moved it meanwhile."""
         return True
 
     def allowing(self, steps_per_s: float) -> ServoSetup:

@@ -29,7 +29,7 @@ MOST_DRIFT = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A board told ``ticks`` between two moments of this computer's clock, in seconds."""
+    """A board's clock read ``ticks`` between two moments of this computer's clock, in seconds."""
 
     asked_at: float
     heard_at: float

@@ -66,7 +66,7 @@ class CommonStart:
         return BoardGate(self, board)
 
     def give_up(self) -> None:
-        """Nobody starts who has not yet."""
+        """Keep every board from starting that has not started yet."""
         self.meeting.give_up()
 
     def choose_ticks(self) -> Mapping[str, int] | None:
@@ -137,7 +137,7 @@ class CommonStart:
 
 @dataclass
 class BoardGate:
-    """One board's way through a :class:`CommonStart`: see :class:`robot.link.link.Gate`."""
+    """The gate of one board to a :class:`CommonStart`, see :class:`robot.link.link.Gate`."""
 
     start: CommonStart
     board: str

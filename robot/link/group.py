@@ -118,9 +118,9 @@ class LinkGroup:
     async def run(self, schedule: Schedule, on_progress: Progress | None = None) -> Execution:
         """Play a schedule on all boards that it needs, started within a millisecond.
 
-        Where a board would have to wait for longer than it can be told, everything rests for a
-        moment. ``on_progress`` hears of the slowest. What goes wrong at one board stops all; raises
-        as :meth:`Link.run`.
+        If a board would have to wait longer than a schedule can say, everything rests for a moment.
+        ``on_progress`` gets the progress of the slowest board. A fault at one board stops all;
+        raises as :meth:`Link.run`.
         """
         if not schedule.turns:
             return Execution(0, 0, ())
@@ -338,7 +338,7 @@ def _statistics(link: LinkGroup) -> SessionStatistics | None:
 
 
 def _more(now: int, before: int) -> int:
-    """Growth of a counter that begins anew when the board does."""
+    """Return the growth of a counter that starts over when the board does."""
     return now - before if now >= before else now
 
 

@@ -54,8 +54,8 @@ LONGEST_IDLE_US = 16_000_000
 def stages(schedule: Schedule, board_of: Mapping[str, str]) -> list[Schedule]:
     """Cut a schedule where everything rests, so that no board waits too long.
 
-    A board that rests between two cuts is told nothing of what the others do there. Raises
-    :class:`RobotError` for an actuator that is at none, and where nothing rests for too long.
+    A board that rests between two cuts gets nothing of the schedule there. Raises
+    :class:`RobotError` if no board drives an actuator, or if too much time passes without a rest.
     """
     cuts: list[int] = []
     begin = rested = latest_end = 0
@@ -94,7 +94,7 @@ def _too_long(name: str, at_us: int) -> str:
 def split(schedule: Schedule, board_of: Mapping[str, str]) -> dict[str, Schedule]:
     """Return each board's part of a schedule, in the schedule's time.
 
-    Raises :class:`RobotError` for an actuator that is at none.
+    Raises :class:`RobotError` if no board drives an actuator.
     """
     turns: dict[str, list[TimedTurn]] = {}
     numbers: dict[str, dict[int, int]] = {}
@@ -133,7 +133,7 @@ def stretch_schedule(part: Schedule, pace: float) -> Schedule:
 
 
 def board_at(actuator: str, board_of: Mapping[str, str]) -> str:
-    """The board of an actuator; raises :class:`RobotError` for one that is at none."""
+    """Return the board of an actuator; raises :class:`RobotError` if no board drives it."""
     if actuator not in board_of:
         raise RobotError(Fault.BAD_SCHEDULE, detail=f"no actuator is called {actuator}")
     return board_of[actuator]

@@ -330,7 +330,7 @@ class ConfigDriver(Message):
     actuator: int
     """Number of the stepper."""
     address: int
-    """Of the driver on the UART."""
+    """Address of the driver on the UART."""
     slow_interval: int
     """Ticks between steps from which on the driver's report of an open load counts."""
     stall_blank: int

@@ -77,7 +77,7 @@ class ConfirmedRange:
         self._forbidden = unusable
 
     def forbid(self, reason: CubistError | None) -> None:
-        """Refuse every motion for this reason, whoever watches; None: no longer."""
+        """Refuse every motion for this reason, even a watched one; None allows motion again."""
         self._forbidden = reason or self._unusable
 
     @contextlib.contextmanager

@@ -80,7 +80,7 @@ class FaceImage:
         return [(x, y) for x, y in found]
 
     def reduce(self) -> FaceImage:
-        """The same, its frame no larger than its cells are judged in.
+        """Return a copy whose frame is no larger than its cells need to be judged.
 
         This is what is kept until the cube is read: six frames of 1920x1080 would take 37 MB. The
         check of the view works at that size anyway, and the drawing of the reading needs less.
@@ -304,7 +304,7 @@ class Scanner:
     def take_explanation(self) -> Callable[[], bytes]:
         """Return a function that draws the result of the last :meth:`read` as PNG.
 
-        Asked for once: whoever asks has the pictures from then on.
+        Call it once: the caller owns the pictures from then on.
         """
         drawing, self._explanation = self._explanation, bytes
         return drawing

@@ -188,7 +188,7 @@ class Pads:
         return any((pad.level and pad.believed) or pad.settling for pad in self._pads)
 
     def sample(self, covered: Sequence[bool], time_us: int) -> Hands | None:
-        """Take the pads' levels at a time; what the hands have done just now, if anything."""
+        """Take the levels of the pads; return what the hands have just done, if anything."""
         for pad, level in zip(self._pads, covered, strict=True):
             pad.sample(level, time_us)
         if not all(pad.believed for pad in self._pads):

@@ -184,7 +184,7 @@ def remove_abandoned(parent: Path) -> list[Path]:
 
 
 def _remove_if_free(folder: Path) -> bool:
-    """A folder without a lock file is one that a demo is just making: left alone."""
+    """Remove a folder that no demo holds. One without a lock file is just being made, and stays."""
     try:
         if folder.stat().st_uid != os.getuid():
             return False

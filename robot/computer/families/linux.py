@@ -85,7 +85,7 @@ class LinuxSimulation(BoardSimulation):
 
 
 class MaestroSimulation(LinuxSimulation):
-    """The same program, with its servos at a Maestro."""
+    """The firmware of a Linux computer, with its servos on a Maestro."""
 
     about = "the Raspberry Pi's process with a Pololu Maestro at its port"
 
