@@ -3,8 +3,8 @@
 BIN := .venv/bin
 # The tests start hundreds of processes, each of which would compile every module for itself.
 unexport PYTHONDONTWRITEBYTECODE
-# One process more than there are processors, because whole robots wait much of their time; five at most.
-WORKERS = $(shell n=$$(nproc); echo $$((n < 4 ? n + 1 : 5)))
+# Two processes more than there are processors, because whole robots wait much of their time; five at most.
+WORKERS = $(shell n=$$(nproc); echo $$((n < 3 ? n + 2 : 5)))
 # Written by people: not firmware/core/protocol.h.
 C_FILES = $$(git ls-files '*.c' '*.h' '*.cpp' '*.hpp' | grep -v protocol.h)
 
