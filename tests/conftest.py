@@ -4,6 +4,8 @@
 deadline: the machine's speed is no property of the program.
 """
 
+import logging
+import os
 import signal
 import sys
 import tempfile
@@ -13,13 +15,16 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# As for our programs, and before anything here imports NumPy.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
 
 settings.register_profile("repeatable", derandomize=True, **COMMON)
 settings.register_profile("explore", **COMMON)
 settings.load_profile("repeatable")
 
-WHOLE_ROBOTS = ("system/install", "simulate", "system/service", "web", "calibration")
+WHOLE_ROBOTS = ("system/install", "simulate", "system/service", "web", "calibration", "screens")
 """Folders whose tests take longest, a minute a file, and wait much of it."""
 
 
@@ -49,10 +54,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _interrupts() -> Iterator[None]:
-    """No test leaves Ctrl-C to the next in another state than it found it."""
-    before = signal.getsignal(signal.SIGINT)
+def _left_as_found() -> Iterator[None]:
+    """No test leaves Ctrl-C or the log to the next in another state than it found it.
+
+    A program that a test runs in this process logs to the standard error of that test.
+    """
+    before, log = signal.getsignal(signal.SIGINT), logging.getLogger()
+    handlers, level = [*log.handlers], log.level
     yield
+    log.handlers[:] = handlers
+    log.setLevel(level)
     left = signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, before)
     assert left == before

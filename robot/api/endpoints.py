@@ -2,8 +2,8 @@
 
 Clients read answers as typed dictionaries, because importing pydantic takes a small computer longer
 than everything else that a command does. ``RunRecordJson`` is what the model ``RunRecord`` becomes
-as JSON: the same keys, with times and names as text. ``tests/api/test_endpoints.py`` compares each
-of them with its model. An answer that has no model is checked by its dictionary alone.
+as JSON: the same keys, with times and names as text. ``tests/api/test_http_server.py`` compares
+each of them with its model. An answer that has no model is checked by its dictionary alone.
 
 People and ``cubist`` talk to ``control.sock``, which has every endpoint. Each program that others
 reach (the page over the network, the display by its buttons) has a socket of its own. It offers

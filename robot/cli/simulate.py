@@ -118,7 +118,7 @@ def demo(  # noqa: PLR0913, PLR0917  # one argument per option
         misadjusted=misadjusted,
     )
     display = SilentDisplay() if as_json else display_for(sys.stderr)
-    outcome = _run(options, display, shown_on_a_page if web else nothing_beside)
+    outcome = run_demo(options, display, shown_on_a_page if web else nothing_beside)
     answer(outcome.as_dict(), as_json, lambda: print_outcome(outcome, sys.stdout))
     return exit_code(outcome)
 
@@ -155,7 +155,8 @@ async def _enter(text: str) -> None:
         loop.remove_reader(sys.stdin.fileno())
 
 
-def _run(options: DemoOptions, display: Display, beside: Beside) -> DemoOutcome:
+def run_demo(options: DemoOptions, display: Display, beside: Beside) -> DemoOutcome:
+    """Run a demo to its end and return its outcome."""
     # Also when its terminal is closed: robot stopped, processes ended, folder removed.
     with interrupted_by(signal.SIGTERM, signal.SIGHUP):
         return run_async(Demo(options, display).run(beside))

@@ -59,12 +59,12 @@ def release_library_pages() -> None:
     """
     with contextlib.suppress(OSError, AttributeError):
         libc = ctypes.CDLL(None, use_errno=True)
-        for start, size in _libraries():
+        for start, size in find_libraries():
             libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), mmap.MADV_DONTNEED)
 
 
 @functools.cache
-def _libraries() -> tuple[tuple[int, int], ...]:
+def find_libraries() -> tuple[tuple[int, int], ...]:
     """Return address and size of the mappings of libraries that equal their files.
 
     What the loader has changed (``Anonymous``) is nowhere else, and so are writable data.

@@ -140,7 +140,7 @@ async def serve(
             # The record of the job is closed by now: another start would know nothing of it.
             await asyncio.to_thread(values.note_under_way, JOB)
         controller.prepare()
-        await _open_panel(stack, controller, profile, options)
+        await open_panel(stack, controller, profile, options)
         maintenance = Maintenance(controller, profile, values, contact, make)
         drift = DriftWatch(profile, values, DriftStore(options.state_dir), maintenance.adjust)
         await maintenance.begin()
@@ -165,7 +165,7 @@ async def serve(
         # The last, because whoever finds it may expect the others.
         app = make_app(controller, maintenance, management, release)
         await stack.enter_async_context(serving(app, options.socket_path))
-        informing = asyncio.create_task(_keep_manager_informed(controller, notifier))
+        informing = asyncio.create_task(keep_manager_informed(controller, notifier))
         stack.callback(informing.cancel)
         resolving = asyncio.create_task(_forget_resolved(controller, values))
         stack.callback(resolving.cancel)
@@ -252,7 +252,7 @@ def _programs(options: Options) -> list[Program]:
     return [one for one in Program if allowed.get(one, True)]
 
 
-async def _open_panel(
+async def open_panel(
     stack: contextlib.AsyncExitStack,
     controller: JobController,
     profile: RobotProfile,
@@ -273,7 +273,7 @@ async def _open_panel(
             controller.report_panel(RobotError("panel-failed", detail=str(fault)))
 
 
-async def _keep_manager_informed(controller: JobController, notifier: Notifier) -> None:
+async def keep_manager_informed(controller: JobController, notifier: Notifier) -> None:
     """Feed the watchdog while the event loop runs; report each new state to systemd."""
     period = min(STATUS_EVERY_S, (notifier.watchdog_s or STATUS_EVERY_S * 3) / 3)
     told = ""
@@ -290,13 +290,13 @@ async def _forget_resolved(controller: JobController, values: CalibrationStore) 
     """Delete the note of motors that may stand askew whenever none of them does any more."""
     try:
         while True:
-            _forget_if_resolved(controller, values)
+            forget_if_resolved(controller, values)
             await asyncio.sleep(STATUS_EVERY_S)
     finally:  # cancelled at the end: perhaps resolved since the last look
-        _forget_if_resolved(controller, values)
+        forget_if_resolved(controller, values)
 
 
-def _forget_if_resolved(controller: JobController, values: CalibrationStore) -> None:
+def forget_if_resolved(controller: JobController, values: CalibrationStore) -> None:
     """Delete the note, if there may be one, unless motors of the robot that moves next are lost.
 
     If some are and there is none, as after a rest without power, write one. Not in another thread:

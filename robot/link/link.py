@@ -65,7 +65,7 @@ class Gate(Protocol):
         """Wait until everybody is ready; the tick of the board's clock at which all start."""
 
     async def is_kept(self, session: LinkSession) -> bool:
-        """Wait until every board was told its tick; whether the start is right, or taken back."""
+        """Wait until every board knows its tick. Return False if the start was taken back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Link:
         self._clock = clock
         self._draw = draw
         self._silence_hold_ms = silence_hold_ms
-        self._session: LinkSession | None = None
+        self.session: LinkSession | None = None
         self._plan_number = 0
         self._stopping = False
         self.drivers: tuple[DriverState, ...] = ()
@@ -132,15 +132,15 @@ class Link:
         except BaseException:
             await session.close()
             raise
-        self._session = session
+        self.session = session
         self._uploaded = ()
         return capabilities
 
     async def close(self) -> None:
         """Disconnect; the firmware makes the robot safe when it misses the heartbeat."""
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        if self.session is not None:
+            await self.session.close()
+            self.session = None
             self.ledger.forget_positions()
 
     async def configure(self, anew: bool = False) -> None:
@@ -210,7 +210,7 @@ class Link:
             await self._go_to_start(setup)
 
     async def take_up(self, names: Sequence[str]) -> None:
-        """Home actuators together, each at once where its setup says that it stands."""
+        """Home actuators together, each taken to be where its setup says."""
         self._stopping = False
         if names:
             await self._find_home(*names)
@@ -356,9 +356,9 @@ class Link:
 
     @property
     def _open_session(self) -> LinkSession:
-        if self._session is None:
+        if self.session is None:
             raise RobotError(Fault.LINK_LOST, detail="not connected")
-        return self._session
+        return self.session
 
     def _number(self, name: str) -> int:
         if name not in self._numbers:

@@ -101,7 +101,7 @@ class LinkSession:
         self._transport = transport
         self._clock = clock
         self._draw = draw
-        self._number = 0
+        self.number = 0
         self._nonce = 0
         self._reader = CobsReader()
         self._window = SendWindow()
@@ -124,7 +124,7 @@ class LinkSession:
     async def open(self, patience_s: float) -> Capabilities:
         """Greet the firmware until it answers; raises ``NO_ANSWER`` after ``patience_s``."""
         await self._transport.open()
-        self._number = 1 + self._draw(253)
+        self.number = 1 + self._draw(253)
         self._nonce = self._draw(1 << 16)
         self._tasks = [asyncio.create_task(self._read())]
         deadline = self._clock() + patience_s
@@ -379,14 +379,14 @@ class LinkSession:
         return self.capabilities is not None and self.capabilities.most_actuators > WIDE_MASKS
 
     def _send(self, message: Message, seq: int) -> None:
-        frame = WireFrame(self._number, seq, self.stops, message.TYPE, message.payload(self._wide))
+        frame = WireFrame(self.number, seq, self.stops, message.TYPE, message.payload(self._wide))
         self._transport.write(frame.encode())
 
     def _handle(self, frame: WireFrame) -> None:
         with contextlib.suppress(struct.error, ValueError):
             if frame.type == Welcome.TYPE:
                 self._welcome(Welcome.parse(frame.payload))
-            elif frame.session == self._number and self.capabilities:
+            elif frame.session == self.number and self.capabilities:
                 self._handle_state(frame)
         self._changed.set()
 

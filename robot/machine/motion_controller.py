@@ -78,13 +78,13 @@ class MotionController:
         if port is not None:
             first = self._boards[FIRST_BOARD].model_copy(update={"port": port})
             self._boards[FIRST_BOARD] = first
-        self._setups: tuple[ActuatorSetup, ...] = ()
+        self.setups: tuple[ActuatorSetup, ...] = ()
         self._set_up(profile, {})
         self._silence_hold_ms = silence_hold_ms
         self._make_link = make_link or self._serial_link
         self._thread: LinkThread[LinkGroup] | None = None
         self._clock = clock
-        self._ledger = PositionLedger(clock)
+        self.ledger = PositionLedger(clock)
         self._ready = self._anew = False
         self._cancel = threading.Event()
         self._emergency = threading.Event()
@@ -106,23 +106,23 @@ class MotionController:
     def require_confirmed(self) -> None:
         """Raise ``NotConfirmed`` until somebody has confirmed how far the robot may go."""
         self._contact.require_start(
-            self._profile, {setup.name: setup.start for setup in self._setups}
+            self._profile, {setup.name: setup.start for setup in self.setups}
         )
 
     def home(self, first: Sequence[str] = ()) -> None:
         """Find the positions of all actuators, these first, and go to the start positions."""
         self.require_confirmed()
-        self._ledger.home_first(*first)
+        self.ledger.home_first(*first)
         with self._noting_faults():
             self._connect()
         # Not as a fault of the link: people are asked once, and a stop may not hide it.
         self._require_going_on()
-        self._ledger.require_known(self._setups)
+        self.ledger.require_known(self.setups)
         self._check_turns_again()
         with self._noting_faults():
             thread = self._connect()
             places = self._places()
-            if any(one.stands_at is not None and one.name not in places for one in self._setups):
+            if any(one.stands_at is not None and one.name not in places for one in self.setups):
                 self._stand(places)  # what nobody knows is taken to be at its start
                 thread = self._connect()
             try:
@@ -132,15 +132,15 @@ class MotionController:
                     else:
                         self._go(thread, step.actuator, step.position)
             except RobotError as fault:
-                self._ledger.home_first(fault.detail)
+                self.ledger.home_first(fault.detail)
                 raise
-            self._ledger.note_all_homed()
+            self.ledger.note_all_homed()
 
     def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
         """Upload and execute; returns the microseconds it took by the firmware's clock."""
         self._contact.require_schedule(self._profile, schedule)
         try:
-            with self._noting_faults(), self._ledger.performing(self._silence_hold_ms / 1e3):
+            with self._noting_faults(), self.ledger.performing(self._silence_hold_ms / 1e3):
                 thread = self._connect()
                 self._stopwatch.end("start")
                 execution = self._move(thread, thread.link.run(schedule, progress))
@@ -149,17 +149,19 @@ class MotionController:
                 return execution.executed_us
         except RobotError as fault:
             if FAULTS[fault.code].stops_at_once:
-                self._ledger.require_nothing_moved(motors_without_sensor(self._setups))
+                self.ledger.require_nothing_moved(motors_without_sensor(self.setups))
             raise
 
     def jog(self, actuator: str, target: int) -> int:
-        """Move one homed actuator slowly (pulse in us, or steps); returns its position then."""
-        if actuator not in (names := [setup.name for setup in self._setups]):
+        """Move one homed actuator slowly, to a pulse in us or a step; return its position
+        afterwards.
+        """
+        if actuator not in (names := [setup.name for setup in self.setups]):
             known = ", ".join(names)
             raise InvalidRequest(f"actuator: there is no {actuator!r}; there is {known}")
         with self._noting_faults():
             thread = self._connect()
-            place, rest_us = self._ledger.position(actuator), 0
+            place, rest_us = self.ledger.position(actuator), 0
             if place is not None:
                 settings = self._profile.actuators[actuator]
                 rest_us = self._contact.require_step(actuator, settings, place, target)
@@ -168,7 +170,7 @@ class MotionController:
 
     def position(self, actuator: str) -> int | None:
         """Return where it rests, in us of pulse or steps; None while it is not homed."""
-        return self._ledger.position(actuator) if self._ready else None
+        return self.ledger.position(actuator) if self._ready else None
 
     def home_alone(self, actuator: str, at: int) -> int:
         """Home one actuator, a servo at the pulse ``at``; returns its position then.
@@ -177,14 +179,14 @@ class MotionController:
         have to look for their end stops.
         """
         self._contact.require_first(actuator, self._profile.actuators[actuator], at)
-        setup = next(one for one in self._setups if one.name == actuator)
+        setup = next(one for one in self.setups if one.name == actuator)
         is_servo = isinstance(setup, ServoSetup)
         others = self._move_servo_start(setup, at) if is_servo else self._leave_unchecked(setup)
         with self._noting_faults():
             self._connect()
         self._require_going_on()
-        if actuator not in self._ledger.known:
-            self._ledger.require_not_lost(motors_without_sensor([setup]))
+        if actuator not in self.ledger.known:
+            self.ledger.require_not_lost(motors_without_sensor([setup]))
         with self._noting_faults():
             thread = self._connect()
             if is_servo:
@@ -192,7 +194,7 @@ class MotionController:
             else:
                 self._move(thread, thread.link.take_up(others))
                 self._move(thread, thread.link.home([actuator]))
-            position = self._ledger.position(actuator)
+            position = self.ledger.position(actuator)
         assert position is not None, "it has just been homed"
         return position
 
@@ -230,16 +232,16 @@ class MotionController:
 
     def _places(self) -> dict[str, int]:
         """Return the known positions of the actuators that can go on from there."""
-        known = self._ledger.known
+        known = self.ledger.known
         return {
             one.name: known[one.name]
-            for one in self._setups
+            for one in self.setups
             if one.can_be_taken_up and one.name in known
         }
 
     def _stand(self, places: Mapping[str, int]) -> None:
         """Declare that from the next connection on these stand there, others at their starts."""
-        standing = (one.standing_at(places.get(one.name)) for one in self._setups)
+        standing = (one.standing_at(places.get(one.name)) for one in self.setups)
         self._use(tuple(self._with_check(one) for one in standing))
 
     def _with_check(self, setup: ActuatorSetup) -> ActuatorSetup:
@@ -251,22 +253,22 @@ class MotionController:
 
     def assume_start_positions(self) -> None:
         """Take everything to be at its start, where a person has set it."""
-        self._ledger.assume_start()
+        self.ledger.assume_start()
         self._ready, self._anew = False, True
 
     def mark_positions_lost(self, lost: LostPositions) -> None:
         """Mark positions that the board has lost as unknown."""
-        self._ledger.mark_lost(lost)
+        self.ledger.mark_lost(lost)
 
     def pass_losses_on(self, heir: MotionController) -> None:
         """Have what moves the robot next ask for the positions that are lost here."""
-        if (lost := self._ledger.lost) is not None:
+        if (lost := self.ledger.lost) is not None:
             heir.mark_positions_lost(lost)
 
     @property
     def has_lost_positions(self) -> bool:
         """True while positions are lost, and neither homed since nor reported to a person."""
-        return self._ledger.lost is not None
+        return self.ledger.lost is not None
 
     def bring_back(self, guessed: Collection[str]) -> tuple[str, ...]:
         """Turn motors that only count their steps slowly back to their starts.
@@ -277,25 +279,25 @@ class MotionController:
         ``guessed``: motors whose steps a turn are not known yet. For these only the start itself
         counts, and no position that would look the same.
         """
-        motors = motors_without_sensor(self._setups)
+        motors = motors_without_sensor(self.setups)
         if self._ready:
             with suppress(RobotError, Stopped), self._noting_faults():
                 thread = self._connect()
                 for one in motors:
-                    at = self._ledger.position(one.name)
+                    at = self.ledger.position(one.name)
                     turn = self._profile.actuators_of(Stepper)[one.name].steps_per_turn
                     for place in paths_to_start(one, at, turn, one.name in guessed):
                         self._go(thread, one.name, place)
-        return self._ledger.motors_off_start(motors, guessed)
+        return self.ledger.motors_off_start(motors, guessed)
 
     def reconfigure(self, profile: RobotProfile, fastest: Mapping[str, float]) -> None:
         """Go on with other values for the same actuators: home before anything moves.
 
         ``fastest``: steps/s that some motors may be driven at, beyond what the profile allows.
         """
-        before = self._setups
+        before = self.setups
         self._set_up(profile, fastest)
-        setups, self._setups = self._setups, before
+        setups, self.setups = self.setups, before
         self._use(setups)
 
     def is_sensor_active(self, actuator: str) -> bool:
@@ -342,17 +344,17 @@ class MotionController:
             return ()
         with self._noting_faults():
             thread = self._connect()
-            known = self._ledger.known
+            known = self.ledger.known
             loose = [
                 one
-                for one in motors_without_sensor(self._setups)
+                for one in motors_without_sensor(self.setups)
                 if one.name in released and one.name in known and not one.keeps_position_unpowered
             ]
             names = [one.name for one in loose]
             if any(one.way_to_start(known[one.name]) for one in loose):
                 released = tuple(name for name in released if name not in names)
             elif loose:
-                self._ledger.mark_lost(LostPositions.rest_without_power(names))
+                self.ledger.mark_lost(LostPositions.rest_without_power(names))
             thread.wait(thread.link.power_down(released))
         return released
 
@@ -376,19 +378,17 @@ class MotionController:
     def _set_up(self, profile: RobotProfile, fastest: Mapping[str, float]) -> None:
         self._profile = profile
         self._order = homing_order(profile)
-        self._setups = tuple(
+        self.setups = tuple(
             setup.allowing(fastest[setup.name]) if setup.name in fastest else setup
             for setup in actuator_setups(profile)
         )
-        self._checks = {
-            one.name: one.check for one in self._setups if isinstance(one, StepperSetup)
-        }
+        self._checks = {one.name: one.check for one in self.setups if isinstance(one, StepperSetup)}
         self._unchecked = set[str]()
 
     def _use(self, setups: tuple[ActuatorSetup, ...]) -> None:
         """Set the actuators up so from the next connection on, if that changes anything."""
-        if setups != self._setups:
-            self._setups, self._ready = setups, False
+        if setups != self.setups:
+            self.setups, self._ready = setups, False
             if self._thread is not None:
                 self._thread.link.adopt(setups)
 
@@ -396,8 +396,8 @@ class MotionController:
         self, thread: LinkThread[LinkGroup], actuator: str, target: int, rest_us: int = 0
     ) -> None:
         """Move slowly to a position, and rest there."""
-        setup = next(setup for setup in self._setups if setup.name == actuator)
-        start = self._ledger.position(actuator)
+        setup = next(setup for setup in self.setups if setup.name == actuator)
+        start = self.ledger.position(actuator)
         if start is None:
             raise RobotError(Fault.NOT_HOMED, detail=actuator)
         move = jog_profile(setup, start, target, rest_us)
@@ -438,12 +438,10 @@ class MotionController:
         An actuator is askew by its sensor, or because a fault caught it in motion. A half-turned
         layer has to be squared while the rest of the cube is still held."""
         active = thread.wait(thread.link.active_sensors())
-        askew = [setup.name for setup in self._setups if setup.is_askew(setup.name in active)]
-        caught = [name for name in self._ledger.caught_moving if name in self._order]
+        askew = [setup.name for setup in self.setups if setup.is_askew(setup.name in active)]
+        caught = [name for name in self.ledger.caught_moving if name in self._order]
         order = tuple(dict.fromkeys([*askew, *caught, *self._order]))
-        return homing_steps(
-            self._profile, self._setups, order, self._ledger.known, [*askew, *caught]
-        )
+        return homing_steps(self._profile, self.setups, order, self.ledger.known, [*askew, *caught])
 
     def _connect(self) -> LinkThread[LinkGroup]:
         """Return the link, connected and configured again if needed."""
@@ -456,7 +454,7 @@ class MotionController:
                 require_ours(board, name if len(boards) > 1 else None)
             self._statistics.note_opened(thread.link)
             for name, board in boards.items():
-                self._ledger.note_boot(name, board.boot_id)
+                self.ledger.note_boot(name, board.boot_id)
         if not self._ready:
             self._thread.wait(self._thread.link.configure(anew=self._anew))
             self._ready, self._anew = True, False
@@ -477,11 +475,11 @@ class MotionController:
         links = {
             name: Link(
                 transport(name),
-                [one for one in self._setups if self._profile.board_name_of(one.name) == name],
+                [one for one in self.setups if self._profile.board_name_of(one.name) == name],
                 self._clock,
                 self._silence_hold_ms,
                 draw,
-                self._ledger.board_ledger(name),
+                self.ledger.board_ledger(name),
             )
             for name in self._boards
         }
@@ -497,12 +495,12 @@ class MotionController:
             yield
         except RobotError as fault:
             self._ready = False
-            self._ledger.keep_last_positions()
+            self.ledger.keep_last_positions()
             if isinstance(fault, LinkError):
                 self._disconnect()
             if self._cancel.is_set() and fault.code == "not-homed":
                 raise Stopped from None
-            self._ledger.note_fault(fault)
+            self.ledger.note_fault(fault)
             raise
 
     def _disconnect(self) -> None:

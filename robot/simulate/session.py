@@ -175,7 +175,7 @@ class Demo:
             async with self._everything(folder) as stage, beside(folder):
                 refresh = asyncio.create_task(self._refresh())
                 try:
-                    return await unless_ended(self._solve(stage), stage.children)
+                    return await unless_ended(self.solve(stage), stage.children)
                 finally:
                     refresh.cancel()
                     stage.injection.cancel()
@@ -206,7 +206,7 @@ class Demo:
             for name, pins in server.pins.items():
                 child, boards[name] = await self._board(stack, name, pins, folder)
                 children.append(child)
-            command = self._daemon_command(folder, server.daemon_path)
+            command = self.daemon_command(folder, server.daemon_path)
             cubistd = await stack.enter_async_context(
                 running("cubistd", command, folder, 10.0, again_at=RESTART_CODE)
             )
@@ -258,7 +258,8 @@ class Demo:
         pace = shared or ["--speed", f"{self._options.speed:g}"]
         return [*program, "--pty-link", str(link), "--pins", str(pins), *pace]
 
-    def _daemon_command(self, folder: Path, twin: Path) -> list[str]:
+    def daemon_command(self, folder: Path, twin: Path) -> list[str]:
+        """Return the command of a daemon whose profile names the ports of all boards."""
         for name in ("run", "state"):
             (folder / name).mkdir()
         alone = not self._options.profile.boards
@@ -281,7 +282,7 @@ class Demo:
         path.write_text(yaml.safe_dump(document), encoding="utf-8")
         return path
 
-    async def _solve(self, stage: DemoStage) -> DemoOutcome:
+    async def solve(self, stage: DemoStage) -> DemoOutcome:
         """Press the button and follow the job to its end."""
         daemon = stage.daemon
         status = await daemon.ready()

@@ -27,7 +27,7 @@ import pytest
 
 from tests.audit.changes import Mutant
 from tests.audit.selection import FIRMWARE_SOURCES, WALL_PER_CPU, Budget, Selection
-from tests.firmware.test_core import SUBJECTS
+from tests.firmware.test_firmware import SUBJECTS
 
 PYTEST = ("-n", "0", "-q", "-x", "--no-header", "--tb=no", "-p", "no:cacheprovider")
 PYTEST += ("-m", "not long", "-p", "tests.audit.selection")

@@ -11,7 +11,7 @@ As a pytest plugin with ``--campaign DIR``, this module shuffles the cases of ea
 seed in ``DIR/seed``, skips those that do not fit, and appends each result to ``DIR/results.jsonl``.
 Cases that passed are not run again, and their time counts::
 
-    {"test": "tests/link/test_faults.py::test_noise[7]", "outcome": "passed", "seconds": 12.3}
+    {"test": "tests/link/test_link.py::test_noise[7]", "outcome": "passed", "seconds": 12.3}
 """
 
 from __future__ import annotations

@@ -182,11 +182,11 @@ def test_a_sample_is_tried_and_a_test_that_always_fails_notices_nothing(tmp_path
         assert done.returncode == 0, done.stderr
         return [json.loads(line) for line in report.read_text().splitlines()]
 
-    found = audit("3", "2", "tests/records/test_latency.py")
+    found = audit("3", "2", "tests/records/test_statistics.py")
     assert [one["outcome"] for one in found].count("killed") >= 2
-    assert all("test_latency.py::" in one["by"] for one in found if one["outcome"] == "killed")
+    assert all("test_statistics.py::" in one["by"] for one in found if one["outcome"] == "killed")
     with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:
-        failing = Path(folder, "test_latency.py")
+        failing = Path(folder, "test_statistics.py")
         failing.write_text("def test_it():\n    assert False\n")
         found = audit("1", "2", str(failing.relative_to(ROOT)))
     assert [one["outcome"] for one in found] == ["survived"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from robot.calibration.auto.calibration import AutomaticCalibration
 from robot.mechanism.grippers import GrippersSettings
-from robot.settings import RobotProfile, load_profile
+from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from robot.settings.board_table import PINS
 from robot.settings.stepper import Stepper
@@ -16,8 +16,12 @@ from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment, parse_misadjustment
 from robot.twin.registry import degree_us, parts_of, position_errors
 from robot.twin.violations import Violation
+from tests.rig.profiles import changed
 from tests.rig.simulated_calibration import SimulatedCalibration
 from tests.rig.simulated_run import SimulatedRun
+
+SEARCH_S = 0.1
+"""In a second some plans would be a little faster."""
 
 LEAST_WIDER, MOST_WIDER = -3.0, 10.0
 """Degrees by which jaws may open further than needed. Less open by a tenth of their way, 3.1
@@ -130,7 +134,8 @@ def at_pins_of_host(profile: RobotProfile) -> RobotProfile:
 
 def calibrated(name: str, misadjusted: str) -> Outcome:
     """Let a robot of a profile calibrate itself, in simulated time."""
-    profile, truth = at_pins_of_host(load_profile(name)), parse_misadjustment(misadjusted)
+    profile = at_pins_of_host(changed(name, {"policy.search_s": SEARCH_S}))
+    truth = parse_misadjustment(misadjusted)
     with SimulatedRun(profile, scrambled(profile.cube.size, truth.seed), misadjusted=truth) as run:
         session = SimulatedCalibration(run)
         measurement = AutomaticCalibration(session, lambda: run.robot.time_us / 1e6)

@@ -33,7 +33,7 @@ from robot.settings.actuators import Servo
 from robot.text.faults import CalibrationError, RobotError, ScanError
 from robot.twin.misadjustment import parse_misadjustment
 from solver.errors import CubistError, ExitCode
-from tests.rig.state_folder import kept
+from tests.rig.profiles import kept
 
 CUBOTINO = load_profile("cubotino")
 OPEN = "actuators.lid.positions_us.open"

@@ -33,7 +33,7 @@ from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import OddScene, Studio
 from solver.errors import ExitCode
-from tests.rig.state_folder import kept
+from tests.rig.profiles import kept
 
 CUBOTINO = load_profile("cubotino")
 ALL_OF_IT = confirmable(CUBOTINO)

@@ -54,7 +54,7 @@ from robot.settings import load_profile
 from solver.errors import InvalidRequest
 from tests.rig.fake_robot import FakeMachine
 from tests.rig.guide import FakeCalibrationClient
-from tests.rig.state_folder import kept
+from tests.rig.profiles import kept
 
 NOISE = 0.8
 

@@ -30,7 +30,7 @@ from robot.machine.confirmed_range import confirmable
 from robot.settings import RobotProfile, list_profiles, load_profile
 from robot.settings.actuators import Servo
 from solver.files import BadFile
-from tests.rig.state_folder import kept
+from tests.rig.profiles import kept
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 CUBOTINO = load_profile("cubotino")

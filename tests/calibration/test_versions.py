@@ -22,7 +22,7 @@ from robot.calibration.versions import MOST_VERSIONS, CubeSizes
 from robot.records.storage import StorageError
 from robot.settings import load_profile
 from robot.settings.profile import UnsupportedSize
-from tests.rig.state_folder import kept, refusing
+from tests.rig.profiles import kept, refusing
 
 CUBOTINO, TWO_ARM = load_profile("cubotino"), load_profile("two-arm")
 MY_ROBOT = CUBOTINO.model_copy(update={"name": "my-robot"})

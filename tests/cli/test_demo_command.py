@@ -33,7 +33,7 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
             record = SimpleNamespace(outcome=Outcome.SOLVED)
             return SimpleNamespace(record=record, good=True, as_dict=lambda: {"it": "ended"})
 
-        monkeypatch.setattr(simulate, "_run", simulated)
+        monkeypatch.setattr(simulate, "run_demo", simulated)
         return run(["demo", "--json", *options]), found
 
     return asked

@@ -15,7 +15,7 @@ from robot.cli import doctor
 from robot.cli.main import run
 from robot.computer.computer import Computer
 from tests.rig.computers import become_a_pi, made_up_computer
-from tests.rig.state_folder import kept, refusing
+from tests.rig.profiles import kept, refusing
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]]]]
 

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 import cv2
 import numpy as np
-from robot.computer.memory import _libraries, give_back, release_library_pages
+from robot.computer.memory import find_libraries, give_back, release_library_pages
 
 def of_files():
     fields = Path("/proc/self/status").read_text().splitlines()
@@ -29,7 +29,7 @@ rows = [line.split()[:2] for line in Path("/proc/self/maps").read_text().splitli
 rights = {int(place.split("-")[0], 16): what for place, what in rows}
 print(json.dumps({
     "before": before, "left": left, "same": same,
-    "writable": [what for start, _ in _libraries() if "w" in (what := rights[start])],
+    "writable": [what for start, _ in find_libraries() if "w" in (what := rights[start])],
 }))
 """
 

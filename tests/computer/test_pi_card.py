@@ -1,9 +1,11 @@
-"""Cards that set a Pi up at its first start: what is written, kept and refused."""
+"""Cards that set a Pi up at its first start: what is written, kept and refused, also as typed."""
 
 from __future__ import annotations
 
 import base64
 import contextlib
+import io
+import json
 import os
 import shutil
 import subprocess
@@ -17,11 +19,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from robot.cli.main import run
 from robot.computer.pi_card import CardSettings, Wifi, plan_card, read_ssh_keys
 from robot.records.storage import StorageError
 from solver.errors import CubistError, InvalidRequest
 from solver.files import BadFile
-from tests.rig.pi_card import fresh_card, make_package
+from tests.rig.computers import fresh_card, make_package
 
 DATA = base64.b64encode(b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + bytes(32)).decode()
 KEY = f"ssh-ed25519 {DATA} me@example.org"
@@ -320,3 +323,47 @@ def test_only_public_keys_are_taken(text: str, said: str, tmp_path: Path) -> Non
     file.write_text(text)
     with pytest.raises(CubistError, match=said):
         read_ssh_keys(file)
+
+
+@pytest.fixture
+def typed(tmp_path: Path) -> list[str]:
+    """Return a command for a fresh card, with a Wi-Fi and a repository."""
+    (tmp_path / "cubist.gpg").write_bytes(b"key")
+    (tmp_path / "cubist-trixie.sources").write_text(
+        "URIs: https://robots.example/apt\nSigned-By: /etc/apt/keyrings/cubist.gpg\n"
+    )
+    (tmp_path / "secret").write_text("battery staple\r\n")
+    card = fresh_card(tmp_path / "card")
+    options = ["--repository", str(tmp_path), "--wifi", "Workshop", "--wifi-country", "DE"]
+    options += ["--wifi-password-file", str(tmp_path / "secret"), "--password-file", "-"]
+    return ["pi-card", str(card), *options]
+
+
+def test_a_dry_run_shows_what_is_then_written(
+    typed: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card = Path(typed[1])
+    before = {path.name: path.read_bytes() for path in card.iterdir()}
+    monkeypatch.setattr("sys.stdin", io.StringIO("correct horse\n"))
+    assert run([*typed, "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert "+hostname: cubist" in shown and "passwd: (secret)" in shown
+    assert {path.name: path.read_bytes() for path in card.iterdir()} == before
+    monkeypatch.setattr("sys.stdin", io.StringIO("correct horse\n"))
+    assert run([*typed, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["changed"][-1] == "cmdline.txt" and said["written"] is True
+    monkeypatch.setattr("sys.stdin", io.StringIO("correct horse\n"))
+    assert run(typed) == 0
+    assert "nothing to change" in capsys.readouterr().out
+
+
+def test_options_that_lack_others_are_refused(
+    typed: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*typed[:4], "--wifi", "Workshop"]) == 2
+    assert "--wifi-country" in capsys.readouterr().err
+    assert run([*typed[:4], "--wifi-password-file", "x"]) == 2
+    assert "needs --wifi" in capsys.readouterr().err
+    assert run(typed[:4]) == 2
+    assert "--ssh-key" in capsys.readouterr().err

@@ -64,7 +64,7 @@ def undocumented_cameras(text: str) -> list[str]:
 def test_a_camera_kind_is_known_everywhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(BadProfile, match=r"cameras\[0\].kind: Input should be 'picamera2'"):
         robot_with(picamera2="toy")
-    monkeypatch.setattr(registry, "_KINDS", dict(registry._KINDS))
+    monkeypatch.setattr(registry, "KINDS", dict(registry.KINDS))
     registry.register_camera("toy", grey_camera, check=check_toy)
     robot = robot_with(picamera2="toy")
 
@@ -80,7 +80,7 @@ def test_a_camera_kind_is_known_everywhere(monkeypatch: pytest.MonkeyPatch, tmp_
 def test_every_camera_kind_is_documented(monkeypatch: pytest.MonkeyPatch) -> None:
     text = (ROOT / "docs/robots.md").read_text(encoding="utf-8")
     assert undocumented_cameras(text) == []
-    monkeypatch.setattr(registry, "_KINDS", dict(registry._KINDS))
+    monkeypatch.setattr(registry, "KINDS", dict(registry.KINDS))
     registry.register_camera("toy", grey_camera)
     assert undocumented_cameras(text) == ["toy"]
 

@@ -21,8 +21,7 @@ from robot.daemon.server import make_app, serving
 from robot.machine.confirmed_range import ConfirmedRange
 from robot.records.runs import RunStore
 from robot.settings import load_profile
-from tests.rig.fake_robot import LIMIT_S, FakeMachine
-from tests.rig.management import management_of
+from tests.rig.fake_robot import LIMIT_S, FakeMachine, management_of
 from tests.rig.simulated_run import kept_memory
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]

@@ -36,8 +36,8 @@ from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
 from robot.twin.cube import scrambled
+from tests.rig.fake_robot import management_of
 from tests.rig.gpio import FakeModule
-from tests.rig.management import management_of
 from tests.rig.simulated_run import SimulatedRun, SimulatedRunMotion
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
@@ -79,7 +79,7 @@ class Scene:
         self.simulated.port.write = watched  # type: ignore[method-assign]
 
     def machine(self) -> Machine:
-        return self.simulated._parts(SimulatedRunMotion(self.simulated))
+        return self.simulated.machine_with(SimulatedRunMotion(self.simulated))
 
     async def serve(self, ready: threading.Event) -> None:
         """As ``cubistd`` does."""
@@ -334,7 +334,7 @@ def test_what_is_kept_counts_for_the_next_trial(scene: Scene) -> None:
         client.call(Endpoint("PUT", "/calibration"), {"values": values | {key: values[key] + 20}})
         client.call(Endpoint("POST", "/maintenance/timing"), {})
         assert scene.controller is not None
-        setups: Any = scene.controller.machine.motion._setups
+        setups: Any = scene.controller.machine.motion.setups
         starts = {setup.name: setup.start for setup in setups}
     assert starts["lid"] == values[key] + 20
 

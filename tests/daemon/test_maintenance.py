@@ -308,10 +308,10 @@ async def test_lost_motors_are_asked_for_by_the_robot_that_moves_next(
     await maintenance.leave()
     assert controller.next_machine is made and heir.motion.has_lost_positions
     assert (controller.machine is made) is not emergency
-    daemon_main._forget_if_resolved(controller, store)
+    daemon_main.forget_if_resolved(controller, store)
     assert store.broken_off is not None
     heir.motion.has_lost_positions = False
-    daemon_main._forget_if_resolved(controller, store)
+    daemon_main.forget_if_resolved(controller, store)
     assert store.broken_off is None and not store.may_have_note
 
 

@@ -14,7 +14,7 @@ from robot.daemon.job_control import JobController
 from robot.daemon.log_keeper import MOST_LINES, LogKeeper
 from robot.settings import BadProfile, profile_file
 from robot.text.faults import Conflict
-from tests.rig.management import management_of
+from tests.rig.fake_robot import management_of
 
 TEXT = profile_file("cubotino").read_text()
 ENDLESS = (sys.executable, "-c", "import time; time.sleep(1000)")

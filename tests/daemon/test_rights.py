@@ -21,7 +21,7 @@ from robot.api.endpoints import Program
 from robot.daemon.job_control import JobController
 from robot.daemon.routes import ROUTES
 from robot.daemon.server import make_app, serving
-from tests.rig.management import management_of
+from tests.rig.fake_robot import management_of
 
 WATCHING = {
     "GET /status",

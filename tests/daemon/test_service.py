@@ -32,7 +32,7 @@ from robot.daemon.job_control import JobController
 from robot.daemon.main import (
     POWER_OFF_MARK,
     LoadedProfile,
-    _keep_manager_informed,
+    keep_manager_informed,
     main,
     serve,
 )
@@ -44,7 +44,7 @@ from robot.records.storage import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
 from robot.settings import load_profile, profile_path
 from robot.text.faults import RobotError
 from solver.errors import InvalidRequest
-from tests.rig.state_folder import kept
+from tests.rig.profiles import kept
 
 MAY = date(2026, 5, 3)
 CUBOTINO = load_profile("cubotino")
@@ -510,7 +510,7 @@ async def test_the_manager_hears_in_time_and_of_each_state_once(
     manager = Manager(watchdog_s=watchdog_s)
     monkeypatch.setattr(daemon_main.asyncio, "sleep", sleep)
     with pytest.raises(asyncio.CancelledError):
-        await _keep_manager_informed(controller, manager)  # type: ignore[arg-type]
+        await keep_manager_informed(controller, manager)  # type: ignore[arg-type]
     assert slept == [pytest.approx(period_s)] * 3
     assert manager.told == [
         *[("status", "idle"), ("alive", ""), ("alive", "")],

@@ -1,4 +1,4 @@
-"""The link with the real firmware: home, run, stop, emergencies."""
+"""The link with the real firmware: home, run, stop, emergencies, and whatever breaks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.rig.boards import (
     running,
     to_and_fro,
 )
-from tests.rig.simulated_time import silence
+from tests.rig.simulated_time import DAMAGES, silence
 
 STEP_PIN, SERVO_PIN, LID_PIN = 6, 9, 10
 BEYOND_US = 60
@@ -370,3 +370,86 @@ async def test_actuators_without_room_at_the_board_are_named(linux_rig: Rig) -> 
         await linux_rig.homed_link(setups=setups)
     assert caught.value.code == "bad-config"
     assert caught.value.detail.endswith("drives 8 actuators: no room for servo10, servo11")
+
+
+LENGTHS = [5, 9, 14, 5, 7, 9, 11, 5, 14, 7]
+"""By which the turns of a plan are told apart."""
+PLAN: Schedule = in_turn(
+    *(
+        stepper_move("pusher", start, steps, LIMITS)
+        for length in LENGTHS
+        for start, steps in ((0, length), (length, -length))
+    ),
+    times=6,
+)
+EXPECTED = [steps for length in LENGTHS for steps in (length, -length)] * 6
+LONG_PLAN = to_and_fro(200, steps=200)
+
+
+@pytest.fixture
+def pusher_link(rig: Rig) -> Link:
+    """A link on which only the pusher is homed."""
+    link: Link = rig.loop.run_until_complete(rig.homed_link("pusher"))
+    return link
+
+
+@pytest.mark.parametrize("rig", ["host_rig"], indirect=True)
+@pytest.mark.parametrize("damage", DAMAGES)
+async def test_a_bad_line_costs_time_but_no_turn(pusher_link: Link, rig: Rig, damage: str) -> None:
+    """What is told is waited for, though its frame is lost: a status before it says nothing."""
+    for line in (rig.port.outwards, rig.port.inwards):
+        line.damage = DAMAGES[damage](0.05)
+    execution = await pusher_link.run(PLAN)
+    assert rig.pins.moves() == EXPECTED
+    assert execution.turns_done == len(EXPECTED)
+    if not execution.events:
+        assert execution.executed_us == PLAN.duration_us
+    assert pusher_link.statistics.resent > 0
+    for _ in range(3):
+        await pusher_link.home()
+        assert pusher_link.ledger.position("turner") == 0
+        assert 36 <= rig.pins.turner_steps <= 40
+
+
+async def test_a_dead_host_leaves_the_robot_at_rest(pusher_link: Link, rig: Rig) -> None:
+    """Nothing more is heard of the host: hold, then the safe state, latched."""
+    run = await running(pusher_link, LONG_PLAN)
+    rig.port.outwards.damage = silence
+    with pytest.raises(RobotError) as caught:
+        await run
+    assert caught.value.code in ("link-lost", "host-lost")
+    made = rig.pins.moves()
+    assert all(abs(move) == 200 for move in made)
+    rig.port.outwards.damage = nothing
+    await pusher_link.open()
+    await pusher_link.configure()
+    assert rig.pins.moves() == made
+
+
+async def test_an_emergency_stop_gets_through_a_bad_line(pusher_link: Link, rig: Rig) -> None:
+    run = await running(pusher_link, LONG_PLAN)
+    rig.port.outwards.damage = DAMAGES["flip"](0.05)
+    rig.port.write(bytes(3000))
+    await pusher_link.emergency_stop()
+    with pytest.raises(RobotError) as caught:
+        await run
+    assert caught.value.code == "emergency-stop"
+
+
+async def test_a_pulled_cable_is_noticed_and_found_again(pusher_link: Link, rig: Rig) -> None:
+    run = await running(pusher_link, LONG_PLAN)
+    rig.port.unplug()
+    with pytest.raises(LinkError) as caught:
+        await run
+    assert caught.value.code == "link-lost"
+    with pytest.raises(LinkError) as caught:
+        await pusher_link.open()
+    assert caught.value.code == "port-missing"
+    rig.port.plug()
+    await pusher_link.open()
+    await pusher_link.configure()
+    made = rig.pins.moves()
+    assert made and all(abs(move) == 200 for move in made)
+    await pusher_link.home(["pusher"])
+    await pusher_link.run(PLAN)
+    assert rig.pins.moves()[-len(EXPECTED) + 1 :] == EXPECTED[1:]

@@ -1,13 +1,22 @@
-"""Boards and panel as a profile configures them: actuators, and pins of the panel."""
+"""Boards as a profile configures them: actuators, drivers, pins, and a safe order of homing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from robot.link.actuators import UNLIMITED_STEPS
 from robot.machine.assembly import panel_pins
-from robot.machine.board_configuration import actuator_setups, homing_order
+from robot.machine.board_configuration import actuator_setups, homing_order, homing_steps
+from robot.machine.tmc2209 import driver_setup
+from robot.mechanism.registry import MoveActuator
 from robot.panel.panel import Input, Output, PanelPins
 from robot.settings import RobotProfile, load_profile, parse_profile, profile_path
+from robot.settings.drivers import current_ma, current_scale
 from robot.settings.profile import PanelSettings
+from robot.settings.stepper import Stepper
 from solver.errors import InvalidRequest
 
 
@@ -99,3 +108,146 @@ def test_pins_of_the_panel_rest_where_they_do_not_act(inverted):
         pads=(Input(5, not inverted, push), Input(6, not inverted, push)),
     )
     assert panel_pins(PanelSettings()) == PanelPins()
+
+
+GCONF, IHOLD_IRUN, TCOOLTHRS, SGTHRS, CHOPCONF = 0x00, 0x10, 0x14, 0x40, 0x6C
+MOTOR: dict[str, Any] = {
+    "kind": "stepper",
+    "pins": {"step": 2, "direction": 3, "endstop": 4},
+    "steps_per_turn": 1600,
+    "max_speed_steps_per_s": 4000,
+    "max_acceleration_steps_per_s2": 40_000,
+}
+DRIVER: dict[str, Any] = {"kind": "tmc2209", "address": 0, "run_ma": 900, "microsteps": 8}
+
+
+def registers(driver: dict[str, Any], **motor: Any) -> dict[int, int]:
+    stepper = Stepper.model_validate(MOTOR | motor | {"driver": DRIVER | driver})
+    assert stepper.driver is not None
+    return dict(driver_setup(stepper, stepper.driver, 0.11).registers)
+
+
+@pytest.mark.parametrize("milliamperes", [100, 580, 900, 1200, 1700])
+def test_the_current_is_what_the_data_sheet_makes_of_the_scale(milliamperes: int) -> None:
+    """I = (CS + 1) / 32 * Vfs / (Rsense + 20 mOhm) / sqrt 2, rounded down."""
+    found = registers({"run_ma": milliamperes})
+    scale, is_fine = found[IHOLD_IRUN] >> 8 & 31, bool(found[CHOPCONF] >> 17 & 1)
+    volts = 0.18 if is_fine else 0.325
+    flows = 1000 * (scale + 1) / 32 * volts / 0.13 / 2**0.5
+    assert milliamperes - 1000 * volts / 32 / 0.13 / 2**0.5 <= flows <= milliamperes + 1
+    assert is_fine == (milliamperes <= 979)
+
+
+def test_a_motor_at_rest_gets_half_unless_told() -> None:
+    half = registers({})[IHOLD_IRUN] & 31
+    assert half == current_scale(450, True, 0.11)
+    assert registers({"hold_ma": 100})[IHOLD_IRUN] & 31 < half
+    assert current_ma(half, True, 0.11) <= 450
+
+
+@pytest.mark.parametrize(("microsteps", "code"), [(1, 8), (8, 5), (16, 4), (256, 0)])
+def test_microsteps_and_mode(microsteps: int, code: int) -> None:
+    found = registers({"microsteps": microsteps, "mode": "spreadcycle"})
+    assert found[CHOPCONF] >> 24 & 15 == code
+    assert found[GCONF] & 1 << 2
+    assert not registers({})[GCONF] & 1 << 2
+
+
+def test_stallguard_is_on_for_a_motor_that_homes_by_it() -> None:
+    homing = {
+        "by": "stall",
+        "direction": -1,
+        "backoff_steps": 200,
+        "max_travel_steps": 1200,
+        "speed_steps_per_s": 1000,
+        "slow_speed_steps_per_s": 1000,
+    }
+    found = registers({"stall_threshold": 60}, homing=homing)
+    at_speed = 12_000_000 * 8 / 256 / 1000
+    assert found[SGTHRS] == 60
+    assert at_speed < found[TCOOLTHRS] < 2 * at_speed
+    assert registers({"stall_threshold": 60})[TCOOLTHRS] == 0
+
+
+def test_the_way_from_the_stop_to_the_start_is_within_a_motors_range() -> None:
+    right = next(one for one in actuator_setups(load_profile("four-arm-skr-pico")))
+    assert right.homed_at == -460
+    assert right.message().minimum <= -460
+
+
+OPEN, CLOSED, QUARTER = 1600, 1250, 400
+"""Pulses and steps of four-arm."""
+JAWS = "right-jaw left-jaw front-jaw back-jaw"
+
+
+def steps_of(profile: RobotProfile, places: Mapping[str, int], caught: tuple[str, ...] = ()) -> str:
+    """Return the actuators in the order in which they are homed, or moved to a position."""
+    setups, order = actuator_setups(profile), homing_order(profile)
+    return " ".join(
+        f"{step.actuator}={step.position}" if isinstance(step, MoveActuator) else step.actuator
+        for step in homing_steps(profile, setups, order, places, caught)
+    )
+
+
+def regrip(*arms: str) -> str:
+    """Let go, turn back, close: one arm after the other."""
+    return " ".join(f"{arm}-jaw=1534 {arm} {arm}-jaw=1307" for arm in arms)
+
+
+@pytest.mark.parametrize(
+    ("name", "places", "caught", "expected"),
+    [
+        # Without knowledge everything is homed once, what holds the cube first.
+        ("cubotino-uno", {}, (), "lid holder"),
+        ("crane", {}, (), "turntable squisher elevator flipper"),
+        ("four-arm", {}, (), f"{JAWS} right left front back"),
+        # Half a turn looks the same.
+        (
+            *("four-arm", {"front-jaw": CLOSED, "front": 2 * QUARTER}, ()),
+            f"{JAWS} right left front back",
+        ),
+        # An open gripper turns back before it closes.
+        (
+            *("four-arm", {"right-jaw": OPEN, "right": QUARTER, "front-jaw": CLOSED}, ()),
+            f"right {JAWS} left front back",
+        ),
+        # A closed one lets go to turn back, once all hold the cube.
+        (
+            *("four-arm", {"right-jaw": OPEN, "front": QUARTER, "front-jaw": CLOSED}, ()),
+            f"right {JAWS} left back front-jaw={OPEN} front front-jaw={CLOSED}",
+        ),
+        # Servos of which nothing is known turn back before any jaw moves: one may carry the cube
+        # askew, and another's open jaws stand beside it.
+        ("two-arm", {}, (), "right down right-jaw down-jaw"),
+        ("two-arm", {"right-jaw": 1200, "down-jaw": 1200}, (), "right-jaw down-jaw right down"),
+        # Jaws caught half way close before anything turns.
+        ("two-arm", {}, ("down-jaw", "right"), "down-jaw right down right-jaw"),
+        # Arms that seek their place by a sensor let go of the cube meanwhile, one after the other:
+        # the closed ones would turn a layer, and the cube must not fall.
+        ("soltvvo", {}, (), f"{JAWS} {regrip('right', 'left', 'front', 'back')}"),
+        (
+            *("soltvvo", {"right": 0, "right-jaw": 1307}, ()),
+            f"{JAWS} {regrip('right', 'left', 'front', 'back')}",
+        ),
+        # One caught in a turn is squared first, with its jaw closed.
+        ("soltvvo", {}, ("left",), f"{JAWS} left {regrip('right', 'front', 'back')}"),
+    ],
+)
+def test_everything_is_homed_in_an_order_that_is_safe(
+    name: str, places: dict[str, int], caught: tuple[str, ...], expected: str
+) -> None:
+    assert steps_of(load_profile(name), places, caught) == expected
+
+
+def test_grippers_that_share_their_jaws_turn_back_together() -> None:
+    """Soltvvo as it would be with jaws that open in pairs, and nothing to home its arms by."""
+    document = load_profile("soltvvo").model_dump(mode="json", exclude_unset=True)
+    for site, other in (("L", "right-jaw"), ("B", "front-jaw")):
+        del document["actuators"][document["mechanism"]["grippers"][site]["jaw"]]
+        document["mechanism"]["grippers"][site]["jaw"] = other
+    document["simulation"] = {}
+    for arm in ("right", "left", "front", "back"):
+        del document["actuators"][arm]["homing"], document["actuators"][arm]["turn_check"]
+    steps = steps_of(RobotProfile.model_validate(document), {"right": 123})
+    expected = "right-jaw front-jaw front back right-jaw=1534 right left right-jaw=1307"
+    assert steps == expected

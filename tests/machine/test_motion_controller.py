@@ -107,11 +107,11 @@ class Robot:
             self.profile, contact, make_link=self.board, stopwatch=self.watch
         )
         self.board.homes = self.homed
-        self.places = {one.name: one.start for one in self.motion._setups}
+        self.places = {one.name: one.start for one in self.motion.setups}
 
     def homed(self, names: list[str]) -> None:
         for name in names:
-            self.motion._ledger.board_ledger("first").note_homed(name, self.places[name])
+            self.motion.ledger.board_ledger("first").note_homed(name, self.places[name])
 
     @property
     def calls(self) -> list[Any]:
@@ -145,11 +145,11 @@ def test_homing_goes_actuator_by_actuator_and_knows_everything_then(uno: Robot) 
     with pytest.raises(RobotError) as raised:
         uno.motion.home()
     assert raised.value.code == "overload"
-    assert "lid" in uno.motion._ledger.caught_moving
+    assert "lid" in uno.motion.ledger.caught_moving
     uno.calls.clear()
     uno.motion.home()
     assert ("configure", False) in uno.calls, "what failed made the link doubtful"
-    assert uno.motion._ledger.caught_moving == ()
+    assert uno.motion.ledger.caught_moving == ()
 
 
 def test_what_is_named_or_askew_is_homed_first(mindcuber: Robot) -> None:
@@ -256,7 +256,7 @@ def test_motors_that_only_count_are_brought_back_while_the_count_is_known(
     assert mindcuber.motion.bring_back(()) == ()
     assert mindcuber.calls == [], "a robot that is not connected turns nothing"
     mindcuber.motion.home()
-    ledger = mindcuber.motion._ledger.board_ledger("first")
+    ledger = mindcuber.motion.ledger.board_ledger("first")
     ledger.note_homed("table", 390)
     mindcuber.calls.clear()
     mindcuber.motion.bring_back(())

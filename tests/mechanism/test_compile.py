@@ -1,4 +1,4 @@
-"""Paths without turns, and compiled cost models, against plain shortest paths over transitions."""
+"""Compiled cost models of all kinds of flippers and others, against plain shortest paths."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from robot.mechanism.compile.cost_model import compile_mechanism, cost_model
 from robot.mechanism.frames import ORIENTATIONS
 from robot.mechanism.graph import SITE_AXIS, Mechanism, State, Transition, weight_of
 from robot.mechanism.registry import build_mechanism
-from robot.settings import load_profile
-from solver.cost import AXES, IMPOSSIBLE, composite_of
+from robot.settings import load_profile, parse_profile, profile_path
+from solver.cost import AXES, IMPOSSIBLE, composite_index, composite_of
 from tests.rig.timed_turns import cost_of, in_order_of_cost
 
 ROBOTS = [
@@ -168,3 +168,89 @@ def test_no_path_is_shorter_and_none_turns_a_layer(name: str) -> None:
                 weight += weight_of(closure.steps[before, at])
                 at = before
             assert (at == source and weight == far[node]) if far[node] < FAR else at == node
+
+
+U, F, B, D = ((0, 1, 0), (2, 1, 0), (2, 0, 1), (0, 0, 1))
+
+BACK_WAY = """- {between: [open, flip], ms: 250}
+      - {between: [open, back], ms: 250}"""
+LID_AND_TIPPER = """positions: {open: open, close: hold}
+    - actuator: tipper
+      start: open
+      positions: {open: open, flip: {rolls: x}}"""
+TIPPER = """  tipper:
+    kind: timed
+    positions: [open, flip]
+    travel:
+      - {between: [open, flip], ms: 250}
+  lid:
+"""
+VARIANTS = {
+    "plain": [],
+    "both ways": [
+        ("flip: {rolls: x}}", 'flip: {rolls: x}, back: {rolls: "x\'"}}'),
+        ("positions: [open, close, flip]", "positions: [open, close, flip, back]"),
+        ("- {between: [open, flip], ms: 250}", BACK_WAY),
+    ],
+    "holds there": [("flip: {rolls: x}}", "flip: {rolls: x, then: hold}}")],
+    "two arms": [
+        ("positions: {open: open, close: hold, flip: {rolls: x}}", LID_AND_TIPPER),
+        ("  lid:\n", TIPPER),
+    ],
+    "endless": [(", range_quarters: [-1, 1], start: 0", "")],
+    "wide": [("range_quarters: [-1, 1]", "range_quarters: [-2, 2]")],
+}
+
+
+@cache
+def variant(name):
+    """Reference A with some of its text replaced."""
+    text = profile_path("reference/a").read_text()
+    for old, new in VARIANTS[name]:
+        assert old in text
+        text = text.replace(old, new)
+    return build_mechanism(parse_profile(text))
+
+
+@cache
+def compiled(name):
+    return compile_mechanism(variant(name))
+
+
+def turn_us(name, turn):
+    model = compiled(name).cost_model(variant(name).start)
+    return int(model.first[composite_index(*turn)].min())
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_variant_costs_the_shortest_path(name):
+    mechanism = variant(name)
+    model = compiled(name).cost_model(mechanism.start)
+    for turns in ([D, F], [(0, 2, 1), (1, 3, 0)]):
+        composites = [composite_index(*turn) for turn in turns]
+        assert cost_of(model, composites) == fastest_us(mechanism, mechanism.start, composites)
+
+
+@pytest.mark.parametrize(
+    ("name", "turn", "saved_us"),
+    [
+        # B comes down by one flip and F by three; backwards it is the other way round.
+        ("both ways", B, 0),
+        ("both ways", F, 2 * 500_000),
+        # An arm that holds where it rolls need not close.
+        ("holds there", B, 2 * 250_000),
+        # Two arms do what one does when only one moves at a time.
+        ("two arms", B, 0),
+        # For a half turn the table need not go to the end of its range first.
+        ("wide", (0, 0, 2), 400_000),
+    ],
+)
+def test_a_variant_saves_what_a_person_reckons(name, turn, saved_us):
+    assert turn_us(name, turn) == turn_us("plain", turn) - saved_us
+
+
+def test_a_wider_range_never_costs_more_and_an_endless_table_needs_one_angle():
+    for turn in (U, F, B, D, (0, 0, 2)):
+        assert turn_us("endless", turn) <= turn_us("wide", turn) <= turn_us("plain", turn)
+    assert len(variant("endless").configurations) == 3
+    assert compiled("endless").states < compiled("plain").states

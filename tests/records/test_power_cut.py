@@ -26,7 +26,7 @@ from robot.calibration.values import apply
 from robot.records.runs import RunStore
 from robot.settings import load_profile
 from robot.text.outcomes import Outcome
-from tests.rig.state_folder import kept
+from tests.rig.profiles import kept
 
 CALLS = "open write fsync close link rename replace unlink mkdir rmdir scandir".split()  # noqa: SIM905
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
@@ -161,7 +161,7 @@ from robot.calibration.store import CalibrationStore
 from robot.records.runs import RunStore
 from robot.records.storage import StorageError
 from robot.settings import load_profile
-from tests.rig.state_folder import kept
+from tests.rig.profiles import kept
 
 folder, told = Path(sys.argv[1]), []
 calibration, runs = CalibrationStore(folder), RunStore(folder / "runs", reserve_bytes=0)

@@ -1,4 +1,4 @@
-"""Averages as speedcubers count them, and exports that other programs read."""
+"""Averages as speedcubers count them, exports that other programs read, and times of stages."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robot.records.export import export_runs
+from robot.records.latency import Stopwatch, percentile
 from robot.records.run_record import RunRecord
 from robot.records.statistics import compute_statistics
 from robot.text.outcomes import Outcome
@@ -124,3 +126,39 @@ def test_cstimer_reads_the_sessions() -> None:
 def test_no_attempts_are_an_empty_session() -> None:
     _, data = export_runs("cstimer.json", [])
     assert json.loads(data)["session1"] == []
+
+
+def test_a_stopwatch_collects_the_stages_of_one_job_from_any_thread() -> None:
+    now = 0.0
+    watch = Stopwatch(lambda: now)
+    watch.add("upload", 0.5)
+    watch.end("start")  # nobody has begun it
+    for took in (0.25, 0.75):
+        with watch.timing("capture"):
+            now += took
+    with pytest.raises(ValueError), watch.timing("decide"):
+        raise ValueError
+    watch.begin("start")  # it ends in another room
+    now += 2.0
+    for _ in range(2):
+        watch.end("start")
+    expected = [("capture", [0.25, 0.75]), ("start", [2.0]), ("upload", [0.5])]
+    assert list(watch.take().items()) == expected, "in the order of a solve"
+    watch.begin("start")
+    assert watch.take() == {}
+    watch.end("start")
+    assert watch.take() == {}, "what a job left open is not the next one's"
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda _: watch.add("measure", 1), range(1000)))
+    assert len(watch.take()["measure"]) == 1000
+
+
+@given(st.lists(st.floats(0, 100), min_size=1), st.floats(0, 1))
+def test_a_percentile_is_the_least_sample_that_so_many_do_not_exceed(
+    samples: list[float], part: float
+) -> None:
+    found = percentile(samples, part)
+    assert found in samples
+    assert sum(sample <= found for sample in samples) >= part * len(samples) - 1e-9
+    smaller = [sample for sample in samples if sample < found]
+    assert not smaller or len(smaller) < part * len(samples) + 1e-9

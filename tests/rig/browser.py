@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, BrowserContext, async_playwright
 from playwright.async_api import Page as BrowserPage
 
@@ -164,6 +165,22 @@ async def assert_shape(page: BrowserPage, where: str) -> None:
     """Assert that nothing on the page is too wide, cut, or behind something else."""
     faults = await page.evaluate(FAULTS_OF_SHAPE)
     assert faults == [], f"{where}: {faults}"
+
+
+COLOUR_RULES = {"runOnly": ["color-contrast", "link-in-text-block"]}
+
+
+async def assert_accessible(page: BrowserPage, where: str, *others: str) -> None:
+    """Assert that axe finds nothing, and nothing about colours in ``others``, colour schemes.
+
+    The page was opened with ``bypass_csp``: axe is a script of ours.
+    """
+    found = await Axe().run(page)
+    assert found.violations_count == 0, f"{where}: {found.generate_report()}"
+    for scheme in others:
+        await page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        found = await Axe("0").run(page, options=COLOUR_RULES)  # its script is there already
+        assert found.violations_count == 0, f"{where}, {scheme}: {found.generate_report()}"
 
 
 async def until(page: BrowserPage, expression: str) -> None:

@@ -7,15 +7,20 @@ daemon, so ``hold`` and ``moving`` let a test stop at a moment of a motion.
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from robot.api.models import StartRequest
+from robot.calibration.store import CalibrationStore
 from robot.daemon.job_control import JobController
+from robot.daemon.log_keeper import LogKeeper
+from robot.daemon.management import Management, Surroundings
 from robot.link import LostPositions
 from robot.link.drivers import DriverState
 from robot.machine.assembly import Machine
@@ -24,6 +29,7 @@ from robot.machine.solve_planner import ProgressListener, SplitPlan
 from robot.mechanism.graph import ActuatorMotion, Operation
 from robot.motion.schedule import Schedule
 from robot.planner import ANY_SOLVED, Aim, FaceView, ScanPlan, ScanStep
+from robot.records.profile_versions import ProfileVersions
 from robot.records.run_record import LinkRecord, RunRecord
 from robot.settings import RobotProfile
 from robot.settings.profile import PolicySettings
@@ -390,3 +396,26 @@ async def run_job(controller: JobController, request: StartRequest | None = None
     run_id = await controller.start(request or StartRequest())
     await controller.finished()
     return await controller.library.run_record(run_id)
+
+
+FINDING = '{"about": "disk", "verdict": "ok", "text": "plenty", "remedy": ""}'
+DOCTOR = (sys.executable, "-c", f"print({FINDING!r})")
+
+
+def management_of(
+    controller: JobController,
+    folder: Path,
+    *,
+    profile: str = "cubotino",
+    doctor: tuple[str, ...] = DOCTOR,
+    is_supervised: bool = False,
+) -> Management:
+    """Return the management of a controller, with its files in a folder."""
+    folder.mkdir(exist_ok=True)
+    return Management(
+        controller,
+        LogKeeper(folder),
+        ProfileVersions(folder, profile),
+        CalibrationStore(folder),
+        Surroundings(is_supervised=is_supervised, doctor=doctor),
+    )

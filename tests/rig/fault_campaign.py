@@ -257,8 +257,8 @@ def mend_the_line(r: SimulatedRun) -> None:
 
 def session_of(r: SimulatedRun) -> LinkSession:
     """The session under way."""
-    assert r.motion is not None and r.motion.link._session is not None
-    return r.motion.link._session
+    assert r.motion is not None and r.motion.link.session is not None
+    return r.motion.link.session
 
 
 def wrap_sequence_numbers(r: SimulatedRun) -> None:
@@ -268,7 +268,7 @@ def wrap_sequence_numbers(r: SimulatedRun) -> None:
 
 def speak_for_an_old_session(r: SimulatedRun) -> None:
     """What a killed program had sent arrives late: every number of its sequence."""
-    other = session_of(r)._number % 253 + 1
+    other = session_of(r).number % 253 + 1
     for seq in range(256):
         for message in (Go, Hold, Release):
             r.port.write(WireFrame(other, seq, 0, message.TYPE).encode())
@@ -276,7 +276,7 @@ def speak_for_an_old_session(r: SimulatedRun) -> None:
 
 def flip_every_bit(r: SimulatedRun) -> None:
     """Every frame there is, each with every one of its bits flipped, one after the other."""
-    _write_one_by_one(r, _flipped_frames(session_of(r)._number))
+    _write_one_by_one(r, _flipped_frames(session_of(r).number))
 
 
 def _flipped_frames(session: int) -> Iterator[bytes]:

@@ -23,7 +23,7 @@ from robot.settings import load_profile
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
-from tests.rig.state_folder import answered
+from tests.rig.profiles import answered
 
 SCRAMBLED = scrambled(3, 1).facelets()
 

@@ -38,10 +38,10 @@ from robot.settings import RobotProfile
 from robot.twin.render import Image
 from robot.twin.studio import Studio
 from solver.files import JsonMapping, JsonObject
-from tests.rig.management import management_of
+from tests.rig.fake_robot import management_of
+from tests.rig.profiles import SEEN
 from tests.rig.simulated_run import SimulatedRun
 from tests.rig.simulated_time import VirtualLink, VirtualLoop
-from tests.rig.state_folder import SEEN
 from vision.frame import Frame
 
 PERIOD_S = 1 / 30

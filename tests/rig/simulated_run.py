@@ -172,7 +172,7 @@ class SimulatedRun:
         """Do something with the robot of a daemon in maintenance; what came of it."""
         motion = SimulatedRunMotion(self)
         try:
-            return work(self._parts(motion), self.profile)
+            return work(self.machine_with(motion), self.profile)
         finally:
             motion.vanish()
 
@@ -202,7 +202,7 @@ class SimulatedRun:
         self._awaited.remove(fault)
         fault.action(self)
 
-    def _parts(self, motion: MotionController) -> Machine:
+    def machine_with(self, motion: MotionController) -> Machine:
         return Machine(
             self.profile.name,
             motion,
@@ -224,7 +224,7 @@ class SimulatedRun:
         self.motion = motion = SimulatedRunMotion(self)
         idling = IdleTime()
         controller = JobController(
-            self._parts(motion),
+            self.machine_with(motion),
             RunStore(Path(self._folder.name)),
             version="simulated",
             call_later=idling.call_later,

@@ -308,7 +308,7 @@ async def test_a_demo_waits_for_tables_presses_once_and_follows_to_the_end(
     )
     entered: list[RobotState] = []
     stage: Any = SimpleNamespace(daemon=daemon, injection=SimpleNamespace(enter=entered.append))
-    result = await demo._solve(stage)
+    result = await demo.solve(stage)
     assert presses == [17]
     assert entered == [RobotState.SCANNING, RobotState.SCANNING, RobotState.TURNING]
     assert demo._display.seen == [("looking", "", 1.0, 1), ("looking", "R U", 5.5, 3)]
@@ -338,7 +338,7 @@ async def test_why_a_demo_does_not_begin_is_said(
     stage: Any = SimpleNamespace(daemon=Daemon(demo, status(**now)))
     stage.injection = SimpleNamespace(enter=lambda state: None)
     with pytest.raises(SimulationError, match=told):
-        await demo._solve(stage)
+        await demo.solve(stage)
     assert len(presses) == pressed
 
 
@@ -346,7 +346,7 @@ async def test_why_a_demo_does_not_begin_is_said(
 def test_the_daemon_gets_the_profile_with_every_board_s_port(
     tmp_path: Path, name: str, boards: set[str]
 ) -> None:
-    command = demo_of(name)._daemon_command(tmp_path, tmp_path / "twin")
+    command = demo_of(name).daemon_command(tmp_path, tmp_path / "twin")
     for flag in ("--page-calibrates", "--page-manages", "--supervised"):  # without a value
         command.remove(flag)
     given = dict(zip(command[3::2], command[4::2], strict=True))

@@ -140,13 +140,13 @@ def placeholders(text: str) -> list[str]:
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_a_catalogue_has_every_text_and_no_other(language: str) -> None:
-    texts = catalogue(language)._texts
+    texts = catalogue(language).texts
     assert {section: set(of_it) for section, of_it in texts.items()} == wanted()
 
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_translations_keep_placeholders_and_what_is_typed(language: str) -> None:
-    for section, texts in catalogue(language)._texts.items():
+    for section, texts in catalogue(language).texts.items():
         for english, translation in texts.items():
             where = f"{language}.toml [{section}] {english!r}"
             assert translation.strip() == translation != "", where

@@ -33,7 +33,7 @@ from robot.web.announcement import PageError, announcement_file, find_page
 from robot.web.app import load_assets
 from robot.web.main import PageOptions, main, make_announcement, parse, serving
 from tests.rig.page_server import TOKEN, FakePageDaemon, PageVisitor
-from tests.rig.state_folder import refusing
+from tests.rig.profiles import refusing
 
 MOST_BYTES = 120 * 1024
 PROGRAM = [sys.executable, "-m", "robot.web.main", "--port", "0"]

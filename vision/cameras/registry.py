@@ -75,7 +75,7 @@ _PICAMERA2, _USB, _FOLDER = (
     f"vision.cameras.{module}" for module in ("picamera2", "usb", "photographs")
 )
 
-_KINDS: dict[str, CameraKind] = {
+KINDS: dict[str, CameraKind] = {
     "picamera2": CameraKind(
         _PICAMERA2,
         _PICAMERA2,
@@ -98,17 +98,17 @@ def register_camera(
     numbered: bool = False,
 ) -> None:
     """Add a kind of camera, see :class:`CameraKind`; profiles may name it from then on."""
-    _KINDS[kind] = CameraKind(opener, check, plugged_in, options, numbered)
+    KINDS[kind] = CameraKind(opener, check, plugged_in, options, numbered)
 
 
 def camera_kinds() -> tuple[str, ...]:
     """The names of all kinds."""
-    return tuple(_KINDS)
+    return tuple(KINDS)
 
 
 def camera_kind(name: str) -> CameraKind:
     """Return the kind of this name; nothing is known of one that is not registered."""
-    return _KINDS.get(name, CameraKind(name, plugged_in=False))
+    return KINDS.get(name, CameraKind(name, plugged_in=False))
 
 
 def open_camera(
@@ -119,9 +119,9 @@ def open_camera(
     options: Options = MappingProxyType({}),
 ) -> Camera:
     """Open a camera of a registered kind; raises ``CameraError`` and :class:`InvalidRequest`."""
-    if kind not in _KINDS:
+    if kind not in KINDS:
         raise InvalidRequest(f"camera {name}: no such kind of camera: {kind}")
-    opener = _KINDS[kind].opener
+    opener = KINDS[kind].opener
     if isinstance(opener, str):
         opener = import_module(opener).open_camera
     return opener(device, resolution, name, **options)
@@ -129,7 +129,7 @@ def open_camera(
 
 def check_camera(kind: str, device: int | str) -> CameraFinding:
     """Check a camera of a registered kind, without taking a picture."""
-    check = _KINDS[kind].check
+    check = KINDS[kind].check
     if isinstance(check, str):
         check = import_module(check).check_camera
     return CameraFinding("ok", f"{kind} {device}") if check is None else check(device)

@@ -69,11 +69,11 @@ class Catalogue:
 
     def __init__(self, language: str, texts: Mapping[str, Mapping[str, str]]) -> None:
         self.language = language
-        self._texts = texts
+        self.texts = texts
 
     def text(self, section: str, english: str) -> str:
         """The translation of an English text."""
-        return self._texts.get(section, {}).get(english, english)
+        return self.texts.get(section, {}).get(english, english)
 
     def state(self, state: str) -> str:
         """The name of a state of the daemon."""
@@ -180,7 +180,7 @@ class Catalogue:
 
     def part(self, name: str) -> str:
         """Return the name of an actuator; one that only its owner has named stays as it is."""
-        return self._texts.get("parts", {}).get(name.replace("-", " "), name)
+        return self.texts.get("parts", {}).get(name.replace("-", " "), name)
 
     def document(self) -> JsonObject:
         """All of it by code, as the page loads it; ``page`` is by its English text.
@@ -207,11 +207,11 @@ class Catalogue:
             "stages": {code: self.stage(code) for code in STAGES},
             "parts": {
                 english.replace(" ", "-"): text
-                for english, text in self._texts.get("parts", {}).items()
+                for english, text in self.texts.get("parts", {}).items()
             },
             "operations": self.operations,
-            "page": dict(self._texts.get("page", {})),
-            "calibration": dict(self._texts.get("calibration", {})),
+            "page": dict(self.texts.get("page", {})),
+            "calibration": dict(self.texts.get("calibration", {})),
         }
 
     def _fault(self, english: str) -> str:

@@ -1,16 +1,27 @@
-"""Packages in an apt repository: made in clean Debian 12 and 13 roots, and used there."""
+"""Packages in an apt repository: made and used in clean Debian 12 and 13 roots; one for a Pi."""
 
 from __future__ import annotations
 
+import json
+import platform
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.cli.test_read_command import document, scan
 from tests.system.install.conftest import MakePackages, RunScenario, UnpackRoot
-from tests.system.install.debian_root import CODENAMES, INCLUDED, assert_story
-from tests.system.install.installed import try_installed
+from tests.system.install.debian_root import (
+    CHECKOUT,
+    CODENAMES,
+    INCLUDED,
+    assert_story,
+    bundle_checkout,
+    go_through,
+    why_absent,
+    why_no_root,
+)
 
 HERE = Path(__file__).resolve().parent
 NEEDED = f"{INCLUDED},systemd,systemd-sysv,udev,python3,libstdc++6,zlib1g"
@@ -27,7 +38,7 @@ TESTS = (
 Debian 12's pytest-asyncio ends at a state machine of Hypothesis, such as that of ``test_wire.py``.
 """
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(3600)]
 
 STORY = {
     "the repository offers every version": "update=0, versions=9.0 8.1 8.0 {version}, foreign=1",
@@ -97,3 +108,87 @@ def _check_package(package: Path) -> None:
         command = ["lintian", "--no-cfg", "--fail-on", "error", str(package)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout
+
+
+SETTINGS = """[pytest]
+addopts = --import-mode=importlib
+asyncio_mode = auto
+markers =
+    long: not here
+    quick: these and others
+"""
+"""Debian's pytest is too old for some of ours."""
+
+TAKE_PICTURES = """
+import json
+
+import cv2
+import numpy as np
+
+film = "/tmp/film.mp4"
+code = cv2.VideoWriter.fourcc(*"mp4v")
+assert not cv2.VideoWriter(film, code, 10, (64, 48)).isOpened()
+assert not cv2.VideoCapture(film).isOpened()
+assert not cv2.VideoCapture("/dev/video99", cv2.CAP_V4L2).isOpened()
+black = np.zeros((48, 64, 3), dtype=np.uint8)
+read = {kind: cv2.imdecode(cv2.imencode(kind, black)[1], 1) for kind in (".jpg", ".png", ".webp")}
+print(json.dumps({kind: not (picture - black).any() for kind, picture in read.items()}))
+"""
+"""OpenCV without FFmpeg refuses video, and still reads and writes the pictures of a run."""
+
+
+def try_installed(release: str, share: Path, *tests: str, architecture: str | None = None) -> None:
+    """Install ``share/cubist.deb`` in a fresh root, use it, and run ``tests`` against it."""
+    facelets, rgb = scan(1)
+    (share / "scan.json").write_text(document(rgb))
+    copies = share / "tests"
+    ignored = shutil.ignore_patterns("__pycache__")
+    for folder in ("tests", "config"):
+        shutil.copytree(CHECKOUT / folder, copies / folder, ignore=ignored)
+    (copies / "pytest.ini").write_text(SETTINGS)
+    (share / "take_pictures.py").write_text(TAKE_PICTURES)
+    scenario = Path(__file__).with_name("run_scenario")
+    found = go_through(release, share, scenario, *tests, architecture=architecture)
+    assert found["machine"] == ("aarch64" if architecture else platform.machine())
+    assert (found["install"], found["version"], found["purge"]) == ("0", "0", "0")
+    assert json.loads(found["pictures"]) == {".jpg": True, ".png": True, ".webp": True}
+    assert json.loads(found["solved"])["length"] == 3
+    assert json.loads(found["read"])["facelets"] == facelets
+    demo = json.loads(found["demo"])
+    assert demo["solved"] is True and demo["violations"] == []
+    assert demo["executed_us"] == demo["planned_us"]
+    assert found["tests"] == "0"
+
+
+ARCHITECTURE = "arm64"
+REGISTERED = Path("/proc/sys/fs/binfmt_misc/qemu-aarch64")
+EMULATED_TESTS = ("tests/solver/cube", "tests/motion", "tests/link/test_plans.py")
+"""Those that an emulated processor runs in time."""
+
+
+def why_no_foreign_root() -> str | None:
+    """Why no root of that architecture can be gone through here; None when it can."""
+    if reason := why_no_root() or why_absent("arch-test", "update-binfmts"):
+        return reason
+    command = ["update-binfmts", "--enable", "qemu-aarch64"]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not REGISTERED.exists():
+        return f"the kernel runs no programs of {ARCHITECTURE} here: {told.stderr.strip()}"
+    return None
+
+
+@pytest.mark.parametrize("release", sorted(CODENAMES))
+def test_a_package_from_a_pc_runs_on_a_pi(release: str, tmp_path: Path) -> None:
+    reason = why_no_foreign_root()
+    if reason:
+        pytest.skip(reason)
+    share = tmp_path / "share"
+    share.mkdir()
+    bundle_checkout(share / "cubist.bundle")
+    made = go_through(release, share, HERE / "arm64_build_scenario")
+    assert made["refused"] == made["lacks"] == "2", "make ends with 2 when a recipe fails"
+    assert "traceback" not in made
+    assert (made["remedy"], made["made"]) == ("0", "0")
+    assert f"+deb{release}_{ARCHITECTURE}.deb" in made["name"]
+    (share / "facts").unlink()
+    try_installed(release, share, *EMULATED_TESTS, architecture=ARCHITECTURE)

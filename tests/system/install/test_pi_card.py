@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from robot.cli.main import run
-from tests.rig.pi_card import fresh_card
+from tests.rig.computers import fresh_card
 from tests.system.install.conftest import MakePackages, RunScenario, UnpackRoot
 from tests.system.install.debian_root import INCLUDED, assert_story
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig.pi_card import make_package
+from tests.rig.computers import make_package
 
 SYSTEMD = Path(__file__).resolve().parents[3] / "systemd"
 STAT = """#!/bin/sh

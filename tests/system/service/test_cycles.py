@@ -39,7 +39,7 @@ LONG = pytest.mark.long, pytest.mark.timeout(3600)
 @pytest.mark.parametrize(
     ("name", "count", "settled"),
     [
-        ("cubotino", 5, 3),
+        ("cubotino", 4, 3),
         *(pytest.param(name, 50, 5, marks=LONG) for name in ("cubotino", "two-arm", "six-motor")),
     ],
 )
@@ -53,7 +53,7 @@ STREAM_GROWTH_KB = 1_000
 """Usually it is under 300, 900 for thousands of cubes; one more heap of a thread takes 1,600."""
 FIRST_CUBES = 10
 
-SEARCHES = (["--algorithm", "thistlethwaite"], ["--robot", "cubotino", "--time-limit", "0.1"])
+SEARCHES = (["--algorithm", "thistlethwaite"], ["--robot", "cubotino", "--time-limit", "0.05"])
 
 
 @pytest.mark.parametrize("count", [80, pytest.param(2000, marks=LONG)])

@@ -1,0 +1,202 @@
+"""The firmware: generated files, unit tests and fuzzing with sanitizers, sizes and versions."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from click.testing import CliRunner
+
+from robot.cli.firmware import firmware as command
+from robot.computer import board_family
+from robot.link.protocol import FIRMWARE_VERSION, MAX_PAYLOAD, MESSAGES
+from robot.link.wire import EMERGENCY_STOP
+from robot.text.faults import FAULTS, Fault, RobotError, code_of
+from tests.rig.boards import board_process
+
+CORE = "drivers frame memory motion stepper plans full frames homing link messages setup"
+PROCESS = "lines maestro pwm clock timing"
+SUBJECTS = f"{CORE} {PROCESS} ports".split()
+PROGRAMS = pytest.mark.parametrize("program", ["fuzz_link_edges", "fuzz_link_frames"])
+CORPUS = Path(__file__).with_name("corpus")
+DICTIONARY = "-dict=" + str(Path(__file__).with_name("messages.dict"))
+SHORT_RUNS = 5_000
+LONG_S = 90
+CHIP_RUNS = 200_000
+AS_MESSAGES, ANY_ACTUATORS = 1, 2
+"""Bits of the first byte of a corpus file: see firmware/fuzz/fuzz_link.c."""
+SET_SENSORS, WAIT = 0x70, 0x71
+UART_MESSAGE, USB_MESSAGE, CHIP_INPUTS, CHIP_WAIT = 2, 3, 9, 11
+"""Deeds of firmware/fuzz/fuzz_rp2040.c."""
+
+
+def run(*command: str | Path) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_the_unit_tests_in_c_pass(unit_tests: Path, subject: str) -> None:
+    run(unit_tests / f"test_{subject}")
+
+
+@PROGRAMS
+def test_the_corpus_is_survived(unit_tests: Path, program: str) -> None:
+    files = sorted(CORPUS.iterdir())
+    assert len(files) >= 40
+    run(unit_tests / program, *files)
+
+
+@PROGRAMS
+def test_a_short_search_finds_nothing(fuzzers: Path, tmp_path: Path, program: str) -> None:
+    short = [f"-runs={SHORT_RUNS}", "-seed=1", "-max_len=400", DICTIONARY]
+    run(fuzzers / program, *short, tmp_path, CORPUS)
+
+
+def for_the_chip(whole: bytes, deed: int) -> bytes:
+    """Return the messages of a corpus file as an input of fuzz_rp2040."""
+    count = 1 + (whole[0] >> 2) % 8 if whole[0] & ANY_ACTUATORS else 0
+    rest = whole[1 + count if len(whole) > count else 1 :]
+    deeds = bytes([0, 3]) if deed == UART_MESSAGE else bytes([3, 8])
+    while len(rest) >= 2:
+        kind, size, rest = rest[0], rest[1] % (MAX_PAYLOAD + 1), rest[2:]
+        payload, rest = rest[:size], rest[size:]
+        if kind == WAIT:
+            deeds += bytes([CHIP_WAIT, min(15, payload[0] if payload else 1)])
+        elif kind == SET_SENSORS:
+            deeds += bytes([CHIP_INPUTS, len(payload)]) + payload
+        else:
+            deeds += bytes([deed, len(payload) + 1, kind]) + payload
+    return deeds
+
+
+@pytest.fixture
+def chip_corpus(tmp_path: Path) -> Path:
+    """A folder with the corpus for the RP2040's two ports."""
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    for file in CORPUS.iterdir():
+        whole = file.read_bytes()
+        if whole[:1] and whole[0] & AS_MESSAGES:
+            for deed in (UART_MESSAGE, USB_MESSAGE):
+                (folder / f"{file.name}-{deed}").write_bytes(for_the_chip(whole, deed))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "runs", [SHORT_RUNS // 5, pytest.param(CHIP_RUNS, marks=[pytest.mark.long])]
+)
+@pytest.mark.timeout(1800)
+def test_the_rp2040_survives_whatever_comes_at_its_ports(
+    fuzzers: Path, tmp_path: Path, chip_corpus: Path, runs: int
+) -> None:
+    """Afterwards an emergency stop at either port still ends all motion."""
+    options = [f"-runs={runs}", "-seed=1", "-max_len=400", "-len_control=0"]
+    run(fuzzers / "fuzz_rp2040", *options, tmp_path, chip_corpus)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(LONG_S + 120)
+@PROGRAMS
+def test_a_long_search_finds_nothing(fuzzers: Path, tmp_path: Path, program: str) -> None:
+    long = [f"-max_total_time={LONG_S}", "-max_len=400", DICTIONARY]
+    run(fuzzers / program, *long, tmp_path, CORPUS)
+
+
+FLASH_BYTES = 28 * 1024
+STATIC_RAM_BYTES = {"uno": 1600, "mega": 8192 - 512}
+"""The rest is for the stack."""
+
+
+@pytest.fixture
+def host_port(tmp_path: Path) -> Iterator[Path]:
+    """The port of the firmware built for this computer."""
+    with board_process("cubist-firmware-host", tmp_path / "port"):
+        yield tmp_path / "port"
+
+
+@pytest.mark.quick
+def test_version_of_a_running_board(host_port: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask = ["version", "--port", str(host_port)]
+    told = json.loads(CliRunner().invoke(command, [*ask, "--json"]).stdout)
+    assert told["board"] == "host" and told["matches"] is True
+    assert told["version"] == FIRMWARE_VERSION
+    monkeypatch.setattr(board_family, "FIRMWARE_VERSION", "9.9.9")
+    shown = CliRunner().invoke(command, ask, standalone_mode=False)
+    assert shown.return_value == 1
+    assert "flash" in shown.stdout
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("board", STATIC_RAM_BYTES)
+def test_a_board_has_room_and_computes_nothing_in_floating_point(board: str) -> None:
+    shown = CliRunner().invoke(command, ["build", "--board", board, "--json"])
+    assert shown.exception is None, shown.exception
+    told = json.loads(shown.stdout)
+    assert told["static_ram_bytes"] <= STATIC_RAM_BYTES[board]
+    assert told["flash_bytes"] <= FLASH_BYTES
+    assert Path(told["image"]).read_text().startswith(":")
+    symbols = subprocess.run(
+        ["avr-nm", board_family.build(board).elf], capture_output=True, text=True, check=True
+    )
+    assert not [line for line in symbols.stdout.splitlines() if "sf" in line and "__" in line]
+
+
+@pytest.mark.quick
+def test_several_may_build_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(board_family, "build_folder", lambda _: tmp_path / "firmware")
+    with ThreadPoolExecutor(3) as builders:
+        flash = {one.flash_bytes for one in builders.map(board_family.build, ["uno"] * 3)}
+    assert len(flash) == 1 and flash.pop() > 10_000
+
+
+FIRMWARE = Path(__file__).resolve().parents[2] / "firmware"
+
+
+@pytest.fixture(scope="module")
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location(
+        "generate_protocol", FIRMWARE / "tools" / "generate_protocol.py"
+    )
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_files_are_up_to_date(generator: ModuleType) -> None:
+    generated = generator.generated()
+    assert {path.name for path in generated} >= {"protocol.h", "protocol.py", "fault_table.json"}
+    for path, text in generated.items():
+        assert path.read_text(encoding="utf-8") == text, f"{path}: run generate_protocol.py"
+
+
+def test_a_change_of_the_definition_changes_them(generator: ModuleType, tmp_path: Path) -> None:
+    changed = tmp_path / "protocol.toml"
+    text = (FIRMWARE / "protocol.toml").read_text(encoding="utf-8")
+    changed.write_text(text.replace("MAX_PAYLOAD = [48", "MAX_PAYLOAD = [40"), encoding="utf-8")
+    assert generator.generated(changed) != generator.generated()
+
+
+def test_both_sides_stop_at_the_same_bytes(generator: ModuleType) -> None:
+    header = next(text for path, text in generator.generated().items() if path.suffix == ".h")
+    shown = ", ".join(f"{byte:#04x}" for byte in EMERGENCY_STOP.strip(b"\0"))
+    assert f"PROTOCOL_STOP_PATTERN {{{shown}}}" in header
+
+
+def test_every_message_fits_a_frame() -> None:
+    assert all(message.LAYOUT.size <= MAX_PAYLOAD for message in MESSAGES.values())
+
+
+@pytest.mark.parametrize("fault", [fault for fault in Fault if fault is not Fault.NONE])
+def test_every_fault_says_what_to_do(fault: Fault) -> None:
+    row = FAULTS[code_of(fault)]
+    error = RobotError(fault, detail="lid")
+    assert all(part in str(error) for part in (row.about, row.cause, row.remedy, "lid"))
+    assert error.code == fault.name.lower().replace("_", "-")
