@@ -378,17 +378,18 @@ def wire_stepper(
         address = settings.driver.address
         driver = Tmc2209(address, physics.friction, seed=address)
     play = settings.backlash_steps if physics.play_steps is None else physics.play_steps
+    play = play if truth.play_steps is None else truth.play_steps
     motor = StepMotor(
         name,
         physics.power_on_steps,
         Rotor(speed * strength, acceleration * strength, truth.microsteps),
         report,
         inverted=settings.invert_direction != truth.is_reversed,
-        play=play if truth.play_steps is None else truth.play_steps,
+        play=play,
         step=1 / truth.microsteps,
     )
     if driver is not None and settings.driver is not None:
-        motor.attach_driver(driver, settings.driver.microsteps, _hard_stop(settings))
+        motor.attach_driver(driver, settings.driver.microsteps, _hard_stop(settings, play))
     pins = settings.pins
     end_stop: EndStop | None = _end_stop(settings)
     if driver is not None and settings.homes_by_stall:
@@ -405,14 +406,17 @@ def wire_stepper(
     return WiredMotor(motor, edges, {pins.endstop: end_stop}, driver)
 
 
-def _hard_stop(settings: Stepper) -> HardStop | None:
+def _hard_stop(settings: Stepper, play: int) -> HardStop | None:
     """The stop that a motor homes to stands where homing, done right, makes its offset end at zero:
-    so far before its edge as the field is ahead of the rotor when the stall is noticed."""
+    so far before its edge as the field is ahead of the rotor when the stall is noticed. The load
+    runs against it, behind which the rotor is by the play on its way backwards."""
     homing, driver = settings.homing, settings.driver
     if homing is None or driver is None or not settings.homes_by_stall:
         return None
     ahead = round(NOTICED_FULL_STEPS * driver.microsteps)
-    return HardStop(-homing.offset_steps - homing.direction * ahead, homing.direction)
+    behind = play if homing.direction < 0 else 0
+    edge = -homing.offset_steps - behind
+    return HardStop(edge - homing.direction * ahead, homing.direction)
 
 
 def _end_stop(settings: Stepper) -> StepperEndStop | None:

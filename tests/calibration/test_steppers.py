@@ -16,6 +16,7 @@ from robot.calibration.steps.steppers import Backlash, Direction, Limit, Ramp, T
 from robot.calibration.trials.stepper_trials import (
     PLAYING,
     SPEEDING,
+    STEPPING,
     SpeedRequest,
     SpeedTried,
     StepperRequest,
@@ -32,6 +33,7 @@ from robot.settings import RobotProfile, load_profile
 from robot.settings.stepper import Stepper
 from robot.text.faults import RobotError
 from robot.twin.cube import scrambled
+from robot.twin.misadjustment import BUILT_AS_DRAWN
 from solver.errors import InvalidRequest
 from tests.rig.guide import FakeCalibrationClient
 from tests.rig.simulated_calibration import SimulatedCalibration
@@ -145,6 +147,30 @@ def test_a_lift_whose_way_begins_at_its_end_stop_is_tried() -> None:
             play = session.perform(PLAYING, actuator="elevator")
         assert run.robot.violations == []
     assert (tried.lost, tried.seen_by, play.play_steps) == (False, "sensor", 0)
+
+
+@pytest.mark.parametrize("play", [0, 16])
+def test_a_motor_that_homes_by_its_stall_is_seen_by_the_camera_and_kept_off_its_stop(
+    play: int,
+) -> None:
+    """Its driver shows nothing of a motor at rest. No layer is let go of between quarter turns."""
+    document = load_profile("four-arm-skr-pico").model_dump(mode="json", exclude_unset=True)
+    document["simulation"]["actuators"]["front"] = {"play_steps": play}
+    arms = RobotProfile.model_validate(document)
+    with SimulatedRun(arms, scrambled(3, 1), misadjusted=BUILT_AS_DRAWN) as run:
+        session = SimulatedCalibration(run)
+        session.keep(confirmable(arms))
+        with session.maintenance():
+            turned = session.perform(STEPPING, actuator="front")
+            found = session.perform(PLAYING, actuator="front")
+            sped = session.perform(SPEEDING, actuator="front")
+        assert run.robot.violations == []
+    assert (turned.steps, turned.found_steps) == (400, None), (
+        "a quarter to either side is its range"
+    )
+    assert found.play_steps is not None and abs(found.play_steps - play) <= found.within_steps
+    assert list(found.values) == (["actuators.front.backlash_steps"] if play else [])
+    assert (sped.lost, sped.seen_by, sped.steps) == (False, "camera", 400)
 
 
 class Table:

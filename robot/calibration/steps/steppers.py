@@ -153,13 +153,13 @@ class TurnSteps(MotorMeasurement):
 
         Raises :class:`InvalidRequest` if the camera has counted otherwise.
         """
-        turn, seen = tried.turn_steps, tried.found_steps
+        way, seen = abs(tried.steps), tried.found_steps
         assert self._turned is not None
-        found = max(1, round(turn * 360 * self._turns / self._turned / 4)) * 4
+        found = max(1, round(way * 360 / self._turned / 4)) * 4
         if seen is not None and abs(found / seen - 1) > STEPS_OFF:
             raise InvalidRequest(
                 f"{self._turned:g} degrees: the camera saw {self.motor} make whole turns of "
-                f"{seen} steps, {360 * self._turns * turn / seen:.0f} degrees in all"
+                f"{seen} steps, {360 * way / seen:.0f} degrees in all"
             )
         return found
 
@@ -196,7 +196,7 @@ class Backlash(MotorMeasurement):
         play = found["play_steps"]
         text = "neither a sensor nor the camera sees what it drives"
         if play is not None:
-            self.choose(play)
+            self.choose(play if abs(play - before) > found["within_steps"] else before)
             text = (
                 f"{self.motor}: {before} -> {play} steps of play, within {found['within_steps']}, "
                 f"by the {found['seen_by']}"

@@ -176,7 +176,7 @@ class Motor:
     def put_back(self) -> bool:
         """Turn it back to the start after lost steps. Return whether that succeeded."""
         motion = self.machine.motion
-        if self.setup.homing is not None:
+        if self.settings.homing is not None:
             motion.home((self.name,))
             return True
         if self.still is None or not self.settings.steps_per_turn:
@@ -201,6 +201,12 @@ class Motor:
         return min(places, key=face_difference)
 
 
+def _drop_stop(settings: Stepper) -> Stepper:
+    """Return a motor that homes by its stall as one that does not home: its driver shows nothing of
+    a motor at rest, and nothing goes to the stop but homing."""
+    return settings.model_copy(update={"homing": None}) if settings.homes_by_stall else settings
+
+
 def _with(profile: RobotProfile, name: str, settings: Stepper) -> RobotProfile:
     return profile.model_copy(update={"actuators": {**profile.actuators, name: settings}})
 
@@ -209,7 +215,7 @@ def _with_room_at_the_edge(settings: Stepper) -> Stepper:
     """Return the motor with room beyond its positions: the edge of an end stop at the end of its
     way is looked at from both sides, as homing does."""
     room = largest_step(settings)
-    if settings.homing is None or room is None:
+    if settings.homing is None or settings.homes_by_stall or room is None:
         return settings
     return settings.model_copy(update={"overshoot_steps": max(room, settings.overshoot_steps)})
 
@@ -235,7 +241,8 @@ def motor_on(
         **otherwise,
     }
     changed = settings.model_copy(update=otherwise)
-    setups = (one for one in actuator_setups(_with(profile, name, changed)) if one.name == name)
+    tried = _with(profile, name, _drop_stop(changed))
+    setups = (one for one in actuator_setups(tried) if one.name == name)
     setup = next(one for one in setups if isinstance(one, StepperSetup))
     trial = _with(profile, name, _with_room_at_the_edge(changed))
     try:

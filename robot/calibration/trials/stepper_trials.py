@@ -111,7 +111,10 @@ class BoardRate(ApiDocument):
 
 
 class Play(ApiDocument):
-    """Steps back before the load follows, found ``within_steps``; None where nothing tells it."""
+    """Steps back before the load follows, found ``within_steps``; None where nothing tells it.
+
+    ``values``: it as a calibrated value, if it differs by more than that from the one in force.
+    """
 
     actuator: str
     play_steps: int | None
@@ -239,9 +242,11 @@ def measured_play(bench: Bench, asked: StepperRequest) -> Play:
     with motor_on(bench, name, {}) as motor:
         by_sensor = motor.setup.homing is not None
         found = _play_at_the_edge(motor) if by_sensor else _play_in_the_picture(motor)
-        within = motor.search_steps
+        motor.go(motor.start)  # home would let go of a layer between two quarter turns
+        before, within = motor.settings.backlash_steps, motor.search_steps
     seen_by = None if found is None else "sensor" if by_sensor else "camera"
-    values = {} if found is None else {f"actuators.{name}.backlash_steps": found}
+    is_news = found is not None and abs(found - before) > within
+    values = {f"actuators.{name}.backlash_steps": found} if is_news else {}
     return Play(
         actuator=name, play_steps=found, within_steps=within, seen_by=seen_by, values=values
     )
@@ -267,15 +272,24 @@ def _play_at_the_edge(motor: Motor) -> int | None:
 
 
 def _play_in_the_picture(motor: Motor) -> int | None:
-    """Forwards, which takes the play up, then back until the picture begins to change."""
+    """Forwards, which takes the play up, then back until the picture begins to change.
+
+    What the camera sees late would count as play, so as many steps as it takes to see the load go
+    further forwards are left out.
+    """
     if motor.still is None:
         return None
-    reach = max(1, motor.turn_steps // 8)
-    top = motor.start + min(reach, motor.setup.maximum_steps - motor.start)
+    reach, step = max(1, motor.turn_steps // 8), motor.search_steps
+    top = motor.start + min(reach, (motor.setup.maximum_steps - motor.start) // 2)
     motor.go(top)
     still = Stillness(motor.machine.scanner)
-    found = _steps_until(motor, top, -motor.search_steps, still.has_changed, reach)
-    return None if found is None else found - motor.search_steps
+    room = min(reach, motor.setup.maximum_steps - top)
+    seen = _steps_until(motor, top, step, still.has_changed, room)
+    if seen is None:
+        return None
+    motor.go(top)
+    found = _steps_until(motor, top, -step, still.has_changed, reach)
+    return None if found is None else max(0, found - seen)
 
 
 def _steps_until(
