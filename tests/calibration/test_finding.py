@@ -82,6 +82,7 @@ def test_a_servo_that_turns_nothing_has_no_line() -> None:
         ("otvinta", True),
         ("rubpyx", True),
         ("cubotone", True),
+        ("four-arm-skr-pico", False),
         ("soltvvo", False),
         ("crane", False),
         ("six-motor", True),

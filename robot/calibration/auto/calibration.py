@@ -10,7 +10,13 @@ from statistics import mean
 
 from robot.api.client import DaemonError, RequestError
 from robot.calibration.auto.film import FILMING, FilmedTravel, find_travel, travel_us
-from robot.calibration.auto.finder import FilmedServo, Finder, Finding, finder_for
+from robot.calibration.auto.finder import (
+    FilmedServo,
+    Finder,
+    Finding,
+    finder_for,
+    obstacle_for,
+)
 from robot.calibration.auto.motors import check_motors, common_speeds, fit_to_board
 from robot.calibration.auto.proof import PROVING, Proof, fault_chance
 from robot.calibration.step import STEPS, Measurement, Result, Row, Script, Session, Step
@@ -411,7 +417,9 @@ def _say_slower(name: str, row: TravelRow, kept_ms: float) -> str:
 def _why_not(profile: RobotProfile) -> str:
     """Say why nothing finds this robot's positions, and what to do instead."""
     sensed = [name for name, one in profile.actuators_of(Stepper).items() if one.homing is not None]
-    if sensed:
+    if obstacle := obstacle_for(profile):
+        why = f"cannot find its positions itself, because {obstacle}"
+    elif sensed:
         names = ", ".join(sensed)
         why = f"finds {names} by sensors rather than by watching the cube"
     else:

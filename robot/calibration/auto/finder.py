@@ -91,6 +91,13 @@ class Finder(ABC):
     def supports(profile: RobotProfile) -> bool:
         """Return whether it can find them with this robot's actuators and cameras."""
 
+    @staticmethod
+    def find_obstacle(profile: RobotProfile) -> str:
+        """Return why it cannot find them with a robot of its kind; empty if there is no more to say
+        than that."""
+        del profile
+        return ""
+
     @abstractmethod
     def find(self) -> Iterator[Finding]:
         """All positions, in order; raises ``CalibrationError``."""
@@ -216,6 +223,15 @@ FINDERS: Kinds[tuple[type[Finder], ...]] = Kinds(
 
 def finder_for(profile: RobotProfile) -> type[Finder] | None:
     """Return what finds this robot's positions, if there is something."""
-    kind = profile.mechanism.kind
-    finders = FINDERS.get(kind, ())
-    return next((one for one in finders if one.supports(profile)), None)
+    return next((one for one in _finders(profile) if one.supports(profile)), None)
+
+
+def obstacle_for(profile: RobotProfile) -> str:
+    """Return why none of the finders for its kind of mechanism can do it, if one of them can say;
+    else empty."""
+    return next(filter(None, (one.find_obstacle(profile) for one in _finders(profile))), "")
+
+
+def _finders(profile: RobotProfile) -> tuple[type[Finder], ...]:
+    found: tuple[type[Finder], ...] = FINDERS.get(profile.mechanism.kind, ())
+    return found

@@ -27,6 +27,7 @@ square, and the one that is tried out is never the only one that holds the cube.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from robot.calibration.auto.face_watch import RotationGauge, view_from_above
@@ -349,7 +350,20 @@ class RingFinder(Finder):
         motors = {one.motor for one in grippers.values()}
         jaws = {one.jaw for one in grippers.values()}
         can_turn = motors <= servos or motors <= blind_steppers(profile)
-        return grippers.keys() == BESIDE and can_turn and jaws <= servos
+        holds_alone = len(jaws) == len(grippers)
+        return grippers.keys() == BESIDE and can_turn and holds_alone and jaws <= servos
+
+    @staticmethod
+    def find_obstacle(profile: RobotProfile) -> str:
+        """See :meth:`Finder.find_obstacle`."""
+        jaws = Counter(one.jaw for one in mechanism_of(profile, GrippersSettings).grippers.values())
+        shared = [name for name, count in jaws.items() if count > 1]
+        if not shared:
+            return ""
+        return (
+            f"several grippers share the servo of their jaws ({', '.join(shared)}): none ever "
+            "holds the cube alone, by which the camera would see it turn"
+        )
 
     @property
     def seen_moving(self) -> Mapping[str, FilmedServo]:
