@@ -216,6 +216,15 @@ def regrip(*arms: str) -> str:
             *("four-arm", {"right-jaw": OPEN, "front": QUARTER, "front-jaw": CLOSED}, ()),
             f"right {JAWS} left back front-jaw={OPEN} front front-jaw={CLOSED}",
         ),
+        # A layer that somebody has left between two quarter turns is turned back first, not let go.
+        (
+            *("four-arm", {"front": QUARTER // 3, "back": QUARTER, "back-jaw": CLOSED}, ()),
+            f"{JAWS} right left front back-jaw={OPEN} back back-jaw={CLOSED}",
+        ),
+        (
+            *("two-arm", {"right": 1170, "right-jaw": 1200, "down-jaw": 1200}, ()),
+            "right-jaw down-jaw right down",
+        ),
         # Servos of which nothing is known turn back before any jaw moves: one may carry the cube
         # askew, and another's open jaws stand beside it.
         ("two-arm", {}, (), "right down right-jaw down-jaw"),
@@ -248,6 +257,6 @@ def test_grippers_that_share_their_jaws_turn_back_together() -> None:
     document["simulation"] = {}
     for arm in ("right", "left", "front", "back"):
         del document["actuators"][arm]["homing"], document["actuators"][arm]["turn_check"]
-    steps = steps_of(RobotProfile.model_validate(document), {"right": 123})
+    steps = steps_of(RobotProfile.model_validate(document), {"right": 100})
     expected = "right-jaw front-jaw front back right-jaw=1534 right left right-jaw=1307"
     assert steps == expected

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from robot.mechanism.grippers import GrippersSettings
+from robot.mechanism.grippers import GripperSettings, GrippersSettings
 from robot.mechanism.registry import HomeActuator, HomingRequest, HomingStep, MoveActuator
+from robot.settings.actuators import Servo
 from robot.settings.profile import RobotProfile
+from robot.settings.stepper import Stepper
+
+BETWEEN_DEGREES = 10.0
+"""A layer that is further from the nearest quarter turn is not squared by jaws that close."""
 
 
 def home_grippers(
@@ -18,7 +23,8 @@ def home_grippers(
     at a quarter turn the jaws of another must not close there. Then all hold the cube, and those
     that do not stand at their start let go, turn back and close again, pair by pair or one by one.
     So do those that seek their start by a sensor: with closed jaws they would turn a layer. But a
-    layer that a fault has caught between two quarter turns is squared before anybody lets go of it.
+    layer between two quarter turns, where a fault has caught it or somebody has moved it to, is
+    squared before anybody lets go of it.
     Servos of which nobody knows anything turn back before any jaw moves: open jaws may stand beside
     a gripper that carries the cube askew, and closed ones square a layer. But jaws caught half way
     close first: they did so, or could have, as everything else stands.
@@ -32,10 +38,16 @@ def home_grippers(
         steps |= dict.fromkeys(jaw.turn_back())
     steps |= dict.fromkeys(step for jaw in jaws for step in jaw.close_caught(request))
     steps |= dict.fromkeys(step for jaw in jaws for step in jaw.turn_unknown(request))
-    late = {name for jaw in turned for name in jaw.rotations if not _is_squared(name, request)}
+    squared = {
+        one.rotation
+        for one in mechanism.grippers.values()
+        if _is_squared(one.rotation, request) or _stands_between(profile, one, request)
+    }
+    late = {name for jaw in turned for name in jaw.rotations if name not in squared}
     steps |= dict.fromkeys(HomeActuator(name) for name in request.order if name not in late)
     for jaw in turned:
-        steps |= dict.fromkeys(jaw.regrip())
+        if late & set(jaw.rotations):
+            steps |= dict.fromkeys(jaw.regrip())
     return list(steps)
 
 
@@ -43,6 +55,23 @@ def _is_squared(name: str, request: HomingRequest) -> bool:
     """Return true if a fault has caught a gripper in a turn, whose layer homing by a sensor squares
     while its jaws are closed, whatever else these jaws hold."""
     return name in request.caught and name in request.seek
+
+
+def _stands_between(
+    profile: RobotProfile, gripper: GripperSettings, request: HomingRequest
+) -> bool:
+    """Return true if a gripper rests between two quarter turns: with its jaws closed it turns its
+    layer back to where that came from."""
+    place = request.places.get(gripper.rotation)
+    if place is None:
+        return False
+    degrees_off = 0.0
+    if (servo := profile.actuators_of(Servo).get(gripper.rotation)) is not None:
+        away = min(abs(place - servo.positions_us[name]) for name in gripper.angles)
+        degrees_off = away / abs(gripper.degree_us(servo))
+    elif turn := profile.actuators_of(Stepper)[gripper.rotation].steps_per_turn:
+        degrees_off = abs((360 * place / turn + 45) % 90 - 45)
+    return degrees_off > BETWEEN_DEGREES
 
 
 class _Jaw:
