@@ -243,6 +243,7 @@ class RobotStatusJson(TypedDict):
     released: list[str]
     calibrating: bool
     calibrator: CalibratorJson | None
+    starting: bool
     job: JobStatusJson | None
     preparation: PreparationJson | None
     inspection_left_s: float | None

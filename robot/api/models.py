@@ -121,9 +121,10 @@ class RobotStatus(ApiDocument):
     """The status of the robot and its daemon; ``records`` is the folder of its run records.
 
     ``released``: actuators that are off because the robot is idle. ``notes``: of the ``warnings``,
-    for other languages. ``inspection_left_s``: seconds until it
-    starts, while somebody inspects the cube. ``calibrating``: somebody has the robot for that,
-    also where an emergency stop has made the state a fault.
+    for other languages. ``inspection_left_s``: seconds until it starts, while somebody inspects the
+    cube. ``starting``: a start was accepted whose ``job`` does not run yet, for example because the
+    boards are being set up. ``calibrating``: somebody has the robot for that, also where an
+    emergency stop has made the state a fault.
     """
 
     state: RobotState
@@ -134,6 +135,7 @@ class RobotStatus(ApiDocument):
     released: list[str] = Field(default_factory=list)
     calibrating: bool = False
     calibrator: Calibrator | None = None
+    starting: bool = False
     job: JobStatus | None = None
     preparation: Preparation | None = None
     inspection_left_s: float | None = None

@@ -139,6 +139,7 @@ class JobController:
             released=list(self.condition.released),
             calibrating=self.is_calibrated,
             calibrator=None if self._calibrating is None else self._calibrating.report,
+            starting=self._is_starting,
             job=None if self._job is None else self._job.status(),
             inspection_left_s=self.inspection_left_s(),
             preparation=self.preparation.state,
@@ -348,6 +349,11 @@ class JobController:
             log.warning("motors could not be switched off: %s", error)
         finally:
             self._releasing = None
+
+    @property
+    def _is_starting(self) -> bool:
+        others = self._job or self._calibrating or self._releasing
+        return self._run is not None and others is None
 
     def _refuse_busy(self) -> NoReturn:
         if self._job is None:

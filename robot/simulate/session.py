@@ -97,7 +97,9 @@ class DemoOutcome:
 
 REFRESH_S = 0.1
 PRESS_S = 0.15
-PRESS_LIMIT_S = 10.0
+PRESS_ANSWERS = 50
+"""Answers of the daemon after a press, none of which knows of it, that mean it was missed. On a
+starved computer they take as long as the press does."""
 PRESSES = 6
 NOTICE_S = 60.0
 FAULT_DELAY_S = 3.0
@@ -349,13 +351,19 @@ class Demo:
                 self._progress.picture = from_jpeg(jpeg)
 
     async def _finished_run(self, daemon: DaemonFollower) -> RunRecord:
-        """Wait for the end of the job that the button started. Return its record."""
+        """Wait for the end of the job that the button started. Return its record.
+
+        Raises :class:`SimulationError` if it did not get that far.
+        """
         while True:
             status = await daemon.status()
             self._progress.fraction = status.job.progress if status.job else None
             self._progress.remaining_s = status.job.remaining_s if status.job else None
-            if status.job is None and status.last_run is not None:
-                return await daemon.run(status.last_run.id)
+            if status.job is None and not status.starting:
+                if status.last_run is not None:
+                    return await daemon.run(status.last_run.id)
+                text = status.fault.cause if status.fault else f"it is {status.state}"
+                raise SimulationError(f"the start button was pressed, but no job began: {text}")
             await asyncio.sleep(REFRESH_S)
 
     def _verdict(self, record: RunRecord) -> DemoOutcome:
@@ -409,11 +417,10 @@ def _has_succeeded(task: asyncio.Task[T]) -> bool:
 
 
 async def _has_begun(daemon: DaemonFollower) -> bool:
-    """Return whether a job begins, or has ended, within the time a press may take."""
-    deadline = asyncio.get_running_loop().time() + PRESS_LIMIT_S
-    while asyncio.get_running_loop().time() < deadline:
+    """Return whether the daemon says that a job starts, runs or has ended."""
+    for _ in range(PRESS_ANSWERS):
         status = await daemon.status()
-        if status.job is not None or status.last_run is not None:
+        if status.starting or status.job is not None or status.last_run is not None:
             return True
         await asyncio.sleep(REFRESH_S)
     return False

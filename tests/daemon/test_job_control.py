@@ -18,6 +18,7 @@ from robot.records.run_record import LinkRecord
 from robot.records.runs import RunStore, utc_now
 from robot.records.storage import StorageError
 from robot.text.faults import Conflict, RobotError, ScanError
+from solver.errors import InvalidRequest
 from solver.solution import Progress
 from tests.rig.fake_robot import run_job
 
@@ -307,6 +308,23 @@ async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(60):
         while not condition():
             await asyncio.sleep(0.01)
+
+
+async def test_a_start_that_was_accepted_is_told_before_its_job_runs(
+    controller: JobController, fake: Any
+) -> None:
+    told = []
+
+    def read_aim(*_: object, **__: object) -> None:
+        status = controller.status()
+        told.append((status.starting, status.job))
+        raise InvalidRequest("no such pattern")
+
+    fake.planner.read_aim = read_aim
+    with pytest.raises(InvalidRequest):
+        await controller.start(StartRequest(to="nothing"))
+    assert told == [(True, None)]
+    assert not controller.status().starting
 
 
 async def test_reading_and_search_are_made_ready_at_the_start_and_the_status_says_so(

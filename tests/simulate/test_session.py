@@ -213,7 +213,8 @@ def test_live_picture_shows_cube_plan_and_stages(
 
 
 def status(**more: Any) -> Any:
-    known = {"state": RobotState.IDLE} | dict.fromkeys(("fault", "preparation", "job", "last_run"))
+    known = {"state": RobotState.IDLE, "starting": False}
+    known |= dict.fromkeys(("fault", "preparation", "job", "last_run"))
     return SimpleNamespace(**known | more)
 
 
@@ -275,7 +276,6 @@ def demo_of(name: str = "cubotino-uno", **panel: Any) -> Demo:
 @pytest.fixture
 def presses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(session, "REFRESH_S", 0.0)
-    monkeypatch.setattr(session, "PRESS_LIMIT_S", 0.05)
     made: list[int] = []
 
     async def press(_: Any, pin: int, held_s: float) -> None:
@@ -297,6 +297,8 @@ async def test_a_demo_waits_for_tables_presses_once_and_follows_to_the_end(
         status(preparation=preparation),
         status(preparation=preparation),
         status(),
+        status(),
+        *[status(starting=True)] * (2 * session.PRESS_ANSWERS),
         status(job=job),
         status(job=job),
         status(last_run=SimpleNamespace(id="000001")),
@@ -340,6 +342,17 @@ async def test_why_a_demo_does_not_begin_is_said(
     with pytest.raises(SimulationError, match=told):
         await demo.solve(stage)
     assert len(presses) == pressed
+
+
+async def test_a_start_that_fails_before_its_job_is_told_with_the_fault(presses: list[int]) -> None:
+    fault = SimpleNamespace(cause="the board does not answer")
+    told = [status(), status(), status(starting=True), status(state=RobotState.FAULT, fault=fault)]
+    demo = demo_of(start_button_gpio=17)
+    stage: Any = SimpleNamespace(daemon=Daemon(demo, *told))
+    stage.injection = SimpleNamespace(enter=lambda state: None)
+    with pytest.raises(SimulationError, match="no job began: the board does not answer"):
+        await demo.solve(stage)
+    assert presses == [17]
 
 
 @pytest.mark.parametrize(("name", "boards"), [("cubotino-uno", {}), ("soltvvo", {"second"})])
