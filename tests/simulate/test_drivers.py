@@ -7,7 +7,7 @@ import pytest
 from robot.machine.assembly import Machine
 from robot.settings import RobotProfile, load_profile
 from robot.simulate.fault_injection import INJECTIONS, BoardInScene, Scene
-from robot.text.faults import RobotError
+from robot.text.faults import FAULTS, RobotError
 from robot.twin.cube import scrambled
 from robot.twin.studio import Studio
 from tests.rig.simulated_run import SimulatedRun, TimedFault
@@ -17,6 +17,16 @@ MOTORS = ("right", "left", "front", "back")
 """Their positions at rest are 0."""
 SQUARE_STEPS = 12
 """Three degrees of a quarter turn's 400 steps."""
+
+
+FIRMWARE = pytest.mark.parametrize(
+    "firmware", ["host", pytest.param("rp2040", marks=[pytest.mark.long, pytest.mark.timeout(600)])]
+)
+"""Built for this computer, and the chip's own image in an emulator."""
+
+
+def solving(firmware: str, *faults: TimedFault) -> SimulatedRun:
+    return SimulatedRun(PROFILE, scrambled(3, 1), firmware=firmware, faults=faults)
 
 
 def with_load(friction: float) -> RobotProfile:
@@ -96,18 +106,51 @@ def test_the_driver_that_has_failed_is_shown() -> None:
         pytest.param("driver-silent", "left", "driver-silent", marks=pytest.mark.long),
     ],
 )
+@FIRMWARE
 def test_a_driver_that_fails_in_a_turn_ends_the_job_by_its_name(
-    name: str, subject: str, code: str
+    firmware: str, name: str, subject: str, code: str
 ) -> None:
-    with SimulatedRun(PROFILE, scrambled(3, 1), faults=[inject(name, subject)]) as run:
+    """The other motors finish their turns. Then nothing moves until the driver is mended and the
+    job started again."""
+    with solving(firmware, inject(name, subject)) as run:
         verdict = run.solve()
-    assert (verdict.fault, verdict.violations) == (code, ())
-    assert set(verdict.faults) == {code}
+        assert (verdict.fault, verdict.violations) == (code, ())
+        assert set(verdict.faults) == {code}
+        assert FAULTS[code].remedy
+        run.loop.pass_time(0.5)
+        before = [run.robot.position(name) for name in MOTORS]
+        run.loop.pass_time(1.0)
+        assert [run.robot.position(name) for name in MOTORS] == before and not run.robot.moving
+        for driver in run.robot.drivers.values():
+            driver.mend()
+        again = run.solve()
+    assert (again.solved, again.fault, again.violations) == (True, None, ())
 
 
 @pytest.mark.long
-def test_a_driver_that_lost_its_settings_gets_them_again() -> None:
-    with SimulatedRun(PROFILE, scrambled(3, 1), faults=[inject("driver-reset", "right")]) as run:
+@FIRMWARE
+def test_a_driver_that_lost_its_settings_gets_them_again(firmware: str) -> None:
+    with solving(firmware, inject("driver-reset", "right")) as run:
         verdict = run.solve()
     assert verdict.solved
     assert verdict.faults == ["driver-reset"]
+
+
+@pytest.mark.long
+@FIRMWARE
+@pytest.mark.parametrize("name", ["driver-open-a", "driver-open-b"])
+def test_a_coil_that_is_not_connected_is_found_while_its_motor_homes(
+    firmware: str, name: str
+) -> None:
+    """Motors are slow enough then: a driver reports open loads in fast motion that do not exist."""
+    with solving(firmware) as run:
+
+        def work(machine: Machine, _: RobotProfile) -> None:
+            inject(name, "left").action(run)
+            with pytest.raises(RobotError) as caught:
+                machine.motion.home()
+            assert (caught.value.code, caught.value.detail) == (name, "left")
+
+        run.calibrate(work)
+        run.loop.pass_time(1.0)
+        assert not run.robot.violations and not run.robot.moving
