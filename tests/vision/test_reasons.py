@@ -44,6 +44,26 @@ def test_the_true_cause_and_its_picture_are_named(flaw, cube):
         assert str(found).startswith(f"picture {', '.join(found.faces)}: ")
 
 
+@pytest.mark.parametrize(
+    ("seed", "name"),
+    [
+        # Walls of the colour of skin, one where the lamp's light falls off over it.
+        (850_003, "cut"),
+        (850_000, "empty"),
+        # The last whole stickers end farther from the picture's edge than they are long.
+        (850_004, "cut"),
+        # A dark wall with something bright before it.
+        (850_007, "empty"),
+        # White stickers of a 4x4x4 lie on the borders of a 3x3x3.
+        (850_001, "size"),
+    ],
+)
+def test_what_looks_like_another_cause_is_told_from_it(seed, name):
+    flaw = next(flaw for flaw in FLAWS if flaw.name == name)
+    _, found = told(spoil(as_photo_set(render_cube(seed, 3, max_tilt=25)), flaw, seed)[0])
+    assert found is not None and found.trouble == flaw.cause
+
+
 def test_a_reflection_is_named_with_its_row_and_column(cube):
     place = FaceGrid.from_corners(cube.corners["F"], 3)
     picture = cube.frames["F"].image.copy()

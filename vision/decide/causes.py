@@ -57,6 +57,10 @@ _ALONE = 4.5
 _GOOD = 0.5
 """Fit from which a picture shows what good ones look like."""
 
+_SURELY_OTHER = 0.6
+"""Fit from which a grid of another size shows where the cube is: white stickers of it are no
+reflection on the borders of the expected one."""
+
 _SHOWN = 0.3
 """Share of a cell from which it counts as hidden."""
 
@@ -73,7 +77,8 @@ _FLAT = 25
 """Least range of sRGB values in what has more than one colour."""
 
 _LARGE = 0.003
-"""Share of a picture from which a patch at its edge may be a sticker."""
+"""Square of a patch's length along an edge of the picture, as a share of its area, from which it
+may be a sticker."""
 
 _EXCUSED = (0.1, 0.25)
 """Shares of white and of skin, at most, that a picture may have because the good ones do."""
@@ -189,7 +194,9 @@ def likeliest_cause(
     signs = {}
     for name in failing:
         own = searches[name]
-        signs[name] = _Signs(own.image, own.grid or others_place(searches, name))
+        other = _other_size(own)
+        surely = other if other is not None and other.fit >= _SURELY_OTHER else None
+        signs[name] = _Signs(own.image, own.grid or surely or others_place(searches, name))
     odds = {name: _odds(signs[name], searches[name], good) for name in failing}
     for name, view in (alone or {}).items():
         odds[name][view.trouble] = max(odds[name][view.trouble], _ALONE)
@@ -247,9 +254,28 @@ class _Signs:
 
     @property
     def share_beside(self) -> float:
-        """The share of skin beside the face."""
-        outside = self.skin[~self.inside]
+        """The share of skin beside the face; along the picture's edges if its place is unknown."""
+        edges = np.concatenate([self.skin[[0, -1]].ravel(), self.skin[:, [0, -1]].ravel()])
+        outside = self.skin[~self.inside] if self.place is not None else edges
         return float(outside.mean()) if outside.size else 0.0
+
+    @cached_property
+    def outlined_skin(self) -> float:
+        """The share of the ends of skin, in the face, at which there is an edge: light that falls
+        off over a wall may turn it into skin, but nowhere abruptly.
+        """
+        skin = cv2.medianBlur(self.skin.astype(np.uint8), 5)
+        ends = cv2.morphologyEx(skin, cv2.MORPH_GRADIENT, np.ones((3, 3), np.uint8)) > 0
+        ends &= self.inside
+        if not ends.any():
+            return 1.0
+        near = cv2.dilate(self._edges, np.ones((5, 5), np.uint8))
+        return float((near[ends] >= min(EDGE_LEVELS)).mean())
+
+    @cached_property
+    def brightest(self) -> float:
+        """The brightest thing in the picture, 0..255."""
+        return float(np.quantile(self.work.max(axis=2), 0.999))
 
     @cached_property
     def level(self) -> float:
@@ -278,8 +304,11 @@ class _Signs:
 
     @cached_property
     def _patches(self) -> list[Blobs]:
-        edges = edge_strength(self.work)
-        return [find_blobs(edges, level).distinct() for level in EDGE_LEVELS]
+        return [find_blobs(self._edges, level).distinct() for level in EDGE_LEVELS]
+
+    @cached_property
+    def _edges(self) -> Image:
+        return edge_strength(self.work)
 
     @cached_property
     def rows(self) -> tuple[int, int, int, str]:
@@ -299,18 +328,26 @@ class _Signs:
     def side_of_pairs(self) -> str:
         """The side of the picture along which two patches stand like stickers of one row."""
         height, width = self.work.shape[:2]
+        least = (_LARGE * height * width) ** 0.5
         for blobs in self._patches:
-            sides = np.sqrt(blobs.areas)
-            large = blobs.areas >= _LARGE * height * width
             x, y = blobs.centres.T
-            rooms = {"left": x, "right": width - 1 - x, "top": y, "bottom": height - 1 - y}
-            for side, room in rooms.items():
-                near = np.flatnonzero(large & (room < 1.2 * sides))
+            # Sides of upright parallelograms with these covariances.
+            wide, tall = (np.sqrt(12 * blobs.shapes[:, i, i]) for i in (0, 1))
+            rooms = {
+                "left": (x, tall),
+                "right": (width - 1 - x, tall),
+                "top": (y, wide),
+                "bottom": (height - 1 - y, wide),
+            }
+            for side, (room, along) in rooms.items():
+                near = np.flatnonzero((along >= least) & (room < 1.8 * along))
                 for a, b in combinations(near.tolist(), 2):
-                    mean = (sides[a] + sides[b]) / 2
-                    apart = np.linalg.norm(blobs.centres[a] - blobs.centres[b]) / mean
+                    mean = (along[a] + along[b]) / 2
+                    pitch = np.linalg.norm(blobs.centres[a] - blobs.centres[b])
                     level = abs(room[a] - room[b]) / mean
-                    if 0.95 < apart < 1.5 and level < 0.4 and abs(sides[a] - sides[b]) < 0.3 * mean:
+                    alike = abs(along[a] - along[b]) < 0.3 * mean
+                    beside = max(room[a], room[b]) < 1.2 * pitch
+                    if 0.95 < pitch / mean < 1.5 and level < 0.4 and alike and beside:
                         return side
         return ""
 
@@ -373,7 +410,8 @@ def _odds(signs: _Signs, search: SearchResult, good: Sequence[_Signs]) -> dict[V
     else:
         skin = signs.share(signs.skin) - _median([float(one.skin.mean()) for one in good])
     white, full = signs.share(signs.white), min(signs.share(signs.full), float(signs.full.mean()))
-    dark = _ramp(signs.level, 60, 36)
+    # Where something is bright, what is dark is a wall, not the light.
+    dark = _ramp(signs.level, 60, 36) * (1 - _ramp(signs.brightest, 100, 160))
     bright = max(_ramp(full, 0.3, 0.5), _ramp(white, 0.7, 0.85))
     blurred = _ramp(signs.sharpness, 1.4, 1.2) * (1 - dark) * (not signs.is_flat)
     certain, skinny = (0.12, (0.06, 0.25)) if placed else (0.05, (0.04, 0.15))
@@ -383,10 +421,10 @@ def _odds(signs: _Signs, search: SearchResult, good: Sequence[_Signs]) -> dict[V
         on_borders = signs.white_borders - _median([one.white_borders for one in good])
         shining *= 0.5 + 0.5 * _ramp(on_borders, 0.01, 0.06)
     covered = _ramp(skin, *skinny)
-    if placed:
-        # A hand does not fill the room around the face.
-        beside = signs.share_beside - _median([one.share_beside for one in good])
-        covered *= 1 - _ramp(beside, 0.45, 0.75)
+    # A hand does not fill the room around the face, and it has an outline.
+    beside = signs.share_beside
+    beside -= _median([one.share_beside for one in good]) if placed else 0.0
+    covered *= (1 - _ramp(beside, 0.45, 0.75)) * _ramp(signs.outlined_skin, 0.2, 0.5)
     patches, columns, rows, side = signs.rows
     like_stickers = signs.sticker_share if placed else _ramp(patches, 2, 5)
     short, long = sorted((columns, rows))
