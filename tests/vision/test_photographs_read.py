@@ -17,11 +17,21 @@ from robot.cli.read import read
 from solver.cube.sticker_cube import StickerCube
 from solver.search import solve
 from tests.rig.pictures import Exposure, expose, random_room
-from tests.rig.scans import FOLDERS, RealSet, mistakes, outcome, photo_sets, reading_of, scans
+from tests.rig.scans import (
+    FOLDERS,
+    SHARED,
+    RealSet,
+    mistakes,
+    outcome,
+    photo_sets,
+    reading_of,
+    scans,
+)
 from tests.rig.scenes import FACES, SCENES, RenderedCube, is_true, read_outcome, render_cube
 from vision.decide.reader import Unreadable, read_cube
-from vision.decide.six_faces import choose_places
+from vision.decide.six_faces import choose_places, locate_cube, read_located
 from vision.frame import Frame
+from vision.locate.face import shrink
 from vision.locate.six_faces import scan_folder, scan_frames
 from vision.locate.view_check import OddView
 
@@ -44,6 +54,25 @@ def shining() -> RenderedCube:
 @pytest.fixture(scope="module")
 def cube() -> RenderedCube:
     return render_cube(2002, 2, max_tilt=5)
+
+
+CASES = SHARED / "vision_cases"
+
+
+@pytest.mark.skipif(not CASES.is_dir(), reason="no real photographs beside the checkout")
+@pytest.mark.parametrize(
+    ("name", "side"),
+    [("antonin", 1280), ("antonin", 640), ("antonin", 400), ("kcl1", 800), ("kcl1", 400)],
+)
+def test_the_answer_does_not_depend_on_the_number_of_pixels(name: str, side: int) -> None:
+    """A solved stickerless cube seen from aside, and white stickers on white plastic."""
+    frames = scan_folder(CASES / name, may_doubt=True).frames
+    small = {
+        face: replace(frame, image=shrink(frame.image, side)[0]) for face, frame in frames.items()
+    }
+    reading = read_located(locate_cube(small))
+    known = json.loads((CASES / name / "expected.json").read_text())["expected"]
+    assert reading.confident and is_true(reading.facelets, known)
 
 
 def without(cube: RenderedCube, *faces: str) -> RenderedCube:

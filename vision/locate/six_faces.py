@@ -56,7 +56,7 @@ class LocatedCube:
     """One grid per picture, all of one size.
 
     ``others`` are places at which the picture may show the face instead, likeliest first.
-    ``doubt``: the problem with a picture in which the face hardly shows, or was only assumed where
+    ``doubt``: the problem with pictures in which the face hardly shows, or was only assumed where
     the others have it. Unless the cube is then read surely, report that to the person.
     ``searches``: what was found in each picture.
     """
@@ -192,16 +192,17 @@ def _complete(
     grids = {name: own.grid for name, own in searches.items() if own.grid is not None}
     missing = [name for name in searches if name not in grids]
     size = next(iter(searches.values())).size
-    doubt = None
-    for name in missing:
-        place = others_place(searches, name)
+    expected = {name: others_place(searches, name) for name in missing}
+    unseen = [name for name in missing if not _is_at(chosen.get(name), expected[name])]
+    doubts: list[OddView] = []
+    for name, place in expected.items():
         try:
             face: FaceGrid | None = _check_view(name, searches[name].image, size, place)
         except OddView as odd:
             face = chosen.get(name, place)
-            if not may_doubt or face is None or len(missing) > 1:
+            if not may_doubt or face is None or len(unseen) > 1:
                 raise
-            doubt = odd
+            doubts.append(odd)
         if place is not None or name in chosen:
             grids |= {name: face} if face is not None else {}
     if len(grids) < len(searches):
@@ -213,8 +214,21 @@ def _complete(
             except OddView as odd:
                 if not may_doubt:
                     raise
-                doubt = doubt or odd
-    return grids, doubt
+                doubts = doubts or [odd]
+    return grids, _join_doubts(doubts)
+
+
+def _is_at(grid: FaceGrid | None, place: FaceGrid | None) -> bool:
+    """True if a grid, however little shows of it, is where the other pictures have the face."""
+    return grid is not None and place is not None and _shift(grid, place.corners) < _STEADY
+
+
+def _join_doubts(doubts: Sequence[OddView]) -> OddView | None:
+    """Return the first of the problems, with the faces of all pictures that have one."""
+    if len(doubts) < 2:
+        return doubts[0] if doubts else None
+    first, faces = doubts[0], "".join(odd.faces for odd in doubts)
+    return OddView(first.trouble, first.cause, first.stickers, first.size, faces, first.where)
 
 
 def others_place(searches: Mapping[str, SearchResult], name: str) -> FaceGrid | None:
