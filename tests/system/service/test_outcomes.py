@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import cached_property
 
 import pytest
 
 from robot.simulate.progress import DaemonFollower
 from robot.twin.cube import scrambled
+from robot.twin.misadjustment import LookTruth, Misadjustment
 from robot.twin.studio import OddScene
 from tests.rig.workbench import LIMIT_S, Bench
 from tests.system.service.conftest import MakeBench
@@ -46,6 +48,54 @@ async def test_what_is_in_view_is_told_and_then_the_cube_is_solved(make_bench: M
         for outcome in ("solved", "already-solved"):
             code, (record,) = await bench.run_json("start")
             assert (code, record["outcome"], bench.robot.solved) == (0, outcome, True)
+
+
+class StickerlessCube(Misadjustment):
+    """A robot built as drawn, with a stickerless cube that has its maker's logo in a centre."""
+
+    def __init__(self) -> None:
+        super().__init__(0, 0.0)
+
+    @cached_property
+    def look(self) -> LookTruth:
+        return LookTruth(is_stickerless=True, has_logo=True)
+
+
+LIGHTS = {
+    "day": (1.0, 1.0, 1.0),
+    "lamp": (1.0, 0.8, 0.5),
+    "dusk": (0.3, 0.3, 0.35),
+    "bright": (1.4, 1.4, 1.4),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "lights"),
+    [
+        ("cubotino", ["lamp"]),
+        *(
+            pytest.param(name, [*LIGHTS], marks=pytest.mark.long)
+            for name in ("cubotino", "two-arm")
+        ),
+    ],
+)
+async def test_a_solved_stickerless_cube_with_a_logo_is_seen(
+    make_bench: MakeBench, name: str, lights: list[str]
+) -> None:
+    """Its faces show hardly an edge, at the first look and at the check."""
+    async with (
+        make_bench(name, speed=100, misadjusted=StickerlessCube()) as bench,
+        bench.firmware(),
+        bench.daemon() as (_, view),
+    ):
+        for number, light in enumerate(lights):
+            bench.studio.colour_cast(LIGHTS[light])
+            outcomes = (
+                (await bench.cycle(view, number)).outcome,
+                (await bench.perform(view)).outcome,
+            )
+            assert outcomes == ("solved", "already-solved"), light
+            assert bench.robot.solved and not bench.robot.violations
 
 
 async def start_and_disturb_the_check(bench: Bench, number: int, odd: OddScene) -> str:
