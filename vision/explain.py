@@ -156,6 +156,8 @@ def _round_corners(x: float, y: float, w: float, h: float, radius: float) -> Flo
 _WIDTH = 1560
 _MARGIN = 36
 _GAP = 16
+"""Units of the drawing: six photographs side by side stay large enough to see their stickers."""
+
 _BACKGROUND = (24, 26, 31)
 _PANEL = (34, 37, 44)
 _BODY = (13, 14, 17)
@@ -166,6 +168,8 @@ _GOOD = (126, 211, 138)
 _UNSURE = (247, 201, 86)
 _BAD = (248, 113, 113)
 _DOUBT = (255, 64, 200)
+"""Colours of a dark drawing; the pink of doubts is that of no sticker."""
+
 _PHOTO = ((_WIDTH - 2 * _MARGIN - 5 * _GAP) / 6, 180.0)
 _PLACES = {"U": (0, 1), "L": (1, 0), "F": (1, 1), "R": (1, 2), "B": (1, 3), "D": (2, 1)}
 """Row and column of the faces in the unfolded cube."""

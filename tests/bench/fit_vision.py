@@ -1,11 +1,12 @@
-"""Fit the constants of the colour model and of the stated margin again, from scans of known cubes.
+"""Fit the constants of the colour model, of the stated margin and of locating again.
 
-``python -m tests.bench.fit_vision [--synthetic N] [--harsh H] [--list]`` prints a JSON line for
-each constant: its value, the likeliest value, and by how much the log likelihood of all scans would
-rise. It changes nothing: a new value has to show that no set becomes unread or surely wrong (the
-campaigns of ``tests/vision``). The scans are the real ones of the shared format and ``N`` synthetic
-ones for each of the sizes 2 and 3; ``--harsh`` multiplies what spoils these. The values in force
-are wider than the likeliest ones of good scans, so that scans in poor light are read as well.
+``python -m tests.bench.fit_vision [--synthetic N] [--harsh H] [--pictures M] [--list]`` prints a
+JSON line for each constant: its value, the likeliest value, and by how much the log likelihood of
+all scans would rise. It changes nothing: a new value has to show that no set becomes unread or
+surely wrong (the campaigns of ``tests/vision``). The scans are the real ones of the shared format
+and ``N`` synthetic ones for each of the sizes 2 and 3; ``--harsh`` multiplies what spoils these.
+The values in force are wider than the likeliest ones of good scans, so that scans in poor light are
+read as well.
 ``--list`` names the numbers in ``vision/`` that are neither fitted here nor explained by a
 sentence.
 
@@ -14,6 +15,12 @@ so the model's own penalised likelihood (``ColourEstimator::total_cost``), with 
 its priors and the light on the faces integrated out by Laplace's method, is that of the constant:
 without that no light at all would always be the likeliest. The margin's offset and slope are a
 logistic regression.
+
+Scores and cut-offs of locating are fitted to rendered pictures, ``M`` of each kind, and rooms
+without a cube. Fits of grids count as likelihoods there, as in the choice of a size by six
+pictures: the right grid has its share of all that is found and of ``WORST``, which stands for no
+face. Only a constant that gains much, and then finds more faces in other pictures, is worth a
+change.
 """
 
 from __future__ import annotations
@@ -21,17 +28,32 @@ from __future__ import annotations
 import argparse
 import ast
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from types import ModuleType
 
+import cv2
 import numpy as np
 
+from tests.rig.pictures import Exposure, expose, random_room
 from tests.rig.scans import scans, synthetic_scan
-from tests.rig.scenes import is_true
+from tests.rig.scenes import (
+    LIGHTS,
+    SCENES,
+    RenderedCube,
+    is_right,
+    is_true,
+    render_cube,
+    render_plain_face,
+    render_scene,
+)
 from vision.decide import colour_model, reader
 from vision.decide.colour_model import CubeModel, Observations
 from vision.decide.reader import Unreadable, read_cube
+from vision.frame import Image
+from vision.locate import evidence, face, lattice, windows
 from vision.measure.colour_space import USUAL, LightFeatures, cell_places
 from vision.measure.sticker_colours import FACES, StickerColours
 
@@ -51,7 +73,18 @@ REACH = 8.0
 STEPS = 13
 """Times the old value, or parts of it, within which a new one is looked for, in so many steps."""
 
+LOCATING: dict[ModuleType, Sequence[str]] = {
+    face: ("EDGE_LEVELS", "_SURE", "_HOLDS"),
+    lattice: ("_SOLIDITY", "_SAME_SIZE", "_ON_NODE", "_UPRIGHT", "_EQUAL"),
+    evidence: ("_DARK", "_DIP", "_STEP", "_RISE", "_UNEVEN"),
+    windows: ("_REGULAR", "_PATCH_BEYOND", "_SAME_AREA", "_NEAR_NODE", "_SEEN", "_LEAST_SHARE"),
+}
+FACTORS = (0.5, 0.71, 0.84, 1.0, 1.19, 1.41, 2.0)
+"""Times its value that each number of a constant of locating is tried at."""
+
 Known = list[tuple[StickerColours, str]]
+Pictures = list[tuple[Image, RenderedCube | None, str]]
+"""Pictures with the cube in them, if there is any, and the letter of its face."""
 
 
 def known_scans(synthetic: int, harsh: float = 1.0) -> Known:
@@ -161,6 +194,65 @@ def fit_margin(known: Known) -> Iterator[dict[str, object]]:
         }
 
 
+def known_pictures(count: int) -> Pictures:
+    """Render faces of every size in twice the usual range, every scene, faces of one colour, and
+    as many rooms without a cube.
+    """
+    made: list[tuple[RenderedCube, str]] = []
+    for seed in range(880_000, 880_000 + count):
+        letter = FACES[seed % 6]
+        plain = (render_cube(seed, size, harsh=2.0, faces=letter) for size in range(2, 8))
+        posed = (render_scene(kind, seed, 2 + seed % 2, letter) for kind in SCENES)
+        made += [(cube, letter) for cube in (*plain, *posed)]
+        lights = zip(LIGHTS, (7, 8, 9, 8, 7), strict=True)
+        made += [(render_plain_face(seed, *light), "F") for light in lights]
+    pictures: Pictures = [(cube.frames[letter].image, cube, letter) for cube, letter in made]
+    for seed in range(len(pictures) // 3):
+        rng = np.random.default_rng([880_000, seed])
+        room = expose(random_room(rng, (640, 480)), replace(Exposure(), gains=(0.7, 0.7, 0.7)), rng)
+        pictures.append((room, None, ""))
+    return pictures
+
+
+def cost_of_pictures(pictures: Pictures) -> float:
+    """Negative log likelihood of the right grids with the constants as they are now."""
+    total = 0.0
+    for image, cube, letter in pictures:
+        right, wrong = 0.01, 0.0
+        for grid in face.locate_candidates(image):
+            if cube is not None and is_right(grid, cube, letter):
+                right = max(right, grid.fit)
+            else:
+                wrong = max(wrong, grid.fit)
+        meant = face.WORST if cube is None else right
+        total -= np.log(meant / (wrong + face.WORST + (cube is not None) * right))
+    return float(total)
+
+
+def fit_locating(module: ModuleType, name: str, pictures: Pictures) -> Iterator[dict[str, object]]:
+    """Yield the likeliest value of each number of a constant of locating, and what it gains."""
+    old = getattr(module, name)
+    values = list(old) if isinstance(old, tuple) else [old]
+    for i, value in enumerate(values):
+        costs = []
+        try:
+            for factor in FACTORS:
+                tried = value * factor if isinstance(value, float) else round(value * factor)
+                changed = [*values[:i], tried, *values[i + 1 :]]
+                setattr(module, name, tuple(changed) if isinstance(old, tuple) else tried)
+                costs.append(cost_of_pictures(pictures))
+        finally:
+            setattr(module, name, old)
+        lowest, usual = int(np.argmin(costs)), costs[FACTORS.index(1.0)]
+        yield {
+            "constant": f"{module.__name__}.{name}" + (f"[{i}]" if len(values) > 1 else ""),
+            "old": value,
+            "new": round(value * FACTORS[lowest], 4),
+            "log_likelihood_gain": round(usual - costs[lowest], 2),
+            "costs": [round(cost, 1) for cost in costs],
+        }
+
+
 def unexplained() -> Iterator[str]:
     """Yield the numbers at the top of modules of ``vision/`` without a sentence after them."""
     root = Path(reader.__file__).parents[1]
@@ -185,9 +277,11 @@ def _is_number(value: ast.expr) -> bool:
 
 def main() -> None:
     """Print the old value, the new value and the likelihood of each constant."""
+    cv2.setNumThreads(1)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--synthetic", type=int, default=40)
     parser.add_argument("--harsh", type=float, default=1.0)
+    parser.add_argument("--pictures", type=int, default=3)
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     if options.list:
@@ -199,6 +293,11 @@ def main() -> None:
         print(json.dumps(fit_constant(name, known)), flush=True)
     for row in fit_margin(known):
         print(json.dumps(row), flush=True)
+    pictures = known_pictures(options.pictures)
+    for module, names in LOCATING.items():
+        for name in names:
+            for row in fit_locating(module, name, pictures):
+                print(json.dumps(row), flush=True)
 
 
 if __name__ == "__main__":

@@ -41,6 +41,8 @@ T = TypeVar("T")
 Ioctl = Callable[[int, int, bytearray], object]
 
 QUERYCAP, REQBUFS, QUERYCTRL = 0x8068_5600, 0xC014_5608, 0xC044_5624
+"""Requests of the kernel: the direction, the size of the structure, the number."""
+
 _CAPABILITIES = struct.Struct("16s32s32sIII3I")
 _BUFFERS = struct.Struct("IIIIB3s")
 _CONTROL = struct.Struct("II32s4iI2I")
@@ -49,6 +51,7 @@ _CONTROL = struct.Struct("II32s4iI2I")
 _CAPTURE, _CAPTURE_PLANES, _OF_DEVICE = 0x1, 0x1000, 0x8000_0000
 _VIDEO_CAPTURE, _MMAP = 1, 1
 _DISABLED, _READ_ONLY = 0x1, 0x4
+"""Numbers and flags of the kernel's ``videodev2.h``."""
 
 _SWITCHES = {Unsettled.EXPOSURE: 0x009A_0901, Unsettled.WHITE_BALANCE: 0x0098_090C}
 """Controls that switch the automatic off: V4L2_CID_EXPOSURE_AUTO, V4L2_CID_AUTO_WHITE_BALANCE."""

@@ -153,6 +153,7 @@ def falloff(frame: Frame, grid: FaceGrid) -> Floats:
 
 
 _CELL = 24
+"""Pixels of a straightened sticker: quarters of it are wide enough to have a slope in noise."""
 
 
 def _straighten(frame: Frame, grid: FaceGrid, cell: int) -> Image:

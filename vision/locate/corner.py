@@ -27,6 +27,7 @@ from vision.locate.face import FaceGrid, candidate_faces, cell_evidence, shrink
 from vision.locate.lattice import Blobs, inverse_of, is_proper, project
 
 CORNER_SIZES = (2, 3, 4, 5)
+"""Larger cubes have stickers of too few pixels where a face is seen from aside."""
 
 _PLANES = ((0, 1), (1, 2), (2, 0))
 """The axes of the three faces, each face clockwise from its first axis to its second."""
@@ -64,6 +65,7 @@ _WORST = 0.25
 """Fits: from the first on no further search, below the second no cube."""
 
 _LEAST_PITCH = 4.0
+"""Pixels from a cell to the next below which a sticker is smaller than the smallest patch."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,11 +27,14 @@ from vision.locate.lattice import (
 from vision.locate.windows import Window, find_windows, window_at
 
 SIZES = (2, 3, 4, 5, 6, 7)
+"""Layers of the cubes that the solver solves."""
 
 _WORK_SIDE = 640
 """Longer side of the picture that is searched; larger photographs are shrunk first."""
 
 _WEAK_LEVELS = (10, 7, 5)
+"""Down to what noise leaves of a step once pictures are averaged to these sizes."""
+
 _COARSE_LOOKS = ((320, EDGE_LEVELS), (320, _WEAK_LEVELS), (160, (*EDGE_LEVELS, *_WEAK_LEVELS)))
 """If nothing holds, it is searched again at these sizes and edge levels: reflections, texture,
 noise and the rounded edges of stickers without borders vanish, so that in the end weak steps count
@@ -249,13 +252,16 @@ class _Search:
         self,
         sizes: Collection[int],
         *,
-        levels: Sequence[int] = EDGE_LEVELS,
+        levels: Sequence[int] = (),
         reflections: bool = False,
     ) -> list[FaceGrid]:
-        """Faces that may be in the picture, in the pixels of the whole one."""
+        """Faces that may be in the picture, in the pixels of the whole one.
+
+        ``levels`` of edges: the usual ones if there are none.
+        """
         every: Blobs | None = None
         grids: list[FaceGrid] = []
-        for level in levels:
+        for level in levels or EDGE_LEVELS:
             blobs = self.patches(level)
             grids += _grids_of(self.pyramid, blobs, sizes, reflections)
             if _is_settled(grids):

@@ -35,6 +35,7 @@ _ENOUGH = 0.2
 """Share of the samples that must agree on a colour."""
 
 _CLIPPED_SHARE = 0.3
+"""Share of the samples that agree from which clipping moves their mean by more than noise does."""
 
 
 def measure_face(frame: Frame, quads: ArrayLike, *, fit: float = 1.0) -> FaceColours:
