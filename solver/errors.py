@@ -18,6 +18,10 @@ class ExitCode(IntEnum):
     STOPPED = 4
 
 
+NESTED = frozenset({"what", "remedy"})
+"""Parameters of a :class:`Coded` text that are codes of other texts."""
+
+
 class Coded(str):
     """An English text that also has its ``code`` and ``parameters``, for translations."""
 
@@ -38,6 +42,13 @@ class Coded(str):
         made = cls(cls.ENGLISH[code].format_map(values) if english is None else english)
         made.code, made.parameters = code, values
         return made
+
+    @classmethod
+    def nest(cls, code: str, **parameters: object) -> Self:
+        """Return a text that contains others, ``what`` and ``remedy``, by their codes."""
+        inner = {name: parameters[name] for name in NESTED & parameters.keys()}
+        texts = {name: cls.ENGLISH[str(own)].format_map(parameters) for name, own in inner.items()}
+        return cls.of(code, cls.ENGLISH[code].format_map(parameters | texts), **parameters)
 
 
 class CubistError(Exception):

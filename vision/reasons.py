@@ -92,22 +92,33 @@ REASONS: Mapping[str, str] = {
     "two-exchanged": "two corners or two edges are exchanged",
     "turn-piece": "take it out and turn it, or look at its stickers again",
     "exchange-pieces": "take out two edges and put each in the place of the other",
+    # What a check of a camera finds.
+    "camera-in-use": "{device} is in use: by cubistd, if that runs",
+    "camera-unlocked": "{device}: its driver does not lock {settings}",
+    "keep-light-even": (
+        "Colours may change between faces: keep the light even, or use another camera."
+    ),
+    "plug-camera-in": "Plug the camera in; `ls /dev/v4l/by-id` shows those that are.",
+    "join-video": "sudo usermod -aG video $USER, then log in again.",
+    "install-picamera2": (
+        "sudo apt install python3-picamera2 --no-install-recommends; if it is there, install "
+        "Cubist again"
+    ),
+    "no-pi-camera": "the Pi sees no camera {number}",
+    "check-ribbon": (
+        "Check the ribbon cable (power off first), then `rpicam-hello --list-cameras`."
+    ),
+    "no-folder": "{device} is no folder",
+    "correct-profile": "Correct it in the profile.",
 }
 """English by code. ``what`` and ``remedy`` are codes of other reasons with the same parameters."""
 
 
 class Reason(Coded):
-    """Why a cube cannot be read."""
+    """Why a cube cannot be read, or what a camera lacks."""
 
     __slots__ = ()
     ENGLISH = REASONS
-
-    @classmethod
-    def nest(cls, code: str, **parameters: object) -> Reason:
-        """Return a reason that contains others, ``what`` and ``remedy``, by their codes."""
-        inner = {name: parameters[name] for name in NESTED & parameters.keys()}
-        texts = {name: REASONS[str(own)].format_map(parameters) for name, own in inner.items()}
-        return cls.of(code, REASONS[code].format_map(parameters | texts), **parameters)
 
     @classmethod
     def name_pictures(cls, faces: str, what: str) -> Reason:
@@ -116,7 +127,3 @@ class Reason(Coded):
         if not isinstance(what, Reason):
             return cls.of("in-picture", f"picture {names}: {what}", faces=names)
         return cls.nest("in-picture", faces=names, what=what.code, **what.parameters)
-
-
-NESTED = frozenset({"what", "remedy"})
-"""Parameters that are codes of other reasons."""

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from robot.records.documents import ApiDocument, ApiRequest, WholeNumber
 from robot.records.profile_versions import ProfileVersion, ProfileVersions
+from robot.records.run_record import NoteRecord
 from robot.settings import BadProfile, Complaint
 
 
@@ -30,12 +31,19 @@ class LogLines(ApiDocument):
 
 
 class CheckUpFinding(ApiDocument):
-    """A finding of the check-up: ``remedy`` says what to do unless all is well."""
+    """A finding of the check-up: ``remedy`` says what to do unless all is well.
+
+    ``fault``: the code of the fault of which ``text`` is the cause, with its ``detail``. ``notes``:
+    the codes of text and remedy, if they have one.
+    """
 
     about: str
     verdict: Literal["ok", "warning", "bad"]
     text: str
     remedy: str = ""
+    fault: str = ""
+    detail: str = ""
+    notes: list[NoteRecord] = Field(default_factory=list)
 
 
 class CheckUp(ApiDocument):

@@ -20,7 +20,8 @@ from robot.cli.output import (
     note,
     refuse_two_outputs,
 )
-from robot.cli.texts import MAKERS, calibration_lines, day_of, minute_of, value_text
+from robot.cli.texts import calibration_lines, day_of, minute_of, value_text
+from robot.text.messages import Note
 from solver.errors import ExitCode
 from solver.files import BadFile, parse_json, read_text
 
@@ -69,7 +70,7 @@ def _source(source: SourceJson | None) -> str:
     """Return how a value was found: ``auto, 2026-05-03, within 5``."""
     if source is None:
         return "only tried out"
-    words = [str(MAKERS[source["how"]]), day_of(source["at"])]
+    words = [Note.of(f"made-{source['how']}"), day_of(source["at"])]
     unsure = source["uncertain"]
     if unsure is not None:
         words.append(unsure if isinstance(unsure, str) else f"within {unsure:g}")
@@ -126,7 +127,7 @@ def _number(one: VersionSummaryJson) -> str:
 
 def _maker(one: VersionSummaryJson) -> str:
     restored = one["restored"]
-    return str(MAKERS[one["by"] or ""]) + ("" if restored is None else f" of version {restored}")
+    return Note.of(f"made-{one['by']}") + ("" if restored is None else f" of version {restored}")
 
 
 @calibration.command()

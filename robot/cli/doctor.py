@@ -20,16 +20,22 @@ from robot.cli.output import (
     note,
     require_terminal,
 )
-from robot.cli.texts import calibration_lines, drift_lines
+from robot.cli.texts import (
+    CALIBRATION_GAPS,
+    calibration_notes,
+    drift_notes,
+    note_documents,
+    translate_finding,
+)
 from robot.computer.boot_config import BootChange, plan_fix, plan_undo
 from robot.computer.checkup import add_board_name, boards, check_up, firmware, worst
 from robot.computer.computer import CheckResult, Computer, Verdict
 from robot.settings import DEFAULT_PROFILE, BadProfile, RobotProfile, load_profile
-from robot.text.messages import DRIFT_NOTES
+from robot.text.messages import DRIFT_NOTES, Note
 from solver.errors import ExitCode
 
 if TYPE_CHECKING:
-    from robot.api.endpoints import CalibrationReportJson, RobotStatusJson
+    from robot.api.endpoints import CalibrationReportJson, NoteRecordJson, RobotStatusJson
 
 _COLOURS = {"ok": "green", "warning": "yellow", "bad": "red"}
 
@@ -85,7 +91,7 @@ def _report(findings: Iterable[CheckResult], as_json: bool) -> ExitCode:
     for finding in findings:
         found.append(finding)
         if as_json:
-            emit(asdict(finding))
+            emit(asdict(finding) | {"notes": list(note_documents(finding))})
         else:
             _tell(finding)
     return ExitCode.NO if worst(found) == "bad" else ExitCode.DONE
@@ -156,7 +162,7 @@ def _examine(settings: RobotProfile, machine: Computer) -> Iterator[CheckResult]
                 baud = settings.every_board[name].baud
                 yield add_board_name(firmware(port.text, baud), name, settings)
         yield from _calibration_on_disk(settings)
-        yield CheckResult("daemon", "warning", "cubistd cannot be reached", str(error))
+        yield CheckResult("daemon", "warning", Note.of("no-daemon"), str(error))
 
 
 def _examine_simulation() -> Iterator[CheckResult] | None:
@@ -166,27 +172,28 @@ def _examine_simulation() -> Iterator[CheckResult] | None:
     """
     simulation = simulated_robot()
     if simulation is not None:
-        about = f"{simulation.about}, process {simulation.process}"
-        return _examine_simulated_daemon(about, ControlClient(simulation.control_socket))
+        return _examine_simulated_daemon(simulation.robot, ControlClient(simulation.control_socket))
     client = daemon_client()
     with contextlib.suppress(DaemonError, RequestError):
         if (status := client.status())["simulated"]:
-            return _examine_simulated_daemon(f"simulated {status['robot']}", client)
+            return _examine_simulated_daemon(status["robot"], client)
     return None
 
 
-def _examine_simulated_daemon(about: str, client: ControlClient) -> Iterator[CheckResult]:
-    yield CheckResult("robot", "ok", f"{about}; `cubist doctor --robot NAME` checks this computer")
+def _examine_simulated_daemon(robot: str, client: ControlClient) -> Iterator[CheckResult]:
+    yield CheckResult("robot", "ok", Note.of("robot-simulated", robot=robot))
     try:
         status = client.status()
     except DaemonError as error:
-        yield CheckResult("daemon", "bad", str(error), "end `cubist simulate` and start it again")
+        yield CheckResult("daemon", "bad", str(error), Note.of("simulate-again"))
         return
     yield _daemon(status)
     yield from _drivers(status)
+    moved = _list_moved(status)
+    coded = {note["text"]: _note_of(note) for note in status["notes"]}
     for warning in status["warnings"]:
-        if warning not in _drift_texts(status):
-            yield CheckResult("line", "warning", warning)
+        if warning not in moved:
+            yield CheckResult("line", "warning", coded.get(warning, warning))
     yield from _drift(status)
 
 
@@ -194,8 +201,11 @@ def _daemon(status: RobotStatusJson) -> CheckResult:
     """The daemon's own view; it says when the board's firmware is not ours."""
     if status["fault"]:
         fault = status["fault"]
-        return CheckResult("daemon", "bad", fault["cause"], fault["remedy"])
-    return CheckResult("daemon", "ok", f"cubistd {status['version']} is {status['state']}")
+        coded = {note["text"]: _note_of(note) for note in fault["notes"]}
+        cause, remedy = (coded.get(text, text) for text in (fault["cause"], fault["remedy"]))
+        return CheckResult("daemon", "bad", cause, remedy, fault["code"], fault["detail"])
+    text = Note.of("daemon-state", version=status["version"], state=status["state"])
+    return CheckResult("daemon", "ok", text)
 
 
 def _drivers(status: RobotStatusJson) -> Iterator[CheckResult]:
@@ -203,25 +213,25 @@ def _drivers(status: RobotStatusJson) -> Iterator[CheckResult]:
     for driver in status["drivers"]:
         name, celsius = driver["actuator"], driver["threshold_celsius"]
         if not driver["ready"]:
-            yield CheckResult("driver", "bad", f"{name}: not set up", "cubist home shows its fault")
+            text = Note.of("driver-not-set-up", actuator=name)
+            yield CheckResult("driver", "bad", text, Note.of("home-for-fault"))
         elif celsius is not None:
-            remedy = "lower driver.run_ma or driver.hold_ma in the profile, or add a fan"
-            yield CheckResult("driver", "warning", f"{name}: above {celsius} °C", remedy)
+            text = Note.of("driver-hot", actuator=name, celsius=celsius)
+            yield CheckResult("driver", "warning", text, Note.of("cool-driver"))
         else:
-            scale = f"current {driver['current_scale'] + 1}/32"
-            yield CheckResult("driver", "ok", f"{name}: {scale}, StallGuard {driver['load']}")
+            current, load = driver["current_scale"] + 1, driver["load"]
+            text = Note.of("driver-works", actuator=name, current=current, load=load)
+            yield CheckResult("driver", "ok", text)
 
 
 def _calibration(
     found: CalibrationReportJson | None, robot: str, simulated: bool = False
 ) -> Iterator[CheckResult]:
     """Report since when the robot is calibrated, by what, how sure, and what is missing."""
-    lines = list(calibration_lines(found, robot, simulated=simulated))
-    if found is None or not lines:
-        return
-    verdict: Verdict = "warning" if found["unconfirmed"] or found["missing"] else "ok"
-    remedy = "cubist calibrate" if verdict == "warning" else ""
-    yield CheckResult("calibration", verdict, "; ".join(lines), remedy)
+    for told in calibration_notes(found, robot, simulated=simulated):
+        verdict: Verdict = "warning" if told.code in CALIBRATION_GAPS else "ok"
+        remedy = "cubist calibrate" if verdict == "warning" else ""
+        yield CheckResult("calibration", verdict, told, remedy)
 
 
 def _calibration_on_disk(settings: RobotProfile) -> Iterator[CheckResult]:
@@ -244,20 +254,24 @@ def _calibration_on_disk(settings: RobotProfile) -> Iterator[CheckResult]:
 
 def _drift(status: RobotStatusJson) -> Iterator[CheckResult]:
     """Yield the parts that moved since calibration, if the daemon has seen enough to know."""
-    lines = drift_lines(status)
-    moved = _drift_texts(status)
-    if moved:
-        yield CheckResult("drift", "warning", "; ".join(lines), "; ".join(moved))
-    elif lines:
-        yield CheckResult("drift", "ok", "; ".join(lines))
+    for told in _list_moved(status):
+        yield CheckResult("drift", "warning", told)
+    for told in drift_notes(status):
+        yield CheckResult("drift", "ok", told)
 
 
-def _drift_texts(status: RobotStatusJson) -> list[str]:
-    return [note["text"] for note in status["notes"] if note["code"] in DRIFT_NOTES]
+def _list_moved(status: RobotStatusJson) -> list[Note]:
+    return [_note_of(note) for note in status["notes"] if note["code"] in DRIFT_NOTES]
+
+
+def _note_of(told: NoteRecordJson) -> Note:
+    """Return a note of a document as the text that has its code."""
+    return Note.of(told["code"], told["text"], **told["parameters"])
 
 
 def _tell(finding: CheckResult) -> None:
     click.secho(f"{finding.verdict:8}", fg=_COLOURS[finding.verdict], nl=False)
-    click.echo(f"{finding.about:8}  {finding.text}")
-    if finding.remedy:
-        click.echo(f"{'':18}{finding.remedy}")
+    text, remedy = translate_finding(finding)
+    click.echo(f"{finding.about:8}  {text}")
+    if remedy:
+        click.echo(f"{'':18}{remedy}")

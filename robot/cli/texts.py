@@ -5,13 +5,15 @@ English is the source; :mod:`robot.text.languages` has the others, in the sectio
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from robot.text.languages import ENGLISH, chosen_catalogue
+from robot.text.messages import Note
 from robot.text.outcomes import before_the_end, is_success
+from solver.errors import Coded
 
 if TYPE_CHECKING:
     from robot.api.endpoints import (
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
         RobotStatusJson,
         RunRecordJson,
     )
+    from robot.computer.computer import CheckResult
+    from solver.files import JsonObject
 
 
 class TerminalText(StrEnum):
@@ -47,21 +51,6 @@ class TerminalText(StrEnum):
     ON_THE_WAY = "On the way: {text}"
     JOURNAL = "see the journal (`cubist logs`)"
     LEAVE = "Ctrl-C closes this screen, the robot goes on"
-    DRIFT = "{part} {position} has moved {degrees} degrees since {since} ({solves} solves)"
-    CORRECTED = f"{DRIFT}, {{corrected}} of them corrected"
-    CALIBRATED = "calibration: version {version}, {made} {at}, {count} values"
-    NOT_CALIBRATED = "nothing is calibrated: {robot} has the values of its profile"
-    LEAST_SURE = "least sure, each within: {values}"
-    NOT_CONFIRMED = "not confirmed on this robot: {places} (`cubist calibrate`)"
-    STEPS_LEFT = "steps of calibration not done: {steps}"
-    AND_MORE = "{places} and {count} more"
-    MEASURED = "measured by `auto`"
-    SET = "set by a person"
-    IMPORTED = "imported"
-    SELF_CORRECTED = "corrected by the robot itself"
-    LEARNED = "learned from solved cubes"
-    KEPT_EARLIER = "kept by an earlier release"
-    RESTORED = "restored"
     CARD_WRITTEN = "{folder}: changed {files}"
     CARD_KEPT = "as it was before: {files}"
     CARD_RIGHT = "{folder}: nothing to change"
@@ -116,15 +105,19 @@ def progress_text(work: JobStatusJson | PreparationJson) -> str:
 
 
 def drift_lines(now: RobotStatusJson) -> list[str]:
-    """Return a line for each position that has moved since the robot was calibrated.
+    """Return a line for each position that has moved since the robot was calibrated."""
+    return [chosen_catalogue().translate(told) for told in drift_notes(now)]
+
+
+def drift_notes(now: RobotStatusJson) -> list[Note]:
+    """Return the same with codes.
 
     Less than a twentieth of a degree is within what faces show of it.
     """
-    said = chosen_catalogue()
     return [
-        say(
-            TerminalText.CORRECTED if _is_visible(one["corrected_degrees"]) else TerminalText.DRIFT,
-            part=said.part(one["actuator"]),
+        Note.of(
+            "drifted-corrected" if _is_visible(one["corrected_degrees"]) else "drifted",
+            actuator=one["actuator"],
             position=one["position"],
             degrees=f"{one['degrees']:+.1f}",
             since=one["since"],
@@ -206,18 +199,31 @@ def events_on_the_way(record: RunRecordJson) -> Sequence[str]:
     return [say(TerminalText.ON_THE_WAY, text=said.note(text, notes)) for text in found]
 
 
-MAKERS: Mapping[str, TerminalText] = {
-    "auto": TerminalText.MEASURED,
-    "person": TerminalText.SET,
-    "import": TerminalText.IMPORTED,
-    "drift": TerminalText.SELF_CORRECTED,
-    "learned": TerminalText.LEARNED,
-    "earlier": TerminalText.KEPT_EARLIER,
-    "restore": TerminalText.RESTORED,
-}
-"""Texts for those who made a value or a version (:data:`robot.calibration.versions.Maker`)."""
-
 MOST_NAMED = 4
+CALIBRATION_GAPS = frozenset({"places-unconfirmed", "places-unconfirmed-more", "steps-left"})
+"""Codes of :func:`calibration_notes` about work that is left."""
+
+
+def translate_finding(finding: CheckResult) -> tuple[str, str]:
+    """Return text and remedy of a finding of the check-up in the chosen language."""
+    said = chosen_catalogue()
+    notes = list(note_documents(finding))
+    fault = {
+        "code": finding.fault,
+        "cause": finding.text,
+        "remedy": finding.remedy,
+        "detail": finding.detail,
+        "notes": notes,
+    }
+    text = said.cause(fault) if finding.fault else said.note(finding.text, notes)
+    return text, said.remedy(fault)
+
+
+def note_documents(finding: CheckResult) -> Iterator[JsonObject]:
+    """Yield the codes of a finding's text and remedy, if they have one, for its document."""
+    for text in (finding.text, finding.remedy):
+        if isinstance(text, Coded):
+            yield {"text": str(text), "code": text.code, "parameters": text.parameters}
 
 
 def value_text(value: object) -> str:
@@ -239,15 +245,23 @@ def calibration_lines(
     found: CalibrationReportJson | None, robot: str, *, simulated: bool = False
 ) -> Iterator[str]:
     """Yield lines about the calibration of ``robot``; none for a simulated robot without one."""
+    notes = calibration_notes(found, robot, simulated=simulated)
+    yield from map(chosen_catalogue().translate, notes)
+
+
+def calibration_notes(
+    found: CalibrationReportJson | None, robot: str, *, simulated: bool = False
+) -> Iterator[Note]:
+    """Yield the same with codes."""
     if found is None or (simulated and found["version"] == 0):
         return
     if found["version"] == 0 or found["by"] is None or found["at"] is None:
-        yield say(TerminalText.NOT_CALIBRATED, robot=robot)
+        yield Note.of("not-calibrated", robot=robot)
     else:
-        yield say(
-            TerminalText.CALIBRATED,
+        yield Note.nest(
+            "calibrated-version",
             version=found["version"],
-            made=say(MAKERS[found["by"]]),
+            what=f"made-{found['by']}",
             at=minute_of(found["at"]),
             count=found["values"],
         )
@@ -256,20 +270,19 @@ def calibration_lines(
         worst = sorted(unsure, key=lambda one: -one[1])[:MOST_NAMED]
         if worst:
             named = ", ".join(f"{_short(key)} {off:g}" for key, off in worst)
-            yield say(TerminalText.LEAST_SURE, values=named)
+            yield Note.of("least-sure", values=named)
     if found["unconfirmed"]:
-        places = _list_names([_short(key) for key in found["unconfirmed"]])
-        yield say(TerminalText.NOT_CONFIRMED, places=places)
+        names = [_short(key) for key in found["unconfirmed"]]
+        places, more = ", ".join(names[:MOST_NAMED]), len(names) - MOST_NAMED
+        if more > 0:
+            yield Note.of("places-unconfirmed-more", places=places, count=more)
+        else:
+            yield Note.of("places-unconfirmed", places=places)
     if found["missing"]:
-        yield say(TerminalText.STEPS_LEFT, steps=", ".join(found["missing"]))
+        yield Note.of("steps-left", steps=", ".join(found["missing"]))
 
 
 def _short(key: str) -> str:
     """Return ``lid open`` for ``actuators.lid.positions_us.open``."""
     _, *rest = key.split(".")
     return " ".join(part for part in rest if part not in {"positions_us", "positions_steps"})
-
-
-def _list_names(names: list[str]) -> str:
-    named, more = ", ".join(names[:MOST_NAMED]), len(names) - MOST_NAMED
-    return say(TerminalText.AND_MORE, places=named, count=more) if more > 0 else named

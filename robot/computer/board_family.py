@@ -32,6 +32,7 @@ from robot.settings.base import Kinds
 from robot.settings.boards import BOARD_TARGETS
 from robot.settings.profile import FIRST_BOARD
 from robot.text.faults import Fault, LinkError, RobotError
+from robot.text.messages import Note
 from solver.errors import CubistError, InvalidRequest
 from solver.tables import cache_directory
 
@@ -39,12 +40,10 @@ if TYPE_CHECKING:
     from robot.twin.pulses import PulseMaker
     from robot.twin.simulated import SimulatedRobot
 
-JOIN_GROUP = "Join its group: sudo usermod -aG dialout $USER, then log in again."
+JOIN_GROUP = Note.of("join-dialout")
 """Remedy for who may not use a serial port."""
-ONE_BOARD = (
-    "Plug the board in; check its USB cable and power. Where there are several serial ports, say "
-    "which in the profile: link.port."
-)
+ONE_BOARD = Note.of("plug-board-in")
+"""Remedy where no port is found."""
 
 
 class FirmwareError(CubistError, RuntimeError):
@@ -162,20 +161,18 @@ class BoardFamily:
         if len(ports) == 1:
             return ports[0]
         found = ", ".join(port.name for port in ports) or "none"
-        raise LinkError(
-            Fault.PORT_MISSING, detail=f"looking for a board; serial ports found: {found}"
-        )
+        raise LinkError(Fault.PORT_MISSING, detail=Note.of("no-board-found", ports=found))
 
     def check_port(self, port: str, computer: Computer) -> CheckResult:
         """Check the port of a board; ``port`` as in the profile."""
         try:
             path = Path(port) if port != "auto" else self.find_port(computer)
         except RobotError as fault:
-            return CheckResult("board", "bad", fault.detail, self.remedy_for(fault))
+            return CheckResult("board", "bad", fault.detail, self.remedy_for(fault), fault.code)
         if not path.exists():
-            return CheckResult("board", "bad", f"{path} does not exist", ONE_BOARD)
+            return CheckResult("board", "bad", Note.of("path-missing", path=path), ONE_BOARD)
         if not computer.may_use(path):
-            return CheckResult("board", "bad", f"{path}: no permission", JOIN_GROUP)
+            return CheckResult("board", "bad", Note.of("no-permission", path=path), JOIN_GROUP)
         return CheckResult("board", "ok", str(path))
 
     def remedy_for(self, fault: RobotError) -> str:

@@ -26,6 +26,7 @@ from pathlib import Path
 from robot.records.storage import remove_leftovers, write_atomically
 from robot.settings import RobotProfile
 from robot.settings.boards import BOARD_TARGETS, SHARED_CHANNELS
+from robot.text.messages import Note
 from solver.errors import CubistError
 from solver.files import read_file
 
@@ -190,34 +191,33 @@ def needs(profile: RobotProfile, data: bytes, model: str) -> list[Need]:
     if own:
         found += _own_channels(own, config, is_pi5="pi5" in filters_of(model))
     for pin in sorted(at_header - set(own)):
-        found.append(Need(f"no PWM at GPIO {pin}", f"dtoverlay=pwm-gpio,gpio={pin}"))
+        found.append(Need(Note.of("no-pwm", gpios=pin), f"dtoverlay=pwm-gpio,gpio={pin}"))
     # Switches below an overlay could be taken for its parameters.
     return sorted(found, key=lambda need: not need.line.startswith("dtparam="))
 
 
 def _expander(config: BootConfig) -> Iterator[Need]:
     if config.may_be("i2c_arm") != {True}:
-        yield Need("I2C is off, which the PCA9685 is on", "dtparam=i2c_arm=on")
+        yield Need(Note.of("i2c-off"), "dtparam=i2c_arm=on")
     boards = [o for o in config.overlays if o.certain and o.name == _EXPANDER]
     if not boards:
-        yield Need("no PWM at the PCA9685", f"dtoverlay={_EXPANDER},addr=0x40")
+        yield Need(Note.of("no-pwm-pca9685"), f"dtoverlay={_EXPANDER},addr=0x40")
 
 
 def _own_channels(pins: Sequence[int], config: BootConfig, *, is_pi5: bool) -> Iterator[Need]:
     if not is_pi5 and True in config.may_be("audio"):
-        text = "the analogue audio output is on: it uses the same PWM as the servos"
-        yield Need(text, "dtparam=audio=off")
+        yield Need(Note.of("audio-on"), "dtparam=audio=off")
     others = [o for o in config.overlays if o.certain and o.name in _PWM]
     wanted = {(pin, None if is_pi5 else _FUNCTIONS[pin]) for pin in pins}
     if others and wanted <= set(_pins_of(others[-1], is_pi5=is_pi5)):
         return
     line = _line_for(pins)
-    gpios = " and ".join(map(str, pins))
+    gpios = ", ".join(map(str, pins))
     if not others:
-        yield Need(f"no PWM at GPIO {gpios}", line)
+        yield Need(Note.of("no-pwm", gpios=gpios), line)
     for other in others:
-        text = f"line {other.line} of config.txt sets PWM up, but not for GPIO {gpios}"
-        yield Need(text, remedy=f"Replace that line by: {line}")
+        text = Note.of("other-pwm", line=other.line, gpios=gpios)
+        yield Need(text, remedy=Note.of("replace-line", line=line))
 
 
 def _pins_of(overlay: Overlay, *, is_pi5: bool) -> Iterator[tuple[int | None, int | None]]:

@@ -17,6 +17,7 @@ from robot.panel.gpio import REPLACE, PanelError
 from robot.settings import RobotProfile
 from robot.settings.profile import FIRST_BOARD
 from robot.text.faults import RobotError
+from robot.text.messages import Note
 from solver.files import read_text
 
 MIN_FREE_BYTES = 200 * 1024 * 1024
@@ -24,12 +25,15 @@ EARLIEST_CLOCK_S = 1_735_689_600
 """2025-01-01: a Pi without a clock of its own starts in the past until it has asked the network."""
 
 _THROTTLED = {
-    0: "the supply voltage is too low now",
-    1: "the processor's frequency is capped now",
-    2: "the processor is throttled now",
-    16: "the supply voltage was too low since the start",
-    18: "the processor was throttled since the start",
+    0: "voltage-low-now",
+    1: "capped-now",
+    2: "throttled-now",
+    16: "voltage-low-before",
+    18: "throttled-before",
 }
+"""Codes of findings by the bit of the firmware's flags."""
+_NOT_NOW = 16
+"""The first bit of those that tell of the time since the start."""
 
 
 def check_up(profile: RobotProfile, state_dir: Path, machine: Computer) -> Iterator[CheckResult]:
@@ -46,7 +50,7 @@ def check_up(profile: RobotProfile, state_dir: Path, machine: Computer) -> Itera
         yield gpio(machine)
     yield disk(state_dir)
     yield clock(machine)
-    yield power(machine)
+    yield from power(machine)
 
 
 def boards(profile: RobotProfile, machine: Computer) -> dict[str, CheckResult]:
@@ -58,8 +62,8 @@ def boards(profile: RobotProfile, machine: Computer) -> dict[str, CheckResult]:
 
 
 def add_board_name(finding: CheckResult, name: str, profile: RobotProfile) -> CheckResult:
-    """Return a finding about a board, with its name if there are several."""
-    return replace(finding, text=f"{name}: {finding.text}") if profile.boards else finding
+    """Return a finding about a board, with its name if there are several: ``board second``."""
+    return replace(finding, about=f"{finding.about} {name}") if profile.boards else finding
 
 
 def sockets(profile: RobotProfile, machine: Computer) -> Iterator[CheckResult]:
@@ -73,26 +77,21 @@ def sockets(profile: RobotProfile, machine: Computer) -> Iterator[CheckResult]:
             continue
         other = known.setdefault(path.resolve(), name)
         if other != name:
-            text = f"{name}: {path} is the port of {other} too"
-            yield CheckResult(
-                "socket", "bad", text, f"Say in the profile which is which: {_PORTS}."
-            )
+            text = Note.of("same-port", board=name, path=path, other=other)
+            yield CheckResult("socket", "bad", text, Note.of("name-ports"))
         elif "tty" in path.name and path.parent == machine.dev:
-            text = f"{name}: {path} is whichever board was found first"
+            text = Note.of("changing-port", board=name, path=path)
             yield CheckResult("socket", "warning", text, _remedy_by_socket(path, name, machine))
 
 
-_PORTS = "link.port, and port of every board below boards"
-
-
-def _remedy_by_socket(path: Path, board: str, machine: Computer) -> str:
+def _remedy_by_socket(path: Path, board: str, machine: Computer) -> Note:
     """Return the stable name to write into the profile instead of the order of detection."""
     place = "link.port" if board == FIRST_BOARD else f"boards.{board}.port"
     for folder in ("by-path", "by-id"):
         for link in sorted((machine.dev / "serial" / folder).glob("*")):
             if link.resolve() == path.resolve():
-                return f"In the profile, and label the cable: {place}: {link}"
-    return f"In the profile, {place}: its name below {machine.dev}/serial/by-path"
+                return Note.of("name-port", key=place, path=link)
+    return Note.of("find-port", key=place, folder=machine.dev / "serial/by-path")
 
 
 def firmware(port: str, baud: int, ask: Callable[[str, int], Capabilities] = ask) -> CheckResult:
@@ -100,11 +99,12 @@ def firmware(port: str, baud: int, ask: Callable[[str, int], Capabilities] = ask
     try:
         found = ask(port, baud)
     except RobotError as fault:
-        return CheckResult("firmware", "bad", fault.cause, fault.remedy)
+        return CheckResult.describe("firmware", fault)
     if not matches(found):
-        text = f"{found.firmware_version} on the board, {FIRMWARE_VERSION} expected"
+        text = Note.of("wrong-firmware", found=found.firmware_version, expected=FIRMWARE_VERSION)
         return CheckResult("firmware", "bad", text, f"cubist firmware flash --port {port}")
-    return CheckResult("firmware", "ok", f"{found.firmware_version} on {found.board.name.lower()}")
+    text = Note.of("firmware-runs", version=found.firmware_version, chip=found.board.name.lower())
+    return CheckResult("firmware", "ok", text)
 
 
 def gpio(machine: Computer) -> CheckResult:
@@ -113,22 +113,22 @@ def gpio(machine: Computer) -> CheckResult:
         outdated = machine.open_gpio().is_outdated
     except PanelError as fault:
         absent = isinstance(fault.__cause__, ImportError)
-        more = " Without it only the command line works." if absent else ""
-        return CheckResult("gpio", "warning" if absent else "bad", fault.cause, fault.remedy + more)
+        return replace(CheckResult.describe("gpio", fault), verdict="warning" if absent else "bad")
     if outdated:
-        return CheckResult("gpio", "warning", "the GPIO library is out of date", REPLACE)
-    return CheckResult("gpio", "ok", "the GPIO library works")
+        return CheckResult("gpio", "warning", Note.of("gpio-old"), REPLACE)
+    return CheckResult("gpio", "ok", Note.of("gpio-works"))
 
 
 def disk(state_dir: Path) -> CheckResult:
     """Check the room for records and calibration."""
     place = next(path for path in (state_dir, *state_dir.parents) if path.exists())
     free = shutil.disk_usage(place).free
-    text = f"{free // 1024**2} MB free at {state_dir}"
+    text = Note.of("disk-free", free=free // 1024**2, folder=state_dir)
     if free < MIN_FREE_BYTES:
-        return CheckResult("disk", "bad", text, "Remove old files; `sudo apt clean` helps.")
+        return CheckResult("disk", "bad", text, Note.of("disk-full"))
     if not os.access(place, os.W_OK):
-        return CheckResult("disk", "warning", f"{place}: not writable by you", "The service's own.")
+        why = Note.of("not-writable", folder=place)
+        return CheckResult("disk", "warning", why, Note.of("belongs-to-service"))
     return CheckResult("disk", "ok", text)
 
 
@@ -137,23 +137,25 @@ def clock(machine: Computer) -> CheckResult:
     now = machine.now_s()
     text = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now))
     if now < EARLIEST_CLOCK_S:
-        return CheckResult("clock", "warning", f"it says {text}", "Connect to a network once.")
+        wrong = Note.of("clock-wrong", time=text)
+        return CheckResult("clock", "warning", wrong, Note.of("connect-once"))
     return CheckResult("clock", "ok", text)
 
 
-def power(machine: Computer) -> CheckResult:
+def power(machine: Computer) -> Iterator[CheckResult]:
     """Check voltage and temperature, as a Raspberry Pi's firmware saw them."""
     path = machine.sys / "devices/platform/soc/soc:firmware/get_throttled"
     try:
         flags = int(read_text(path, LARGEST_SETTINGS), 16)
     except ValueError:
-        return CheckResult("power", "ok", "cannot be read (not a Raspberry Pi?)")
-    found = [text for bit, text in _THROTTLED.items() if flags >> bit & 1]
+        yield CheckResult("power", "ok", Note.of("power-unknown"))
+        return
+    found = [(bit, code) for bit, code in _THROTTLED.items() if flags >> bit & 1]
     if not found:
-        return CheckResult("power", "ok", "voltage and temperature are fine")
-    remedy = "Use the official power supply; give the motors one of their own; cool the Pi."
-    now = bool(flags & 0xF)
-    return CheckResult("power", "bad" if now else "warning", "; ".join(found), remedy)
+        yield CheckResult("power", "ok", Note.of("power-fine"))
+    for bit, code in found:
+        verdict: Verdict = "bad" if bit < _NOT_NOW else "warning"
+        yield CheckResult("power", verdict, Note.of(code), Note.of("better-power"))
 
 
 def worst(findings: Sequence[CheckResult]) -> Verdict:

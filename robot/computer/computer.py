@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Literal
 
 from robot.panel.gpio import RpiGpio
+from robot.text.faults import FAULTS
+from solver.errors import CubistError
 from solver.files import BadFile, read_file
 from vision.cameras.registry import CameraFinding, check_camera
 
@@ -22,12 +24,24 @@ LARGEST_SETTINGS = 64 * 1024
 
 @dataclass(frozen=True)
 class CheckResult:
-    """A finding about one thing, with a remedy unless it is ``ok``."""
+    """A finding about one thing, with a remedy unless it is ``ok``.
+
+    ``fault``: the code of the fault of which ``text`` is the cause, with its ``detail``.
+    """
 
     about: str
     verdict: Verdict
     text: str
     remedy: str = ""
+    fault: str = ""
+    detail: str = ""
+
+    @classmethod
+    def describe(cls, about: str, error: CubistError) -> CheckResult:
+        """Return the finding that something failed, with the usual remedy or its own."""
+        usual = FAULTS[error.code].remedy if error.code in FAULTS else ""
+        remedy = error.remedy or usual
+        return cls(about, "bad", error.cause, remedy, error.code, error.detail)
 
 
 def members_of(group: str) -> frozenset[str] | None:

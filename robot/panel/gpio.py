@@ -14,6 +14,7 @@ from functools import partial
 from types import ModuleType
 from typing import Literal, Protocol
 
+from robot.text.messages import Note
 from solver.errors import CubistError, root_sentence
 
 log = logging.getLogger("cubistd")
@@ -34,23 +35,9 @@ class PanelError(CubistError, RuntimeError):
 INSTALL = "sudo apt install python3-rpi-lgpio"
 """Installs the library that works on every Raspberry Pi, and removes the old one."""
 
-REPLACE = (
-    "This is the old library RPi.GPIO, which works neither on a Raspberry Pi 5 nor with Linux 6.6 "
-    f"or newer. Replace it: {INSTALL}"
-)
-_OPEN_CHIP = (
-    "See `ls -l /dev/gpiochip*`: it must exist, and its group gpio must be one of yours (sudo "
-    "usermod -aG gpio $USER, then log in again)."
-)
-_USE_PIN = (
-    "Check that the pin exists, that no other program uses it (`gpioinfo` shows who does), and the "
-    "pin numbers under `panel:` in the profile."
-)
-_OLD_REVISION = (
-    "It does not know this Raspberry Pi's old revision code. Give it the new one of a Pi with the "
-    "same pins, for a Pi 2 RPI_LGPIO_REVISION=a01041 (for the service in /etc/cubist/cubistd.env)."
-)
-_NO_PI = "On a computer without pins, use the simulated robot."
+REPLACE = Note.of("replace-gpio", command=INSTALL)
+_OPEN_CHIP = Note.of("open-chip")
+_USE_PIN = Note.of("use-pin")
 
 
 class Gpio(Protocol):
@@ -154,13 +141,14 @@ def _import_rpi_gpio() -> ModuleType:
         return importlib.import_module("RPi.GPIO")
     except Exception as error:
         if isinstance(error, NotImplementedError):
-            remedy = _OLD_REVISION
+            remedy = Note.of("old-revision")
         elif isinstance(error, ImportError):
-            remedy = f"On a Raspberry Pi: {INSTALL}. {_NO_PI}"
+            remedy = Note.of("install-gpio", command=INSTALL)
         elif isinstance(error, OSError):
-            remedy = f"It has to write to the folder that LG_WD names: {os.environ['LG_WD']}"
+            remedy = Note.of("gpio-folder", folder=os.environ["LG_WD"])
         else:
             no_pi = "only be run on a Raspberry Pi" in str(error)
-            remedy = _NO_PI if no_pi else f"Install it again: {INSTALL}"
+            again = Note.of("install-gpio-again", command=INSTALL)
+            remedy = Note.of("no-pins") if no_pi else again
         told = f"RPi.GPIO cannot be loaded: {root_sentence(error)}"
         raise PanelError(told, remedy) from error

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
+from robot.text.findings import FINDINGS
 from solver.errors import Coded
 from vision.reasons import REASONS
 
@@ -125,6 +126,8 @@ NOTES: Mapping[str, str] = {
     ),
     # What a camera shows instead of a cube that can be read.
     **REASONS,
+    # What the check-up finds.
+    **FINDINGS,
 }
 """English by code. A parameter ``fault`` is the code of a fault, ``state`` is a state of the
 daemon, ``what`` and ``remedy`` are codes of other notes with the same parameters."""

@@ -69,10 +69,12 @@ PROFILES = {name: load_profile(name) for name in SHIPPED} | {
         },
     ),
 }
-AUDIO = Need("the analogue audio output is on: it uses the same PWM as the servos", SOUND_OFF)
-NO_PWM = Need("no PWM at GPIO 12 and 13", SERVOS)
-NO_BUS = Need("I2C is off, which the PCA9685 is on", "dtparam=i2c_arm=on")
-NO_EXPANDER = Need("no PWM at the PCA9685", EXPANDER)
+AUDIO = Need(
+    "config.txt: the analogue audio output is on, which uses the same PWM as the servos", SOUND_OFF
+)
+NO_PWM = Need("config.txt: no PWM at GPIO 12, 13", SERVOS)
+NO_BUS = Need("config.txt: I2C is off, which the PCA9685 is on", "dtparam=i2c_arm=on")
+NO_EXPANDER = Need("config.txt: no PWM at the PCA9685", EXPANDER)
 ONE_SERVO = "dtoverlay=pwm,pin=12,func=4"
 
 
@@ -185,7 +187,7 @@ def test_somebody_else_s_change_is_not_overwritten(tmp_path: Path) -> None:
     assert change.path.read_bytes() == b"other\n"
 
 
-NOT_OURS = "line 1 of config.txt sets PWM up, but not for GPIO 12 and 13"
+NOT_OURS = "line 1 of config.txt sets PWM up, but not for GPIO 12, 13"
 
 
 @pytest.mark.parametrize(
@@ -217,14 +219,14 @@ NOT_OURS = "line 1 of config.txt sets PWM up, but not for GPIO 12 and 13"
             "",
             ZERO,
             [
-                Need("no PWM at GPIO 19", "dtoverlay=pwm,pin=19,func=2"),
-                Need("no PWM at GPIO 22", "dtoverlay=pwm-gpio,gpio=22"),
+                Need("config.txt: no PWM at GPIO 19", "dtoverlay=pwm,pin=19,func=2"),
+                Need("config.txt: no PWM at GPIO 22", "dtoverlay=pwm-gpio,gpio=22"),
             ],
         ),
         ("v-arms", AS_SHIPPED.decode(), ZERO, [NO_BUS, NO_EXPANDER]),
         ("v-arms", "dtparam=i2c_arm=on\ndtoverlay=i2c-pwm-pca9685a", ZERO, []),
         ("cubotino-uno", AS_SHIPPED.decode(), ZERO, []),
-        ("two boards", SOUND_OFF, ZERO, [Need("no PWM at GPIO 12", ONE_SERVO)]),
+        ("two boards", SOUND_OFF, ZERO, [Need("config.txt: no PWM at GPIO 12", ONE_SERVO)]),
     ],
 )
 def test_lines_missing_from_config_txt_are_named(

@@ -15,6 +15,7 @@ from robot.api.endpoints import Place, RobotState
 from robot.calibration.step import STEPS as CALIBRATION
 from robot.calibration.step import Measurement
 from robot.calibration.steps.positions import CONFIRMED, NOT_CONFIRMED
+from robot.calibration.versions import Maker
 from robot.cli.texts import TerminalText
 from robot.display.menu import ENTRIES
 from robot.display.view import DisplayText
@@ -264,13 +265,14 @@ def test_every_refusal_and_recovery_of_the_daemon_has_a_code() -> None:
 def test_every_code_is_used() -> None:
     """And every code that is used is in the table."""
     used: set[str] = set()
-    for room in ("api", "calibration", "daemon", "link", "machine"):
+    for room in ("api", "calibration", "cli", "computer", "daemon", "link", "machine", "panel"):
         for file in (ROBOT / room).rglob("*.py"):
             source = file.read_text(encoding="utf-8")
-            used |= set(re.findall(r"\"([a-z]+(?:-[a-z]+)*)\"", source)) & set(NOTES)
+            used |= set(re.findall(r"\"([a-z0-9]+(?:-[a-z0-9]+)*)\"", source)) & set(NOTES)
             assert set(re.findall(r"Note\.of\(\s*\"([^\"]+)\"", source)) <= set(NOTES), file
     used |= {str(one) for one in Unsettled}  # of cameras, which know nothing of notes
     used |= {f"calibrated-{place}" for place in get_args(Place)}
+    used |= {f"made-{maker}" for maker in get_args(Maker)}
     vision = "".join(file.read_text(encoding="utf-8") for file in VISION.rglob("*.py"))
     used |= {
         code
@@ -278,6 +280,21 @@ def test_every_code_is_used() -> None:
         if re.sub("-(at|perhaps|left|right|top|bottom)$", "", code) in vision
     }
     assert used | {"paused-once", "underrun-once", "late-once"} == set(NOTES)
+
+
+def test_every_finding_of_the_check_up_has_a_code() -> None:
+    """What it is about has a name on the page, and what is said is no plain text."""
+    page = STATIC.joinpath("owner.js").read_text(encoding="utf-8")
+    subjects = set(re.findall(r"(\w+): ", page.partition("SUBJECTS = {")[2].partition("}")[0]))
+    about: set[str] = set()
+    for room in ("cli", "computer"):
+        for file in (ROBOT / room).rglob("*.py"):
+            source = file.read_text(encoding="utf-8")
+            about |= set(re.findall(r"CheckResult\(\s*\"(\w+)\"", source))
+            about |= set(re.findall(r"CheckResult\.describe\(\s*\"(\w+)\"", source))
+            plain = r"CheckResult\([^()]*, f?\"(?!cubist )[^\"]* [^\"]* "
+            assert re.findall(plain, source) == [], file
+    assert about == subjects
 
 
 def test_every_warning_has_a_code() -> None:

@@ -518,8 +518,8 @@ def test_cameras_are_opened_and_checked_by_their_kind(tmp_path: Path) -> None:
         device = str(tmp_path) if name == "folder" else 0
         assert type(registry.open_camera(name, device, (64, 48), "x")) is kind
     assert registry.check_camera("folder", f"{tmp_path}/no").verdict == "bad"
-    assert registry.check_camera("folder", str(tmp_path)) == ("ok", f"folder {tmp_path}", "")
-    assert registry.check_camera("simulated", 0) == ("ok", "simulated 0", "")
+    assert registry.check_camera("folder", str(tmp_path))[:2] == ("ok", f"folder {tmp_path}")
+    assert registry.check_camera("simulated", 0)[:2] == ("ok", "simulated 0")
     for kind, told in (("simulated", "kind: usb"), ("film", "no such kind")):
         with pytest.raises(InvalidRequest, match=told):
             registry.open_camera(kind, 0, (640, 480), "above")

@@ -22,6 +22,7 @@ from vision.cameras.base import CameraError, CameraTrouble, Clock, monotonic_us
 from vision.cameras.registry import CameraFinding
 from vision.frame import Frame, Image
 from vision.measure.sticker_colours import FACES
+from vision.reasons import Reason
 
 _HEIF_BRANDS = (b"heic", b"heix", b"hevc", b"mif1", b"avif")
 
@@ -314,5 +315,7 @@ def open_camera(device: int | str, _resolution: tuple[int, int], name: str) -> F
 def check_camera(device: int | str) -> CameraFinding:
     """Check that the folder exists."""
     if not Path(str(device)).is_dir():
-        return CameraFinding("bad", f"{device} is no folder", "Correct it in the profile.")
+        return CameraFinding(
+            "bad", Reason.of("no-folder", device=device), Reason.of("correct-profile")
+        )
     return CameraFinding("ok", f"folder {device}")

@@ -28,6 +28,7 @@ from vision.cameras.base import (
 )
 from vision.cameras.registry import CameraFinding
 from vision.frame import Frame
+from vision.reasons import Reason
 
 log = logging.getLogger("cubistd")
 
@@ -441,14 +442,10 @@ def check_camera(
     try:
         models = ask()
     except CameraError as error:
-        remedy = (
-            "sudo apt install python3-picamera2 --no-install-recommends; if it is there, install "
-            "Cubist again"
-        )
-        return CameraFinding("bad", str(error), remedy)
+        return CameraFinding("bad", str(error), Reason.of("install-picamera2"), error.code)
     if number >= len(models):
-        remedy = "Check the ribbon cable (power off first), then `rpicam-hello --list-cameras`."
-        return CameraFinding("bad", f"the Pi sees no camera {number}", remedy)
+        text = Reason.of("no-pi-camera", number=number)
+        return CameraFinding("bad", text, Reason.of("check-ribbon"))
     return CameraFinding("ok", f"picamera2 {number}: {models[number]}")
 
 

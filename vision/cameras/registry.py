@@ -19,11 +19,15 @@ Options = Mapping[str, object]
 
 
 class CameraFinding(NamedTuple):
-    """The result of a check-up of one camera; ``remedy`` says what to do unless it is ``ok``."""
+    """The result of a check-up of one camera; ``remedy`` says what to do unless it is ``ok``.
+
+    ``error``: the code of the error whose cause is ``text``.
+    """
 
     verdict: Literal["ok", "warning", "bad"]
     text: str
     remedy: str = ""
+    error: str = ""
 
 
 CheckCamera = Callable[[int | str], CameraFinding]

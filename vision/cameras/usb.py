@@ -33,6 +33,7 @@ from vision.cameras.base import (
 )
 from vision.cameras.registry import CameraFinding
 from vision.frame import Floats, Frame
+from vision.reasons import Reason
 
 log = logging.getLogger("cubistd")
 
@@ -342,8 +343,8 @@ def open_camera(device: int | str, resolution: tuple[int, int], name: str) -> Us
 
 
 _REMEDIES: Mapping[CameraTrouble, str] = {
-    CameraTrouble.ABSENT: "Plug the camera in; `ls /dev/v4l/by-id` shows those that are.",
-    CameraTrouble.REFUSED: "sudo usermod -aG video $USER, then log in again.",
+    CameraTrouble.ABSENT: Reason.of("plug-camera-in"),
+    CameraTrouble.REFUSED: Reason.of("join-video"),
 }
 
 
@@ -356,12 +357,12 @@ def check_camera(
         loose = examine(path)
     except CameraError as error:
         if error.trouble is CameraTrouble.BUSY:
-            return CameraFinding("ok", f"{path} is in use: by cubistd, if that runs")
-        return CameraFinding("bad", str(error), _REMEDIES.get(error.trouble, ""))
+            return CameraFinding("ok", Reason.of("camera-in-use", device=path))
+        return CameraFinding("bad", str(error), _REMEDIES.get(error.trouble, ""), error.code)
     if loose:
         names = " and ".join(
             what.removesuffix("-not-locked").replace("-", " ") for what in sorted(loose)
         )
-        remedy = "Colours may change between faces: keep the light even, or use another camera."
-        return CameraFinding("warning", f"{path}: its driver does not lock {names}", remedy)
+        text = Reason.of("camera-unlocked", device=path, settings=names)
+        return CameraFinding("warning", text, Reason.of("keep-light-even"))
     return CameraFinding("ok", str(path))

@@ -26,6 +26,7 @@ from robot.settings import RobotProfile, Servo
 from robot.settings.boards import BOARD_TARGETS, SERVO_BOARDS
 from robot.settings.profile import FIRST_BOARD
 from robot.text.faults import Fault, LinkError, RobotError
+from robot.text.messages import Note
 from solver.files import BadFile, read_file
 
 if TYPE_CHECKING:
@@ -34,17 +35,12 @@ if TYPE_CHECKING:
 
 MAESTROS = "serial/by-id/usb-Pololu_Corporation_*Maestro*-if00"
 """The command port of a Pololu Maestro at USB, as firmware/linux/maestro.c looks for it."""
-ONE_MAESTRO = (
-    "Plug it into USB; one at a UART is named by CUBIST_BOARD_OPTIONS in /etc/cubist/cubistd.env. "
-    "A new one needs the serial mode USB Dual Port: see the page on wiring."
-)
 MAESTRO_RULE = (
     'SUBSYSTEM=="tty", ENV{ID_USB_VENDOR_ID}=="1ffb", GROUP="dialout", MODE="0660", '
     'ENV{ID_MM_DEVICE_IGNORE}="1", TAG+="systemd", ENV{SYSTEMD_WANTS}+="cubist-board.service"'
 )
 SERVICE_USER = "cubist"
 """Whom the service's programs run as, and the group of people who may use them."""
-FIX = "sudo cubist doctor --fix"
 OWN_PORT = "cubist-board/port"
 """Of the Pi's program, below /run; systemd/cubist-board.service makes it."""
 CHIPS, CONTROLLER = "pwm", "maestro"
@@ -120,7 +116,7 @@ class LinuxFamily(BoardFamily):
         """Return the port of the Pi's program; raises ``BOARD_ABSENT`` if it does not run."""
         own = computer.run / OWN_PORT
         if not own.exists():
-            raise LinkError(Fault.BOARD_ABSENT, detail=f"{own} does not exist")
+            raise LinkError(Fault.BOARD_ABSENT, detail=Note.of("path-missing", path=own))
         return own
 
     def remedy_for(self, fault: RobotError) -> str:
@@ -164,23 +160,23 @@ def check_pulses(profile: RobotProfile, computer: Computer) -> Iterator[CheckRes
         return
     path = computer.boot_config
     if path is None:
-        remedy = f"On a Raspberry Pi, mount its boot partition at {computer.boot / 'firmware'}."
-        yield CheckResult("boot", "bad", f"there is no config.txt below {computer.boot}", remedy)
+        text = Note.of("config-missing", folder=computer.boot)
+        mount = Note.of("mount-boot", folder=computer.boot / "firmware")
+        yield CheckResult("boot", "bad", text, mount)
         return
     try:
         lacking = needs(profile, read_file(path, LIMIT), computer.model)
     except BadFile as error:
-        yield CheckResult("boot", "bad", str(error), "Look at it as root: sudo cubist doctor")
+        yield CheckResult("boot", "bad", str(error), Note.of("look-as-root"))
         return
     for need in lacking:
-        remedy = need.remedy or f"{FIX} adds this line: {need.line}"
-        yield CheckResult("boot", "bad", f"{path}: {need.text}", remedy)
+        remedy = need.remedy or Note.of("add-line", line=need.line)
+        yield CheckResult("boot", "bad", need.text, remedy)
     if lacking:
         return
-    yield CheckResult("boot", "ok", f"{path} sets up what the servos need")
+    yield CheckResult("boot", "ok", Note.of("config-right", path=path))
     if not list((computer.sys / "class/pwm").glob("pwmchip*")):
-        text = "there are no PWM channels, though config.txt asks for them"
-        yield CheckResult("pwm", "bad", text, "Restart the Pi, which reads it then: sudo reboot")
+        yield CheckResult("pwm", "bad", Note.of("no-channels"), Note.of("restart-pi"))
 
 
 def check_maestro(computer: Computer) -> CheckResult:
@@ -189,10 +185,11 @@ def check_maestro(computer: Computer) -> CheckResult:
     named = re.search(r"--maestro[= ]+(\S+)", options)
     found = [Path(named[1])] if named else sorted(computer.dev.glob(MAESTROS))
     if not found or not found[0].exists():
-        text = f"there is no Pololu Maestro at {found[0] if found else computer.dev / MAESTROS}"
-        return CheckResult("maestro", "bad", text, ONE_MAESTRO)
+        text = Note.of("no-maestro", path=found[0] if found else computer.dev / MAESTROS)
+        return CheckResult("maestro", "bad", text, Note.of("plug-maestro-in"))
     if not computer.may_use(found[0]):
-        return CheckResult("maestro", "bad", f"{found[0]}: no permission", JOIN_GROUP)
+        refused = Note.of("no-permission", path=found[0])
+        return CheckResult("maestro", "bad", refused, JOIN_GROUP)
     return CheckResult("maestro", "ok", str(found[0]))
 
 
@@ -200,18 +197,16 @@ def check_groups(computer: Computer) -> Iterator[CheckResult]:
     """Check the groups that the service's user and the person at the keyboard have to be in."""
     people = computer.members_of(SERVICE_USER)
     if people is None:
-        text = "Cubist is not installed as a service"
-        yield CheckResult("groups", "warning", text, "sudo make install, in a checkout of Cubist")
+        remedy = Note.of("install-service")
+        yield CheckResult("groups", "warning", Note.of("no-service"), remedy)
         return
     if SERVICE_USER not in (computer.members_of("gpio") or ()):
-        remedy = "sudo systemd-sysusers cubist.conf, then sudo systemctl restart cubist-board"
-        text = f"the service's user {SERVICE_USER} is not in the group gpio"
-        yield CheckResult("groups", "bad", text, remedy)
+        text = Note.of("service-not-in-gpio", user=SERVICE_USER)
+        yield CheckResult("groups", "bad", text, Note.of("make-users"))
     ours = computer.own_groups()
     if ours is not None and SERVICE_USER not in ours:
-        remedy = f"sudo usermod -aG {SERVICE_USER} $USER, then log in again."
-        text = f"you are not in the group {SERVICE_USER}, which may use the robot"
-        yield CheckResult("groups", "warning", text, remedy)
+        text = Note.of("you-not-in-group", group=SERVICE_USER)
+        yield CheckResult("groups", "warning", text, Note.of("join-group", group=SERVICE_USER))
 
 
 FAMILIES["linux"] = LinuxFamily(

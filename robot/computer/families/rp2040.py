@@ -32,6 +32,7 @@ from robot.link import Link, LinkThread, SerialTransport, touch_port
 from robot.settings import RobotProfile
 from robot.settings.profile import FIRST_BOARD
 from robot.text.faults import RobotError
+from robot.text.messages import Note
 from solver.files import read_file, read_text
 
 MAIN_LOOP = "firmware_poll"
@@ -169,8 +170,7 @@ class Rp2040Family(BoardFamily):
         """Check that no board waits for a firmware."""
         del profile, computer
         if self.find_drive() is not None:
-            text = "a Pico is in its bootloader and waits for a firmware"
-            yield CheckResult("firmware", "bad", text, "cubist firmware flash")
+            yield CheckResult("firmware", "bad", Note.of("pico-waits"), "cubist firmware flash")
 
     def flash(self, built: BuiltFirmware, port: str) -> None:
         """Copy the image to the board's drive and check what runs then; raises

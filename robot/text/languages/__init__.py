@@ -21,9 +21,10 @@ from robot.text.faults import FAULTS, describe
 from robot.text.messages import NOTES, STAGES, STEPS
 from robot.text.operations import OTHERS, key_of, operation_texts
 from robot.text.outcomes import OUTCOMES
-from vision.reasons import NESTED
+from solver.errors import NESTED
 
 if TYPE_CHECKING:
+    from solver.errors import Coded
     from solver.files import JsonMapping, JsonObject
 
 ENGLISH: Final = "en"
@@ -149,6 +150,10 @@ class Catalogue:
         code, parameters = answer.get("reason_code"), answer.get("reason_parameters")
         return self._translate_note(reason, code or "", parameters or {})
 
+    def translate(self, text: Coded) -> str:
+        """Return the translation of a text that has its code."""
+        return self._translate_note(text, text.code, text.parameters)
+
     def _translate_note(self, english: str, code: str, parameters: JsonMapping) -> str:
         template = NOTES.get(code)
         if template is None or self.language == ENGLISH:
@@ -156,6 +161,8 @@ class Catalogue:
         values = dict(parameters)
         if (row := FAULTS.get(str(values.get("fault")))) is not None:
             values["fault"] = self._fault(row.about)
+        if "actuator" in values:
+            values["actuator"] = self.part(values["actuator"])
         for name in STATE_PARAMETERS & values.keys():
             values[name] = self.state(values[name])
         for name in NESTED & values.keys():

@@ -60,7 +60,7 @@ function noted(english, code, values) {
   const fault = texts.faults[values.fault]?.[0] ?? values.fault;
   // Some notes contain others, by their codes.
   const inner = (name) => fill(texts.notes[values[name]] ?? "", values);
-  return fill(texts.notes[code], { ...values, fault, state: stateName(values.state), before: stateName(values.before), what: inner("what"), remedy: inner("remedy") });
+  return fill(texts.notes[code], { ...values, fault, actuator: partName(values.actuator), state: stateName(values.state), before: stateName(values.before), what: inner("what"), remedy: inner("remedy") });
 }
 
 export const stageName = (code) => texts.stages[code] ?? code;

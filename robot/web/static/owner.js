@@ -4,8 +4,8 @@ import { Hold } from "./hold.js";
 import { LogCard } from "./log.js";
 import { ProfileCard, notAllowed } from "./profile.js";
 import { SimulationCard } from "./simulation.js";
-import { reasonOf, spoken, t, when } from "./language.js";
-import { $, ask, el, msg } from "./util.js";
+import { causeOf, noteOf, reasonOf, remedyOf, spoken, t, when } from "./language.js";
+import { $, ask, el, msg, prose } from "./util.js";
 
 export class Owner {
   #watcher;
@@ -49,6 +49,18 @@ export class Owner {
 
 const VERDICTS = { ok: [msg("All right"), "good"], warning: [msg("Warning"), "warn"], bad: [msg("Wrong"), "bad"] };
 
+const SUBJECTS = {
+  board: msg("Board"), boot: "config.txt", calibration: msg("Calibration"), camera: msg("Camera"), clock: msg("Clock"), daemon: msg("Service"), disk: msg("Disk"),
+  drift: msg("Drift"), driver: msg("Motor driver"), firmware: msg("Firmware"), gpio: "GPIO", groups: msg("User groups"), line: msg("Serial line"),
+  maestro: "Maestro", power: msg("Power supply"), profile: msg("Profile"), pwm: "PWM", robot: msg("Robot"), socket: msg("USB socket"),
+};
+
+/** What a finding is about; that of one board of several ends with the board's name. */
+function subjectOf(about) {
+  const [kind, ...board] = about.split(" ");
+  return [t(SUBJECTS[kind] ?? kind), ...board].join(" ");
+}
+
 /** What `cubist doctor` finds. */
 class CheckUpCard {
   element = el("section", { class: "card", "aria-labelledby": "check-up-heading" });
@@ -65,10 +77,13 @@ class CheckUpCard {
       el("h2", { id: "check-up-heading" }, t("Check-up")),
       el("p", { class: "quiet small" }, t("Checks cameras, boards, permissions, disk, clock and power, like this command:"), " ", el("code", {}, "cubist doctor")),
       el("div", { class: "row links" }, button, el("p", { role: "status", id: "check-up-answer" }, answer)),
-      el("ul", { class: "findings" }, (this.#found?.findings ?? []).map(({ about, verdict, text, remedy }) => {
-        const [word, style] = VERDICTS[verdict] ?? VERDICTS.warning;
-        return el("li", {}, el("p", {}, el("b", { class: style }, t(word)), " ", el("b", {}, about), " ", text),
-          remedy ? el("p", { class: "remedy" }, remedy) : null);
+      el("ul", { class: "findings" }, (this.#found?.findings ?? []).map((found) => {
+        const [word, style] = VERDICTS[found.verdict] ?? VERDICTS.warning;
+        const fault = { ...found, code: found.fault, cause: found.text };
+        const text = found.fault ? causeOf(fault) : noteOf(found.text, found.notes);
+        const remedy = remedyOf(fault);
+        return el("li", {}, el("p", {}, el("b", { class: style }, t(word)), " ", el("b", {}, subjectOf(found.about)), " ", prose(text)),
+          remedy ? el("p", { class: "remedy" }, prose(remedy)) : null);
       })));
   }
 

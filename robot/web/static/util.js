@@ -16,6 +16,9 @@ export function el(tag, attributes = {}, ...children) {
   return made;
 }
 
+/** A text as children of an element: its `commands` stand out. */
+export const prose = (text) => text.split("`").map((part, i) => (i % 2 ? el("code", {}, part) : part));
+
 /** True if a run achieved its purpose. */
 export const endedWell = (outcome) => ["solved", "already-solved", "done"].includes(outcome);
 
