@@ -18,7 +18,7 @@ from tests.rig.browser import (
 pytestmark = needs_browser
 
 WINDOWS = {"desk": {"width": 1280, "height": 800}, "phone": PHONE}
-PANELS = ("live", "plan", "runs", "statistics", "calibration")
+PANELS = ("live", "plan", "runs", "statistics", "calibration", "owner")
 
 IN_SIGHT = """(id) => {
   const { left, top, width, height } = document.getElementById(id).getBoundingClientRect();

@@ -4,7 +4,7 @@ import { CubeDrawing, CubeModel } from "./cube.js";
 import { Hold } from "./hold.js";
 import { causeOf, outcomeName, reasonOf, remedyOf, seconds, stateName, stepOf, t } from "./language.js";
 import { drawMechanism } from "./mechanism.js";
-import { $, ask, el, endedWell, themed } from "./util.js";
+import { $, ask, el, endedWell, prose, themed } from "./util.js";
 
 /** Pictures come several times a second while the robot rests or turns. */
 const LIVE_S = 1, OLD_S = 3, LONG_S = 120;
@@ -85,7 +85,7 @@ export class Live {
     else $("bar").value = done;
     $("fault").hidden = !fault;
     $("fault-cause").textContent = fault ? sentence(causeOf(fault)) : "";
-    $("fault-remedy").textContent = fault ? sentence(remedyOf(fault)) || t("The journal (cubist logs) may say more.") : "";
+    $("fault-remedy").replaceChildren(...prose(fault ? sentence(remedyOf(fault)) || t("The journal (cubist logs) may say more.") : ""));
     const isStopped = fault?.code === "emergency-stop";
     $("acknowledging").hidden = !isStopped;
     const busy = job !== null || status.state === "maintenance" || gone !== null;

@@ -147,7 +147,7 @@ function shares({ operations, duration_us }) {
   });
   return el("div", { class: "card" }, el("h2", {}, t("Where the time goes")),
     el("dl", { class: "facts" }, Object.entries(sums).flatMap(([kind, us]) => [
-      el("dt", {}, t(KINDS[kind])), el("dd", {}, `${seconds(us / 1e6)} (${Math.round((100 * us) / Math.max(1, duration_us))} %)`)])));
+      el("dt", {}, t(KINDS[kind])), el("dd", { class: "figure" }, `${seconds(us / 1e6)} (${Math.round((100 * us) / Math.max(1, duration_us))} %)`)])));
 }
 
 /** The plan's time and that of the same moves one at a time, as two bars; nothing if unknown. */

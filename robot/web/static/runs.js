@@ -4,7 +4,7 @@ import { CubeDrawing, CubeModel, coloursOf, drawNet, plainColour, poseAt, revers
 import { collage, isTimeLapse, timeLapse } from "./keepsakes.js";
 import { cubeTheme } from "./live.js";
 import { causeOf, endingOf, outcomeName, reasonOf, noteOf, remedyOf, seconds, spoken, stageName, stepOf, t, when } from "./language.js";
-import { $, ask, el, endedWell, facts, msg, table } from "./util.js";
+import { $, ask, el, endedWell, facts, msg, prose, table } from "./util.js";
 
 const LISTED = 100;
 const KINDS = { solve: msg("Solve"), scramble: msg("Scramble"), home: msg("Home") };
@@ -125,7 +125,7 @@ function summary(record, back) {
     el("div", { class: "row" }, el("h2", { id: "run-heading", tabindex: -1 }, `${t("Run")} ${Number(record.id)}: `, outcome(record)),
       el("button", { class: "plain", click: back }, t("All runs"))),
     record.reason ? el("p", {}, endOf(record)) : null,
-    lastFault(record)?.remedy ? el("p", {}, t("What to do: {remedy}", { remedy: remedyOf(lastFault(record)) })) : null,
+    lastFault(record)?.remedy ? el("p", {}, prose(t("What to do: {remedy}", { remedy: remedyOf(lastFault(record)) }))) : null,
     facts([
       [t("Started"), when(record.started_at)], [t("Took"), seconds(record.duration_s)],
       [t("Moves"), movesOf(record).join(" ")], [t("Planned"), us(record.planned_us)], [t("Executed"), us(record.executed_us)],
