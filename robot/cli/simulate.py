@@ -26,6 +26,7 @@ from robot.simulate.simulation import ask, cube_after, page_served, stay
 from robot.text.outcomes import exit_code as outcome_code
 from robot.twin.cube import CubeBody, scrambled
 from robot.twin.misadjustment import BUILT_AS_DRAWN, Misadjustment
+from robot.twin.simulated import cube_put_in
 from robot.twin.studio import load_photographs
 from solver.cube.reading import UPRIGHT, read_state
 from solver.errors import ExitCode, IllegalCube
@@ -232,7 +233,7 @@ def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
     options = DemoOptions(
         profile=profile,
         profile_file=profile_file(profile_name).resolve(),
-        body=scrambled(layers, seed) if moves is None else cube_after(layers, moves),
+        body=cube_put_in(layers, seed, misadjusted) if moves is None else cube_after(layers, moves),
         title=profile.title,
         speed=speed,
         seed=seed,

@@ -33,7 +33,7 @@ from robot.simulate.session import Demo, DemoOptions, DemoStage, unless_ended
 from robot.twin.cube import CubeBody, scrambled
 from robot.twin.misadjustment import BUILT_AS_DRAWN, Misadjustment
 from robot.twin.server import listening
-from robot.twin.simulated import SimulatedRobot
+from robot.twin.simulated import SimulatedRobot, cube_put_in
 from robot.twin.studio import OddScene
 from robot.web.announcement import FILE_NAME, read_announcement
 from solver.cube.cube import from_scramble
@@ -244,7 +244,7 @@ def robot_to_practise_on(
     options = DemoOptions(
         profile=profile,
         profile_file=None,
-        body=scrambled(profile.cube.size, seed),
+        body=cube_put_in(profile.cube.size, seed, misadjusted),
         title=profile.title,
         speed=min(speed, fastest(profile)),
         seed=seed,

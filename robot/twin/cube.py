@@ -195,6 +195,18 @@ def scrambled(size: int, seed: int) -> CubeBody:
     return CubeBody(body.facelets())
 
 
+ALIKE_AFTER = {2: "B' L D R' B U R' U D' L2 F2 D'", 3: "U' R2 L' U2 F' L2 U D B"}
+"""Moves after which two neighbouring faces look alike, but for centres."""
+
+
+def with_alike_faces(size: int) -> CubeBody:
+    """A cube of two or three layers of which two neighbouring faces look alike, however turned."""
+    body = CubeBody("".join(letter * size * size for letter in SITES))
+    for move in ALIKE_AFTER[size].split():
+        body.turn(move[0], {"": 1, "2": 2, "'": -1}[move[1:]])
+    return CubeBody(body.facelets())
+
+
 def turned(axis: tuple[int, int, int], quarters: float) -> FloatArray:
     """float64[3, 3]: clockwise by any number of quarters as seen from the tip of ``axis``."""
     angle = -quarters * math.pi / 2

@@ -6,7 +6,7 @@ Nothing here knows of plans or operations: only where the table and the arms are
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -97,6 +97,19 @@ class SimulatedArm:
             for roll in self._places
             if roll.roll is not None
         )
+
+    def beyond(self, position: float, places: Collection[str]) -> float:
+        """See :class:`robot.twin.registry.Lid`."""
+        seen = self.appears(position)
+        free = next((one for one in self._places if one.role == "open"), None)
+        holds = next((one for one in self._places if one.role == "hold"), None)
+        if free is None or holds is None or free.name not in places:
+            return -math.inf if seen is not None and seen.name in places else math.inf
+        sign = 1 if holds.at > free.at else -1
+        past = sign * (position - free.at) - ZONE_PART * self._gap(free)
+        if (position - free.at) * sign > 0:
+            return past
+        return past if seen is not None and seen.name in places else math.inf
 
     def lifts(self, position: float) -> tuple[Roll, float] | None:
         """The roll the arm is about to make or has made, and the part of the way 0..1."""
@@ -473,6 +486,7 @@ def flipper_parts(profile: RobotProfile, misadjusted: Misadjustment | None) -> M
         ),
         stops=stops,
         good=good,
+        lids={arm.name: arm for arm in simulated},
     )
 
 

@@ -202,7 +202,7 @@ class GripperMechanism:
             self._cube.turn_whole(gripper.site, quarters)
             self._check_swept(gripper)
         elif self.body.size == 2:
-            self._cube.turn_layer(gripper.site, quarters)
+            self._turn_held(gripper, [opposite], quarters)
         else:
             self._share_turn(gripper, quarters)
 
@@ -216,7 +216,7 @@ class GripperMechanism:
             self._report("layer-not-held", text, gripper.site)
 
     def _turn_held(
-        self, gripper: SimulatedGripper, crossing: Sequence[SimulatedGripper], quarters: float
+        self, gripper: SimulatedGripper, others: Sequence[SimulatedGripper], quarters: float
     ) -> None:
         """A layer turns while others hold the cube: as far as the jaws on both sides hold."""
         site = gripper.site
@@ -227,7 +227,7 @@ class GripperMechanism:
             self._resistance.draw()
         off = rest_of_quarter(self._cube.twist(site))
         lost = self._resistance.given_way(gripper.strength, off, quarters)
-        holding = sum(other.strength for other in crossing)
+        holding = sum(other.strength for other in others)
         followed = self._resistance.given_way(holding, off, quarters) * (1 - lost)
         self._cube.turn_layer(site, quarters * (1 - lost - followed))
         if followed:

@@ -59,6 +59,8 @@ BLUR_PX = 3.0
 """Largest blur of a lens out of focus, as a standard deviation; few are that bad."""
 WOBBLE_PX = 0.4
 """Amplitude with which a camera's arm shakes."""
+BREATHING = (-0.02, 0.008)
+"""Part by which autofocus changes the size of a picture; < 0: a lens of fixed focus."""
 REEXPOSED = 0.4
 """The part by which automatic exposure evens out what the picture shows."""
 FLICKER = 0.05
@@ -66,9 +68,19 @@ FLICKER = 0.05
 GLARE = 0.25
 HUNTING_DEGREES = 0.2
 """A servo that holds its place trembles so far to either side."""
+CREEP_DEGREES = 0.8
+"""The last part of its way that a servo only creeps, at most."""
+LOOSE_DEGREES = 0.25
+"""A horn with play on its shaft comes to rest so far to either side, each time elsewhere."""
+SAG = 0.03
+"""The part of their speed that servos lose for each other one that moves: the supply sags."""
 COLOUR_GAIN = 0.10
 LIGHT_GAIN = 0.12
 LIGHT_SLOPE = 0.2
+LID_COVERS_DEGREES = (3.0, 9.0)
+"""Way of a lid from where it gets into the picture to where it hides the cube."""
+LID_SHADE = 0.6
+"""The part of the light that a lid may take from the cube beside it."""
 
 MOST_TRIES = 1000
 LARGEST_SCALE = 5.0
@@ -80,8 +92,10 @@ class ServoTruth:
     """The true effect of a servo's pulses; by default as in the profile.
 
     Its shaft stands where ``shaft`` says, in microseconds of the profile's pulse: a robot built as
-    drawn has its positions there. ``slack_us`` is how far in all it may stay away from that, and
-    ``hunting_degrees`` how far to either side it trembles while it holds its place.
+    drawn has its positions there. ``slack_us`` is how far in all it may stay away from that,
+    ``loose_us`` how far to either side it does by chance, ``hunting_degrees`` how far it trembles
+    while it holds its place, and ``creep_us`` the last part of a way, which takes it long. ``sag``
+    is the part of its speed that it loses for each other servo that moves.
     """
 
     middle_us: float = 1500.0
@@ -90,6 +104,9 @@ class ServoTruth:
     slack_us: float = 0.0
     speed: float = 1.0
     hunting_degrees: float = 0.0
+    loose_us: float = 0.0
+    creep_us: float = 0.0
+    sag: float = 0.0
 
     def shaft(self, pulse_us: float) -> float:
         """Return the place to which a pulse turns it."""
@@ -152,13 +169,15 @@ class CameraTruth:
 @dataclass(frozen=True)
 class LensTruth:
     """The picture that a camera makes: ``distortion`` (barrel if negative), ``noise`` in grey
-    levels (None: the profile's), ``blur_px``, ``wobble_px``, and how far it evens out exposure."""
+    levels (None: the profile's), ``blur_px``, ``wobble_px``, how far it evens out exposure, and
+    ``breathing``, the part by which its autofocus changes the size of the picture."""
 
     distortion: float = 0.0
     noise: float | None = None
     blur_px: float = 0.0
     wobble_px: float = 0.0
     reexposed: float = 0.0
+    breathing: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -177,11 +196,26 @@ class LightTruth:
 
 
 @dataclass(frozen=True)
+class LidTruth:
+    """How a lid gets into the picture: from the side at ``from_degrees``, clockwise from above.
+
+    ``covers_degrees``: the way of its shaft from the border of the picture to where it hides the
+    cube; ``shade``: the part of the light that it takes from the cube beside it.
+    """
+
+    from_degrees: float = 0.0
+    covers_degrees: float = 0.0
+    shade: float = 0.0
+
+
+@dataclass(frozen=True)
 class LookTruth:
-    """The look of a cube: stickers on plastic or plastic of six colours, and a maker's logo."""
+    """The look of a cube: stickers on plastic or plastic of six colours, a maker's logo, and
+    whether it was scrambled so that two neighbouring faces are alike."""
 
     is_stickerless: bool = False
     has_logo: bool = False
+    has_alike_faces: bool = False
 
 
 class Misadjustment:
@@ -193,7 +227,9 @@ class Misadjustment:
     def servo(self, name: str, settings: Servo, degree_us: float) -> ServoTruth:
         """A servo's truth. Up to the usual scale all its positions are within its limits: whoever
         builds a robot puts the horn on the tooth for that."""
-        random = self._random("servo", name)
+        random, part = self._random("servo", name), min(1.0, self.scale)
+        ends = self._random("rest", name)
+        loose, creep = ends.uniform(0, LOOSE_DEGREES), ends.uniform(0, CREEP_DEGREES)
         low, high = settings.limits_us
         for _ in range(MOST_TRIES):
             truth = ServoTruth(
@@ -202,8 +238,10 @@ class Misadjustment:
                 gain=1 + self._spread(random, GAIN),
                 slack_us=self.scale * random.uniform(*SLACK_DEGREES) * degree_us,
                 speed=1 + max(-0.8, self._spread(random, SPEED)),
-                hunting_degrees=min(1.0, self.scale)
-                * self._random("hunting", name).uniform(0, HUNTING_DEGREES),
+                hunting_degrees=part * self._random("hunting", name).uniform(0, HUNTING_DEGREES),
+                loose_us=part * loose * degree_us,
+                creep_us=part * creep * degree_us,
+                sag=part * self._random("supply", "").uniform(0, SAG),
             )
             pulses = [truth.pulse(place) for place in settings.positions_us.values()]
             if self.scale > 1 or (min(pulses) >= low and max(pulses) <= high):
@@ -292,6 +330,17 @@ class Misadjustment:
             blur_px=part * BLUR_PX * random.uniform(0, 1) ** 3,
             wobble_px=part * random.uniform(0, WOBBLE_PX),
             reexposed=part * random.uniform(0, REEXPOSED),
+            breathing=part * max(0.0, self._random("focus", name).uniform(*BREATHING)),
+        )
+
+    @cached_property
+    def lid(self) -> LidTruth:
+        """How a lid gets into the picture."""
+        random, part = self._random("lid", ""), min(1.0, self.scale)
+        return LidTruth(
+            from_degrees=90.0 * int(random.integers(4)),
+            covers_degrees=part * random.uniform(*LID_COVERS_DEGREES),
+            shade=part * random.uniform(0, LID_SHADE),
         )
 
     @cached_property
@@ -300,7 +349,8 @@ class Misadjustment:
         random = self._random("look", "")
         if not self.scale:
             return LookTruth()
-        return LookTruth(bool(random.random() < 0.3), bool(random.random() < 0.5))
+        three = (float(part) for part in random.random(3))
+        return LookTruth(next(three) < 0.3, next(three) < 0.5, next(three) < 0.1)
 
     def colour(self, letter: str, srgb: tuple[int, int, int]) -> tuple[int, int, int]:
         """The stickers of a face, as this cube has them."""

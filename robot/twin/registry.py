@@ -7,7 +7,7 @@ the simulated robot is a second opinion on what the planner makes of it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -90,6 +90,9 @@ class SimulatedMotor(ABC):
         del time_us
         return 0.0
 
+    def share_supply(self, others: int) -> None:  # noqa: B027  # drivers with a supply of their own
+        """Note that so many others move at the same time."""
+
     def lose_steps(self, steps: int) -> None:
         """Miss its next steps without anybody noticing."""
         raise ValueError(f"{self.name} has no steps to lose")
@@ -160,6 +163,14 @@ MOTORS: Kinds[MotorKind[Any]] = Kinds(
 )
 
 
+class Lid(Protocol):
+    """An arm that comes into the picture on its way down to the cube."""
+
+    def beyond(self, position: float, places: Collection[str]) -> float:
+        """Return by how much it is past where it is at one of these places, in its motor's units:
+        negative before that, infinite anywhere but on its way down."""
+
+
 class SimulatedMechanism(Protocol):
     """The parts that touch the cube, of whatever kind."""
 
@@ -193,7 +204,8 @@ class MechanismParts:
     named positions. ``start_places``: where servos stand when the robot is switched on, as it was
     put away. ``around`` puts the parts around a cube. ``stops``: what is in the way of a motor.
     ``good``: between which two places some positions of a motor are as good as any. ``carriers``:
-    motors that keep the cube from falling while they are at one of these places.
+    motors that keep the cube from falling while they are at one of these places. ``lids``: arms
+    that get into the picture little by little, by their motors' names.
     """
 
     rotations: Mapping[str, Mapping[str, int]]
@@ -202,6 +214,7 @@ class MechanismParts:
     stops: Mapping[str, tuple[Stop, ...]] = field(default_factory=dict)
     good: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
     carriers: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    lids: Mapping[str, Lid] = field(default_factory=dict)
 
 
 MakeParts = Callable[[RobotProfile, Misadjustment | None], MechanismParts]

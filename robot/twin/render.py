@@ -111,12 +111,19 @@ COLOURS: dict[str, tuple[int, int, int]] = {
 PLASTIC = (18, 18, 20)
 TABLE = (92, 96, 98)
 LID = (58, 62, 66)
+LID_BOX = np.array([[0.12, 0.08], [0.88, 0.08], [0.86, 0.94], [0.14, 0.94]])
+"""A lid that hides the cube, in parts of the picture."""
+LID_WAY = 0.9
+"""From there to where it is out of the picture."""
+SHADOW_PART, SHADOW_SOFT = 1.3, 0.03
+"""Size of its shadow as a part of its own, and how soft its edge is, in parts of the width."""
 STICKER_PART = 0.84
 """Part of a cubie's edge that its sticker covers; the rest is black plastic."""
 STICKERLESS_PART = 0.95
 """Part of a cubie's edge that is coloured on a stickerless cube, whose cubies are rounded."""
 LOGO_PART, LOGO = 0.42, (40, 44, 90)
 WOBBLE_HERTZ = (7.3, 9.1)
+BREATHING_HERTZ = 0.4
 LEAST_BLUR_PX = 0.3
 USUAL_LEVEL = 90.0
 """Mean grey of a picture with a cube."""
@@ -156,6 +163,19 @@ class Patch:
     colour: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Veil:
+    """A lid that comes in front of the picture from a side, in degrees clockwise from the top.
+
+    ``part``: how far it has come, 0..1; ``shade``: the part of the light that it takes from what is
+    next to its edge.
+    """
+
+    from_degrees: float = 0.0
+    part: float = 1.0
+    shade: float = 0.0
+
+
 class Painter:
     """Draws frames for one camera; ``noise`` is the standard deviation in sRGB levels.
 
@@ -191,20 +211,20 @@ class Painter:
         body: CubeBody | None,
         pose: Pose,
         light: StudioLight,
-        covered: bool = False,
+        lid: Veil | None = None,
         props: Iterable[Patch] = (),
         time_us: float = 0.0,
     ) -> Image:
         """uint8[H, W, 3] RGB of the cube, if there is one, as it stands.
 
-        ``covered`` puts the lid in the way; ``props`` are in front of it all.
+        ``lid`` is in the way of it; ``props`` are in front of it all.
         """
         scene = self._empty.copy()
         if body is not None:
-            self._draw_cube(scene, body, pose, self._wobbling(time_us))
+            self._draw_cube(scene, body, pose, self._moving_optics(time_us))
         self._draw_covers(scene, pose)
-        if covered:
-            self._draw_lid(scene)
+        if lid is not None:
+            self._draw_lid(scene, lid)
         for patch in props:
             size = (self._optics.width, self._optics.height)
             self._fill(scene, patch.corners * size, patch.colour)
@@ -218,14 +238,15 @@ class Painter:
         self._fill(scene, optics.project(rim.astype(float)), (70, 72, 78))
         return scene
 
-    def _wobbling(self, time_us: float) -> Optics:
-        """The optics of a camera whose arm trembles."""
-        far = self._lens.wobble_px
-        if not far:
+    def _moving_optics(self, time_us: float) -> Optics:
+        """The optics of a camera whose arm trembles, and whose autofocus hunts."""
+        far, breath = self._lens.wobble_px, self._lens.breathing
+        if not far and not breath:
             return self._optics
-        angles = (2 * math.pi * hertz * time_us / 1e6 for hertz in WOBBLE_HERTZ)
-        across, down = (far * math.sin(angle) for angle in angles)
-        return replace(self._optics, shift_px=(across, down))
+        cycles = 2 * math.pi * time_us / 1e6
+        across, down = (far * math.sin(hertz * cycles) for hertz in WOBBLE_HERTZ)
+        focal = self._optics.focal * (1 + breath * math.sin(BREATHING_HERTZ * cycles))
+        return replace(self._optics, shift_px=(across, down), focal=focal)
 
     def _draw_cube(self, scene: Image, body: CubeBody, pose: Pose, optics: Optics) -> None:
         """Cubie faces from far to near, each a black square with its sticker in it."""
@@ -272,10 +293,18 @@ class Painter:
             if outward @ (self._optics.position - middle) > 0:
                 self._fill(scene, self._optics.project(cover), LID)
 
-    def _draw_lid(self, scene: Image) -> None:
+    def _draw_lid(self, scene: Image, lid: Veil) -> None:
+        """The lid, as far as it is in the picture, and its shadow beside it."""
         height, width = scene.shape[:2]
-        box = np.array([[0.12, 0.08], [0.88, 0.08], [0.86, 0.94], [0.14, 0.94]])
-        self._fill(scene, np.asarray(box * (width, height)), LID)
+        angle = math.radians(lid.from_degrees)
+        away = (1 - lid.part) * LID_WAY * np.array([math.sin(angle), -math.cos(angle)])
+        if lid.shade:
+            grown = (LID_BOX - 0.5) * SHADOW_PART + 0.5 + away
+            lit = np.full((height, width), 255, dtype=np.uint8)
+            self._fill(lit, np.asarray(grown * (width, height)), (round(255 * (1 - lid.shade)),))
+            soft = cv2.GaussianBlur(lit, (0, 0), SHADOW_SOFT * width)
+            scene[:] = (scene * (soft[..., None] / 255.0)).astype(np.uint8)
+        self._fill(scene, np.asarray((LID_BOX + away) * (width, height)), LID)
 
     def _expose(self, scene: Image, light: StudioLight) -> Image:
         """Light falls on the scene, the lens blurs it, the sensor adds noise and clips."""

@@ -9,6 +9,9 @@ from dataclasses import replace
 from itertools import pairwise
 from math import copysign
 from typing import ClassVar
+from zlib import crc32
+
+import numpy as np
 
 from robot.settings.actuators import Servo
 from robot.settings.profile import SimulatedActuator
@@ -29,6 +32,10 @@ SIGNAL_LOST_US = 100_000.0
 SHORTEST_PULSE_US, LONGEST_PULSE_US = 300.0, 2_900.0
 """Anything else is no servo pulse; servos ignore it."""
 HUNTING_HERTZ = 5.7
+CREEPING_US = 150_000.0
+"""Time in which a servo that creeps goes on by two thirds of what is left."""
+ARRIVED = 0.05
+"""The part of its creeping that is too little to move it any more."""
 DEFAULT_SPEED_US_PER_S = 5_000.0
 LONGEST_PUSH_US = 1_000_000.0
 """A servo may push against a stop for so long: more than any motion takes, less than harms it."""
@@ -61,6 +68,8 @@ class ServoMotor(SimulatedMotor):
         self._pushed_us = 0.0
         self._limits = limits
         self._speed = max_speed_us_per_s / 1e6 * self._truth.speed
+        self._supply = 1.0
+        self._random = np.random.default_rng(crc32(name.encode()))
         self._report = report
         self._rise_us: float | None = None
         self._was_reset = False
@@ -124,14 +133,26 @@ class ServoMotor(SimulatedMotor):
             self._push(end_us - start_us)
         if not self.moving:
             return
-        reach, left = self._speed * (end_us - start_us), self._goal - self.position
-        self.position = self._goal if abs(left) <= reach else self.position + copysign(reach, left)
+        left, creep = self._goal - self.position, self._truth.creep_us
+        reach = self._speed * self._supply * (end_us - start_us)
+        if abs(left) > creep:
+            self.position += copysign(min(reach, abs(left) - creep), left)
+        else:
+            self.position += left * (1 - math.exp((start_us - end_us) / CREEPING_US))
+        if abs(self._goal - self.position) <= ARRIVED * creep:
+            self.position = self._goal
+
+    def share_supply(self, others: int) -> None:
+        """See :meth:`SimulatedMotor.share_supply`."""
+        self._supply = 1 - self._truth.sag * others
 
     def _rest(self, target: float) -> float:
         """Return the place where it will come to rest: within its dead band, and before whatever
         stops it."""
         half = self._truth.slack_us / 2
         rest = max(target - half, min(target + half, self.position))
+        if self._truth.loose_us:
+            rest += self._truth.loose_us * float(self._random.uniform(-1, 1))
         for stop in self._stops:
             rest = min(rest, stop.at) if stop.upwards else max(rest, stop.at)
         return rest

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
@@ -12,7 +13,15 @@ import numpy as np
 from robot.settings import RobotProfile
 from robot.settings.board_table import TICKS_PER_US
 from robot.settings.profile import FIRST_BOARD, SimulatedActuator
-from robot.twin.cube import NORMALS, CubeBody, Pose, turned
+from robot.twin.cube import (
+    ALIKE_AFTER,
+    NORMALS,
+    CubeBody,
+    Pose,
+    scrambled,
+    turned,
+    with_alike_faces,
+)
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.pulses import PulseMaker
 from robot.twin.registry import (
@@ -20,6 +29,7 @@ from robot.twin.registry import (
     Build,
     EdgeHandler,
     EndStop,
+    Lid,
     Scale,
     SimulatedMechanism,
     SimulatedMotor,
@@ -32,11 +42,18 @@ from robot.twin.violations import Incidents, Reporter, Violation
 from solver.errors import InvalidRequest
 
 
+def cube_put_in(size: int, seed: int, misadjusted: Misadjustment | None) -> CubeBody:
+    """Return the scrambled cube in a robot when it is switched on."""
+    if misadjusted is not None and misadjusted.look.has_alike_faces and size in ALIKE_AFTER:
+        return with_alike_faces(size)
+    return scrambled(size, seed)
+
+
 @dataclass(frozen=True)
 class Assembly:
     """Motors by name, what each pin of a board does, end stops by board and pin, and the mechanism
-    they move. ``carriers``: see :class:`robot.twin.registry.MechanismParts`. ``drivers``: stepper
-    drivers on a board's UART, by motor; ``lines``: these UARTs, by board.
+    they move. ``carriers``, ``lids``: see :class:`robot.twin.registry.MechanismParts`. ``drivers``:
+    stepper drivers on a board's UART, by motor; ``lines``: these UARTs, by board.
     """
 
     motors: Mapping[str, SimulatedMotor]
@@ -47,6 +64,7 @@ class Assembly:
     carriers: Mapping[str, frozenset[str]]
     drivers: Mapping[str, Tmc2209]
     lines: Mapping[str, DriverLine]
+    lids: Mapping[str, Lid]
 
 
 def assemble(
@@ -81,7 +99,9 @@ def assemble(
             lines[board].drivers.append(wired.driver)
     scales = {name: scale_of(profile, name, angles) for name, angles in parts.rotations.items()}
     around = parts.around(body, report)
-    return Assembly(motors, edges, end_stops, scales, around, parts.carriers, drivers, lines)
+    return Assembly(
+        motors, edges, end_stops, scales, around, parts.carriers, drivers, lines, parts.lids
+    )
 
 
 STRIDE_US = 4_000.0
@@ -113,6 +133,7 @@ class SimulatedRobot:
         self.misadjusted = misadjusted
         self.incidents = Incidents()
         self._parts = assemble(profile, body, self.incidents.report, misadjusted)
+        self._degree_us = degree_us(profile, parts_of(profile).rotations)
         motors = tuple(self._parts.motors.values())
         self._gliding = tuple(motor for motor in motors if motor.glides)
         self._turning = [self._parts.motors[name] for name in self._parts.scales]
@@ -168,6 +189,14 @@ class SimulatedRobot:
     def place(self, actuator: str) -> str | None:
         """The calibrated place an actuator is at, None while it is elsewhere."""
         return self._parts.mechanism.place(actuator, self._parts.motors[actuator].position)
+
+    def degrees_beyond(self, actuator: str, places: Collection[str]) -> float:
+        """Return how many degrees a part is past where it is at one of these places and out of the
+        picture, negative before that; infinite where it hides the cube as a whole."""
+        lid = self._parts.lids.get(actuator)
+        if lid is not None:
+            return lid.beyond(self.position(actuator), places) / self._degree_us
+        return -math.inf if self.place(actuator) in places else math.inf
 
     def position(self, actuator: str) -> float:
         """Return where the load of an actuator is, in its own units."""
@@ -286,6 +315,10 @@ class SimulatedRobot:
         """Some motors travel through time; steppers have made their steps at once."""
         start = self.incidents.time_us
         self.incidents.time_us = end = start + stride_us
+        if travelling:
+            others = sum(motor.moving for motor in self._gliding) - 1
+            for motor in self._gliding:
+                motor.share_supply(others)
         for motor in self._parts.motors.values():
             motor.advance(start, end)
         if travelling:

@@ -5,6 +5,7 @@ Also what has no business in their view: a hand, another cube, a cube of another
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -14,7 +15,7 @@ import numpy as np
 
 from robot.settings.profile import CameraSettings, View
 from robot.twin.cube import SITES, CubeBody, FloatArray, face_axes, scrambled
-from robot.twin.misadjustment import Misadjustment
+from robot.twin.misadjustment import LidTruth, Misadjustment
 from robot.twin.render import (
     COLOURS,
     PLASTIC,
@@ -23,6 +24,7 @@ from robot.twin.render import (
     Painter,
     Patch,
     StudioLight,
+    Veil,
     moved_camera,
     place_camera,
 )
@@ -42,6 +44,9 @@ class OddScene(StrEnum):
 SKIN = (206, 148, 116)
 FINGERS = 4
 FINGER_WIDTH = 0.12
+
+SHADE_DEGREES = 4.0
+"""So far before it gets into the picture a lid begins to take light from the cube."""
 
 SECOND_SIZE = 0.2
 STICKER_PART = 0.86
@@ -139,8 +144,8 @@ class Studio:
         if photograph is not None:
             shot = Rendering(photograph, calibrated=False)
             return lambda: shot
-        covered = not any(self._is_in_sight(view) for view in camera.views)
-        seen = (self._visible_body(), self._robot.seen_pose(), self.disturbances.light, covered)
+        lid = self._lid_before(camera)
+        seen = (self._visible_body(), self._robot.seen_pose(), self.disturbances.light, lid)
         time_us = self._robot.time_us
         painter, props, calibrated = self._painters[name], self._props(), not self._photographs
         return lambda: Rendering(painter.paint(*seen, props, time_us), calibrated)
@@ -159,6 +164,23 @@ class Studio:
         props = {OddScene.HAND: hand, OddScene.TWO_CUBES: second_cube}
         odd = self.disturbances.odd
         return props[odd]() if odd in props else ()
+
+    def _lid_before(self, camera: CameraSettings) -> Veil | None:
+        """Return the lid as the camera sees it, if any of the views of its faces is hidden."""
+        beyond = min(
+            max(
+                (self._robot.degrees_beyond(*of) for of in view.when.items()),
+                default=-math.inf,
+            )
+            for view in camera.views
+        )
+        truth = LidTruth() if self._robot.misadjusted is None else self._robot.misadjusted.lid
+        if beyond <= -SHADE_DEGREES or (beyond <= 0 and not truth.shade):
+            return None
+        is_whole = beyond >= truth.covers_degrees
+        part = 1.0 if is_whole else max(0.0, beyond / truth.covers_degrees)
+        shade = truth.shade * min(1.0, 1 + beyond / SHADE_DEGREES)
+        return Veil(truth.from_degrees, part, 0.0 if is_whole else shade)
 
     def _is_in_sight(self, view: View) -> bool:
         """Return true if no part of the robot is in the way."""

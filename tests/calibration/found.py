@@ -12,9 +12,9 @@ from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from robot.settings.board_table import PINS
 from robot.settings.stepper import Stepper
-from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment, parse_misadjustment
 from robot.twin.registry import degree_us, parts_of, position_errors
+from robot.twin.simulated import cube_put_in
 from robot.twin.violations import Violation
 from tests.rig.profiles import changed
 from tests.rig.simulated_calibration import SimulatedCalibration
@@ -136,7 +136,8 @@ def calibrated(name: str, misadjusted: str) -> Outcome:
     """Let a robot of a profile calibrate itself, in simulated time."""
     profile = at_pins_of_host(changed(name, {"policy.search_s": SEARCH_S}))
     truth = parse_misadjustment(misadjusted)
-    with SimulatedRun(profile, scrambled(profile.cube.size, truth.seed), misadjusted=truth) as run:
+    cube = cube_put_in(profile.cube.size, truth.seed, truth)
+    with SimulatedRun(profile, cube, misadjusted=truth) as run:
         session = SimulatedCalibration(run)
         measurement = AutomaticCalibration(session, lambda: run.robot.time_us / 1e6)
         with session.maintenance():

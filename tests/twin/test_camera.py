@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import numpy as np
 import pytest
 
 from robot.settings import RobotProfile, load_profile
-from robot.twin.cube import NORMALS, SITES, CubeBody, Pose, scrambled
-from robot.twin.misadjustment import LensTruth, LookTruth
+from robot.settings.actuators import Servo
+from robot.twin.cube import NORMALS, SITES, CubeBody, Pose, scrambled, with_alike_faces
+from robot.twin.flipper import ZONE_PART
+from robot.twin.misadjustment import LensTruth, LookTruth, Misadjustment
 from robot.twin.render import (
     COLOURS,
     Image,
@@ -154,6 +157,40 @@ def test_the_lid_hides_the_cube() -> None:
     covered = sticker_means(scene.shoot().image)
     assert seen.std(axis=0).min() > 30
     assert covered.std(axis=0).max() < 15
+
+
+def test_a_lid_that_was_not_built_as_drawn_comes_over_the_cube_little_by_little() -> None:
+    """A little further each time, until the cube is hidden."""
+    truth = Misadjustment(7)
+    lid, degree_us = CUBOTINO.actuators_of(Servo)["lid"], 1000 / 180
+    pulse_of = truth.servo("lid", lid, degree_us).pulse
+    edge_us = lid.places["open"] + ZONE_PART * (lid.places["close"] - lid.places["open"])
+    pictures = []
+    for degrees in (-6, 2, 4, 6, 8):
+        robot = SimulatedRobot(CUBOTINO, scrambled(3, 5), misadjusted=truth)
+        scene = Studio(robot)
+        drive(robot, LID_PIN, round(pulse_of(edge_us + degrees * degree_us)), 40)
+        pictures.append(scene.shoot().image.astype(float))
+    changed = [float(np.abs(picture - pictures[0]).mean()) for picture in pictures]
+    assert all(later > earlier + 2 for earlier, later in pairwise(changed[:-1]))
+    assert sticker_means(pictures[0]).std(axis=0).min() > 30
+    assert sticker_means(pictures[-1]).std(axis=0).max() < 15
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_two_neighbouring_faces_of_a_cube_may_look_alike(size: int) -> None:
+    body = with_alike_faces(size)
+    letters = np.array(list(body.facelets())).reshape(6, size, size)
+    counts = {letter: int((letters == letter).sum()) for letter in SITES}
+    assert set(counts.values()) == {size * size}
+    centres = 1 if size == 3 else 0
+    differing = [
+        int((np.rot90(letters[one], turns) != letters[other]).sum())
+        for one, other in combinations(range(6), 2)
+        for turns in range(4)
+        if other - one != 3
+    ]
+    assert min(differing) <= centres
 
 
 def test_a_cube_in_motion_is_seen_in_motion() -> None:

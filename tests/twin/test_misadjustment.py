@@ -180,7 +180,7 @@ def test_what_finds_positions_and_the_truth_that_they_are_held_against_share_no_
     twin = Path(str(robot.twin.__file__)).parent
     truth = {
         name
-        for module in ("misadjustment", "grip")
+        for module in ("misadjustment", "grip", "servo")
         for name in vars(importlib.import_module(f"robot.twin.{module}"))
         if name.isupper()
     }

@@ -83,6 +83,30 @@ def test_a_servo_stops_short_by_half_its_slack_on_either_side(incidents: Inciden
         assert not servo.moving
 
 
+def test_a_servo_creeps_the_last_of_its_way_and_is_slow_while_others_move(
+    incidents: Incidents,
+) -> None:
+    servo = servo_of(incidents, speed=1000.0, creep_us=20.0, sag=0.1)
+    servo.share_supply(3)
+    drive(servo, incidents, 1600, 0.1)
+    assert servo.position == pytest.approx(1570), "three others take 30 % of its speed"
+    servo.share_supply(0)
+    drive(servo, incidents, 1600, 0.06)
+    assert 1580 < servo.position < 1590 and servo.moving
+    drive(servo, incidents, 1600, 1.0)
+    assert (servo.position, servo.moving) == (1600.0, False)
+
+
+def test_a_loose_horn_comes_to_rest_elsewhere_each_time(incidents: Incidents) -> None:
+    servo = servo_of(incidents, loose_us=3.0)
+    seen = set()
+    for _ in range(8):
+        drive(servo, incidents, 1600, 0.1)
+        seen.add(servo.position)
+        drive(servo, incidents, 1500, 0.1)
+    assert len(seen) == 8 and 1597 <= min(seen) < 1599 and 1601 < max(seen) <= 1603
+
+
 def test_a_servo_that_pushes_for_over_a_second_is_reported_once(incidents: Incidents) -> None:
     servo = servo_of(incidents, Stop(1600.0, True, "strained", "pushes"), slack_us=4.0)
     drive(servo, incidents, 1700, 0.9)
