@@ -412,7 +412,6 @@ def test_a_simulated_robot_may_have_a_cube_of_another_size(
     [
         (("--robot", "reference/a"), ExitCode.NO, "it is to plan with, not to drive"),
         (("--robot", "crane"), ExitCode.NO, "finds elevator by sensors"),
-        (("--robot", "soltvvo"), ExitCode.NO, "use `cubist calibrate all`"),
         (("--robot", "four-arm-skr-pico"), ExitCode.NO, "their jaws (side-jaws, end-jaws): none"),
         (("--robot", "cubotino", "--only", "lid"), ExitCode.USAGE, "start `cubist simulate`"),
         (("--robot", "six-motor", "--only", "times"), ExitCode.USAGE, "choose from up, right"),

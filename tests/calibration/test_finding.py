@@ -83,7 +83,7 @@ def test_a_servo_that_turns_nothing_has_no_line() -> None:
         ("rubpyx", True),
         ("cubotone", True),
         ("four-arm-skr-pico", False),
-        ("soltvvo", False),
+        ("soltvvo", True),
         ("crane", False),
         ("six-motor", True),
     ],

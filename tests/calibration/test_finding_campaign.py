@@ -26,6 +26,7 @@ SEEDS = {
     "otvinta": range(1, 2),
     "rubpyx": range(1, 3),
     "cubotone": range(1, 3),
+    "soltvvo": range(1, 3),
 }
 POSITIONS = {
     "cubotino": 6,
@@ -38,6 +39,7 @@ POSITIONS = {
     "otvinta": 20,
     "rubpyx": 20,
     "cubotone": 5,
+    "soltvvo": 8,
 }
 """Robots of each profile, and the servo positions that each of them finds."""
 FILMED = {"cubotino": 3, "two-arm": 6, "two-arm-2x2x2": 6, "v-arms": 6, "otvinta": 12, "rubpyx": 12}
@@ -50,7 +52,9 @@ UNCALIBRATED = range(1, 21)
 
 JAWS_OPEN = ("-jaw.positions_us.open",)
 NOT_SEEN: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("two-arm", "two-arm-2x2x2", "v-arms", "four-arm", "otvinta"), JAWS_OPEN),
+    **dict.fromkeys(
+        ("two-arm", "two-arm-2x2x2", "v-arms", "four-arm", "otvinta", "soltvvo"), JAWS_OPEN
+    ),
     "rubpyx": ("-clamp.positions_us.open",),
     "cubotone": ("flipper.positions_us.low", "flipper.positions_us.high"),
     "mindcuber": ("arm.positions_us.rest", "arm.positions_us.pull"),

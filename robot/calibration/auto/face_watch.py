@@ -159,6 +159,20 @@ class RotationGauge:
         """
         return nearest_turn(self._plane_corners(corners), UNIT_SQUARE)
 
+    def flat_picture(self, reach: float, half_width_px: int) -> NDArray[np.float32]:
+        """Return the plane of the level face as seen from straight above, float32[n, n, 3].
+
+        ``reach``: half widths of the face from its middle to the edges.
+        """
+        assert self._plane is not None
+        _, image = take_picture(self._session, self._camera)
+        to_pixels = np.array(
+            [[half_width_px, 0, reach * half_width_px], [0, half_width_px, reach * half_width_px]]
+        )
+        count = round(2 * reach * half_width_px)
+        matrix = np.vstack([to_pixels, [0, 0, 1]]) @ self._plane
+        return np.asarray(cv2.warpPerspective(image, matrix, (count, count)), dtype=np.float32)
+
     def _plane_corners(self, corners: Floats) -> Floats:
         assert self._plane is not None
         flat = cv2.perspectiveTransform(corners[None], self._plane)[0]

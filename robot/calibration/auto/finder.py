@@ -214,7 +214,7 @@ FINDERS: Kinds[tuple[type[Finder], ...]] = Kinds(
     "finder of positions",
     {
         "flipper": "robot.calibration.auto.lifter",
-        "grippers": "robot.calibration.auto.grippers",
+        "grippers": "robot.calibration.auto.sensed_ring",
         "direct": "robot.calibration.auto.direct",
     },
 )

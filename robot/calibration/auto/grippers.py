@@ -32,7 +32,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from robot.calibration.auto.face_watch import RotationGauge, view_from_above
 from robot.calibration.auto.finder import (
-    FINDERS,
     SCALE_SPREAD,
     FilmedServo,
     Finder,
@@ -326,6 +325,8 @@ class RingFinder(Finder):
     3. *A neighbour* holds, the first opens: the same for the neighbour's motor, and for the jaws of
        the first and of the gripper opposite to it.
     4. The two others have only their motors left.
+    5. *Two at right angles* hold the cube. Each turns its layer by quarters while the jaws of the
+       other are a little less closed than they will be; then the other two.
 
     A stepper has no positions: how it stands when switched on is square, and set by hand. The
     positions of a servo are found by the cube that it turns while the jaws beside it are a little
@@ -337,6 +338,9 @@ class RingFinder(Finder):
         mechanism = mechanism_of(profile, GrippersSettings)
         self.watch = RotationGauge(session, *view_from_above(profile))
         self._session = session
+        self._places: dict[str, dict[str, int]] = {
+            one.motor: {} for one in mechanism.grippers.values()
+        }
         self._grippers = {
             site: RingGripper(session, self.watch, site, one)
             for site, one in mechanism.grippers.items()
@@ -349,6 +353,8 @@ class RingFinder(Finder):
         servos = profile.actuators_of(Servo).keys()
         motors = {one.motor for one in grippers.values()}
         jaws = {one.jaw for one in grippers.values()}
+        if len(jaws) < len(grippers):
+            return False
         can_turn = motors <= servos or motors <= blind_steppers(profile)
         holds_alone = len(jaws) == len(grippers)
         return grippers.keys() == BESIDE and can_turn and holds_alone and jaws <= servos
@@ -422,6 +428,13 @@ class RingFinder(Finder):
         yield from self._find_stops(near, (first, opposite))
         yield from self._hand_over(near, far, first)
         yield from self._hand_over(far, opposite, near)
+        for holder, turning in ((first, near), (far, opposite)):
+            holder.jaws.go_closed()
+            turning.jaws.go_closed()
+            for other in (one for one in self._grippers.values() if one not in (holder, turning)):
+                other.jaws.go_open()
+            yield turning.jaws.prove_hold(holder.rotation, self._places[holder.rotation.name])
+            yield holder.jaws.prove_hold(turning.rotation, self._places[turning.rotation.name])
         for one in self._grippers.values():
             one.jaws.go_closed()
         for one in self._grippers.values():
@@ -433,14 +446,16 @@ class RingFinder(Finder):
         if holder.rotation.is_stepper:
             yield motor_finding(holder.rotation)
 
-    @staticmethod
-    def _find_stops(holder: RingGripper, beside: Iterable[RingGripper]) -> Iterator[Finding]:
+    def _find_stops(self, holder: RingGripper, beside: Iterable[RingGripper]) -> Iterator[Finding]:
         """Find the positions of a servo that holds the cube alone, past the open jaws beside it."""
-        if holder.rotation.is_stepper:
+        rotation = holder.rotation
+        if rotation.is_stepper:
             return
         for one in beside:
             one.jaws.go_just_clear()
-        yield stops_finding("rotation", holder.rotation, *holder.rotation.find_stops())
+        places, off = rotation.find_stops()
+        self._places[rotation.name] = places
+        yield stops_finding("rotation", rotation, places, off)
         for one in beside:
             yield one.jaws.clearance_finding(holder.rotation)
             one.jaws.go_open()
@@ -455,8 +470,4 @@ class RingFinder(Finder):
         beside.jaws.go_closed()
         after.rotation.set_square()
         beside.jaws.go_open()
-        if not after.rotation.is_stepper:
-            yield stops_finding("rotation", after.rotation, *after.rotation.find_stops())
-
-
-FINDERS["grippers"] = (GripperFinder, RingFinder)
+        yield from self._find_stops(after, ())

@@ -35,11 +35,10 @@ from robot.calibration.auto.flipper import (
     FlipperFinder,
 )
 from robot.calibration.auto.holding import HoldCurve, find_hold
-from robot.calibration.auto.motors import let_turn
+from robot.calibration.auto.motors import homed_motor_finding, let_turn
 from robot.calibration.auto.rotations import MOST_OFF_DEGREES, SpinningPart
 from robot.calibration.auto.stepwise_move import COARSE_US, FINE_US, StepwiseMove, stepwise_move
 from robot.calibration.step import Session
-from robot.machine.confirmed_range import direction_key
 from robot.mechanism.flipper import ArmSettings, FlipperSettings
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
@@ -49,9 +48,6 @@ from solver.files import JsonObject
 
 OUT_OF_PICTURE_DEGREES = 3.0
 """Distance of the lid from where it gets into the picture."""
-
-AS_FAR = 0.25
-"""Largest relative error of a small turn of the table: a microstep switch makes twice or half."""
 
 
 class LifterFinder(FlipperFinder):
@@ -169,18 +165,7 @@ class LifterFinder(FlipperFinder):
         turned = self._swing_degrees
         table.go(turned)
         seen = table.angle()
-        if abs(seen / turned - 1) > AS_FAR:
-            raise CalibrationError(
-                f"{name} turned the cube by {seen:+.1f} degrees, {turned:+.1f} by its profile: see "
-                f"`cubist calibrate stepper direction {name}` and `cubist calibrate stepper steps "
-                f"{name}`"
-            )
-        return Finding(
-            "motor",
-            f"{name}: homed by its sensor, direction and steps as in the profile",
-            {direction_key(name): stepper.is_inverted},
-            evidence={"turned_degrees": round(seen, 2), "by_profile_degrees": round(turned, 2)},
-        )
+        return homed_motor_finding(table, turned, seen)
 
     def find_closed(self) -> Finding:
         """Find where the lid begins to hold the cube and where it is firm, and go on as far."""

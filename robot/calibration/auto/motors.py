@@ -29,6 +29,10 @@ SLOWER = 0.8
 LEAST_SPEED = 0.4
 """A motor that loses steps is tried slower and slower, down to this part of its speed."""
 
+AS_FAR = 0.25
+"""Largest relative error of a small turn of a motor with a sensor: a microstep switch makes it
+twice or half of that."""
+
 BOARD_MARGIN = 0.98
 """Part of the board's speed that is used: intervals are whole ticks of its clock."""
 
@@ -81,6 +85,25 @@ def motor_finding(rotation: Rotation) -> Finding:
     assert settings is not None
     found = wiring_of(settings, name, 1 / line.degrees_per_us, line.slack_us)
     return wiring_finding(name, settings, found, {"residual_degrees": line.residual_degrees})
+
+
+def homed_motor_finding(rotation: Rotation, turned: float, seen: float) -> Finding:
+    """Return a motor that its sensor has homed as a finding: it ``turned`` by its profile, and the
+    camera has ``seen`` how far, in degrees. Raises :class:`CalibrationError` if they differ."""
+    name, stepper = rotation.name, rotation.actuator.stepper
+    assert stepper is not None
+    if abs(seen / turned - 1) > AS_FAR:
+        raise CalibrationError(
+            f"{name} turned the cube by {seen:+.1f} degrees, {turned:+.1f} by its profile: see "
+            f"`cubist calibrate stepper direction {name}` and `cubist calibrate stepper steps "
+            f"{name}`"
+        )
+    return Finding(
+        "motor",
+        f"{name}: homed by its sensor, direction and steps as in the profile",
+        {direction_key(name): stepper.is_inverted},
+        evidence={"turned_degrees": round(seen, 2), "by_profile_degrees": round(turned, 2)},
+    )
 
 
 def wiring_finding(

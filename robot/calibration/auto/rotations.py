@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from robot.calibration.auto.face_watch import LIFTED, Floats, RotationGauge, are_two_faces
+from robot.calibration.auto.far_part import FarPart
 from robot.calibration.auto.film import Film, angles
 from robot.calibration.auto.fitting import ServoLine, SweepPoint, TiltGauge, fit_line
 from robot.calibration.auto.stepwise_move import StepwiseMove
@@ -61,14 +62,14 @@ class Rotation(ABC):
     ``quarters``: quarter turns of a servo's positions by their names. Angles are in degrees.
     ``sweep``: how far to either side its line is measured, in steps of ``step_us`` of a servo and
     ``step_degrees`` of a stepper. ``most_off``: how far from there the line may have the ends.
-    ``looks_at``: the parts of a quarter turn of a layer at which the face in view is whole.
+    ``looks_at``: the parts of a quarter turn of a layer at which the camera looks.
     """
 
     sweep: float
     step_us: int
     step_degrees: float
     most_off = MOST_OFF_DEGREES
-    looks_at: tuple[float, ...] = (1.0,)
+    looks_at: tuple[float, ...] = (1 / 3, 1.0)
 
     def __init__(self, actuator: StepwiseMove, quarters: Mapping[str, int]) -> None:
         self.actuator = actuator
@@ -218,17 +219,22 @@ class Rotation(ABC):
         the cube has followed at most.
 
         The angle of a cube that has followed by a quarter turn is the same. So the camera looks on
-        the way as well where it can: a cube that slips between two looks slips by less.
+        the way as well: a cube that slips between two looks slips by less.
         """
-        before, most = self.angle(), 0.0
-        home = next(name for name, quarters in self.quarters.items() if not quarters)
-        for end in (name for name, quarters in self.quarters.items() if quarters):
-            for name in (end, home):
-                begin = self.actuator.at
-                for part in self.looks_at:
-                    self.actuator.go(begin + part * (places[name] - begin))
-                    most = max(most, abs(self.angle() - before))
-        return most
+        before = self.angle()
+        return max(abs(self.angle() - before) for _ in self._turn_by_quarters(places))
+
+    def _turn_by_quarters(self, places: Mapping[str, int]) -> Iterator[None]:
+        """Turn to all positions and back, of a stepper by its line; stop where to look."""
+        home, ends = self.line.pulse(0.0), [self.line.pulse(90.0), self.line.pulse(-90.0)]
+        if places:
+            home = next(float(places[name]) for name, at in self.quarters.items() if not at)
+            ends = [float(places[name]) for name, at in self.quarters.items() if at]
+        for target in (place for end in ends for place in (end, home)):
+            begin = self.actuator.at
+            for part in self.looks_at:
+                self.actuator.go(begin + part * (target - begin))
+                yield
 
     def settle(self) -> None:
         """To zero, the last of the way towards larger angles, which takes up any play. No further
@@ -325,7 +331,6 @@ class SpinningPart(FilmedRotation):
 
     sweep = 70.0
     step_us, step_degrees = 40, 6.0
-    looks_at = (1 / 3, 1.0)
 
     def __init__(
         self, watch: RotationGauge, actuator: StepwiseMove, quarters: Mapping[str, int]
@@ -380,6 +385,7 @@ class TiltingGripper(FilmedRotation):
     ) -> None:
         super().__init__(actuator, quarters)
         self.watch = watch
+        self._far = FarPart(watch, site)
         self._gauge = TiltGauge(site)
         self._follows = False
         self._near = self._zero = 0.0
@@ -404,6 +410,15 @@ class TiltingGripper(FilmedRotation):
         """See :meth:`Rotation.set_square`."""
         with self._following():
             return super().set_square()
+
+    def follows_held(self, places: Mapping[str, int]) -> float:
+        """See :meth:`Rotation.follows_held`: by the part of the face that its layer does not reach.
+
+        Another face there has followed by a quarter turn.
+        """
+        self._far.begin()
+        seen = [abs(self._far.degrees()) for _ in self._turn_by_quarters(places)]
+        return min(max(seen), 90.0)
 
     @contextmanager
     def _following(self) -> Iterator[None]:
@@ -456,3 +471,27 @@ class TiltingGripper(FilmedRotation):
             SweepPoint(point.pulse_us, self._gauge.degrees(corners), point.upwards)
             for point, corners in zip(points, views, strict=True)
         ]
+
+
+class SensedGripper(TiltingGripper):
+    """One that homes by a sensor, which says where it is square. Its line is that of the profile.
+
+    Its angle is that of the part of the face that its layer does not reach: on a cube of two layers
+    an opposite gripper holds the other half.
+    """
+
+    def home(self) -> None:
+        """Let it look for its sensor with what it holds; angles count from there."""
+        self.actuator.wake()
+        stepper = self.actuator.stepper
+        assert stepper is not None and stepper.steps_per_turn
+        self.assume_line(ServoLine(360 / stepper.steps_per_turn, self.actuator.at, 0.0, 0.0))
+        self._zero = 0.0
+        self._far.begin()
+
+    def angle(self) -> float:
+        """See :meth:`Rotation.angle`."""
+        degrees = self._far.degrees()
+        if math.isinf(degrees):
+            raise self.watch.lost_face_error(OUT_OF_VIEW.format(self.name))
+        return degrees - self._zero
