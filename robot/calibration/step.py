@@ -282,7 +282,8 @@ class Measurement(ABC):
     ``choices`` are keys, with their labels, that begin it in another way. ``label`` is added to its
     line of ``calibrate all``. ``asks``: it may ask for confirmations. ``keeps``: it has values to
     keep. ``how`` values are found: see :meth:`Session.keep`. ``result`` is replaced as a whole when
-    something was found.
+    something was found. ``purpose``: the code of what right looks like, in
+    :data:`robot.text.purposes.PURPOSES`; "" if none.
     """
 
     name = ""
@@ -292,6 +293,7 @@ class Measurement(ABC):
     label: Mapping[str, str] = {}
     keeps = True
     how = "person"
+    purpose = ""
 
     def __init__(self, session: Session) -> None:
         self.session = session

@@ -258,7 +258,6 @@ class DialogScreen(Screen[None]):
         self._write("#purpose", "" if purpose is None else _purpose_text(purpose))
         self._write("#drawing", "" if purpose is None else purpose.drawing)
         self.query_one("#place").set_class(purpose is None, "hidden")
-        self.query_one("#live").display = purpose is not None
         self._write("#advice", "\n".join(_advice_lines(contents)))
         self._write("#question", contents.question)
         table = self.query_one(LineTable)
@@ -282,13 +281,15 @@ class DialogScreen(Screen[None]):
 
     def _draw_picture(self) -> None:
         contents = self._state.contents if self._state else Contents()
+        live = self.query_one("#live", ImageWidget)
+        live.display = contents.purpose is not None and self._image is not None
         if self._image is None:
             return
         if (outline := contents.outline) is not None:
             picture = draw_quad(self._image, outline.corners, outline.chosen)
             self.query_one("#picture", ImageWidget).show(picture)
         elif contents.purpose is not None:
-            self.query_one("#live", ImageWidget).show(self._image)
+            live.show(self._image)
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Open a line."""

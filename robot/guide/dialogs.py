@@ -366,6 +366,7 @@ class MeasurementDialog(Dialog):
             lines=tuple(self._lines),
             value=None if value is None else Setting(f"{value:g}"),
             question=self._question,
+            purpose=None if self._lines else PURPOSES.get(self._measurement.purpose),
         )
 
     def actions(self) -> Sequence[Action]:

@@ -81,6 +81,11 @@ class MechanismSettings(KindSettings):
         del actuator, position
         return ""
 
+    def measured_purpose(self, what: str) -> str:
+        """The code, like :meth:`purpose_of`, for something that is measured of its motors."""
+        del what
+        return ""
+
     @abstractmethod
     def check(self, actuators: Actuators, size: int) -> Iterator[Finding]:
         """Every reason why it cannot exist, with these actuators and a cube of ``size`` layers."""

@@ -1,7 +1,8 @@
 """The purposes of named positions: what a person sees, by code, when a part is where it belongs.
 
-A kind of mechanism names the code of each of its positions
-(:meth:`robot.settings.mechanisms.MechanismSettings.purpose_of`). Terminal, page and
+A kind of mechanism names the code of each of its positions and of what is measured of its motors
+(:meth:`robot.settings.mechanisms.MechanismSettings.purpose_of`, ``measured_purpose``). Motors on
+the faces have no positions: their zero is how they stand. Terminal, page and
 ``docs/calibration.md`` show the same sentence and drawing.
 """
 
@@ -23,6 +24,7 @@ class TouchText(StrEnum):
     """Sentences that say how hard the part touches the cube."""
 
     FREE = "The part touches nothing."
+    AXLES = "Each axle holds the centre of its face, and nothing else touches the cube."
     CARRIES = "The part carries the cube, and nothing else touches it."
     PUSHES = "The part pushes until the cube tips over, and no further."
     HOLDS = "The part presses only so hard that the cube does not slip, and the servo does not hum."
@@ -190,5 +192,37 @@ PURPOSES: Mapping[str, Purpose] = {
      ▒▒▒▒▒█
      ▒▒▒▒▒█
   █████████""",
+    ),
+    "face-zero": Purpose(
+        "All faces are square: how the motors stand when they get power is their zero.",
+        CubeText.IN,
+        TouchText.AXLES,
+        "The edges of the cube are straight across all layers.",
+        """\
+       █
+    ▒▒▒▒▒▒▒
+  ██▒▒▒▒▒▒▒██
+    ▒▒▒▒▒▒▒
+       █""",
+    ),
+    "face-direction": Purpose(
+        "One face turned a quarter clockwise, seen from outside, and came back.",
+        CubeText.IN,
+        TouchText.AXLES,
+        "Only this face turns, and its edges are straight again in the end.",
+        """\
+  ▒▒▒↻▒▒▒
+  ▒▒███▒▒
+  ▒▒▒▒▒▒▒""",
+    ),
+    "face-turn": Purpose(
+        "One face turned round once, no less and no more, and came back.",
+        CubeText.IN,
+        TouchText.AXLES,
+        "After the turn each sticker is where it was before.",
+        """\
+  ▒▒▒⟳▒▒▒
+  ▒▒███▒▒
+  ▒▒▒▒▒▒▒""",
     ),
 }

@@ -400,6 +400,15 @@ def test_the_next_position_follows_and_is_looked_for_where_the_last_one_tells() 
     assert rig.state.heading.startswith("Positions"), "who gives up chooses again"
 
 
+def test_motors_on_the_faces_show_what_right_looks_like_though_nothing_is_placed() -> None:
+    client = FakeCalibrationClient("six-motor")
+    assert open_step(client, "home").state.contents.purpose == PURPOSES["face-zero"]
+    for what, code in (("direction", "face-direction"), ("steps", "face-turn")):
+        rig = open_step(client, "steppers", "up", what)
+        assert rig.state.contents.purpose == PURPOSES[code]
+    assert open_step(FakeCalibrationClient(), "home").state.contents.purpose is None
+
+
 def test_a_line_chosen_while_the_robot_is_at_work_changes_nothing() -> None:
     client = FakeCalibrationClient()
     rig = open_step(client, "positions")

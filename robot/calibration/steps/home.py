@@ -46,6 +46,7 @@ class Homing(Measurement):
     def __init__(self, session: Session, as_profile: bool = False) -> None:
         super().__init__(session)
         self._as_profile = as_profile
+        self.purpose = session.profile.mechanism.measured_purpose(self.name)
 
     def measure(self, choice: str = "") -> Script:
         """See :meth:`Measurement.measure`."""

@@ -48,6 +48,7 @@ class MotorMeasurement(Measurement):
         self.settings = stepper_of(session.calibrated, actuator)
         self.motor = actuator
         self.name = f"{actuator} {self.what}"
+        self.purpose = session.profile.mechanism.measured_purpose(self.what)
         self.number: int | None = getattr(self.settings, self.field, None)
 
     def choose(self, found: int | None) -> None:

@@ -17,6 +17,12 @@ from robot.settings.mechanisms import (
     missing,
 )
 
+MEASURED_PURPOSES = {
+    "home": "face-zero",
+    "direction": "face-direction",
+    "steps": "face-turn",
+}
+
 
 class DirectSettings(MechanismSettings):
     """A motor on each of five or six faces; the cube as a whole never moves.
@@ -31,6 +37,10 @@ class DirectSettings(MechanismSettings):
     overlap_degrees: Annotated[
         float, Field(ge=0, le=40, description="degrees a layer may be off when the next starts")
     ] = 0.0
+
+    def measured_purpose(self, what: str) -> str:
+        """See :meth:`MechanismSettings.measured_purpose`."""
+        return MEASURED_PURPOSES.get(what, "")
 
     def check(self, actuators: Actuators, size: int) -> Iterator[Finding]:
         """Every motor can turn its face for ever, and there are enough of them."""
