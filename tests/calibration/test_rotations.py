@@ -165,6 +165,7 @@ class Watch(Servo):
 
     def __init__(self, degrees_of: Callable[[float], float], slack: float = 0.0) -> None:
         super().__init__(slack)
+        self.profile = TWO_ARM
         self.degrees_of = degrees_of
         self.zero, self.turn_in_view = 0.0, 45.0
         self.remedy = "turn the camera"
