@@ -353,8 +353,6 @@ class RingFinder(Finder):
         servos = profile.actuators_of(Servo).keys()
         motors = {one.motor for one in grippers.values()}
         jaws = {one.jaw for one in grippers.values()}
-        if len(jaws) < len(grippers):
-            return False
         can_turn = motors <= servos or motors <= blind_steppers(profile)
         holds_alone = len(jaws) == len(grippers)
         return grippers.keys() == BESIDE and can_turn and holds_alone and jaws <= servos
