@@ -199,7 +199,7 @@ ALIKE_AFTER = {2: "B' L D R' B U R' U D' L2 F2 D'", 3: "U' R2 L' U2 F' L2 U D B"
 """Moves after which two neighbouring faces look alike, but for centres."""
 
 
-def with_alike_faces(size: int) -> CubeBody:
+def make_alike_faces(size: int) -> CubeBody:
     """A cube of two or three layers of which two neighbouring faces look alike, however turned."""
     body = CubeBody("".join(letter * size * size for letter in SITES))
     for move in ALIKE_AFTER[size].split():

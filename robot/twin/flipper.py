@@ -98,7 +98,7 @@ class SimulatedArm:
             if roll.roll is not None
         )
 
-    def beyond(self, position: float, places: Collection[str]) -> float:
+    def depth(self, position: float, places: Collection[str]) -> float:
         """See :class:`robot.twin.registry.Lid`."""
         seen = self.appears(position)
         free = next((one for one in self._places if one.role == "open"), None)

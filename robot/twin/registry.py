@@ -166,7 +166,7 @@ MOTORS: Kinds[MotorKind[Any]] = Kinds(
 class Lid(Protocol):
     """An arm that comes into the picture on its way down to the cube."""
 
-    def beyond(self, position: float, places: Collection[str]) -> float:
+    def depth(self, position: float, places: Collection[str]) -> float:
         """Return by how much it is past where it is at one of these places, in its motor's units:
         negative before that, infinite anywhere but on its way down."""
 

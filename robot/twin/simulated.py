@@ -18,9 +18,9 @@ from robot.twin.cube import (
     NORMALS,
     CubeBody,
     Pose,
+    make_alike_faces,
     scrambled,
     turned,
-    with_alike_faces,
 )
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.pulses import PulseMaker
@@ -45,7 +45,7 @@ from solver.errors import InvalidRequest
 def cube_put_in(size: int, seed: int, misadjusted: Misadjustment | None) -> CubeBody:
     """Return the scrambled cube in a robot when it is switched on."""
     if misadjusted is not None and misadjusted.look.has_alike_faces and size in ALIKE_AFTER:
-        return with_alike_faces(size)
+        return make_alike_faces(size)
     return scrambled(size, seed)
 
 
@@ -195,7 +195,7 @@ class SimulatedRobot:
         picture, negative before that; infinite where it hides the cube as a whole."""
         lid = self._parts.lids.get(actuator)
         if lid is not None:
-            return lid.beyond(self.position(actuator), places) / self._degree_us
+            return lid.depth(self.position(actuator), places) / self._degree_us
         return -math.inf if self.place(actuator) in places else math.inf
 
     def position(self, actuator: str) -> float:

@@ -13,7 +13,7 @@ import pytest
 
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
-from robot.twin.cube import NORMALS, SITES, CubeBody, Pose, scrambled, with_alike_faces
+from robot.twin.cube import NORMALS, SITES, CubeBody, Pose, make_alike_faces, scrambled
 from robot.twin.flipper import ZONE_PART
 from robot.twin.misadjustment import LensTruth, LookTruth, Misadjustment
 from robot.twin.render import (
@@ -179,7 +179,7 @@ def test_a_lid_that_was_not_built_as_drawn_comes_over_the_cube_little_by_little(
 
 @pytest.mark.parametrize("size", [2, 3])
 def test_two_neighbouring_faces_of_a_cube_may_look_alike(size: int) -> None:
-    body = with_alike_faces(size)
+    body = make_alike_faces(size)
     letters = np.array(list(body.facelets())).reshape(6, size, size)
     counts = {letter: int((letters == letter).sum()) for letter in SITES}
     assert set(counts.values()) == {size * size}

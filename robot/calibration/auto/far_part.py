@@ -87,9 +87,9 @@ class FarPart:
 
         Raises ``CalibrationError`` if it never is at rest.
         """
-        seen = [self._turned(self._picture())]
+        seen = [self._measure_tilt(self._picture())]
         while len(seen) <= MOST_LOOKS:
-            seen.append(self._turned(self._picture()))
+            seen.append(self._measure_tilt(self._picture()))
             if seen[-1] == seen[-2] or abs(seen[-1] - seen[-2]) < SAME_DEGREES:
                 return seen[-1]
         if max(seen) - min(seen) > MOST_TREMBLING:
@@ -102,17 +102,17 @@ class FarPart:
     def _picture(self) -> Picture:
         return self._watch.flat_picture(REACH, HALF_WIDTH_PX)
 
-    def _turned(self, picture: Picture) -> float:
+    def _measure_tilt(self, picture: Picture) -> float:
         """Return the degrees for one picture.
 
         The corner that rises and the one that sinks move differently, because their distance to the
         camera changes. Their middle moves a little less than the middle of the face.
         """
-        moved = sum(self._moved(corner, picture) for corner in self._corners) / 2
+        moved = sum(self._displacement(corner, picture) for corner in self._corners) / 2
         sine = moved / (1 - 1 / USUAL_HEIGHT)
         return math.degrees(math.asin(sine)) if math.isfinite(moved) else math.inf
 
-    def _moved(self, corner: NDArray[np.bool_], after: Picture) -> float:
+    def _displacement(self, corner: NDArray[np.bool_], after: Picture) -> float:
         """Return the half widths by which a corner has moved; infinite if it is not there."""
         reach = round(FARTHEST * HALF_WIDTH_PX)
         assert self._first is not None, "it begins before anything is measured"
