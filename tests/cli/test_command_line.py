@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,23 @@ import pytest
 from robot.cli.main import COMMANDS, cubist, run
 from robot.cli.manpage import SERVICES, manual_page
 from robot.settings import profile_path
+
+CHECKOUT = Path(__file__).parents[2]
+SHELLS = {
+    "bash": (
+        ("--norc", "--noprofile", "-i"),
+        "source usr/share/bash-completion/completions/cubist",
+    ),
+    "zsh": (
+        ("-f", "-i"),
+        "fpath+=($PWD/usr/share/zsh/vendor-completions)\nautoload -U compinit\ncompinit -u -D",
+    ),
+    "fish": (
+        ("--no-config", "-i"),
+        "source usr/share/fish/vendor_completions.d/cubist.fish",
+    ),
+}
+"""Options that make a shell interactive without a person's settings, and what it loads."""
 
 HEAVY = {"numpy", "cv2", "pydantic", "aiohttp", "rich", "solver._native"}
 LIGHT = ["import robot.cli.status, robot.cli.control", "from robot.cli.main import run"]
@@ -181,3 +199,37 @@ def test_a_package_that_is_missing_is_named(site: Path) -> None:
     shutil.rmtree(site / "vision")
     code, said = run_cubist(site)
     assert code == 2 and str(site / "vision") in said
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root of an installation with its manual pages and completions."""
+    root = tmp_path_factory.mktemp("root")
+    script = '. systemd/contents; make_documents "$0" "$1" -P'
+    subprocess.run(["bash", "-ec", script, root, sys.executable], cwd=CHECKOUT, check=True)
+    return root
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_tab_key_completes(shell: str, documents: Path) -> None:
+    """A person at a terminal types ``cubist statu``, Tab, `` --help``, Enter."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    options, load = SHELLS[shell]
+    terminal, ours = pty.openpty()
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    places = {"HOME": str(documents), "PATH": path, "TERM": "dumb", "LC_ALL": "C.UTF-8"}
+    command = ["setsid", "--ctty", "--wait", shell, *options]
+    with (
+        subprocess.Popen(command, stdin=ours, stdout=ours, stderr=ours, cwd=documents, env=places),
+        os.fdopen(terminal, "r+b", 0) as screen,
+    ):
+        os.close(ours)
+        screen.write(f"{load}\ncubist statu\t --help\nexit\n".encode())
+        shown = b""
+        try:
+            while part := screen.read(4096):
+                shown += part
+        except OSError:
+            pass  # how a terminal ends whose program is gone
+    assert b"Usage: cubist status" in shown
