@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.rig.browser import needs_browser
 from tests.system.install.conftest import RunScenario
 from tests.system.install.debian_root import assert_story
 
@@ -68,6 +69,15 @@ STORY = {
     "uninstalling keeps what is the owner's": "uninstall=0, unit_gone=yes, state_kept=yes",
 }
 """Facts that the scenario finds, by what they show."""
+
+
+@needs_browser
+def test_the_owner_restarts_the_service_on_the_page(facts: Mapping[str, str]) -> None:
+    """The page finds the new daemon by itself; at work, only a button that says so stops it."""
+    again = "cubistd has started again."
+    told = "owner_refused=409, owner_button=Stop the robot and restart"
+    ended = f"owner_forced={again}, owner_run=stopped, owner_left=active"
+    assert_story(facts, f"owner_restarted={again}, {told}, {ended}")
 
 
 @pytest.mark.parametrize("expected", STORY.values(), ids=STORY)
