@@ -70,6 +70,10 @@ _MIXED = 3.0
 _LARGE_PITCH = 80.0
 """Pixels of a sticker from which its edges may be wider: its middle shows its colour even so."""
 
+_UNPLACED = 0.5
+"""Part of the working size at which edges must be wide if nobody knows how large the stickers are:
+at that size a face is looked for as well."""
+
 _NOISE = 0.3
 """Slope in grey levels a pixel that is noise."""
 
@@ -287,8 +291,8 @@ class _Signs:
         """Times that the steepest edges are steeper than after a blur; 1: no steeper."""
         grey: MatLike = cv2.cvtColor(self.work, cv2.COLOR_RGB2GRAY).astype(np.float32)
         inside: MatLike = self.inside.astype(np.uint8)
-        if self.place is not None and self.place.pitch > _LARGE_PITCH:
-            far = _LARGE_PITCH / self.place.pitch
+        far = _UNPLACED if self.place is None else min(_LARGE_PITCH / self.place.pitch, 1.0)
+        if far < 1.0:
             grey = cv2.resize(grey, None, fx=far, fy=far, interpolation=cv2.INTER_AREA)
             inside = cv2.resize(inside, grey.shape[::-1], interpolation=cv2.INTER_NEAREST)
         own, soft = (_slopes(cv2.GaussianBlur(grey, (0, 0), sigma)) for sigma in (0.8, 2.5))
