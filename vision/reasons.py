@@ -79,10 +79,8 @@ REASONS: Mapping[str, str] = {
     "seen-cut-top": "the face is cut off by the upper edge of the picture: show the whole face",
     "seen-cut-bottom": "the face is cut off by the lower edge of the picture: show the whole face",
     # Cubes that were put together wrongly.
-    "put-wrongly": "the cube seems to be put together wrongly. {what}: {remedy}",
-    "put-wrongly-more": (
-        "the cube seems to be put together wrongly in {count} places. {what}: {remedy}"
-    ),
+    "put-wrongly": "the cube seems to be put together wrongly: {what}",
+    "put-wrongly-more": ("the cube seems to be put together wrongly in {count} places: {what}"),
     "edge-flipped": "edge {piece} is flipped (now at {place})",
     "edge-flipped-perhaps": "one edge is flipped, perhaps {piece} (now at {place})",
     "corner-twisted": "corner {piece} is twisted (now at {place})",

@@ -195,6 +195,8 @@ class _Report:
         shows; the reason then says what to do.
         """
         lines = [f"unreadable: {reason}"]
+        if assembled is not None:
+            lines.append(f"what to do: {assembled.remedy}")
         if doubtful:
             lines.append(f"doubtful stickers: {', '.join(doubtful)}")
         if face is not None and assembled is None and flaw is None:
@@ -235,6 +237,8 @@ class _Report:
             note(f"not sure (margin {reading.margin:.1f}); doubtful stickers: {names}")
             if reading.reason:
                 note(reading.reason)
+            if reading.assembled is not None:
+                note(f"what to do: {reading.assembled.remedy}")
 
     def _draw(
         self,
@@ -271,5 +275,5 @@ def _assembly_of(assembled: WrongPiece | None) -> dict[str, dict[str, str | None
     """The piece put in wrongly as the answer has it; empty if there is none."""
     if assembled is None:
         return {}
-    found = {"piece": assembled.piece, "fault": assembled.fault}
+    found = {"piece": assembled.piece, "fault": assembled.fault, "remedy": str(assembled.remedy)}
     return {"assembled": {**found, **({"with": assembled.other} if assembled.other else {})}}

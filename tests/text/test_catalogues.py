@@ -235,9 +235,7 @@ def test_why_a_cube_is_not_read_is_told_with_its_place() -> None:
     fault = FaultRecord.of(ScanError(Reason.name_pictures("F", shining), "F", "reflection"))
     told = catalogue("de").cause(fault.model_dump())
     assert told.startswith("Bild F: eine Spiegelung liegt auf Reihe 1, Spalte 2-3 der Seite: ")
-    wrong = Reason.nest(
-        "put-wrongly", what="edge-flipped", remedy="turn-piece", piece="UR", place="U6, R2"
-    )
+    wrong = Reason.nest("put-wrongly", what="edge-flipped", piece="UR", place="U6, R2")
     fault = FaultRecord.of(ScanError(wrong, "U", remedy=Reason.of("turn-piece")))
     spanish = catalogue("es")
     assert "la arista UR está volteada (ahora en U6, R2)" in spanish.cause(fault.model_dump())

@@ -208,12 +208,11 @@ class Verdict:
         return "", ()
 
     def describe_assembly(self) -> Reason:
-        """Say which piece seems to have been put in wrongly, where it is, and what to do."""
+        """Say which piece seems to have been put in wrongly, and where it is."""
         first, *more = self.wrong_pieces
         return Reason.nest(
             "put-wrongly-more" if more else "put-wrongly",
             what=first.code,
-            remedy=first.remedy.code,
             piece=first.piece,
             other=first.other,
             place=", ".join(self.names_of(first.stickers)),
