@@ -33,6 +33,10 @@ MAX_MISFIT = 0.4
 MAX_FACE_MISFIT = 0.5
 """Largest shares of all stickers and of a face's that may look like none of the colours."""
 
+_COLOURED = 1.5
+"""Log odds against stickers of other colours from which a cube may be sure: less than one in five
+that they were exchanged. One of 1,490 sure readings in common light has less."""
+
 _BETTER = 6.0
 """Log odds by which a corrected scan must beat the scan as it came."""
 
@@ -161,8 +165,8 @@ class Verdict:
 
     @property
     def is_plausible(self) -> bool:
-        """True if no stickers contradict the cube and few match no colour."""
-        return self.decision.odds_of_colouring > 0 and not self.is_strange
+        """True if no stickers seem to contradict the cube and few match no colour."""
+        return self.decision.odds_of_colouring > _COLOURED and not self.is_strange
 
     @property
     def is_strange(self) -> bool:
@@ -199,7 +203,7 @@ class Verdict:
         one = self.decision
         if wrong := self.wrong_pieces:
             return self.describe_assembly(), wrong[0].stickers
-        if one.odds_of_colouring <= 0:
+        if one.odds_of_colouring <= _COLOURED:
             stickers = one.recoloured.tolist()
             names = ", ".join(self.names_of(stickers))
             return f"{names} show another colour than the cube has there: {_LOOK_AGAIN}", stickers
