@@ -335,7 +335,7 @@ def test_who_takes_over_ends_the_other_s_motion_and_the_other_is_told(
 
     def homes_until_stopped(*_: Any) -> None:
         moving.set()
-        assert daemon.motion._cancel.wait(60)
+        assert daemon.motion.cancelled.wait(60)
         raise Stopped
 
     monkeypatch.setattr(daemon.motion, "home", homes_until_stopped)

@@ -33,6 +33,7 @@ from robot.text.outcomes import Outcome, exit_code
 from solver.cube.reading import parse_state
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import ExitCode
+from tests.rig.documents import EndedJobs
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 LIMIT_S = 240.0
@@ -255,31 +256,14 @@ def test_no_daemon_says_how_to_start_it(
         ControlClient().stop()
 
 
-class Ended:
-    """A daemon each of whose jobs has ended with the same outcome."""
-
-    def __init__(self, outcome: Outcome | None) -> None:
-        self.record = RunRecord(
-            id="000001", kind="solve", robot="fake", started_at=utc_now(), outcome=outcome
-        )
-
-    def start(self, kind: str, **more: Any) -> str:
-        return "000001"
-
-    def status(self) -> dict[str, Any]:
-        return {"job": None}
-
-    def run(self, run_id: str) -> dict[str, Any]:
-        return self.record.model_dump(mode="json")
-
-
 @pytest.mark.parametrize("outcome", [*Outcome, None])
 def test_one_outcome_has_one_exit_code_whichever_command_reports_it(
     outcome: Outcome | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """``test`` and ``demo`` are done only with a solved cube."""
-    ended = Ended(outcome)
+    ended = EndedJobs(*[outcome] * 6)
     monkeypatch.setattr("robot.cli.control.daemon_client", lambda: ended)
+    monkeypatch.setattr("robot.cli.control.watch", lambda *_, **__: None)
     code = exit_code(outcome)
     for command in (
         ["start"],
@@ -292,7 +276,8 @@ def test_one_outcome_has_one_exit_code_whichever_command_reports_it(
     is_solved = outcome is Outcome.SOLVED
     assert run(["test", "--cycles", "1", "--json"]) == (code if is_solved else no)
     for held in (True, False):
-        demo = DemoOutcome(held, (), ended.record, scan_s=1.0, turn_s=1.0, facelets="")
+        record = RunRecord(**ended.run("1"))
+        demo = DemoOutcome(held, (), record, scan_s=1.0, turn_s=1.0, facelets="")
         assert demo_code(demo) == (code if held else no)
 
 

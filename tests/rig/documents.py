@@ -108,7 +108,7 @@ class FakeClient(ControlClient):
 class EndedJobs(FakeClient):
     """A daemon whose jobs have ended with these outcomes, one after the other."""
 
-    def __init__(self, *outcomes: str) -> None:
+    def __init__(self, *outcomes: str | None) -> None:
         super().__init__()
         self.kinds: list[str] = []
         self.details: list[dict[str, Any]] = []

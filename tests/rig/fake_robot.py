@@ -77,7 +77,7 @@ class FakeMotionController:
     has_lost_positions: bool = False
     reports: list[float] = field(default_factory=lambda: [0.5])
     """Progress that the board reports of each motion."""
-    _cancel: threading.Event = field(default_factory=threading.Event)
+    cancelled: threading.Event = field(default_factory=threading.Event)
     _emergency: bool = False
     _halted: bool = False
     """True if the motion under way has to end; a cancel flag alone only holds back the next."""
@@ -90,14 +90,14 @@ class FakeMotionController:
             raise self.open_fault
 
     def begin(self, cancel: threading.Event) -> None:
-        self._cancel, self._halted = cancel, False
+        self.cancelled, self._halted = cancel, False
 
     def clear_emergency(self) -> None:
         self._emergency = False
 
     @property
     def is_cancelled(self) -> bool:
-        return self._cancel.is_set()
+        return self.cancelled.is_set()
 
     def require_confirmed(self) -> None:
         pass
@@ -105,7 +105,7 @@ class FakeMotionController:
     def _may_move(self) -> None:
         if self._emergency:
             raise RobotError("emergency-stop")
-        if self._cancel.is_set():
+        if self.cancelled.is_set():
             raise Stopped
 
     def home(self, first: Sequence[str] = ()) -> None:
@@ -170,7 +170,7 @@ class FakeMotionController:
 
     def stop(self) -> None:
         self.done.append("stop")
-        self._cancel.set()
+        self.cancelled.set()
         self._halted = True
 
     def emergency_stop(self) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import io
 import json
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -266,11 +265,11 @@ class Watcher(SilentDisplay):
         self.seen.append((progress.step, progress.moves, progress.clock_s, progress.edges))
 
 
-def demo_of(name: str = "cubotino-uno", **panel: Any) -> Demo:
+def demo_of(name: str = "cubotino-uno", watcher: SilentDisplay | None = None, **panel: Any) -> Demo:
     profile = load_profile(name)
     profile = profile.model_copy(update={"panel": profile.panel.model_copy(update=panel)})
     body = scrambled(profile.cube.size, 1)
-    return Demo(replace(DemoOptions(profile, None, body, profile.title)), Watcher())
+    return Demo(DemoOptions(profile, None, body, profile.title), watcher or SilentDisplay())
 
 
 @pytest.fixture
@@ -289,7 +288,8 @@ def presses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 async def test_a_demo_waits_for_tables_presses_once_and_follows_to_the_end(
     presses: list[int],
 ) -> None:
-    demo = demo_of(start_button_gpio=17)
+    watcher = Watcher()
+    demo = demo_of(watcher=watcher, start_button_gpio=17)
     preparation = SimpleNamespace(step="making tables", progress=0.5, remaining_s=3.0)
     job = SimpleNamespace(progress=0.25, remaining_s=4.0)
     daemon: Any = Daemon(
@@ -313,7 +313,7 @@ async def test_a_demo_waits_for_tables_presses_once_and_follows_to_the_end(
     result = await demo.solve(stage)
     assert presses == [17]
     assert entered == [RobotState.SCANNING, RobotState.SCANNING, RobotState.TURNING]
-    assert demo._display.seen == [("looking", "", 1.0, 1), ("looking", "R U", 5.5, 3)]
+    assert watcher.seen == [("looking", "", 1.0, 1), ("looking", "R U", 5.5, 3)]
     assert (result.scan_s, result.turn_s) == (4.5, 0.0)
     assert (result.record.id, result.solved, result.violations) == ("000001", False, ())
     assert result.facelets == scrambled(3, 1).facelets()

@@ -115,10 +115,11 @@ def letters_seen(image: Image) -> str:
 def test_a_picture_shows_the_moment_at_which_it_was_asked_for() -> None:
     """Whatever happens until it is painted."""
     shown = studio(scrambled(3, 1)).shoot().image
-    later = studio(scrambled(3, 1))
+    robot = SimulatedRobot(CUBOTINO, scrambled(3, 1))
+    later = Studio(robot)
     paint = later.pose_for()
-    later._robot.insert(scrambled(3, 2))
-    later._robot.body.turn("U", 1)
+    robot.insert(scrambled(3, 2))
+    robot.body.turn("U", 1)
     later.colour_cast((0.2, 0.2, 0.2))
     assert np.array_equal(shown, paint().image)
 
