@@ -150,7 +150,7 @@ class BlockTurnTimes:
         return int(self.first.shape[-1])
 
     def least_us(self, turns: int) -> int:
-        """Return a lower bound on the time of so many turns, whichever they are."""
+        """Return a lower bound on the time that this many turns take, of any kind."""
         return turns and int(self.first.min()) + (turns - 1) * int(self.next.min())
 
 

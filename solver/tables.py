@@ -108,7 +108,7 @@ class Making:
         return self.is_wanted
 
     def wait(self, others: Progress | None) -> None:
-        """Report the progress of whoever makes tables just now, if known, and wait a moment.
+        """Report the progress of the process that is making tables, if known, and wait a moment.
 
         Raises SearchError when the request is cancelled.
         """

@@ -55,7 +55,7 @@ class Machine:
     mechanism: JsonObject | None = None
 
     def scan(self, state: State | None = None) -> tuple[list[FaceImage], State]:
-        """A picture of every face, and the state in which that leaves the robot.
+        """Take a picture of every face; return them and the state in which that leaves the robot.
 
         ``state`` is where it stands; None: as homed. Raises ``RobotError`` and ``Stopped``.
         """
@@ -77,7 +77,7 @@ def make_machine(
     port: str | None = None,
     twin: str | None = None,
 ) -> Machine:
-    """Everything a job works with; nothing is connected yet but the cameras.
+    """Return everything a job works with; only the cameras are connected yet.
 
     ``contact`` knows how far the robot may go, also after it was put together anew.
     ``port`` overrides the profile's serial port; ``twin`` is the socket of a simulated robot.

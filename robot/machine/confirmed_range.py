@@ -228,8 +228,9 @@ def largest_step(actuator: ActuatorSettings) -> int | None:
 
 
 def first_pulse(name: str, limits: Range, begin_at: int | None) -> int:
-    """The first pulse of a servo without a confirmed position, as somebody has said; raises
-    :class:`NotConfirmed` where nobody has, or beyond its limits."""
+    """Return the first pulse of a servo without a confirmed position, as a person has given it;
+    raises :class:`NotConfirmed` if no one has, or if it is beyond the limits.
+    """
     low, high = limits
     if begin_at is not None and low <= begin_at <= high:
         return begin_at

@@ -80,7 +80,7 @@ class FaceImage:
         return [(x, y) for x, y in found]
 
     def reduce(self) -> FaceImage:
-        """Return a copy whose frame is no larger than its cells need to be judged.
+        """Return it with a frame no larger than its cells need to be judged.
 
         This is what is kept until the cube is read: six frames of 1920x1080 would take 37 MB. The
         check of the view works at that size anyway, and the drawing of the reading needs less.
@@ -126,8 +126,8 @@ class Scanner:
         self._light = stored_light(profile)
 
     def prepare(self) -> None:
-        """Read a solved cube that nobody has shown: what a first look has to load and to work out
-        is there before it.
+        """Read a made-up solved cube, so that the first real look finds everything loaded and
+        computed.
         """
         square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]]) * PREPARED_PIXELS
         quads = FaceGrid.from_corners(square, self._size).quads
@@ -385,8 +385,8 @@ def as_values(references: ColourReferences) -> dict[str, object]:
 def odd_view(image: FaceImage, size: int, beside: Sequence[FaceGrid] = ()) -> OddView | None:
     """Return what a picture shows instead of one face of such a cube; None: such a face.
 
-    ``beside`` it are other faces of the same cube. A face of which the robot itself hides a part
-    may be one, for all that can be told.
+    ``beside`` it are other faces of the same cube. A face that the robot itself hides in part
+    counts as one.
     """
     if not image.whole:
         return None

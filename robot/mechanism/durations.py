@@ -88,7 +88,9 @@ def rotation_profile(
 
 @contextlib.contextmanager
 def _drive(profile: RobotProfile, name: str) -> Iterator[Drive]:
-    """The actuator called ``name``; whatever it cannot do is the profile's fault."""
+    """Return the drive of the actuator called ``name``; the profile is to blame for what it cannot
+    do.
+    """
     try:
         yield drive_of(name, profile.actuators[name])
     except InvalidRequest as error:
@@ -97,7 +99,7 @@ def _drive(profile: RobotProfile, name: str) -> Iterator[Drive]:
 
 
 class Rotary:
-    """A rotating part whatever drives it, with the ``angles`` it has, in quarter turns.
+    """A rotating part with any drive, and the ``angles`` it can have, in quarter turns.
 
     Endless motors have ``looks`` angles, 0 to looks - 1: those that can be told apart.
     """

@@ -63,7 +63,7 @@ class Debouncer:
         return self._since_us
 
     def edge(self, time_us: int) -> None:
-        """The input changed at this time, to whatever level: steadiness starts anew."""
+        """Note that the input changed at this time; it has to be steady again from then on."""
         self._since_us = max(self._since_us, time_us)
 
 

@@ -131,7 +131,7 @@ class _Reached:
     source: Ints | None = None
 
     def reframe(self, axis: int, whole: int) -> _Reached:
-        """The same with the frame turned by ``whole`` quarters about the axis."""
+        """Return a copy whose frame is turned by ``whole`` quarters about the axis."""
         configurations, held = np.divmod(self.nodes, ORIENTATIONS)
         table = reframe_table()[axis, whole]
         nodes = ORIENTATIONS * configurations + table[held]

@@ -58,7 +58,7 @@ class StoppingRule:
         self._latest: tuple[float, float] | None = None
 
     def better(self, elapsed_s: float, duration_s: float) -> None:
-        """A plan of that duration was found after so long a search."""
+        """Note that a plan of that duration was found after this much searching."""
         seen = (max(elapsed_s, EARLIEST_S), duration_s)
         if self._first is None or elapsed_s < EARLIEST_S:
             self._first = seen

@@ -97,7 +97,7 @@ def survey(
 ) -> Survey:
     """Compile, scan and solve ``cubes`` random cubes with ``search_s`` seconds each.
 
-    ``on_cube`` hears of every cube done, ``progress`` of tables that are made first. Raises
+    ``on_cube`` is called after every cube, ``progress`` while tables are made first. Raises
     BadProfile for a robot that cannot solve.
     """
     started = time.process_time()
@@ -163,7 +163,7 @@ def _solves(
     on_cube: Callable[[int], None],
     progress: Callable[[Progress], None] | None,
 ) -> Solves:
-    """The same cubes for every robot, so that robots can be compared."""
+    """Solve random cubes, the same with every robot, so that robots can be compared."""
     rng = np.random.default_rng(2024)
     plans = []
     for number in range(cubes):

@@ -38,7 +38,7 @@ class Stopwatch:
         self._begun: dict[str, float] = {}
 
     def add(self, stage: str, seconds: float) -> None:
-        """Note that a stage took so long."""
+        """Add the seconds that a stage took."""
         with self._lock:
             self._samples.setdefault(stage, []).append(round(max(seconds, 0.0), 6))
 

@@ -95,7 +95,7 @@ class LinkRecord(BaseModel):
     late: int = 0
 
     def __add__(self, other: LinkRecord) -> LinkRecord:
-        """Both together."""
+        """Add up the counts of both."""
         return self._each(other, 1)
 
     def __sub__(self, other: LinkRecord) -> LinkRecord:

@@ -314,7 +314,7 @@ class RunStore:
         return next((run.id for run in runs if isinstance(run, RunRecord)), None)
 
     def _remove(self, run_id: str) -> bool:
-        """Remove a run's folder: at once for whoever looks, whenever the power goes."""
+        """Remove a run's folder in one step: no reader and no power cut finds half of it."""
         directory = self.directory_of(run_id)
         going = directory.with_name(_REMOVED_PREFIX + directory.name)
         try:
@@ -356,7 +356,7 @@ def _remove_if_empty(directory: Path) -> bool:
 def _close(directory: Path) -> None:
     """Write into an open record that its job was interrupted.
 
-    Whatever else the file holds stays, also what only a newer version knows.
+    Everything else in the file stays, even keys that only a newer version knows.
     """
     path = directory / RECORD_NAME
     document = parse_object(read_regular(path, LARGEST_RECORD_BYTES), str(path))

@@ -56,7 +56,8 @@ class TimedJpeg:
 class TimeLapse:
     """The pictures of one run, at most :data:`MOST_KEPT`, evenly spread however long it lasts.
 
-    Threads may add pictures at the same time: whoever gives up waiting for one leaves it running.
+    Threads may add pictures at the same time, because a caller that gives up waiting leaves its
+    thread running.
     """
 
     def __init__(self) -> None:

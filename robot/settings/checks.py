@@ -67,7 +67,7 @@ def _check_parts(profile: RobotProfile) -> Iterator[Finding]:
 
 
 def _check_boards(profile: RobotProfile) -> Iterator[Finding]:
-    """Actuators are at boards that exist, each of which is in use and can be told from others."""
+    """Check that actuators name existing boards, and that each board is in use and recognisable."""
     for name, actuator in profile.actuators.items():
         if actuator.board is not None and actuator.board not in profile.boards:
             known = f"further boards: {', '.join(profile.boards) or 'none'}"

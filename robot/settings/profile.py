@@ -334,7 +334,7 @@ class RobotProfile(Settings):
                 actuator.set_frame_us(BOARD_TARGETS[board.target].frame_us)
 
     def board_of(self, actuator: ActuatorSettings) -> FirmwareSettings | None:
-        """The board that drives an actuator; None when it names one that is not there."""
+        """Return the board that drives an actuator; None if it names one that does not exist."""
         return self.firmware if actuator.board is None else self.boards.get(actuator.board)
 
     def board_name_of(self, actuator: str) -> str:
@@ -356,8 +356,9 @@ class RobotProfile(Settings):
     def with_board(
         self, target: str, pins: Mapping[str, Mapping[str, int | str]] | None = None
     ) -> RobotProfile:
-        """The same robot at another board, for simulations: with pins of the same numbers, except
-        for actuators whose pins by role are in ``pins``."""
+        """Return a copy of the robot on another board, for simulations. Pins keep their numbers,
+        except for actuators whose pins by role are in ``pins``.
+        """
         document = self.model_dump(mode="json", exclude_unset=True)
         for name, others in (pins or {}).items():
             document["actuators"][name]["pins"] |= others
@@ -365,7 +366,7 @@ class RobotProfile(Settings):
         return RobotProfile.model_validate(document)
 
     def described_by(self, document: ProfileDocument) -> RobotProfile:
-        """The same, with the document it was read from: complaints then name file and line."""
+        """Note the document it was read from, for complaints with file and line. Return itself."""
         self._document = document
         return self
 
@@ -395,7 +396,7 @@ class RobotProfile(Settings):
         return self._document.complaint(path, text)
 
     def __eq__(self, other: object) -> bool:
-        """Return true if both describe the same robot, whatever they were read from."""
+        """Return true if both describe the same robot, even if read from different files."""
         if not isinstance(other, RobotProfile):
             return NotImplemented
         return self.__dict__ == other.__dict__

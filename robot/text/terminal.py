@@ -68,7 +68,7 @@ def picture_cells(
 
 
 def picture_text(image: NDArray[np.uint8], columns: int, rows: int) -> Text:
-    """The same as one text."""
+    """Return the picture as one text."""
     lines = picture_cells(image, columns, rows)
     return Text("\n").join(Text.assemble(*line) for line in lines)
 

@@ -392,7 +392,7 @@ def _not_a_move(text: str, at: int) -> BadNotation:
 
 
 def face_turns(moves: Iterable[Move]) -> tuple[Move, ...]:
-    """The same turns of a 3x3x3 as turns of its six faces, named by their centres.
+    """Return the turns of a 3x3x3 as turns of its six faces, named by their centres.
 
     Rotations vanish into the naming of what follows: ``x U`` becomes ``F``, ``M`` becomes ``R L'``.
     """

@@ -86,8 +86,8 @@ def _listener(request: Request) -> Callable[[int, int], None]:
 def load(size: int, request: Request) -> _native.NxnDatabase:
     """The database for ``size`` and the request's metric, made and stored if it is not there.
 
-    ``request.depth`` or, when None, as deep as :data:`MOST_BYTES` allows. A file that is damaged is
-    made anew; one that cannot be written is only used by this process. Raises SearchError when
+    ``request.depth`` or, when None, as deep as :data:`MOST_BYTES` allows. A damaged file is made
+    again; a database that cannot be stored is used by this process alone. Raises SearchError when
     making it was cancelled, BadNotation for a depth below 0.
     """
     if request.depth is not None and request.depth < 0:

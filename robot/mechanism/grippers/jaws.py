@@ -34,7 +34,7 @@ class Act:
     end_us: int
 
     def later(self, offset_us: int) -> Act:
-        """The same, started later."""
+        """Return a copy that starts later."""
         return Act(
             tuple(replace(m, offset_us=m.offset_us + offset_us) for m in self.motions),
             tuple(replace(each, start_us=each.start_us + offset_us) for each in self.operations),
