@@ -110,6 +110,7 @@ def test_a_pico_in_its_bootloader_is_found_by_its_drive(
     drive.touch()
     image.write_bytes(b"image")
     (tmp_path / "mounted").mkdir()
+    (tmp_path / "mounted" / "INFO_UF2.TXT").touch()
     mounts.write_text(f"{drive} {tmp_path}/mounted vfat\n")
     rates = (500_000, 250_000, 100_000)
     runs = Capabilities(Board.RP2040, FIRMWARE_VERSION, 1, 7, 0, ResetCause(0), 100, 100, *rates)

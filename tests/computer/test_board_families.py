@@ -135,11 +135,14 @@ def test_an_image_is_copied_to_the_drive_of_a_pico(
     (tmp_path / "mounts").write_text(f"/dev/sdb1 / ext4\n{drive} {tmp_path}/a\\040b vfat\n")
     monkeypatch.setattr(rp2040, "DRIVE_LIMIT_S", 0.0)
     monkeypatch.setattr(rp2040, "ask", lambda port, baud: pico_running(FIRMWARE_VERSION))
-    family = replace(RP2040, drive=drive, mounts=tmp_path / "mounts")
+    family = replace(RP2040, drive=drive, mounts=tmp_path / "mounts", disks=tmp_path / "block")
     firmware = BuiltFirmware(firmware_boards()["pico"], tmp_path, image, 1, 2)
     assert family.find_drive() is None
     drive.touch()
     assert family.find_drive() == drive
+    with pytest.raises(FirmwareError, match=r"is not the drive of a Pico: it has no INFO_UF2\.TXT"):
+        family.flash(firmware, str(drive))
+    (mounted / "INFO_UF2.TXT").touch()
     with pytest.raises(FirmwareError, match="did not take the image"):
         family.flash(firmware, str(drive))
     assert (mounted / "cubist.uf2").read_bytes() == b"image"
@@ -150,6 +153,23 @@ def test_an_image_is_copied_to_the_drive_of_a_pico(
     (tmp_path / "mounts").write_text("")
     with pytest.raises(FirmwareError, match=r"sda1 is not mounted: sudo cubist firmware flash"):
         family.flash(firmware, str(drive))
+
+
+def test_nothing_is_copied_while_several_boards_wait(tmp_path: Path) -> None:
+    """Two drives have the same label; a board at a port may not be the one that waits."""
+    drive = tmp_path / "sda1"
+    drive.touch()
+    for disk, model in (("sda", "RP2"), ("sdb", "RP2"), ("sdc", "Stick")):
+        device = tmp_path / "block" / disk / "device"
+        device.mkdir(parents=True)
+        (device / "vendor").write_text("RPI     \n")
+        (device / "model").write_text(f"{model}      \n")
+    family = replace(RP2040, drive=drive, mounts=tmp_path / "none", disks=tmp_path / "block")
+    firmware = BuiltFirmware(firmware_boards()["pico"], tmp_path, tmp_path / "none", 1, 2)
+    with pytest.raises(FirmwareError, match=r"2 boards wait in their bootloaders \(sda, sdb\)"):
+        family.flash(firmware, str(drive))
+    with pytest.raises(FirmwareError, match=r"waits in its bootloader already, at .*sda1"):
+        family.flash(firmware, "/dev/ttyACM0")
 
 
 def pico_running(version: str) -> Capabilities:
@@ -163,11 +183,13 @@ def test_a_pico_that_runs_is_restarted_at_usb_by_1200_baud(
     drive, image, port = tmp_path / "sda1", tmp_path / "cubist.uf2", tmp_path / "ttyACM0"
     image.write_bytes(b"image")
     (tmp_path / "mounted").mkdir()
+    (tmp_path / "mounted" / "INFO_UF2.TXT").touch()
     (tmp_path / "mounts").write_text(f"{drive} {tmp_path}/mounted vfat\n")
     socket = tmp_path / "by-path" / "platform-usb-0:1.2:1.0"
     socket.parent.mkdir()
     socket.symlink_to(port)
-    family = replace(RP2040, drive=drive, mounts=tmp_path / "mounts", by_path=socket.parent)
+    places = {"mounts": tmp_path / "mounts", "by_path": socket.parent, "disks": tmp_path / "block"}
+    family = replace(RP2040, drive=drive, **places)
     firmware = BuiltFirmware(firmware_boards()["pico"], tmp_path, image, 1, 2)
     asked = []
 

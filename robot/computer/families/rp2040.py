@@ -47,6 +47,10 @@ PORT_LIMIT_S = 15.0
 """Longest time from a new firmware to its first answer."""
 ASK_EVERY_S = 0.2
 BY_HAND = "Plug the Pico in by USB with its BOOTSEL button held down, then flash it again."
+DISK = ("RPI", "RP2")
+"""Maker and model of the disk that the chip's ROM pretends to be."""
+ABOUT_DRIVE = "INFO_UF2.TXT"
+"""The ROM shows this file on its drive."""
 """Remedy where a board cannot be asked to restart into its bootloader."""
 FLASH_START = 0x10000000
 BOOT_STAGE_BYTES = 256
@@ -128,14 +132,16 @@ class Rp2040Simulation(BoardSimulation):
 class Rp2040Family(BoardFamily):
     """Raspberry Pi Pico, and boards like it.
 
-    ``drive``: that of a board in its bootloader; ``mounts`` tells where it is mounted.
-    ``usb_port``: that of a board with our firmware at USB. ``by_path``: ports by their sockets.
+    ``drive``: that of a board in its bootloader, one of ``disks``; ``mounts`` tells where it is
+    mounted. ``usb_port``: that of a board with our firmware at USB. ``by_path``: ports by their
+    sockets.
     """
 
     drive: Path = Path("/dev/disk/by-label/RPI-RP2")
     usb_port: Path = Path("/dev/serial/by-id/usb-Cubist_Pico-if00")
     by_path: Path = Path("/dev/serial/by-path")
     mounts: Path = Path("/proc/self/mounts")
+    disks: Path = Path("/sys/block")
 
     def build(self, board: FirmwareBoard) -> BuiltFirmware:
         """Build the firmware of a board as a UF2 file; raises :class:`FirmwareError`."""
@@ -181,22 +187,45 @@ class Rp2040Family(BoardFamily):
         """
         if Path(port) == self.drive:
             port = str(self.usb_port)
+        elif self.find_drive() is not None:
+            raise FirmwareError(
+                f"a board waits in its bootloader already, at {self.drive}, and would get the "
+                f"image instead of the one at {port}. Flash it without --port, or unplug it."
+            )
         else:
             at_usb = Path(port).resolve().name.startswith("ttyACM")
             lasting = str(self._find_socket(port)) if at_usb else port
             self._restart(port, at_usb)
             port = lasting
+        self._require_one_disk()
         with self._mount_drive() as folder:
+            if not (folder / ABOUT_DRIVE).exists():
+                raise FirmwareError(
+                    f"{self.drive} is not the drive of a Pico: it has no {ABOUT_DRIVE}. {BY_HAND}"
+                )
             try:
                 shutil.copyfile(built.image, folder / built.image.name)
             except OSError as error:
                 raise FirmwareError(
-                    f"{built.image} cannot be copied to {folder}: {error}"
+                    f"{built.image} cannot be copied to {folder}: {error}. {BY_HAND}"
                 ) from error
             os.sync()
         if not self._wait_for_drive(False):
             raise FirmwareError("the Pico did not take the image; pull it out and try again")
         self._check_version(port)
+
+    def _require_one_disk(self) -> None:
+        """Raise :class:`FirmwareError` if several boards wait: their drives have the same label."""
+        waiting = []
+        for disk in self.disks.glob("*/device"):
+            with contextlib.suppress(OSError):
+                names = tuple((disk / name).read_text().strip() for name in ("vendor", "model"))
+                waiting += [disk.parent.name] if names == DISK else []
+        if len(waiting) > 1:
+            raise FirmwareError(
+                f"{len(waiting)} boards wait in their bootloaders ({', '.join(sorted(waiting))}), "
+                "and nothing tells them apart. Unplug all but the one to flash."
+            )
 
     def _find_socket(self, port: str) -> Path:
         """Return a name that the port at USB has again after a restart: that of its socket, as two
@@ -231,7 +260,8 @@ class Rp2040Family(BoardFamily):
             except RobotError as fault:  # its port is not there yet, or not ours yet
                 if time.monotonic() > deadline:
                     raise FirmwareError(
-                        f"the Pico took the image, but does not answer: {fault}"
+                        f"the Pico's drive went away, but no firmware answers: {fault} If its "
+                        f"cable was out meanwhile: {BY_HAND}"
                     ) from fault
             time.sleep(ASK_EVERY_S)
         if not matches(found):
