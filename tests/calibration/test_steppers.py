@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.calibration.step import Bench, Confirmation, next_of
+from robot.calibration.step import STEPS, Bench, Confirmation, next_of
 from robot.calibration.steps.positions import MOVING
 from robot.calibration.steps.steppers import Backlash, Direction, Limit, Ramp, TurnSteps
 from robot.calibration.trials.stepper_trials import (
@@ -171,6 +171,19 @@ def test_a_motor_that_homes_by_its_stall_is_seen_by_the_camera_and_kept_off_its_
     assert found.play_steps is not None and abs(found.play_steps - play) <= found.within_steps
     assert list(found.values) == (["actuators.front.backlash_steps"] if play else [])
     assert (sped.lost, sped.seen_by, sped.steps) == (False, "camera", 400)
+
+
+@pytest.mark.parametrize(
+    ("robot", "whats"),
+    [("four-arm", ["steps", "backlash"]), ("four-arm-skr-pico", ["backlash"])],
+)
+def test_without_anybody_only_motors_that_turn_round_are_asked_for_their_turn(
+    robot: str, whats: list[str]
+) -> None:
+    session = FakeCalibrationClient(robot).session
+    found = [one.name for one in STEPS["steppers"].unattended_measurements(session, {})]
+    arms = ("right", "left", "front", "back")
+    assert found == [f"{arm} {what}" for arm in arms for what in whats]
 
 
 class Table:

@@ -411,10 +411,13 @@ def _motor_properties(
 
 
 def _measure_motors(session: Session, _: Mapping[str, int]) -> Iterator[Measurement]:
-    """The steps of a turn, and the play, where they can be seen; directions are for eyes, and how
-    fast a motor may be is found out with somebody there."""
+    """The steps of a turn, and the play, where they can be seen: a camera sees whether a turn was
+    whole, and nothing of a part of one. Directions are for eyes, and how fast a motor may be is
+    found out with somebody there."""
     for name, motor in session.profile.actuators_of(Stepper).items():
-        if motor.steps_per_turn is not None:
+        part = session.profile.mechanism.rotated_by(name)
+        low, high = (part and part.range_quarters) or (0, 4)
+        if motor.steps_per_turn is not None and high - low >= 4:
             yield TurnSteps(session, name)
         yield Backlash(session, name)
 
