@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import subprocess
 import sys
 import tempfile
@@ -94,13 +95,15 @@ WATCH_S = 0.002
 
 def measure_button() -> None:
     """Emit the time from letting go of the button to a solved cube, by the computer's clock, with
-    the mean of what it consists of, in ms. ``CUBIST_ROBOTS`` and ``CUBIST_SOLVES`` choose.
+    the mean of what it consists of, in ms, and the computer's load before: the figure counts on one
+    that is idle. ``CUBIST_ROBOTS`` and ``CUBIST_SOLVES`` choose.
     """
     for name in chosen("ROBOTS", "six-motor-record").split():
+        load = round(os.getloadavg()[0], 1)
         found = asyncio.run(_pressed(name, int(chosen("SOLVES", 20))))
         took_s = [took for took, _ in found]
         parts = {part: [one[part] for _, one in found] for part in found[0][1]}
-        detail: dict[str, Any] = {"max": round(max(took_s), 3)}
+        detail: dict[str, Any] = {"load": load, "max": round(max(took_s), 3)}
         detail |= {part: round(1e3 * float(np.mean(values)), 1) for part, values in parts.items()}
         emit(f"button-{name}", round(float(np.mean(took_s)), 3), "s, mean", len(found), detail)
 
