@@ -100,6 +100,16 @@ def test_a_flaw_is_the_reason_only_where_the_other_pictures_show_the_named_cube(
         measured_colours(Bench(fake.machine(), CUBOTINO), ColoursRequest(facelets=named))
 
 
+def test_a_sticker_in_doubt_on_most_faces_is_a_lamp_that_is_reflected(fake: Any) -> None:
+    read, doubtful = fake.scanner.read, ("R5", "F5", "D5", "L5", "B5")
+    bench = Bench(fake.machine(), CUBOTINO)
+    for names, why in ((doubtful, "the same sticker is doubtful on 5 faces"), (("R5", "F4"), "as")):
+        fake.scanner.readings = [("scrambled", "R")]
+        fake.scanner.read = lambda images, names=names: replace(read(images), doubtful=names)
+        with pytest.raises(ScanError, match=why):
+            measured_colours(bench, ColoursRequest())
+
+
 def test_a_cube_in_doubt_proves_nothing(fake: Any) -> None:
     fake.scanner.readings = [("scrambled", "F")]
     with pytest.raises(ScanError, match="beyond doubt") as raised:

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from vision.measure.sticker_colours import FaceColours
 
 
+COMMON = 4
+"""Faces on which the same sticker is doubtful, from which on that is no coincidence."""
+
+
 class ColoursRequest(ApiRequest):
     """The cube in the robot as facelets; read by the colours as they are when not given."""
 
@@ -96,6 +100,15 @@ def _certain_facelets(machine: Machine, images: list[FaceImage]) -> str:
     if not reading.confident:
         if reading.flaw is not None:
             raise scan_error(reading.flaw, reading.look_again or "")
+        if len(reading.doubtful) >= COMMON and len({name[1:] for name in reading.doubtful}) == 1:
+            raise ScanError(
+                "the cube cannot be read beyond doubt: the same sticker is doubtful on "
+                f"{len(reading.doubtful)} faces ({', '.join(reading.doubtful)}), so that a lamp "
+                "seems to be reflected there",
+                reading.look_again or "",
+                remedy="move the lamp or the camera until no sticker in the picture is paler than "
+                "others of its colour, and try again",
+            )
         raise ScanError(
             "the cube cannot be read beyond doubt with the colours as they are",
             reading.look_again or "",
