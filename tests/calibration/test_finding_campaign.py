@@ -105,7 +105,8 @@ def test_every_robot_finds_its_positions_times_and_colours(name: str) -> None:
     assert all(LEAST_WIDER * way <= degrees <= MOST_WIDER * way for degrees in wider)
     parts = [part for one in outcomes.values() for part in one.travel_parts]
     assert len(parts) == FILMED.get(name, 0) * len(SEEDS[name])
-    longest = 1.1 * SLOWER_OF_PAIR if name in ("otvinta", "rubpyx") else 1.1
+    # Servos creep the last of their way, and a film of few pictures is less exact.
+    longest = 1.15 * SLOWER_OF_PAIR if name in ("otvinta", "rubpyx") else 1.15
     assert all(1.0 <= part <= longest for part in parts)
     assert max(one.document["took_s"] for one in outcomes.values()) <= 600
 

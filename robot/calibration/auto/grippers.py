@@ -71,8 +71,10 @@ CLEAR_PART = 0.1
 them."""
 
 WIDER_PART = 0.05
-"""Extra opening of jaws beyond the profile, as a part of their travel, within their limits. A servo
-may turn that much less for a pulse, and jaws that open too little touch the cube or other
+"""Extra opening of jaws beyond the profile, as a part of their travel, within their limits.
+
+It counts from where they are firm: soft jaws close further, but are clear of the cube as early. A
+servo may turn that much less for a pulse, and jaws that open too little touch the cube or other
 jaws, while those that open too far only take a little longer."""
 
 FREE_SWINGS = 4
@@ -176,7 +178,7 @@ class JawFinder:
         self._reserve_us = hold.reserve_us
         self.unsure_us = FINE_US + self.slack_us / 2 + hold.softness_us / 2
         self.closed = hold.place(towards, self.slack_us)
-        self.open = max(low, min(high, self.closed + (1 + WIDER_PART) * distance))
+        self.open = max(low, min(high, hold.firm + (1 + WIDER_PART) * distance))
         self.go_closed()
         closed, opened = actuator.key(self.closed_name), actuator.key(self.open_name)
         return Finding(
