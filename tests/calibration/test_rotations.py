@@ -33,6 +33,7 @@ from robot.calibration.auto.fitting import (
     servo_degree_us,
 )
 from robot.calibration.auto.grippers import JawFinder
+from robot.calibration.auto.holding import find_hold
 from robot.calibration.auto.rotations import SpinningPart, TiltingGripper
 from robot.calibration.auto.stepwise_move import StepwiseMove
 from robot.settings import RobotProfile, load_profile
@@ -138,7 +139,7 @@ def test_jaws_hold_from_an_edge_on_and_a_margin_further(before: int, slack: floa
     # They are as hard as can be: what is beyond is the slack, and how exact the edge is.
     firm = jaws.holds_from + jaws.towards * slack / 2
     assert finder.closed == pytest.approx(firm + jaws.towards * (2 + slack / 2), abs=3)
-    assert finder.open == pytest.approx(finder.closed + 1.05 * distance)
+    assert finder.open == pytest.approx(firm + 1.05 * distance, abs=3)
     assert finder.slack_us == pytest.approx(slack, abs=2)
     assert list(found.values.values()) == [round(finder.closed), round(finder.open)]
     sure, unsure = found.uncertain.values()
@@ -147,6 +148,14 @@ def test_jaws_hold_from_an_edge_on_and_a_margin_further(before: int, slack: floa
     never = Jaws(-2000)
     with pytest.raises(CalibrationError, match=r"does not hold the cube even at \d+ us"):
         never.finder.find_by(never)  # type: ignore[arg-type]
+
+
+def test_what_holds_only_just_before_its_limit_is_found() -> None:
+    """Steps of 30 us from 1700 us on would end before it, or beyond the limit."""
+    curve = find_hold("jaw", lambda pulse: 0.0 if pulse >= 1983 else 1.0, 1700, 1990, 30)
+    assert (curve.begins, curve.firm) == (pytest.approx(1983, abs=2), pytest.approx(1983, abs=2))
+    with pytest.raises(CalibrationError, match="does not hold the cube even at 1990 us"):
+        find_hold("jaw", lambda _: 1.0, 1700, 1990, 30)
 
 
 def straight(pulse: float) -> float:

@@ -194,8 +194,15 @@ class RotationGauge:
             return None
         if self._plane is None:
             self.begin(image, grid)
+        degrees = self.degrees(np.asarray(grid.corners, dtype=np.float64), near)
+        if degrees is None:
+            # In a blurred picture a corner may be found beside its place: look where it should be.
+            expected = FaceGrid.from_corners(self.corners_at(near), self._size)
+            grid = confirm_grid(image, expected)
+            if grid is None:
+                return None
+            degrees = self.degrees(np.asarray(grid.corners, dtype=np.float64), near)
         corners = np.asarray(grid.corners, dtype=np.float64)
-        degrees = self.degrees(corners, near)
         return None if degrees is None else FacePose(degrees, chromaticities(image, grid), corners)
 
     def begin(self, image: Image, grid: FaceGrid) -> None:

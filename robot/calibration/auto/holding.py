@@ -76,8 +76,8 @@ def find_hold(
     """Close from ``start``, where the cube is free, towards ``farthest`` until it is held firmly.
 
     ``followed``: the part of a swing that the cube follows at a pulse; ``lags``: from which part
-    down it may be held, with its play. Raises ``CalibrationError``
-    if nothing holds it by ``farthest``.
+    down it may be held, with its play. Raises ``CalibrationError`` if nothing holds it by
+    ``farthest``.
     """
     towards = 1 if farthest > start else -1
     parts = {start: 1.0}
@@ -85,19 +85,26 @@ def find_hold(
     def look(pulse: float) -> float:
         if (farthest - pulse) * towards < 0:
             raise CalibrationError(
-                f"{name} does not hold the cube even at {pulse - towards * coarse_us:.0f} us: does "
-                "it reach the cube?"
+                f"{name} does not hold the cube even at {farthest:.0f} us: does it reach the cube?"
             )
         parts[pulse] = followed(pulse)
         return parts[pulse]
 
+    def nearer(pulse: float, step_us: float) -> float:
+        """Return a step on from a pulse, or the rest of the way."""
+        on = pulse + towards * step_us
+        return farthest if (farthest - on) * towards < 0 else on
+
     free = start
-    while look(free + towards * coarse_us) > FOLLOWS:
-        free += towards * coarse_us
+    # Limits may end the way in the middle of a step.
+    while (pulse := nearer(free, coarse_us)) != free and look(pulse) > FOLLOWS:
+        free = pulse
     at = free
     recent = [1.0]
     while not (len(recent) > 2 and recent[-1] < lags and recent[-3] - recent[-1] < SAME_PART):
-        at += towards * STEP_US
+        if at == farthest and recent[-1] < lags:
+            break  # as firm as it gets: quarter turns prove whether that is enough
+        at = at + towards * STEP_US if at == farthest else nearer(at, STEP_US)
         recent.append(parts[at] if at in parts else look(at))
     held = min(recent[-3:])
     # Before something holds it the cube follows as much at one pulse as at the next.
