@@ -186,6 +186,10 @@ def _robot_line(answer: JsonMapping) -> str:
     known = f" ({proof})" if bound else ""
     return (
         f"{answer['duration_us'] / 1e6:.2f} s{known} on {answer['robot']}, "
-        f"{answer['length']} moves, {len(answer['operations'])} operations, "
+        f"{_count(answer['length'], 'move')}, {_count(len(answer['operations']), 'operation')}, "
         f"searched {answer['search_s']:.2f} s"
     )
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"

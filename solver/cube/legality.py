@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from itertools import combinations
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -26,12 +27,24 @@ Words = Sequence[str]
 """What stands in each slot, turned as written."""
 
 
+def layers_of(count: int) -> int | None:
+    """Return the layers of the cube that has ``count`` facelets; None if none has."""
+    size = isqrt(count // 6)
+    return size if size > 0 and count == 6 * size * size else None
+
+
 def check_letters(facelets: str, size: int) -> None:
     """Raise BadNotation unless there are ``6 * size**2`` letters URFDLB."""
     wanted = 6 * size * size
     if len(facelets) != wanted:
+        other = layers_of(len(facelets))
+        advice = (
+            f"Give {wanted} letters, face by face in the order {FACES}."
+            if other in (None, 1)
+            else f"So many are those of a cube of {other} layers."
+        )
         raise BadNotation(
-            f"A {size}x{size}x{size} cube has {wanted} facelets, not {len(facelets)}."
+            f"A {size}x{size}x{size} cube has {wanted} facelets, not {len(facelets)}. {advice}"
         )
     if not set(facelets) <= set(FACES):
         at = next(at for at, letter in enumerate(facelets) if letter not in FACES)

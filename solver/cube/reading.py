@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import permutations
-from math import isqrt
 
 from solver.cube import legality
 from solver.cube.cube import SINGMASTER_SLOTS, AnyCube, Cube, from_facelets
@@ -71,8 +70,8 @@ def read_state(text: str, size: int | None = None) -> GivenCube:
             return _recognize(letters, size)
         return _read_colours(letters, size)
     except BadNotation as error:
-        if _are_moves(text, size):
-            raise BadNotation(f"{error} These are moves: write them behind {SCRAMBLE}.") from None
+        if not _are_of_other_size(letters, size) and _are_moves(text, size):
+            raise BadNotation(f"{error} If these are moves, write them behind {SCRAMBLE}.") from None
         raise
 
 
@@ -104,10 +103,13 @@ def _size_of(text: str) -> int:
     Six are a cube of one layer only if they are its faces: any word may have six letters.
     """
     count = len("".join(text.translate(_LINES).split()))
-    size = isqrt(count // 6)
-    if size == 1 and sorted(text) != sorted(FACES):
-        return 3
-    return size if size > 0 and count == 6 * size * size else 3
+    size = legality.layers_of(count) or 3
+    return 3 if size == 1 and sorted(text) != sorted(FACES) else size
+
+
+def _are_of_other_size(letters: str, size: int) -> bool:
+    """Tell facelets of another cube from moves, which are seldom as many letters and no more."""
+    return legality.layers_of(len(letters)) not in (None, 1, size) and set(letters) <= set(FACES)
 
 
 def _are_moves(text: str, size: int) -> bool:
