@@ -71,7 +71,8 @@ def read_state(text: str, size: int | None = None) -> GivenCube:
         return _read_colours(letters, size)
     except BadNotation as error:
         if not _are_of_other_size(letters, size) and _are_moves(text, size):
-            raise BadNotation(f"{error} If these are moves, write them behind {SCRAMBLE}.") from None
+            advice = f"If these are moves, write them behind {SCRAMBLE}."
+            raise BadNotation(f"{error} {advice}") from None
         raise
 
 

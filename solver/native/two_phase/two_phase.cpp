@@ -19,6 +19,10 @@ constexpr std::array<Habits, 4> kHabits{{{21, 12, 10}, {30, 18, 18}, {18, 11, 9}
 // Centres to be seen to make a solution longer by about as much.
 constexpr int kLongerWithCentres = 3;
 constexpr std::uint64_t kProbeNodes = 3000;
+// Where any solution will do, every second probe is as short as this, every fourth twice as long
+// and so on: some cubes need many short probes, others a few long ones. (Luby, Sinclair, Zuckerman:
+// such a mixture is about as fast as the best length, which nobody knows before.)
+constexpr std::uint64_t kStopGapProbeNodes = 32;
 constexpr std::uint64_t kNodesBetweenChecks = 512;
 
 // Data that all threads share.
@@ -56,6 +60,7 @@ struct Shared {
     SolutionSink& sink;
     const Habits& habits;
     Effort effort;
+    bool has_mixed_probes = false;
     bool is_stop_gap = false;  // the first solution will do, and it may have any length
     std::mutex sink_mutex;
     int limit;                    // longest solution allowed
@@ -96,6 +101,7 @@ private:
     int probe(int corners, int middle);
     void look_for_phase2(int corners, int middle, int state);
     int phase2_limit();
+    std::uint64_t nodes_for_probe();
     bool phase2(Phase2Node node, int centres, int depth, int left, const std::vector<Step>& steps);
     void found(int length);
 
@@ -109,7 +115,7 @@ private:
     Phase1LevelNode root_{};
     Phase1Levels& levels_;
     int length_ = 0;  // current length of phase 1
-    std::uint64_t probe_limit_ = 0, next_check_ = kNodesBetweenChecks;
+    std::uint64_t probe_limit_ = 0, searches_ = 0, next_check_ = kNodesBetweenChecks;
     std::array<std::uint8_t, kMaxDepth> path2_{};
     int path2_length_ = 0;
 };
@@ -212,6 +218,11 @@ int Walk::probe(int corners, int middle) {
     return std::max(0, tables_.phase2.corner_bound(corners, middle % kOrders) - phase2_limit());
 }
 
+std::uint64_t Walk::nodes_for_probe() {
+    if (!shared_.has_mixed_probes) return kProbeNodes * shared_.effort.more_nodes;
+    return kStopGapProbeNodes << std::countr_zero(++searches_);
+}
+
 // Phase 1 has ended: searches for a phase 2 that makes an acceptable whole.
 void Walk::look_for_phase2(int corners, int middle, int state) {
     const Phase2Node node{static_cast<std::uint16_t>(corners),
@@ -219,7 +230,7 @@ void Walk::look_for_phase2(int corners, int middle, int state) {
                           static_cast<std::uint8_t>(middle % kOrders)};
     const int limit = phase2_limit(), centres = centres_.after(path_, length_);
     const int bound = std::max(tables_.phase2.bound(node), centres_.bound(node, centres));
-    probe_limit_ = nodes + kProbeNodes * shared_.effort.more_nodes;
+    probe_limit_ = nodes + nodes_for_probe();
     for (int length = bound; length <= limit; ++length) {
         path2_length_ = 0;
         if (phase2(node, centres, 0, length, metric_.junction[state]))
@@ -300,6 +311,8 @@ TwoPhaseReport find_stop_gap(const TwoPhaseTables& tables, const CubieCube& cube
                              const TwoPhaseOptions& options, SolutionSink& sink) {
     Shared shared(tables, options, sink);
     shared.is_stop_gap = true;
+    // With centres few ends of phase 1 have any solution, and short probes miss it.
+    shared.has_mixed_probes = options.centres.table == nullptr;
     shared.effort.longer += 2 * Effort::kLonger;
     shared.allow(kMaxDepth - 1);
     TwoPhaseReport report;
