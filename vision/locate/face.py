@@ -66,6 +66,10 @@ pictures of the cube decide as well.
 """
 
 _HOLDS = 0.5
+"""Fit from which no further search is worth its time. What was found stays a candidate, whatever
+its fit, which is its likelihood when six pictures or a cube decide.
+"""
+
 _SAME_PLACE = 0.2
 """Two grids that hold and whose corners differ by less than this, in stickers, are one face."""
 

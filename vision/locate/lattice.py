@@ -16,7 +16,11 @@ from numpy.typing import NDArray
 from vision.frame import Bools, Floats, Image
 
 EDGE_LEVELS = (28, 14, 56)
-"""Steps of the strongest channel (0..255 within three pixels) that count as an edge, best first."""
+"""Steps of the strongest channel (0..255 within three pixels) that count as an edge, best first.
+
+Each is a stage of the search that adds candidates: how well a grid fits does not depend on the
+level at which its patches were found.
+"""
 
 _MIN_SIDE = 5.0
 """Pixels: smaller patches are noise."""
