@@ -70,9 +70,7 @@ class Outcome:
                 if key in values:
                     uncertain[key] = unsure.get(key, 0.0) * servo.gain / per_degree
             speed = (profile.simulation.actuators[name].max_speed_us_per_s or 0.0) * servo.speed
-            times = f"actuators.{name}.travel"
-            filmed = not isinstance(unsure.get(times), str)
-            for row in values.get(times, ()) if filmed else ():
+            for row in values.get(f"actuators.{name}.travel", ()):
                 start, end = (settings.positions_us[position] for position in row["between"])
                 parts.append(row["ms"] / (abs(end - start) / speed * 1e3))
         wrong, wider = wrong_motors(profile, truth, values), wider_degrees(profile, off)

@@ -111,7 +111,6 @@ class Finds:
     """Finds two positions and a camera's place; the table is seen to move."""
 
     turning_together = ()
-    longer_ways: Mapping[str, float] = {}
 
     def __init__(self, session: Any) -> None:
         self.seen_moving = {"holder": FilmedServo(session.turning, {"lid": "open"})}
@@ -135,18 +134,6 @@ def calibrated(robot: Robot, **how: Any) -> tuple[AutomaticCalibration, list[Any
     measurement = AutomaticCalibration(robot, lambda: next(clock), **how)  # type: ignore[arg-type]
     rows = [row for row in measurement.measure() if isinstance(row, Row)]
     return measurement, [row.document for row in rows]
-
-
-def test_what_goes_a_longer_way_unseen_gets_longer_times(
-    robot: Robot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Finds, "longer_ways", {"lid": 1.2})
-    found, _ = calibrated(robot)
-    drawn = CUBOTINO.actuators_of(Servo)["lid"].travel
-    assert [row["ms"] for row in found.values[LID_TRAVEL]] == [
-        pytest.approx(1.2 * row.ms) for row in drawn
-    ]
-    assert "20% more for a longer way" in found.document["uncertain"][LID_TRAVEL]
 
 
 def test_all_stages_in_their_order_with_what_was_found(robot: Robot) -> None:

@@ -58,8 +58,6 @@ SITES = st.sampled_from(["R", "L", "F", "B"])
 class Servo:
     """A session with one servo; what it drives lags behind by half of ``slack`` us."""
 
-    profile = TWO_ARM
-
     def __init__(self, slack: float = 0.0) -> None:
         self.slack = slack
         self.at = self.load = 1500.0
@@ -176,6 +174,7 @@ class Watch(Servo):
 
     def __init__(self, degrees_of: Callable[[float], float], slack: float = 0.0) -> None:
         super().__init__(slack)
+        self.profile = TWO_ARM
         self.degrees_of = degrees_of
         self.zero, self.turn_in_view = 0.0, 45.0
         self.remedy = "turn the camera"

@@ -317,8 +317,10 @@ class AutomaticCalibration(Measurement):
     def _travel(self, finder: Finder) -> Iterator[Finding]:
         """Times between positions, of what the camera sees move; for others why they stay."""
         for name, servo in self.session.profile.actuators_of(Servo).items():
+            key = f"actuators.{name}.travel"
             if name not in finder.seen_moving:
-                yield _unseen_times(name, servo, finder.longer_ways.get(name, 1.0))
+                kept = "not seen by the camera: as in the profile"
+                yield Finding("times", f"{name}: its times are {kept}", uncertain={key: kept})
                 continue
             for row in servo.travel:
                 yield self._film_travel(finder.seen_moving[name], row)
@@ -398,21 +400,6 @@ def is_proven(proofs: Sequence[Proof]) -> bool:
         return False
     operations = sum(proof.operations for proof in proofs)
     return len(proofs) >= MOST_PROOFS or fault_chance(operations, COMING) <= MOST_CHANCE
-
-
-def _unseen_times(name: str, servo: Servo, way: float) -> Finding:
-    """Return times of a servo that nothing shows moving: the profile's, longer by as much as its
-    ``way`` is, a part of that in the profile."""
-    key, kept = f"actuators.{name}.travel", "not seen by the camera: as in the profile"
-    if way <= 1:
-        return Finding("times", f"{name}: its times are {kept}", uncertain={key: kept})
-    kept = f"{kept}, and {way - 1:.0%} more for a longer way"
-    rows = [row.model_dump(mode="json") for row in servo.travel]
-    for row in rows:
-        row["ms"] = round(row["ms"] * way, 1)
-        if row["held_ms"] is not None:
-            row["held_ms"] = round(row["held_ms"] * way, 1)
-    return Finding("times", f"{name}: its times are {kept}", {key: rows}, {key: kept})
 
 
 def _say_slower(name: str, row: TravelRow, kept_ms: float) -> str:

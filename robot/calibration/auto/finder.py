@@ -108,12 +108,6 @@ class Finder(ABC):
         """Actuators whose motion the camera sees from start to end."""
 
     @property
-    def longer_ways(self) -> Mapping[str, float]:
-        """Return by which factor servos go further than in the profile, of those that nothing shows
-        moving: usually none."""
-        return {}
-
-    @property
     def turning_together(self) -> Sequence[Sequence[str]]:
         """Return those of them that turn the cube at the same time, so that one must not be faster:
         usually none."""

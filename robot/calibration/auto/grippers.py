@@ -106,13 +106,6 @@ class JawFinder:
         self.towards_closed = 1 if self.closed > self.open else -1
         self.slack_us = self.unsure_us = self._reserve_us = 0.0
         self._degree_us = servo_degree_us(profile)
-        drawn = session.profile.actuators[gripper.jaw].places
-        self._drawn_us = abs(drawn[gripper.open] - drawn[gripper.closed])
-
-    @property
-    def way_part(self) -> float:
-        """Return how far they go from open to closed, as a part of the way in the profile."""
-        return abs(self.open - self.closed) / self._drawn_us
 
     def _find_release(self, hold: HoldCurve, followed: Callable[[float], float]) -> float:
         """Return the pulse at which they let go on the way back from where they are firm."""
@@ -239,11 +232,6 @@ class JawFinder:
         )
 
 
-def ways_of(jaws: Iterable[JawFinder]) -> dict[str, float]:
-    """Return the ways of jaws as parts of those in the profile, by their servos."""
-    return {one.actuator.name: one.way_part for one in jaws}
-
-
 class GripperFinder(Finder):
     """Two grippers of servos, one of them below the cube, and a camera above it."""
 
@@ -280,11 +268,6 @@ class GripperFinder(Finder):
             rotation.name: FilmedServo(rotation, {jaws.actuator.name: jaws.open_name})
             for rotation, jaws in pairs
         }
-
-    @property
-    def longer_ways(self) -> Mapping[str, float]:
-        """See :attr:`Finder.longer_ways`: the jaws'."""
-        return ways_of([self._jaws_below, self._jaws_beside])
 
     def find(self) -> Iterator[Finding]:
         """See :meth:`Finder.find`."""
@@ -401,11 +384,6 @@ class RingFinder(Finder):
             for site, one in self._grippers.items()
             if not one.rotation.is_stepper
         }
-
-    @property
-    def longer_ways(self) -> Mapping[str, float]:
-        """See :attr:`Finder.longer_ways`: the jaws'."""
-        return ways_of(one.jaws for one in self._grippers.values())
 
     @property
     def turning_together(self) -> Sequence[Sequence[str]]:

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping
 
 from robot.calibration.auto.face_watch import RotationGauge, view_from_above
 from robot.calibration.auto.finder import FINDERS, FilmedServo, Finder, Finding, mechanism_of
-from robot.calibration.auto.grippers import BESIDE, GripperFinder, JawFinder, RingFinder, ways_of
+from robot.calibration.auto.grippers import BESIDE, GripperFinder, JawFinder, RingFinder
 from robot.calibration.auto.motors import homed_motor_finding, let_turn
 from robot.calibration.auto.rotations import SensedGripper
 from robot.calibration.auto.stepwise_move import stepwise_move
@@ -83,11 +83,6 @@ class SensedRingFinder(Finder):
     def seen_moving(self) -> Mapping[str, FilmedServo]:
         """See :attr:`Finder.seen_moving`: steppers need no film, and nothing moves with jaws."""
         return {}
-
-    @property
-    def longer_ways(self) -> Mapping[str, float]:
-        """See :attr:`Finder.longer_ways`: the jaws'."""
-        return ways_of(one.jaws for one in self._grippers.values())
 
     def find(self) -> Iterator[Finding]:
         """See :meth:`Finder.find`."""
