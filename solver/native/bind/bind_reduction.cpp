@@ -218,7 +218,6 @@ void bind_reduction(nb::module_& module) {
             nb::arg("five"), nb::keep_alive<1, 2>());
 }
 
-// NOLINTNEXTLINE(bugprone-throwing-static-initialization): no memory, no module.
 const Bindings registered("reduction", &bind_reduction);
 
 }  // namespace
