@@ -178,7 +178,7 @@ class JawFinder:
         self.slack_us = abs(hold.begins - self._find_release(hold, followed))
         self._reserve_us = hold.reserve_us
         self.unsure_us = FINE_US + self.slack_us / 2 + hold.softness_us / 2
-        self.closed = max(low, min(high, hold.place(towards, self.slack_us)))
+        self.closed = hold.place(towards, self.slack_us)
         self.open = max(low, min(high, hold.firm + (1 + WIDER_PART) * distance))
         self.go_closed()
         closed, opened = actuator.key(self.closed_name), actuator.key(self.open_name)

@@ -103,7 +103,7 @@ def find_hold(
     recent = [1.0]
     while not (len(recent) > 2 and recent[-1] < lags and recent[-3] - recent[-1] < SAME_PART):
         if at == farthest and recent[-1] < lags:
-            break  # as firm as it gets: quarter turns prove whether that is enough
+            break  # as firm as it gets; whoever goes on by the margin finds the limit
         at = at + towards * STEP_US if at == farthest else nearer(at, STEP_US)
         recent.append(parts[at] if at in parts else look(at))
     held = min(recent[-3:])
