@@ -18,6 +18,7 @@ from tests.rig.cameras import (
     NO_LIBCAMERA,
     NOT_INSTALLED,
     OTHER_NUMPY,
+    TOO_OLD,
     SimulatedSensor,
     shadowed,
 )
@@ -160,6 +161,9 @@ class PiBench:
     def other_numpy(self) -> Stage:
         return self.without(OTHER_NUMPY)
 
+    def too_old(self) -> Stage:
+        return self.without(TOO_OLD)
+
 
 class UsbBench:
     """A webcam at the USB; ``asked`` is the device that is asked for."""
@@ -275,8 +279,10 @@ TABLE = (
         ("user_killed",),
         ("no_such_number", "camera-absent", "did not open: No camera number 7", {"doctor": _CABLE}),
         ("absent", "camera-absent", "did not open", {"doctor": _CABLE}),
-        ("pulled_out", "camera-vanished", "no picture within 3 s", {"doctor": _CABLE}),
+        ("no_permission", "camera-refused", "Permission denied", {"doctor": ("bad", "-aG video")}),
+        ("pulled_out", "camera-vanished", "no picture within 3 s"),
         ("no_memory", "camera-failed", "did not start: Cannot allocate memory"),
+        ("no_heap", "camera-failed", "dmaHeap"),
         ("focus_never_ends", _LENS),
         ("focus_fails", _LENS),
         ("focus_not_told", _LENS),
@@ -298,6 +304,7 @@ TABLE = (
             {"doctor": _APT},
         ),
         ("other_numpy", "camera-software", "loaded: numpy.dtype size changed", {"doctor": _APT}),
+        ("too_old", "camera-software", "0.3.17 or newer is needed", {"doctor": _APT}),
     ),
     *_rows(
         "usb",
@@ -352,7 +359,8 @@ def observe(row: Row, bench: Bench) -> Seen:
     after.close()
     for _ in stage:
         raise AssertionError("a situation yields twice")
-    return Seen(result, text, unsettled, doctor and tuple(doctor), again, text_again)
+    found = doctor and (doctor.verdict, str(doctor.text), str(doctor.remedy))
+    return Seen(result, text, unsettled, found, again, text_again)
 
 
 def _ask(camera: TestedCamera, ask: str) -> tuple[str, str]:

@@ -97,12 +97,13 @@ class _Library:
         setattr(self, call, fails)
 
 
-NOT_INSTALLED, NO_LIBCAMERA, OTHER_NUMPY = (
+NOT_INSTALLED, NO_LIBCAMERA, OTHER_NUMPY, TOO_OLD = (
     {"picamera2": "raise ImportError(\"No module named 'picamera2'\", name='picamera2')"},
     {"libcamera": "raise ImportError(\"No module named 'libcamera'\", name='libcamera')"},
     {"simplejpeg": "raise ValueError('numpy.dtype size changed')"},
+    {"picamera2": "class Picamera2:\n    def __init__(self, camera_num=0, tuning=None): ..."},
 )
-"""Modules as they are where picamera2 cannot be loaded."""
+"""Modules as they are where picamera2 cannot be used."""
 
 
 @contextmanager

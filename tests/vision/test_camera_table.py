@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import pytest
 
 from tests.rig.camera_table import TABLE, Bench, PiBench, Row, Stage, UsbBench, judge, observe
 from tests.rig.cameras import FakeClock, FakeDriver, FakePicamera2, FakeV4l2
 from vision.cameras import picamera2, usb
+from vision.cameras.base import CameraError, CameraTrouble
 from vision.cameras.picamera2 import ask_for_cameras
 from vision.cameras.registry import CameraFinding
 from vision.cameras.usb import examine
@@ -72,17 +73,26 @@ class PiStandIn(PiBench):
         yield camera
 
     def pulled_out(self) -> Stage:
-        camera = self.settled()
-        models, self.models, self.device.gone = self.models, [], True
-        yield camera
-        self.models, self.device.gone = models, False
-        yield camera
+        return self.while_used("gone", True)
+
+    def no_permission(self) -> Stage:
+        refused = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        denied = CameraError("", CameraTrouble.REFUSED, "Permission denied")
+        with patch.object(self, "find_cameras", side_effect=denied):
+            yield self.camera(open_device=Mock(side_effect=refused))
+        yield self.camera()
 
     def no_memory(self) -> Stage:
         error = OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
         with patch.object(self.device, "configure", side_effect=error):
             yield (camera := self.camera())
         yield camera
+
+    def no_heap(self) -> Stage:
+        told = "no memory for pictures: Could not open any dmaHeap device"
+        none = CameraError("", CameraTrouble.FAILED, told)
+        yield self.camera(open_device=Mock(side_effect=none))
+        yield self.camera()
 
     def no_sensor_modes(self) -> Stage:
         return self.with_sensor("tells_modes", False)

@@ -135,7 +135,11 @@ def test_picamera2_settles_then_locks_what_was_found(
     assert fake.state == found | lens
 
 
-INFO = "class Picamera2:\n @staticmethod\n def global_camera_info():\n  "
+INFO = """class Picamera2:
+ def __init__(self, camera_num=0, allocator=None): ...
+ @staticmethod
+ def global_camera_info():
+  """
 
 
 @pytest.mark.parametrize(
@@ -498,6 +502,14 @@ LOOSE = frozenset({WHITE, EXPOSURE})
         (picamera2, 1, lambda: ["imx219", "imx708"], "ok", "picamera2 1: imx708", "^$"),
         (picamera2, "0", list, "bad", "the Pi sees no camera 0", "ribbon"),
         (picamera2, 0, fails(CameraTrouble.SOFTWARE), "bad", "the library says", "apt install"),
+        (
+            picamera2,
+            0,
+            fails(CameraTrouble.REFUSED),
+            "bad",
+            "the library says",
+            "usermod -aG video",
+        ),
         (usb, 3, fails(CameraTrouble.ABSENT), "bad", "/dev/video3", "Plug the camera in"),
         (usb, 3, fails(CameraTrouble.REFUSED), "bad", "/dev/video3", "usermod -aG video"),
         (usb, 3, fails(CameraTrouble.BUSY), "ok", "in use: by cubistd", "^$"),

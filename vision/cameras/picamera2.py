@@ -1,16 +1,20 @@
 """Raspberry Pi cameras through picamera2: settled, then exposure, gains and focus locked.
 
 The only file that imports ``picamera2``, and only when a camera is opened: the library comes with
-Raspberry Pi OS (``python3-picamera2``, 0.3.13 or newer) and does not exist elsewhere.
+Raspberry Pi OS (``python3-picamera2``, 0.3.17 or newer) and does not exist elsewhere.
 """
 
 from __future__ import annotations
 
+import errno
+import inspect
 import json
 import logging
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -62,6 +66,9 @@ _LINE_US = 35
 _WHOLE = 0.98
 """Share of the sensor's width and height that counts as all of it."""
 
+_DEVICES = ("media*", "dma_heap/linux,cma", "dma_heap/vidbuf_cached")
+"""Devices that libcamera and picamera2 open, below ``/dev``."""
+
 
 class _CompletedRequest(Protocol):
     """The part of ``picamera2.request.CompletedRequest`` that is used here.
@@ -102,7 +109,7 @@ class _PiCamera(Protocol):
 class _CameraLibrary(Protocol):
     """The part of the class ``picamera2.Picamera2`` that is used here."""
 
-    def __call__(self, number: int) -> _PiCamera: ...
+    def __call__(self, number: int, **options: object) -> _PiCamera: ...
     def global_camera_info(self) -> list[dict[str, Any]]: ...
 
 
@@ -118,6 +125,9 @@ def _library() -> _CameraLibrary:
         else:
             told = f"picamera2 cannot be loaded: {root_sentence(error)}"
         raise CameraError("", CameraTrouble.SOFTWARE, told) from error
+    if "allocator" not in inspect.signature(Picamera2).parameters:
+        told = "picamera2 is too old: 0.3.17 or newer is needed (sudo apt full-upgrade)"
+        raise CameraError("", CameraTrouble.SOFTWARE, told)
     library: _CameraLibrary = Picamera2
     return library
 
@@ -125,9 +135,39 @@ def _library() -> _CameraLibrary:
 def open_picamera2(number: int) -> _PiCamera:
     """Return the Raspberry Pi camera of a number.
 
-    Raises :class:`CameraError`, or libcamera's own error if the camera is missing or in use.
+    Raises :class:`CameraError`, PermissionError, or libcamera's own error if the camera is missing
+    or in use.
     """
-    return _library()(number)
+    library = _library()
+    try:
+        # picamera2 keeps a camera that it has opened if it finds no memory then.
+        return library(number, allocator=_memory())
+    except Exception:
+        if denied := _denied_device():
+            raise denied from None
+        raise
+
+
+def _memory() -> object:
+    """Return memory for pictures, as picamera2 makes it itself; raises :class:`CameraError`."""
+    from picamera2.allocators import DmaAllocator
+
+    try:
+        return DmaAllocator()
+    except Exception as error:
+        told = f"no memory for pictures: {root_sentence(error)}"
+        raise CameraError("", CameraTrouble.FAILED, told) from error
+
+
+def _denied_device() -> PermissionError | None:
+    """Return an error that names a device of cameras which this user may not open.
+
+    libcamera ignores such devices.
+    """
+    for path in sorted(path for pattern in _DEVICES for path in Path("/dev").glob(pattern)):
+        if not os.access(path, os.R_OK | os.W_OK, effective_ids=True):
+            return PermissionError(errno.EACCES, f"{path}: {os.strerror(errno.EACCES)}")
+    return None
 
 
 def ask_for_cameras(limit_s: float = 20.0) -> list[str]:
@@ -150,6 +190,8 @@ def ask_for_cameras(limit_s: float = 20.0) -> list[str]:
         crash = f"libcamera crashed (signal {-done.returncode}): " if done.returncode < 0 else ""
         raise CameraError("", CameraTrouble.SOFTWARE, crash + last_words[0])
     found = parse_json(done.stdout.splitlines()[-1], "libcamera")
+    if not found and (denied := _denied_device()):
+        raise CameraError("", CameraTrouble.REFUSED, root_sentence(denied))
     return [str(model) for model in found] if isinstance(found, list) else []
 
 
@@ -303,14 +345,17 @@ class Picamera2Camera:
             return None
 
     def _not_opened(self, error: Exception) -> CameraError:
-        """Distinguish missing libraries, cameras in use and missing cameras."""
+        """Distinguish missing libraries, cameras in use or denied, and missing cameras."""
         if isinstance(error, CameraError):
-            return CameraError(self.name, CameraTrouble.SOFTWARE, str(error))
+            return CameraError(self.name, error.trouble, str(error))
         if isinstance(error, IndexError):  # of libcamera's list of cameras
             told = f"there is no Raspberry Pi camera {self._number}"
             return CameraError(self.name, CameraTrouble.ABSENT, told)
-        is_busy = any("busy" in text or "in use" in text for text in map(str, _chain(error)))
-        trouble = CameraTrouble.BUSY if is_busy else CameraTrouble.ABSENT
+        trouble = CameraTrouble.ABSENT
+        if any("busy" in text or "in use" in text for text in map(str, _chain(error))):
+            trouble = CameraTrouble.BUSY
+        elif any(isinstance(one, PermissionError) for one in _chain(error)):
+            trouble = CameraTrouble.REFUSED
         told = f"Raspberry Pi camera {self._number} did not open: {root_sentence(error)}"
         return CameraError(self.name, trouble, told)
 
@@ -434,6 +479,12 @@ def open_camera(
     )
 
 
+_REMEDIES: Mapping[CameraTrouble, str] = {
+    CameraTrouble.REFUSED: Reason.of("join-video"),
+    CameraTrouble.SOFTWARE: Reason.of("install-picamera2"),
+}
+
+
 def check_camera(
     device: int | str, ask: Callable[[], Sequence[str]] = ask_for_cameras
 ) -> CameraFinding:
@@ -442,7 +493,7 @@ def check_camera(
     try:
         models = ask()
     except CameraError as error:
-        return CameraFinding("bad", str(error), Reason.of("install-picamera2"), error.code)
+        return CameraFinding("bad", str(error), _REMEDIES[error.trouble], error.code)
     if number >= len(models):
         text = Reason.of("no-pi-camera", number=number)
         return CameraFinding("bad", text, Reason.of("check-ribbon"))
