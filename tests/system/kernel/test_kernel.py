@@ -1,20 +1,17 @@
 """Linux's own GPIO and PWM, as a Raspberry Pi has them, in a virtual machine.
 
 ``inside/`` has the scenarios: a slow stepper at GPIO lines, the panel through rpi-lgpio, and a
-PCA9685 with eight servos by the kernel's driver. One boot runs all. Another has USB cameras.
+PCA9685 with eight servos by the kernel's driver. One boot runs all.
 """
 
 from __future__ import annotations
 
-from dataclasses import fields
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from robot.settings.board_table import FRAME_US
-from tests.rig.camera_table import TABLE, Seen, judge
 from tests.system.kernel.inside.lines import (
     DIRECTION,
     ENABLE,
@@ -27,7 +24,7 @@ from tests.system.kernel.inside.lines import (
     quantile,
     times_us,
 )
-from tests.system.kernel.machine import Unavailable, boot, boot_cameras, fetch_kernel, fetch_system
+from tests.system.kernel.machine import Unavailable, boot, fetch_kernel
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(3600)]
 
@@ -221,24 +218,3 @@ def test_a_chip_that_fails_in_a_slew_is_named_and_overcome(servos: Found, fault:
     assert abs(off - counts(servos["servos"][0][3])) <= 1
     # Without power its period is another one, which its driver notices for a channel at a time.
     assert any("duty_cycle: Device or resource busy" in text for text in servos["complaints"])
-
-
-SEEN = {field.name for field in fields(Seen)}
-
-
-def test_real_usb_cameras_behave_as_in_the_table(tmp_path: Path) -> None:
-    for name in ("made", "guest"):
-        (tmp_path / name).mkdir()
-    try:
-        system = fetch_system(tmp_path / "made")
-    except Unavailable as reason:
-        pytest.skip(f"no virtual machine here: {reason}")
-    found = boot_cameras(system, tmp_path / "guest", "cameras")
-    wrong = {}
-    for row in (row for row in TABLE if row.kind == "usb"):
-        seen = found[row.name]
-        if "error" in seen:
-            wrong[row.name] = seen["error"]
-        elif differs := judge(row, Seen(**{name: seen[name] for name in SEEN})):
-            wrong[row.name] = differs
-    assert wrong == {}

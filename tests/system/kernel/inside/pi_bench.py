@@ -1,0 +1,215 @@
+"""Raspberry Pi cameras of the table: the real picamera2 and libcamera with the kernel's ``vimc``.
+
+``vimc`` is a media device with a sensor, lenses and a debayer, which take pictures as a camera at
+a Raspberry Pi does. It lacks exposure, gains and focus; a simulated sensor has those.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import resource
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import picamera2
+from libcamera import controls
+from picamera2 import CompletedRequest, Picamera2
+
+from tests.rig.camera_table import PiBench, Stage
+from tests.rig.cameras import SimulatedSensor
+from tests.system.kernel.inside.surroundings import nodes, other_user, wait_for
+from vision.cameras import registry
+from vision.cameras.base import monotonic_us
+from vision.cameras.picamera2 import open_picamera2
+from vision.cameras.registry import CameraFinding
+
+NOBODY = 65_534
+DRIVER = Path("/sys/bus/platform/drivers/vimc")
+DEVICE = "vimc.0"
+SENSOR, DEBAYER = "Sensor B", "Debayer B"
+"""The half of it that libcamera uses."""
+
+SET_CONTROL = 0xC008_561C
+"""Number of the request VIDIOC_S_CTRL."""
+PATTERN, WINDOW, TEXT = 0x00F0_F000, 0x00F0_F001, 0x00F0_F002
+"""Controls: what the sensor shows, how many pixels make one of a picture, text over the picture."""
+BLACK, RED = 5, 7
+CLOCK, NO_TEXT = 1, 2
+
+HEAPS = Path("/dev/dma_heap")
+PI_HEAP = HEAPS / "linux,cma"
+"""A Raspberry Pi's heap for pictures."""
+LITTLE_MEMORY = 1_500_000
+
+
+class Vimc:
+    """The kernel's virtual camera."""
+
+    def plug_in(self) -> None:
+        """Let the kernel find it, unless it has; it shows red, with a clock."""
+        if not (DRIVER / DEVICE).exists():
+            (DRIVER / "bind").write_text(DEVICE)
+        self.show(RED, CLOCK)
+        _set(DEBAYER, {WINDOW: 1})  # three times the speed
+
+    def pull_out(self) -> None:
+        """Take it away from whoever uses it."""
+        (DRIVER / "unbind").write_text(DEVICE)
+        wait_for(lambda: not nodes(SENSOR))
+
+    def show(self, pattern: int, text: int) -> None:
+        """Change what is in front of the sensor."""
+        _set(SENSOR, {PATTERN: pattern, TEXT: text})
+
+
+def _set(name: str, values: Mapping[int, int]) -> None:
+    """Set controls of a part of the camera."""
+    wait_for(lambda: any(node.exists() for node in nodes(name)))
+    [node] = nodes(name)
+    with node.open("r+b", buffering=0) as device:
+        for control, value in values.items():
+            fcntl.ioctl(device, SET_CONTROL, struct.pack("Ii", control, value))
+
+
+class SensedRequest(CompletedRequest):  # type: ignore[misc]
+    """A picture whose metadata say what the simulated sensor did."""
+
+    def __init__(self, request: Any, camera: Any) -> None:
+        super().__init__(request, camera)
+        self._sensed = camera.sensor.expose()
+
+    def get_metadata(self) -> dict[str, Any]:
+        return {**super().get_metadata(), **self._sensed}
+
+
+class SensedCamera(Picamera2):  # type: ignore[misc]
+    """picamera2's camera with the controls of a simulated sensor, whose cable may be loose."""
+
+    sensor = SimulatedSensor(focus_s=0.2)
+    is_connected = True
+
+    @property
+    def camera_controls(self) -> dict[str, tuple[Any, Any, Any]]:
+        return {**super().camera_controls, **self.sensor.camera_controls}
+
+    def process_requests(self, display: Any) -> None:
+        """Handle pictures; those of a sensor that is gone have errors, which picamera2 skips."""
+        if not self.is_connected:
+            with self._requestslock:
+                broken, self._requests = self._requests, []
+            for request in broken:
+                request.release()
+        super().process_requests(display)
+
+    def set_controls(self, values: Mapping[str, Any]) -> None:
+        enums = (controls.AfModeEnum, controls.AfTriggerEnum)
+        self.sensor.take_controls(
+            {k: int(v) if isinstance(v, enums) else v for k, v in values.items()}
+        )
+
+
+picamera2.Picamera2 = SensedCamera
+picamera2.picamera2.CompletedRequest = SensedRequest
+
+
+class RealPi(PiBench):
+    """A camera at the ribbon cable."""
+
+    size = (384, 192)  # a third of it, which vimc scales, has room for the clock
+
+    def __init__(self) -> None:
+        super().__init__(SensedCamera.sensor)
+        self.vimc = Vimc()
+        self.vimc.plug_in()
+        if not PI_HEAP.exists():
+            PI_HEAP.symlink_to(HEAPS / "system")
+
+    open = staticmethod(open_picamera2)
+
+    def check(self) -> CameraFinding:
+        return registry.check_camera("picamera2", self.number)
+
+    def stream(self) -> Any:
+        """Use the camera as any program would."""
+        camera = self.open(0)
+        camera.configure(camera.create_video_configuration(main={"size": self.size}))
+        camera.start()
+        return camera
+
+    def in_use(self) -> Stage:
+        with other_user(lambda: self.open(0)):  # libcamera does not list a vimc that streams
+            yield (camera := self.camera())
+        yield camera
+
+    def user_killed(self) -> Stage:
+        with other_user(self.stream):
+            pass
+        yield (camera := self.camera())
+        yield camera
+
+    def absent(self) -> Stage:
+        self.vimc.pull_out()
+        yield (camera := self.camera())
+        self.vimc.plug_in()
+        wait_for(SensedCamera.global_camera_info)
+        yield camera
+
+    def pulled_out(self) -> Stage:
+        camera = self.settled()
+        SensedCamera.is_connected = False
+        yield camera
+        SensedCamera.is_connected = True
+        yield camera
+
+    def no_permission(self) -> Stage:
+        os.seteuid(NOBODY)
+        yield (camera := self.camera())
+        os.seteuid(0)
+        yield camera
+
+    def no_memory(self) -> Stage:
+        self.size = (636, 480)
+        yield self.camera(open_device=self.open_with_little_memory)
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        yield self.camera()
+
+    def open_with_little_memory(self, number: int) -> Any:
+        """Open a camera and leave less memory than its pictures need."""
+        camera = self.open(number)
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        limit = pages * resource.getpagesize() + LITTLE_MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
+        return camera
+
+    def no_heap(self) -> Stage:
+        PI_HEAP.unlink()
+        yield (camera := self.camera())
+        PI_HEAP.symlink_to(HEAPS / "system")
+        yield camera
+
+    def no_sensor_modes(self) -> Stage:
+        return self.usual()  # it tells none
+
+    def black(self) -> Stage:
+        return self.while_shown(BLACK)
+
+    def frozen(self) -> Stage:
+        return self.while_shown(RED)
+
+    def while_shown(self, pattern: int) -> Stage:
+        """Yield a camera in use that sees something still, then the same camera."""
+        camera = self.settled()
+        self.vimc.show(pattern, NO_TEXT)
+        yield camera
+        self.vimc.show(RED, CLOCK)
+        yield camera
+
+    def late(self) -> Stage:
+        ahead_us = 2_000_000
+        self.clock = lambda: monotonic_us() + ahead_us  # type: ignore[method-assign]
+        yield (camera := self.settled())
+        ahead_us = 0
+        yield camera
