@@ -28,6 +28,8 @@ STALL, GONE = -32, -104
 
 WIDTH, HEIGHT = 320, 240
 FRAME_S = 0.033
+STILL = 1_000_000
+"""Seed of a picture that does not change, which none of the others has."""
 PAYLOAD = 16_384
 """Bytes of one transfer, with the two bytes of its header."""
 PROBE = struct.Struct("<HBBIHHHHHII")
@@ -287,7 +289,7 @@ class Webcam:
     def _picture(self, seed: int) -> bytes:
         """Return a red patch on grey with noise, in the format that was chosen."""
         if self.shows != "noise":
-            seed = 0
+            seed = STILL
         noise = np.random.default_rng(seed).integers(0, 6, (HEIGHT, WIDTH, 3), np.uint8)
         image = np.full((HEIGHT, WIDTH, 3), 120, np.uint8) + noise
         image[60:180, 80:240] = (40, 60, 200) + noise[60:180, 80:240]
