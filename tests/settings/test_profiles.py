@@ -68,7 +68,7 @@ WRONG = [
     ("four-arm", "target: atmega2560", "target: atmega328p", "actuators.right.pins.step", "2..19"),
     ("two-arm", "square_degrees: 5", "square_degrees: 90", "mechanism.square_degrees", "0..10"),
     ("two-arm", "square_degrees: 5", "square_degree: 5", "mechanism.square_degree", "unknown"),
-    ("two-arm", "clear_part: 0.75", "clear_part: 0.3", "mechanism.grippers.R.clear_part", "0.5"),
+    ("two-arm", "clear_part: 0.8", "clear_part: 0.3", "mechanism.grippers.R.clear_part", "0.5"),
     ("two-arm", "rotation: right, ", "", "mechanism.grippers.R.rotation", "missing"),
     ("six-motor", "name: lower", "name: upper", "cameras[1].name", "already"),
     ("six-motor", "device: 1", "device: 0", "cameras[1].device", "already"),
