@@ -403,6 +403,9 @@ class CheckUpFindingJson(TypedDict):
     verdict: str
     text: str
     remedy: str
+    fault: str
+    detail: str
+    notes: list[NoteRecordJson]
 
 
 class CheckUpJson(TypedDict):

@@ -254,7 +254,7 @@ PLAN = ANSWER | {
         (ANSWER | {"moves": "", "phases": ["R", ""]}, ["(already solved)", "phase 1: R"]),
         (ANSWER | {"phases": [{"name": "edges", "moves": "U"}]}, ["edges: U"]),
         (ANSWER | {"optimal": True}, ["2 htm (proven shortest)"]),
-        (PLAN, ["0.75 s (lower bound 0.50 s) on cubotino, 2 moves, 1 operations"]),
+        (PLAN, ["0.75 s (lower bound 0.50 s) on cubotino, 2 moves, 1 operation"]),
         (PLAN | {"optimal": True}, ["0.75 s (proven fastest)"]),
         (PLAN | {"lower_bound_us": 0}, ["0.75 s on cubotino"]),
     ],

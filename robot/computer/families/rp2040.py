@@ -33,7 +33,7 @@ from robot.settings import RobotProfile
 from robot.settings.profile import FIRST_BOARD
 from robot.text.faults import RobotError
 from robot.text.messages import Note
-from solver.files import read_file, read_text
+from solver.files import BadFile, read_file, read_text
 
 MAIN_LOOP = "firmware_poll"
 """The firmware's main loop calls this; it hangs here when told to."""
@@ -218,8 +218,9 @@ class Rp2040Family(BoardFamily):
         """Raise :class:`FirmwareError` if several boards wait: their drives have the same label."""
         waiting = []
         for disk in self.disks.glob("*/device"):
-            with contextlib.suppress(OSError):
-                names = tuple((disk / name).read_text().strip() for name in ("vendor", "model"))
+            with contextlib.suppress(BadFile):
+                files = [disk / name for name in ("vendor", "model")]
+                names = tuple(read_text(file, LARGEST_FILE).strip() for file in files)
                 waiting += [disk.parent.name] if names == DISK else []
         if len(waiting) > 1:
             raise FirmwareError(
