@@ -245,6 +245,18 @@ def test_a_lamp_that_hides_centres_or_wings_makes_no_sure_reading(seed, harsh):
     assert robot_looks.outcome(seed, harsh).startswith("unsure")
 
 
+@pytest.mark.parametrize(
+    ("seed", "size"),
+    [
+        (932_003, 3),  # a green sticker under a reflection
+        (932_006, 2),  # a white one with a green logo
+        (930_407, 3),  # a red and an orange one under reflections
+    ],
+)
+def test_drowned_stickers_without_a_partner_are_no_exchange(seed, size):
+    assert read_outcome(render_cube(seed, size)) == "right"
+
+
 def rows_of(file: Path) -> list[dict[str, object]]:
     """Return what the file has so far."""
     if not file.exists():

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
-from vision.decide.assignment import Labelling, cheapest_naming, orbits, ranked_cubes, shares
+from vision.decide.assignment import (
+    Labelling,
+    cheapest_naming,
+    orbits,
+    ranked_assignments,
+    ranked_cubes,
+    shares,
+)
 from vision.decide.colour_model import CubeModel, Observations, centres, starts
 from vision.decide.misassembly import Misassembled, likeliest_misassembled
 from vision.decide.schemes import all_namings, schemes
@@ -22,12 +30,16 @@ _SETTLED = 2.0
 """A model that changes the cost by less is settled."""
 _NAMINGS = 120
 """How many other namings of the colours by the centres are weighed at most."""
-_RECOLOURED = 9.5
-"""Log odds against two stickers that show what no piece has there: exchanged, dirty, or another
-cube's. A reflection that drowns a colour costs a true sticker 9.4 at most in the rendered campaign,
-two of them less; exchanged stickers of real sets cost 13 and more."""
-_ANOTHER_RECOLOURED = 3.0
-"""Further log odds against every such sticker after the second."""
+_EXCHANGED = 9.5
+"""Log odds against two stickers that were exchanged. Those of real sets cost 13 and more."""
+_ANOTHER_EXCHANGED = 3.0
+"""Further log odds against every sticker after the second."""
+_FROM_ELSEWHERE = 6.5
+"""Further log odds against every sticker by which a colour is shown too often: exchanged ones leave
+as many of each. A reflection that drowns a colour makes a true sticker cost up to 11, without a
+partner; the sticker of another cube is rarer, and leaves the pieces what they are."""
+_NEVER = 1e6
+"""Cost of what cannot be."""
 _TELLING = 1.0
 """Price from which a sticker is taken to show another colour."""
 _RELETTERINGS = 3
@@ -261,16 +273,57 @@ def _weigh_rivals(seen: Observations, best: Decision) -> Decision:
 
 def _recoloured(seen: Observations, best: Decision) -> tuple[Ints, float]:
     """Stickers that show what the cube does not have there, and the log odds against that."""
-    model, stickers, odds = best.model, np.zeros(0, dtype=np.intp), np.inf
+    found = _explain_colouring(seen, best, _letters_shown)
+    if not _surplus(found[0], best.letters):
+        return found[1:]
+    # The sticker it was exchanged for may be hidden, or look as much like either colour.
+    exchanged = _explain_colouring(seen, best, _letters_exchanged)
+    return min(found, exchanged, key=lambda way: way[2])[1:]
+
+
+def _explain_colouring(
+    seen: Observations, best: Decision, find_letters: Callable[[Floats, Ints], Ints]
+) -> tuple[Ints, Ints, float]:
+    """Letters found from the costs and those of the cube, the stickers at which they differ, and
+    the log odds against them.
+    """
+    letters, model, odds = best.letters, best.model, np.inf
+    stickers = np.zeros(0, dtype=np.intp)
     for _ in range(_RELETTERINGS):
-        price = _price(seen, model, best.letters)
-        price[centres(seen.size)] = 0.0  # they name the colours
-        found = np.flatnonzero(price > _TELLING)
+        shown = find_letters(seen.evidence(model).cost, best.letters)
+        found = np.flatnonzero(shown != best.letters)
         if np.array_equal(found, stickers):
             break
-        letters = best.letters.copy()
-        letters[found] = seen.evidence(model).cost[found].argmin(axis=1)
-        fitted = _Fit.from_letters(seen, model, letters)
-        prior = _RECOLOURED + _ANOTHER_RECOLOURED * max(0, len(found) - 2)
-        model, stickers, odds = fitted.model, found, fitted.cost + prior - best.cost
-    return stickers, odds
+        fitted = _Fit.from_letters(seen, model, shown)
+        strays = _surplus(shown, best.letters)
+        further = len(found) - (strays or 2)
+        prior = _EXCHANGED + _ANOTHER_EXCHANGED * further + _FROM_ELSEWHERE * strays
+        odds = fitted.cost + prior - best.cost if len(found) else np.inf
+        letters, model, stickers = shown, fitted.model, found
+    return letters, stickers, odds
+
+
+def _surplus(shown: Ints, letters: Ints) -> int:
+    """The number of stickers by which colours are shown more often than the cube has them."""
+    more = np.bincount(shown, minlength=6) - np.bincount(letters, minlength=6)
+    return int(more.clip(0).sum())
+
+
+def _letters_shown(cost: Floats, letters: Ints) -> Ints:
+    """``letters``, with those of the stickers that clearly show another colour changed to it."""
+    return np.asarray(_tolls(cost, letters).argmin(axis=1))
+
+
+def _letters_exchanged(cost: Floats, letters: Ints) -> Ints:
+    """The same with every colour on as many stickers as before."""
+    tolls = _tolls(cost, letters)
+    return ranked_assignments(tolls, 1, len(letters) // 6)[0][1]
+
+
+def _tolls(cost: Floats, letters: Ints) -> Floats:
+    """Costs of the colours, more for those that are not the letter's; centres name the colours."""
+    own = np.arange(6) == letters[:, None]
+    tolls = np.where(own, cost, cost + _TELLING)
+    middles = centres(round((len(letters) / 6) ** 0.5))
+    tolls[middles] = np.where(own[middles], tolls[middles], _NEVER)
+    return np.asarray(tolls)

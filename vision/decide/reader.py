@@ -33,9 +33,9 @@ MAX_MISFIT = 0.4
 MAX_FACE_MISFIT = 0.5
 """Largest shares of all stickers and of a face's that may look like none of the colours."""
 
-_COLOURED = 1.5
-"""Log odds against stickers of other colours from which a cube may be sure: less than one in five
-that they were exchanged. One of 1,490 sure readings in common light has less."""
+_COLOURED = 4.0
+"""Log odds against stickers of other colours from which a cube may be sure: less than one in fifty
+that they were exchanged. None of 1,488 sure readings in common light has less."""
 
 _BETTER = 6.0
 """Log odds by which a corrected scan must beat the scan as it came."""
