@@ -197,7 +197,7 @@ class LightTruth:
 
 @dataclass(frozen=True)
 class LidTruth:
-    """How a lid gets into the picture: from the side at ``from_degrees``, clockwise from above.
+    """The way of a lid into the picture: from the side at ``from_degrees``, clockwise from above.
 
     ``covers_degrees``: the way of its shaft from the border of the picture to where it hides the
     cube; ``shade``: the part of the light that it takes from the cube beside it.
@@ -335,7 +335,7 @@ class Misadjustment:
 
     @cached_property
     def lid(self) -> LidTruth:
-        """How a lid gets into the picture."""
+        """Return the way of a lid into the picture."""
         random, part = self._random("lid", ""), min(1.0, self.scale)
         return LidTruth(
             from_degrees=90.0 * int(random.integers(4)),

@@ -114,7 +114,7 @@ LID = (58, 62, 66)
 LID_BOX = np.array([[0.12, 0.08], [0.88, 0.08], [0.86, 0.94], [0.14, 0.94]])
 """A lid that hides the cube, in parts of the picture."""
 LID_WAY = 0.9
-"""From there to where it is out of the picture."""
+"""The way from there to outside the picture, in parts of the picture."""
 SHADOW_PART, SHADOW_SOFT = 1.3, 0.03
 """Size of its shadow as a part of its own, and how soft its edge is, in parts of the width."""
 STICKER_PART = 0.84

@@ -46,7 +46,7 @@ FINGERS = 4
 FINGER_WIDTH = 0.12
 
 SHADE_DEGREES = 4.0
-"""So far before it gets into the picture a lid begins to take light from the cube."""
+"""Degrees before it gets into the picture at which a lid begins to take light from the cube."""
 
 SECOND_SIZE = 0.2
 STICKER_PART = 0.86

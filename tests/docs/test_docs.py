@@ -162,7 +162,7 @@ ELSEWHERE = {
     "cubist calibrate all --robot cubotino": (ExitCode.USAGE, "terminal"),
     "cubist status": (ExitCode.FAILED, "cubist simulate"),
 }
-"""What needs a person at a terminal or a daemon, and what it says where there is none."""
+"""Commands that need a person at a terminal or a daemon, and what they say where there is none."""
 SLOW = ("cubist demo", "cubist simulate")
 
 

@@ -373,7 +373,7 @@ async def test_actuators_without_room_at_the_board_are_named(linux_rig: Rig) -> 
 
 
 LENGTHS = [5, 9, 14, 5, 7, 9, 11, 5, 14, 7]
-"""By which the turns of a plan are told apart."""
+"""Lengths of the turns of a plan, which tell them apart."""
 PLAN: Schedule = in_turn(
     *(
         stepper_move("pusher", start, steps, LIMITS)
@@ -396,7 +396,7 @@ def pusher_link(rig: Rig) -> Link:
 @pytest.mark.parametrize("rig", ["host_rig"], indirect=True)
 @pytest.mark.parametrize("damage", DAMAGES)
 async def test_a_bad_line_costs_time_but_no_turn(pusher_link: Link, rig: Rig, damage: str) -> None:
-    """What is told is waited for, though its frame is lost: a status before it says nothing."""
+    """The report that is due is waited for; a status from before it says nothing."""
     for line in (rig.port.outwards, rig.port.inwards):
         line.damage = DAMAGES[damage](0.05)
     execution = await pusher_link.run(PLAN)

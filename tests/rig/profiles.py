@@ -44,7 +44,7 @@ def kept(robot: str, values: JsonMapping) -> Calibration:
 
 
 def answered(robot: str, values: JsonMapping) -> dict[str, Any]:
-    """The same as the daemon answers it."""
+    """Return the same as the daemon answers it."""
     return kept(robot, values).model_dump(mode="json")
 
 

@@ -52,7 +52,7 @@ HARD = (
     "M2 E2 S2 U B2 R2 B2 L2 F2 R2 D' F2 L2 B F' L F2 D U' R2 F' L' R'",  # boxes in stripes
 )
 MOST_NODES = 700_000
-"""Of an answer when no time is given: some 10 ms."""
+"""Nodes of an answer when no time is given: some 10 ms."""
 
 
 @pytest.mark.parametrize("metric", METRICS)

@@ -52,7 +52,7 @@ ALIKE, ALIKE_CONTRAST = 0.03, 0.5
 and in addition the part of its contrast."""
 
 TOWARDS: dict[Site, tuple[int, int]] = {"R": (1, 0), "L": (-1, 0), "F": (0, 1), "B": (0, -1)}
-"""Where the gripper at a site is, right and down in the picture."""
+"""The direction to the gripper at a site, right and down in the picture."""
 
 
 class FarPart:
