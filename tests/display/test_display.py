@@ -420,7 +420,7 @@ def test_letters_that_are_damaged_are_replaced(
 
 
 def test_pictures_for_the_documentation(tmp_path: Path) -> None:
-    """Where CUBIST_PICTURES names a folder, they are kept there: docs/pictures."""
+    """Keep the pictures in the folder that CUBIST_PICTURES names: docs/pictures."""
     kept = Path(os.environ.get("CUBIST_PICTURES", tmp_path))
     views = [
         view_of(AT_WORK, TURNING, [], ENGLISH),

@@ -167,7 +167,7 @@ def test_a_place_to_look_from_is_reached_from_one_side_alone():
 @pytest.mark.parametrize("speed", [1 - SPEED, 1 + SPEED])
 @pytest.mark.parametrize("name", ["two-arm", "four-arm", "four-arm-skr-pico"])
 def test_jaws_of_the_worst_servo_are_past_the_cube_before_anything_turns(name, speed):
-    """It turns less for a pulse, stops early and creeps, and its soft jaws close further."""
+    """The servo turns less for a pulse, stops early and creeps; soft jaws close further."""
     profile = load_profile(name)
     gripper = profile.mechanism.grippers["R"]
     servo = profile.actuators[gripper.jaw]

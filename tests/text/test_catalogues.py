@@ -281,7 +281,7 @@ def test_every_code_is_used() -> None:
 
 
 def test_every_finding_of_the_check_up_has_a_code() -> None:
-    """What it is about has a name on the page, and what is said is no plain text."""
+    """Each subject has a name on the page, and no finding is plain text."""
     page = STATIC.joinpath("owner.js").read_text(encoding="utf-8")
     subjects = set(re.findall(r"(\w+): ", page.partition("SUBJECTS = {")[2].partition("}")[0]))
     about: set[str] = set()

@@ -82,7 +82,7 @@ AWAY = {
     "forwards": ("F", "D"),
     "half way round": ("F", "B"),
 }
-"""From which face to which stickers go, by the words for it."""
+"""The two faces between which stickers go, by the words for it."""
 
 SUFFIXES = {1: "", -1: "'", 2: "2"}
 

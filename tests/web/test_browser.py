@@ -556,7 +556,7 @@ async def test_the_robot_calibrates_itself_from_the_page() -> None:
 
 @pytest.mark.long
 async def test_pictures_for_the_documentation(tmp_path: Path) -> None:
-    """Where CUBIST_PICTURES names a folder, they are kept there: docs/pictures."""
+    """Keep the pictures in the folder that CUBIST_PICTURES names: docs/pictures."""
     kept = Path(os.environ.get("CUBIST_PICTURES", tmp_path))
     async with scene(speed=2) as here:
         desk = await here.open({"width": 1180, "height": 760})

@@ -121,7 +121,7 @@ async def test_an_owner_looks_after_the_robot_on_the_page() -> None:
 
 @pytest.mark.long
 async def test_pictures_of_the_owner_s_page(tmp_path: Path) -> None:
-    """Where CUBIST_PICTURES names a folder, it is kept there: docs/pictures."""
+    """Keep the picture in the folder that CUBIST_PICTURES names: docs/pictures."""
     kept = Path(os.environ.get("CUBIST_PICTURES", tmp_path))
     async with scene() as here:
         desk = await here.open({"width": 1180, "height": 960})

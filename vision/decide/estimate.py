@@ -315,7 +315,7 @@ def _letters_shown(cost: Floats, letters: Ints) -> Ints:
 
 
 def _letters_exchanged(cost: Floats, letters: Ints) -> Ints:
-    """The same with every colour on as many stickers as before."""
+    """Return the letters that are shown, with each colour on as many stickers as before."""
     tolls = _tolls(cost, letters)
     return ranked_assignments(tolls, 1, len(letters) // 6)[0][1]
 

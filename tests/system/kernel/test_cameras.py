@@ -20,7 +20,7 @@ SEEN = {field.name for field in fields(Seen)}
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """What the camera of each row did."""
+    """Return the observations of each row's camera."""
     try:
         system = fetch_system(tmp_path_factory.mktemp("made"))
     except Unavailable as reason:
