@@ -76,6 +76,8 @@ def flash_command(board: str | None, port: str | None, profile: str | None, as_j
     command asks for what it cannot detect.
     """
     robot = load_profile(profile) if profile else None
+    if robot is not None and board is not None:
+        _require_kind(robot, board)
     _require_tools([board] if board else _possible_kinds(robot, serial_ports()))
     if robot is not None and robot.boards and port is None:
         if board is not None:
@@ -88,6 +90,17 @@ def flash_command(board: str | None, port: str | None, profile: str | None, as_j
     kind = board or choose_board(at, _board_at(robot, at))
     _flash(kind, at, "", as_json)
     return ExitCode.DONE
+
+
+def _require_kind(robot: RobotProfile, board: str) -> None:
+    """Raise ``UsageError`` unless a robot has a board of this kind."""
+    kinds = {board_for(robot, name).name for name in robot.every_board}
+    if board not in kinds:
+        has = " and ".join(firmware_boards()[kind].title for kind in sorted(kinds))
+        raise click.UsageError(
+            f"--board {board} is none of robot {robot.name}: it has {has}. Leave --board away, or "
+            "change the profile first"
+        )
 
 
 def _kind_of(robot: RobotProfile | None) -> str | None:

@@ -93,6 +93,7 @@ def test_at_a_terminal_port_and_board_are_asked_for(avrdude: Path) -> None:
         ([BUILT_IN, MODEM], (), "no board found; serial ports here: /dev/ttyS0 (n/a), /dev/ttyU"),
         ([UNO], ("--robot", "six-motor"), "is Arduino Uno or Nano, the robot needs Arduino Mega"),
         ([CLONE, SECOND], ("--robot", "soltvvo", "--board", "uno"), "name its --port"),
+        ([CLONE], ("--robot", "cubotino-uno", "--board", "mega"), "it has Arduino Uno or Nano"),
     ],
 )
 def test_an_unknown_board_or_port_is_asked_for_and_not_guessed(
