@@ -140,6 +140,8 @@ def test_two_photographs_of_corners(
     code, (found,), _ = ask(*corners(cube), "--explain", str(tmp_path / "out.png"))
     assert (code, found["confident"]) == (0, True)
     assert found["facelets"] in cube.held
+    refused = ask(*corners(cube), "--size", "4")[1][0]["reason"]
+    assert refused == "first picture: a 3x3x3 is in view where a 4x4x4 is expected"
     assert cv2.imread(str(tmp_path / "out.png")) is not None
 
 

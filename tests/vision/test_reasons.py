@@ -64,6 +64,11 @@ def test_what_looks_like_another_cause_is_told_from_it(seed, name):
     assert found is not None and found.trouble == flaw.cause
 
 
+def test_a_size_that_the_cube_does_not_have_is_the_reason(cube):
+    with pytest.raises(OddView, match="a 3x3x3 is in view where a 4x4x4 is expected"):
+        locate_cube(cube.frames, 4)
+
+
 def test_a_reflection_is_named_with_its_row_and_column(cube):
     place = FaceGrid.from_corners(cube.corners["F"], 3)
     picture = cube.frames["F"].image.copy()

@@ -10,7 +10,7 @@ from vision.decide.causes import explain_reading, explain_search
 from vision.decide.reader import CubeReading, Unreadable, read_cube
 from vision.frame import Frame
 from vision.locate.face import NoFace
-from vision.locate.six_faces import CubeScan, scan_folder, scan_frames
+from vision.locate.six_faces import CubeScan, scan_folder, scan_frames, search_every_size
 from vision.measure.sticker_colours import FACES, StickerColours
 
 
@@ -25,6 +25,8 @@ def locate_cube(source: Path | Mapping[str, Frame], size: int | None = None) -> 
     try:
         return choose_places(scan(source, size, may_doubt=True))  # type: ignore[arg-type]
     except NoFace as error:
+        if size is not None:
+            error.searches = search_every_size(error.searches)
         raise explain_search(error) from error
 
 

@@ -150,6 +150,14 @@ def _find_all(pictures: Mapping[str, Image], sizes: Collection[int]) -> dict[str
     return found
 
 
+def search_every_size(searches: Mapping[str, SearchResult]) -> dict[str, SearchResult]:
+    """Return the searches with faces of all sizes in their pictures, as a cube of another size than
+    was asked for shows them.
+    """
+    found = _find_all({name: own.image for name, own in searches.items()}, SIZES)
+    return {name: replace(own, found=found[name]) for name, own in searches.items()}
+
+
 def _are_near(frames: Mapping[str, Frame], found: _Candidates) -> bool:
     """True if most faces are so large in their pictures that more pixels show nothing new."""
     large = [grids and not is_far(frames[f].image, grids[0]) for f, grids in found.items()]

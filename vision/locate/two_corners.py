@@ -14,6 +14,7 @@ from vision.locate.face import FaceGrid, NoFace, locate_grids
 from vision.locate.six_faces import CubeScan
 from vision.measure.sticker_colours import StickerColours
 from vision.measure.stickers import measure_face
+from vision.reasons import Reason
 
 _NAMES = ("first", "second")
 
@@ -64,6 +65,10 @@ def _locate(pictures: Sequence[Image], sizes: Collection[int]) -> list[CornerVie
     size = max(sizes, key=lambda n: (_joint_fit(found, n), -n))
     for name, picture, views in zip(_NAMES, pictures, found, strict=True):
         if size not in views:
+            if len(sizes) == 1 and (seen := locate_corners(picture)):
+                other = max(seen.values(), key=lambda view: view.fit).size
+                reason = Reason.of("seen-other-size", seen=other, size=size)
+                raise NoFace(f"{name} picture: {reason}")
             raise NoFace(_complaint(name, picture, size, any(size in other for other in found)))
     return [views[size] for views in found]
 
