@@ -55,6 +55,8 @@ _GOOD_MISFIT = 0.04
 _GOOD_PRICE = 9.5
 """A start that leads to such a margin, share of odd stickers and price ends the search. One sticker
 may be drowned by a reflection."""
+_POOR_MISFIT = 0.1
+"""Share of odd stickers above which a model may have missed the colours, whatever cube it makes."""
 _OTHER_CENTRE = 3.0
 """Price from which a centre clearly shows another colour."""
 
@@ -154,10 +156,14 @@ def decide(colours: StickerColours, references: ColourReferences | None = None) 
 
 
 def _enough(found: list[Decision]) -> bool:
-    """True if another start is not worth its time: the last is clear, or two agree."""
+    """True if another start is not worth its time: the last is clear, or two agree.
+
+    Two that both start from a centre in a reflection may agree on colours that it has spoilt.
+    """
     last = found[-1]
     if len(found) > 1 and last.strong and found[-2].strong:
-        return same_cube(last.letters, found[-2].letters)
+        fits = min(last.misfit, found[-2].misfit) <= _POOR_MISFIT
+        return fits and same_cube(last.letters, found[-2].letters)
     size = round((len(last.letters) / 6) ** 0.5)
     # A start from a centre that glare or a logo spoils may lead astray.
     few = last.misfit <= _GOOD_MISFIT and not last.strange[centres(size)].any()
