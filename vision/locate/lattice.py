@@ -412,14 +412,13 @@ def _grow(blobs: Blobs, anchor: int, frame: Floats, nearest: int) -> Lattice | N
     ratio = blobs.areas / blobs.areas[anchor]
     similar = np.flatnonzero((ratio < _SAME_SIZE) & (ratio > 1 / _SAME_SIZE))
     nodes = chosen = np.empty(0, dtype=np.int64)
-    before = 0
     for reach in (nearest, nearest, 2, 3, _REACH, _REACH):
+        fitted = nodes, chosen
         nodes, chosen = _match(blobs, similar, homography, reach)
         if len(chosen) < 3:
             return None
-        if reach == _REACH and len(chosen) == before:
+        if reach == _REACH and all(map(np.array_equal, fitted, (nodes, chosen))):
             break
-        before = len(chosen)
         if not spans_plane(nodes):
             return None
         homography = fit_homography(nodes.astype(np.float64), blobs.centres[chosen])

@@ -87,7 +87,7 @@ def find_windows(
         if window.mark < _RUNNERS_UP * rough[0].mark or window.mark == 0.0:
             break
         if not any(_is_part(window, other) for other in close):
-            close.append(_refit(pyramid, blobs, window, reflections))
+            close.append(_refit(pyramid, blobs, board, window, reflections))
     return sorted(close, key=lambda window: -window.mark)
 
 
@@ -174,9 +174,15 @@ def _starts(lattice: Lattice, size: int) -> tuple[range, range]:
     return columns, rows
 
 
-def _refit(pyramid: Pyramid, blobs: Blobs, window: Window, reflections: bool) -> Window:
+def _refit(
+    pyramid: Pyramid, blobs: Blobs, board: _Board, window: Window, reflections: bool
+) -> Window:
     """The window fitted to the patches inside it alone, and looked at again through that."""
-    lattice = window.lattice
+    lattice, (column, row) = window.lattice, window.start
+    last = (column + window.size - 1, row + window.size - 1)
+    if _extent(lattice) == (window.start, last):
+        # The lattice was fitted to these patches, and its board looks at these cells.
+        return board.window(window.size, window.start) or replace(window, mark=0.0)
     offsets = lattice.nodes - np.array(window.start)
     inside = ((offsets >= 0) & (offsets < window.size)).all(axis=1)
     if not spans_plane(lattice.nodes[inside]):
@@ -193,9 +199,8 @@ def _refit(pyramid: Pyramid, blobs: Blobs, window: Window, reflections: bool) ->
     fitted = Lattice(
         lattice.nodes[fits], lattice.blobs[fits], homography, float(misses[inside].mean())
     )
-    last = (window.start[0] + window.size - 1, window.start[1] + window.size - 1)
-    board = _Board.from_image(pyramid, fitted, window.start, last, reflections=reflections)
-    return board.window(window.size, window.start) or replace(window, mark=0.0)
+    closer = _Board.from_image(pyramid, fitted, window.start, last, reflections=reflections)
+    return closer.window(window.size, window.start) or replace(window, mark=0.0)
 
 
 @dataclass(frozen=True, eq=False)
