@@ -95,14 +95,16 @@ def _parts(rows: int, columns: int) -> Iterator[slice]:
 
 def edge_strength(image: Image) -> Image:
     """Largest step of any channel around every pixel, uint8[H, W]."""
-    # Channel by channel: half the time that OpenCV needs for all at once, and split() is slow.
-    red, green, blue = (_steps(cv2.extractChannel(image, i)) for i in range(3))
-    return np.asarray(cv2.max(cv2.max(red, green), blue), dtype=np.uint8)
-
-
-def _steps(channel: cv2.typing.MatLike) -> cv2.typing.MatLike:
-    smooth = cv2.GaussianBlur(channel, (3, 3), 0)
-    return cv2.morphologyEx(smooth, cv2.MORPH_GRADIENT, np.ones((3, 3), np.uint8))
+    # Channel by channel: half the time that OpenCV needs for all at once. split() is slow, and so
+    # is new memory for every step.
+    strongest = np.zeros(image.shape[:2], np.uint8)
+    channel, smooth, steps = (np.empty_like(strongest) for _ in range(3))
+    for number in range(3):
+        cv2.extractChannel(image, number, channel)
+        cv2.GaussianBlur(channel, (3, 3), 0, smooth)
+        cv2.morphologyEx(smooth, cv2.MORPH_GRADIENT, np.ones((3, 3), np.uint8), steps)
+        cv2.max(strongest, steps, strongest)
+    return strongest
 
 
 def find_blobs(edges: Image, level: int, flattest: float = _FLATTEST) -> Blobs:
@@ -417,8 +419,10 @@ def _grow(blobs: Blobs, anchor: int, frame: Floats, nearest: int) -> Lattice | N
         nodes, chosen = _match(blobs, similar, homography, reach)
         if len(chosen) < 3:
             return None
-        if reach == _REACH and all(map(np.array_equal, fitted, (nodes, chosen))):
-            break
+        if all(map(np.array_equal, fitted, (nodes, chosen))):
+            if reach == _REACH:
+                break
+            continue
         if not spans_plane(nodes):
             return None
         homography = fit_homography(nodes.astype(np.float64), blobs.centres[chosen])
